@@ -1,0 +1,37 @@
+# What can be chosen at configure time, and what every target gets.
+option(PTBENCH_WERROR "Warnings are errors" OFF)
+option(PTBENCH_BENCH "Build the benchmark programs under bench/" ON)
+set(PTBENCH_SANITIZE "" CACHE STRING "Sanitizers for every target: address;undefined or thread")
+set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
+set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+# Arithmetic that the compiler may vectorise, with the same results: nothing here reads errno or
+# floating-point traps.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno> $<$<COMPILE_LANGUAGE:CXX>:-fno-trapping-math>)
+
+add_library(ptbench_warnings INTERFACE)
+target_compile_options(ptbench_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wold-style-cast;-Wnon-virtual-dtor;-Woverloaded-virtual>
+  # g++ 12 warns falsely in std::string code at -O3 (GCC bug 105651).
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PTBENCH_WERROR}>>:-Werror>)
+
+if(PTBENCH_SANITIZE)
+  list(JOIN PTBENCH_SANITIZE "," sanitizers)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers}>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${sanitizers})
+endif()

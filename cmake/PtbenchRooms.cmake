@@ -1,0 +1,18 @@
+# ptbench_room(NAME [ROOMS room…] [LIBRARIES target…] [SUBFOLDERS folder…])
+#
+# One static library `ptbench_NAME` from the .cpp files of the current folder (and of SUBFOLDERS).
+# ROOMS are the rooms that it may include; LIBRARIES are the third-party targets of its column in
+# docs/architecture.md.
+function(ptbench_room name)
+  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SUBFOLDERS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  foreach(folder IN LISTS ROOM_SUBFOLDERS)
+    file(GLOB more CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+    list(APPEND sources ${more})
+  endforeach()
+  add_library(ptbench_${name} STATIC ${sources})
+  target_include_directories(ptbench_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  list(TRANSFORM ROOM_ROOMS PREPEND ptbench_)
+  target_link_libraries(ptbench_${name} PUBLIC ${ROOM_ROOMS} PRIVATE ${ROOM_LIBRARIES}
+                                               ptbench_warnings)
+endfunction()

@@ -1,0 +1,27 @@
+#include "kernels/optimizer.h"
+
+namespace ptbench {
+
+std::string name_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd: return "sgd";
+    case OptimizerKind::adam: return "adam";
+    case OptimizerKind::adamw: return "adamw";
+  }
+  return "unknown";
+}
+
+OptimizerSpec OptimizerSpec::defaults_of(OptimizerKind kind) {
+  OptimizerSpec spec;
+  spec.kind = kind;
+  spec.lr = 1e-3;
+  spec.weight_decay = kind == OptimizerKind::adamw ? 1e-2 : 0.0;
+  return spec;
+}
+
+int OptimizerSpec::state_arenas() const {
+  if (kind != OptimizerKind::sgd) return 2;
+  return momentum != 0 ? 1 : 0;
+}
+
+}  // namespace ptbench

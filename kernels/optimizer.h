@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/operator.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+enum class OptimizerKind { sgd, adam, adamw };
+[[nodiscard]] std::string name_of(OptimizerKind kind);
+
+/// PyTorch's definitions. SGD: v ← m·v + g + w·p, p ← p − lr·v. Adam: bias-corrected moments, ε
+/// outside the root, weight decay added to the gradient; AdamW decays p by lr·w instead.
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double lr = 0.01;
+  double momentum = 0;      ///< SGD only
+  double weight_decay = 0;
+  double beta1 = 0.9;       ///< Adam, AdamW
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
+
+  /// PyTorch's defaults of `kind`: SGD lr 1e-3, no momentum; Adam lr 1e-3; AdamW lr 1e-3, decay 1e-2.
+  [[nodiscard]] static OptimizerSpec defaults_of(OptimizerKind kind);
+  /// Arenas of state it keeps, each as large as the parameters: 0 (plain SGD), 1 (momentum), 2.
+  [[nodiscard]] int state_arenas() const;
+};
+
+/// The arenas that an optimizer works on; all of one length.
+struct OptimizerArenas {
+  std::span<float> parameters;
+  std::span<const float> gradients;
+  std::vector<std::span<float>> state;  ///< state_arenas() of them, zero before the first step
+};
+
+/// One fused pass over a slice of the arenas.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction).
+  virtual void step(Range slice, Size step) = 0;
+};
+
+}  // namespace ptbench

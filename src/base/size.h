@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ptbench {
+
+/// Counts of samples, elements, steps: signed, so that differences are safe.
+using Size = std::int64_t;
+
+/// Memory, always in bytes; never mixed with counts.
+using Bytes = std::uint64_t;
+
+/// Half-open range of elements, usually of an arena.
+struct Range {
+  Size begin = 0;
+  Size end = 0;
+
+  [[nodiscard]] constexpr Size size() const { return end - begin; }
+  [[nodiscard]] constexpr bool empty() const { return end <= begin; }
+  friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+/// What both ranges hold; empty when they do not meet.
+[[nodiscard]] constexpr Range intersect(Range a, Range b) {
+  const Size begin = a.begin > b.begin ? a.begin : b.begin;
+  const Size end = a.end < b.end ? a.end : b.end;
+  return {begin, end > begin ? end : begin};
+}
+
+/// Part `index` of `count` nearly equal parts of [0, total): the first total mod count parts are
+/// one longer.
+[[nodiscard]] constexpr Range part_of(Size total, Size index, Size count) {
+  const Size base = total / count;
+  const Size longer = total % count;
+  const Size begin = index * base + (index < longer ? index : longer);
+  return {begin, begin + base + (index < longer ? 1 : 0)};
+}
+
+[[nodiscard]] constexpr Size round_up(Size value, Size multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace ptbench

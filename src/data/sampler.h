@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// Where one rank's micro-batch lies in the global batch.
+struct BatchShape {
+  Size micro_batch = 1;          ///< samples in one replica's micro-batch
+  Size accumulation_steps = 1;   ///< micro-batches of one replica in an optimizer step
+  Size replicas = 1;
+  Size replica = 0;              ///< whose micro-batches to produce
+  [[nodiscard]] Size global_batch() const { return micro_batch * accumulation_steps * replicas; }
+};
+
+/// Which samples come when: a function of (seed, epoch, position), the same for every world size.
+/// Each epoch visits every sample once, in index order or shuffled; samples after the last full
+/// global batch of an epoch are left out. Micro-batch k of replica r is the contiguous slice
+/// k·replicas + r of the global batch.
+class Sampler {
+ public:
+  /// Throws a usage error if `samples` holds not even one global batch.
+  Sampler(Size samples, BatchShape shape, bool shuffle, std::uint64_t seed);
+
+  /// Indices of the next micro-batch of this replica; valid until the next call. Allocates nothing.
+  [[nodiscard]] std::span<const Size> next();
+
+  /// Epoch of the micro-batch that `next` will return, from 0.
+  [[nodiscard]] Size epoch() const { return epoch_; }
+  [[nodiscard]] Size steps_per_epoch() const;
+  [[nodiscard]] Size samples_left_out() const;
+
+ private:
+  void start_epoch(Size epoch);
+
+  BatchShape shape_;
+  bool shuffle_;
+  std::uint64_t seed_;
+  std::vector<Size> order_;
+  Size epoch_ = 0;
+  Size step_ = 0;          ///< within the epoch
+  Size accumulation_ = 0;  ///< within the step
+};
+
+}  // namespace ptbench

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ptbench {
+
+/// Instruction-set levels for which ptbench carries its own vector loops, in one binary; x86-64's
+/// micro-architecture levels.
+enum class Isa { x86_64, x86_64_v3, x86_64_v4 };
+
+/// The best level of this CPU (cpuid, and that the kernel saves its registers). The environment
+/// variable PTBENCH_ISA (x86-64, x86-64-v3, x86-64-v4) lowers it, for tests.
+[[nodiscard]] Isa detect_isa();
+
+[[nodiscard]] std::string name_of(Isa isa);
+
+/// Extensions worth naming in a record: "avx2", "avx512f", "avx512_bf16", "amx_bf16", …
+[[nodiscard]] std::vector<std::string> cpu_extensions();
+
+}  // namespace ptbench

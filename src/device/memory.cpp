@@ -1,0 +1,111 @@
+#include "src/device/memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "src/base/error.h"
+#include "src/base/units.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Bytes kHugePage = Bytes{2} << 20U;
+
+Bytes round_up_bytes(Bytes bytes, Bytes multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+/// First unsigned number of a small kernel file; empty when absent or "max".
+std::optional<Bytes> read_number(const std::string& path) {
+  std::ifstream file(path);
+  Bytes value = 0;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+/// The folder of this process's control group below `controller`'s hierarchy ("" is v2).
+std::optional<std::string> control_group(std::string_view controller) {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    if (line.substr(first + 1, second - first - 1) == controller) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> control_group_room(const std::string& limit, const std::string& used) {
+  const auto most = read_number(limit);
+  const auto now = read_number(used);
+  if (!most || !now) return std::nullopt;
+  return *most > *now ? *most - *now : 0;
+}
+
+Bytes kernel_available() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    Bytes kibibytes = 0;
+    if (key == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return std::numeric_limits<Bytes>::max();
+}
+
+}  // namespace
+
+Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
+  if (bytes == 0) return {};
+  const bool huge = bytes >= kHugePage;
+  const Bytes length =
+      round_up_bytes(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+  const Bytes mapped = huge ? length + kHugePage : length;  // room to align the start
+  void* base =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    throw usage_error(
+        fmt::format("no memory for {}: {} asked for: {}", purpose, format_bytes(bytes),
+                    std::generic_category().message(errno)),
+        "choose a smaller --batch-size");
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t start = huge ? round_up_bytes(address, kHugePage) : address;
+  auto* data = reinterpret_cast<std::byte*>(start);
+  if (huge) (void)madvise(data, length, MADV_HUGEPAGE);  // advice only: small pages work too
+  return {data, bytes, [base, mapped](std::byte*) { munmap(base, mapped); }};
+}
+
+Bytes available_memory() {
+  Bytes room = kernel_available();
+  if (const auto group = control_group("")) {
+    // Every level above may set a limit of its own.
+    for (std::string path = "/sys/fs/cgroup" + *group; path.size() >= 14;
+         path = path.substr(0, path.find_last_of('/')))
+      if (const auto left = control_group_room(path + "/memory.max", path + "/memory.current"))
+        room = std::min(room, *left);
+  }
+  if (const auto group = control_group("memory")) {
+    const std::string path = "/sys/fs/cgroup/memory" + *group;
+    if (const auto left =
+            control_group_room(path + "/memory.limit_in_bytes", path + "/memory.usage_in_bytes"))
+      room = std::min(room, *left);
+  }
+  return room;
+}
+
+Bytes peak_resident_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<Bytes>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace ptbench

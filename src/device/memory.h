@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// Memory that is owned here and released by whoever provided it. Move-only; zero-filled when made.
+class Buffer {
+ public:
+  using Release = std::function<void(std::byte*)>;
+
+  Buffer() = default;
+  /// Takes ownership of `data`; `release` is called once with it.
+  Buffer(std::byte* data, Bytes bytes, Release release)
+      : data_(data, std::move(release)), bytes_(bytes) {}
+
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+
+  /// The buffer as elements of type T; a remainder that holds no whole element is left out.
+  template <class T>
+  [[nodiscard]] std::span<T> as() const {
+    return {reinterpret_cast<T*>(data_.get()), bytes_ / sizeof(T)};
+  }
+
+ private:
+  std::unique_ptr<std::byte, Release> data_{nullptr, [](std::byte*) {}};
+  Bytes bytes_ = 0;
+};
+
+/// Who provides the memory of arenas. A communicator may provide memory that its ranks share, a
+/// device provides its own; who plans does not need to know.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  /// Zero-filled, aligned to at least 64 bytes. `purpose` is named in the error when there is no
+  /// memory (exit 1 with what was asked for).
+  [[nodiscard]] virtual Buffer allocate(Bytes bytes, std::string_view purpose) = 0;
+};
+
+/// Anonymous pages of this process, huge pages advised from 2 MiB on.
+class HostMemorySource final : public MemorySource {
+ public:
+  [[nodiscard]] Buffer allocate(Bytes bytes, std::string_view purpose) override;
+};
+
+/// Bytes that this process may still take without swapping: the least of the kernel's MemAvailable
+/// and of what the control groups (v1 and v2) leave.
+[[nodiscard]] Bytes available_memory();
+
+/// Largest resident size of this process so far.
+[[nodiscard]] Bytes peak_resident_memory();
+
+}  // namespace ptbench

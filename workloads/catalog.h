@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/optimizer.h"
+#include "workloads/graph.h"
+
+namespace ptbench {
+
+/// A row of the workload catalog.
+struct Workload {
+  std::string name;
+  std::string summary;     ///< one line for `ptbench list`
+  Shape input_shape;       ///< of one sample of synthetic data
+  bool takes_any_width = false;  ///< takes the flattened width of the data instead of its own shape
+  Size classes = 0;
+  Size batch = 0;          ///< default micro-batch on a CPU
+  Size synthetic_samples = 0;  ///< default length of a synthetic epoch
+  OptimizerSpec optimizer;
+  std::function<Graph(const Shape& input_shape)> build;
+};
+
+/// All workloads, in the order in which they are listed. To add one: a file beside linear.cpp and a
+/// row in catalog.cpp.
+[[nodiscard]] std::span<const Workload> workload_catalog();
+
+/// Throws a usage error with a suggestion for a name that is not in the catalog.
+[[nodiscard]] const Workload& find_workload(std::string_view name);
+
+}  // namespace ptbench
