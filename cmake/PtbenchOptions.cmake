@@ -1,6 +1,5 @@
 # What can be chosen at configure time, and what every target gets.
 option(PTBENCH_WERROR "Warnings are errors" OFF)
-option(PTBENCH_BENCH "Build the benchmark programs under bench/" ON)
 set(PTBENCH_SANITIZE "" CACHE STRING "Sanitizers for every target: address;undefined or thread")
 set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)

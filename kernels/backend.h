@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/operator.h"
 #include "kernels/optimizer.h"
+#include "src/base/clock.h"
 
 namespace ptbench {
 
@@ -15,6 +17,11 @@ class KernelBackend {
  public:
   virtual ~KernelBackend() = default;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Operations a second that the device reaches on fp32 multiply-adds, measured now; empty where
+  /// nobody measures it.
+  [[nodiscard]] virtual std::optional<double> measure_peak_flops(const Clock& /*clock*/) const {
+    return std::nullopt;
+  }
   /// What plans depend on beyond the shapes: library versions, instruction set, team size.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   /// The ways in which this backend can compute `spec`, the safest bet first; never empty.

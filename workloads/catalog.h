@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/optimizer.h"
 #include "workloads/graph.h"
@@ -13,11 +13,11 @@ namespace ptbench {
 /// A row of the workload catalog.
 struct Workload {
   std::string name;
-  std::string summary;     ///< one line for `ptbench list`
-  Shape input_shape;       ///< of one sample of synthetic data
+  std::string summary;           ///< one line for `ptbench list`
+  Shape input_shape;             ///< of one sample of synthetic data
   bool takes_any_width = false;  ///< takes the flattened width of the data instead of its own shape
   Size classes = 0;
-  Size batch = 0;          ///< default micro-batch on a CPU
+  Size batch = 0;              ///< default micro-batch on a CPU
   Size synthetic_samples = 0;  ///< default length of a synthetic epoch
   OptimizerSpec optimizer;
   std::function<Graph(const Shape& input_shape)> build;
@@ -25,9 +25,9 @@ struct Workload {
 
 /// All workloads, in the order in which they are listed. To add one: a file beside linear.cpp and a
 /// row in catalog.cpp.
-[[nodiscard]] std::span<const Workload> workload_catalog();
+[[nodiscard]] std::vector<Workload> workload_catalog();
 
 /// Throws a usage error with a suggestion for a name that is not in the catalog.
-[[nodiscard]] const Workload& find_workload(std::string_view name);
+[[nodiscard]] Workload find_workload(std::string_view name);
 
 }  // namespace ptbench

@@ -46,6 +46,8 @@ struct RunOptions {
   bool json = false;  ///< the same as `--output -`
 
   std::vector<std::string> command_line;  ///< argv, for the record
+
+  friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };
 
 }  // namespace ptbench

@@ -10,7 +10,7 @@
 
 namespace ptbench {
 
-/// Samples with labels, in memory, ready to be trained on (already normalised). Immutable once made.
+/// Samples with labels, in memory, ready to be trained on (already normalised). Immutable.
 class Dataset {
  public:
   /// `values`: samples × shape.elements() floats, row-major; `labels`: one a sample, from 0.
@@ -33,7 +33,7 @@ class Dataset {
 
 /// What a run trains and tests on, and how it came about (goes into the record's `data`).
 struct DataSource {
-  std::string source;        ///< "synthetic", or the directory as the user named it
+  std::string source;  ///< "synthetic", or the directory as the user named it
   Dataset train;
   Dataset test;              ///< empty for synthetic data
   std::vector<double> mean;  ///< per channel, of the training set's x / 255; empty if not applied

@@ -10,10 +10,10 @@ namespace ptbench {
 
 /// Where one rank's micro-batch lies in the global batch.
 struct BatchShape {
-  Size micro_batch = 1;          ///< samples in one replica's micro-batch
-  Size accumulation_steps = 1;   ///< micro-batches of one replica in an optimizer step
+  Size micro_batch = 1;         ///< samples in one replica's micro-batch
+  Size accumulation_steps = 1;  ///< micro-batches of one replica in an optimizer step
   Size replicas = 1;
-  Size replica = 0;              ///< whose micro-batches to produce
+  Size replica = 0;  ///< whose micro-batches to produce
   [[nodiscard]] Size global_batch() const { return micro_batch * accumulation_steps * replicas; }
 };
 
@@ -31,16 +31,21 @@ class Sampler {
 
   /// Epoch of the micro-batch that `next` will return, from 0.
   [[nodiscard]] Size epoch() const { return epoch_; }
-  [[nodiscard]] Size steps_per_epoch() const;
+  [[nodiscard]] Size steps_per_epoch() const { return steps_per_epoch_; }
+  /// In every epoch.
   [[nodiscard]] Size samples_left_out() const;
 
  private:
-  void start_epoch(Size epoch);
+  void put_in_index_order();
+  void draw_until(Size end);
 
   BatchShape shape_;
   bool shuffle_;
   std::uint64_t seed_;
-  std::vector<Size> order_;
+  std::vector<Size> order_;  ///< of this epoch: positions below drawn_ are final
+  Size draws_per_word_;      ///< positions drawn from one 64-bit word
+  Size drawn_ = 0;
+  Size steps_per_epoch_;
   Size epoch_ = 0;
   Size step_ = 0;          ///< within the epoch
   Size accumulation_ = 0;  ///< within the step

@@ -13,7 +13,8 @@
 namespace ptbench {
 
 /// The pinned threads of one CPU device. The thread that makes the team is member 0 and is pinned
-/// too, until the team goes; the others wait for work: spinning first, then asleep on a futex.
+/// too, until the team goes; all compute with denormal numbers as zero. The others wait for
+/// work: spinning first, then asleep on a futex.
 ///
 /// One job runs at a time: `run` is called by the maker only, and no job calls it again.
 class Team {
@@ -42,6 +43,7 @@ class Team {
   struct Shared;
   void work(int member);
   void signal_members();
+  void wait_for_members();
 
   std::vector<int> cpus_;
   std::chrono::milliseconds deadline_;

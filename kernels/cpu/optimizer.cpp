@@ -1,0 +1,131 @@
+#include "kernels/cpu/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/simd.h"
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+/// The part of the arenas that one member updates in one go.
+struct Piece {
+  float* __restrict parameters;
+  const float* __restrict gradients;
+  float* __restrict first;   ///< momentum, or Adam's first moment; null for plain SGD
+  float* __restrict second;  ///< Adam's second moment; null for SGD
+  Size count;
+};
+
+/// Scalars of one step, in the precision of the arithmetic.
+struct Scalars {
+  float lr = 0;
+  float momentum = 0;
+  float weight_decay = 0;
+  float keep = 1;  ///< AdamW: what decay leaves of a parameter
+  float beta1 = 0;
+  float beta2 = 0;
+  float epsilon = 0;
+  float step_size = 0;     ///< lr / (1 - β1^t)
+  float root_scale = 0;    ///< 1 / √(1 - β2^t)
+};
+
+void plain_sgd(const Piece& p, const Scalars& s) {
+  for (Size i = 0; i < p.count; ++i)
+    p.parameters[i] -= s.lr * (p.gradients[i] + s.weight_decay * p.parameters[i]);
+}
+
+void momentum_sgd(const Piece& p, const Scalars& s) {
+  for (Size i = 0; i < p.count; ++i) {
+    const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];
+    p.first[i] = s.momentum * p.first[i] + gradient;
+    p.parameters[i] -= s.lr * p.first[i];
+  }
+}
+
+/// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the two
+/// kinds of decay one is always switched off by its scalar.
+void adam(const Piece& p, const Scalars& s) {
+  for (Size i = 0; i < p.count; ++i) {
+    const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];
+    p.first[i] = s.beta1 * p.first[i] + (1 - s.beta1) * gradient;
+    p.second[i] = s.beta2 * p.second[i] + (1 - s.beta2) * gradient * gradient;
+    const float root = std::sqrt(p.second[i]) * s.root_scale + s.epsilon;
+    p.parameters[i] = s.keep * p.parameters[i] - s.step_size * p.first[i] / root;
+  }
+}
+
+class CpuOptimizer final : public Optimizer {
+ public:
+  CpuOptimizer(const OptimizerSpec& spec, OptimizerArenas arenas, std::vector<OwnedRange> owned,
+               Team& team, Isa isa)
+      : spec_(spec), arenas_(std::move(arenas)), owned_(std::move(owned)), team_(team), isa_(isa) {
+    ensure(static_cast<int>(arenas_.state.size()) == spec.state_arenas(),
+           "an optimizer gets the state arenas that it asks for");
+    for (const OwnedRange& range : owned_) members_ = std::max(members_, range.member + 1);
+    ensure(members_ <= team.size(), "owners are members of the team");
+  }
+
+  void step(Range slice, Size step) override {
+    const Scalars scalars = scalars_of(step);
+    team_.run(members_, [this, slice, &scalars](int member) {
+      for (const OwnedRange& owned : owned_)
+        if (owned.member == member) update(intersect(owned.range, slice), scalars);
+    });
+  }
+
+ private:
+  [[nodiscard]] Scalars scalars_of(Size step) const {
+    Scalars s;
+    s.lr = static_cast<float>(spec_.lr);
+    s.momentum = static_cast<float>(spec_.momentum);
+    const bool decoupled = spec_.kind == OptimizerKind::adamw;
+    s.weight_decay = decoupled ? 0.0F : static_cast<float>(spec_.weight_decay);
+    if (spec_.kind == OptimizerKind::sgd) return s;
+    s.keep = decoupled ? static_cast<float>(1 - spec_.lr * spec_.weight_decay) : 1.0F;
+    s.beta1 = static_cast<float>(spec_.beta1);
+    s.beta2 = static_cast<float>(spec_.beta2);
+    s.epsilon = static_cast<float>(spec_.epsilon);
+    const auto t = static_cast<double>(step);
+    s.step_size = static_cast<float>(spec_.lr / (1 - std::pow(spec_.beta1, t)));
+    s.root_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(spec_.beta2, t)));
+    return s;
+  }
+
+  void update(Range range, const Scalars& scalars) {
+    if (range.empty()) return;
+    const auto state = [&](std::size_t index) {
+      return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;
+    };
+    const Piece piece{.parameters = arenas_.parameters.data() + range.begin,
+                      .gradients = arenas_.gradients.data() + range.begin,
+                      .first = state(0),
+                      .second = state(1),
+                      .count = range.size()};
+    if (spec_.kind != OptimizerKind::sgd)
+      simd::run(isa_, [&] { adam(piece, scalars); });
+    else if (piece.first != nullptr)
+      simd::run(isa_, [&] { momentum_sgd(piece, scalars); });
+    else
+      simd::run(isa_, [&] { plain_sgd(piece, scalars); });
+  }
+
+  OptimizerSpec spec_;
+  OptimizerArenas arenas_;
+  std::vector<OwnedRange> owned_;
+  Team& team_;
+  Isa isa_;
+  int members_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> plan_cpu_optimizer(const OptimizerSpec& spec,
+                                              const OptimizerArenas& arenas,
+                                              const std::vector<OwnedRange>& owned, Team& team,
+                                              Isa isa) {
+  return std::make_unique<CpuOptimizer>(spec, arenas, owned, team, isa);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,116 @@
+#include "kernels/cpu/softmax_cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "kernels/cpu/partition.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Size kExponentialCost = 16;  // simple operations that one exponential is worth
+
+class SoftmaxCrossEntropy final : public Operator {
+ public:
+  SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const Bindings& bindings, Team& team,
+                      int members)
+      : spec_(spec), bindings_(bindings), team_(team), members_(members) {
+    losses_ = {reinterpret_cast<double*>(bindings.workspace.data()),
+               static_cast<std::size_t>(members)};
+    probabilities_ = reinterpret_cast<float*>(bindings.workspace.data() + losses_bytes(members));
+  }
+
+  /// The members' sums lie in front, then the probabilities.
+  static Bytes losses_bytes(int members) {
+    return static_cast<Bytes>(round_up(members * static_cast<Size>(sizeof(double)), 64));
+  }
+
+  void forward() override {
+    team_.run(members_, [this](int member) {
+      double loss = 0;
+      const Range part = part_of(spec_.batch, member, members_);
+      for (Size sample = part.begin; sample < part.end; ++sample) loss += forward_sample(sample);
+      losses_[static_cast<std::size_t>(member)] = loss;
+    });
+    double loss = 0;
+    for (const double part : losses_) loss += part;
+    bindings_.loss[0] = static_cast<float>(loss / static_cast<double>(spec_.global_batch));
+  }
+
+  void backward() override {
+    const float scale = 1.0F / static_cast<float>(spec_.global_batch);
+    team_.run(members_, [this, scale](int member) {
+      const Range part = part_of(spec_.batch, member, members_);
+      const float* from = probabilities_;
+      float* to = bindings_.input_gradient.data();
+      for (Size i = part.begin * spec_.classes; i < part.end * spec_.classes; ++i)
+        to[i] = from[i] * scale;
+      for (Size sample = part.begin; sample < part.end; ++sample)
+        to[sample * spec_.classes + label(sample)] -= scale;
+    });
+  }
+
+ private:
+  [[nodiscard]] Size label(Size sample) const {
+    return bindings_.labels[static_cast<std::size_t>(sample)];
+  }
+
+  /// -log softmax(logits)[label], shifted by the largest logit so that nothing overflows.
+  double forward_sample(Size sample) {
+    const float* logits = bindings_.input.data() + sample * spec_.classes;
+    float* probabilities = probabilities_ + sample * spec_.classes;
+    const float largest = *std::max_element(logits, logits + spec_.classes);
+    float sum = 0;
+    for (Size i = 0; i < spec_.classes; ++i) {
+      probabilities[i] = std::exp(logits[i] - largest);
+      sum += probabilities[i];
+    }
+    const float inverse = 1.0F / sum;
+    for (Size i = 0; i < spec_.classes; ++i) probabilities[i] *= inverse;
+    return std::log(sum) + largest - logits[label(sample)];
+  }
+
+  SoftmaxCrossEntropySpec spec_;
+  Bindings bindings_;
+  Team& team_;
+  int members_;
+  std::span<double> losses_;  ///< one a member
+  float* probabilities_;      ///< batch × classes
+};
+
+class SoftmaxCrossEntropyPlan final : public OperatorPlan {
+ public:
+  SoftmaxCrossEntropyPlan(const SoftmaxCrossEntropySpec& spec, Team& team)
+      : spec_(spec),
+        team_(team),
+        members_(static_cast<int>(std::min<Size>(
+            spec.batch, members_for(spec.batch * spec.classes * kExponentialCost, team.size())))) {}
+
+  [[nodiscard]] Bytes workspace_bytes() const override {
+    return SoftmaxCrossEntropy::losses_bytes(members_) +
+           static_cast<Bytes>(spec_.batch * spec_.classes) * sizeof(float);
+  }
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("softmax_cross_entropy on {}", members_);
+  }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return std::make_unique<SoftmaxCrossEntropy>(spec_, bindings, team_, members_);
+  }
+
+ private:
+  SoftmaxCrossEntropySpec spec_;
+  Team& team_;
+  int members_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorPlan> plan_softmax_cross_entropy(const SoftmaxCrossEntropySpec& spec,
+                                                         Team& team) {
+  return std::make_unique<SoftmaxCrossEntropyPlan>(spec, team);
+}
+
+}  // namespace ptbench

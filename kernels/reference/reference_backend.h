@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace ptbench {
+
+/// The oracle of every other backend: plain loops on the calling thread, sums in double, results
+/// rounded to float once. One candidate, "reference". Parameters lie row-major, weight then bias,
+/// zeros up to the next multiple of 16 elements, all owned by member 0.
+class ReferenceBackend final : public KernelBackend {
+ public:
+  [[nodiscard]] std::string name() const override { return "reference"; }
+  [[nodiscard]] std::string fingerprint() const override { return "reference"; }
+  [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override;
+  [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
+                                                   std::string_view candidate) const override;
+  [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
+      const OptimizerSpec& spec, const OptimizerArenas& arenas,
+      const std::vector<OwnedRange>& owned) const override;
+};
+
+}  // namespace ptbench

@@ -1,0 +1,49 @@
+#include "reports/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include "reports/csv.h"
+#include "reports/json.h"
+#include "src/base/error.h"
+#include "src/base/suggest.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+constexpr std::array<Reporter, 2> kReporters{
+    {{".json", "the whole record, schema ptbench.result/1", to_json},
+     {".csv", "one row a run, the record's scalar fields", to_csv}}};
+
+Error unknown_output(std::string_view output, const std::string& extension) {
+  std::vector<std::string> known;
+  known.reserve(kReporters.size());
+  for (const Reporter& reporter : kReporters) known.emplace_back(reporter.extension);
+  const std::string near = nearest(extension, known);
+  std::string what = "has no extension to tell its format by";
+  if (!extension.empty())
+    what = fmt::format("ends in '{}', which is no known format", single_line(extension));
+  if (!near.empty()) what += fmt::format("; did you mean '{}'?", near);
+  return usage_error(fmt::format("--output '{}' {}", single_line(output), what),
+                     fmt::format("name a file that ends in {}, or - for JSON on standard output",
+                                 fmt::join(known, " or ")));
+}
+
+}  // namespace
+
+std::span<const Reporter> reporter_catalog() { return kReporters; }
+
+const Reporter& find_reporter(std::string_view output) {
+  if (output == "-") return kReporters.front();
+  const std::string extension = std::filesystem::path(output).extension().string();
+  const auto* const reporter = std::ranges::find(kReporters, extension, &Reporter::extension);
+  if (reporter == kReporters.end()) throw unknown_output(output, extension);
+  return *reporter;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// A row of the reporter catalog: how a file with that extension is written.
+struct Reporter {
+  std::string_view extension;  ///< with its dot
+  std::string_view summary;    ///< one line for help
+  std::string (*write)(const ResultFile&);
+};
+
+/// All reporters that write files. To add one: a file beside csv.cpp and a row in catalog.cpp.
+[[nodiscard]] std::span<const Reporter> reporter_catalog();
+
+/// The reporter for what `--output` names: by extension; "-" (standard output) is JSON. Throws a
+/// usage error that names the known extensions.
+[[nodiscard]] const Reporter& find_reporter(std::string_view output);
+
+}  // namespace ptbench

@@ -1,0 +1,193 @@
+#include "reports/console.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "reports/field_text.h"
+#include "reports/wrap.h"
+#include "src/measure/field_table.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kLabelWidth = 12;
+
+enum class Paint { plain, bold, red, yellow };
+
+/// Parts of a line, each with placeholders: `{field}`, or `{field:noun}` for a count of things. A
+/// part of which a field is not known is left out, and so is a line of which no part remains.
+struct Line {
+  std::string_view label;
+  std::array<std::string_view, 6> parts;
+  bool (*shown)(const RunRecord&) = nullptr;  ///< null: always
+  Paint paint = Paint::plain;
+};
+
+bool has_result(const RunRecord& run) {
+  return run.status == Status::ok || run.status == Status::interrupted;
+}
+
+bool has_verification(const RunRecord& run) {
+  return run.verification.status != VerificationStatus::not_run ||
+         run.verification.reason.has_value();
+}
+
+constexpr std::array<Line, 12> kLines{{
+    {"workload",
+     {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
+      "{workload.flops_per_sample} a sample"}},
+    {"strategy",
+     {"{strategy.name}", "device {strategy.devices}", "world size {strategy.world_size}",
+      "{strategy.threads:thread}", "{strategy.precision}", "global batch {strategy.global_batch}"}},
+    {"training",
+     {"data {data.source}", "{data.samples:sample} an epoch", "{optimizer.name}",
+      "lr {optimizer.lr}", "momentum {optimizer.momentum}"}},
+    {"throughput",
+     {"{throughput.value}", "95 % interval {throughput.ci95_low} to {throughput.ci95_high}"},
+     has_result,
+     Paint::bold},
+    {"step time",
+     {"{step_seconds.median} median",
+      "80 % of samples within {step_seconds.p10} to {step_seconds.p90}", "p99 {step_seconds.p99}"},
+     has_result},
+    {"samples",
+     {"{samples.count:sample} of {samples.steps_per_sample:step}",
+      "{samples.warmup_discarded:warm-up step}", "stopped by {samples.stop_reason}"},
+     has_result},
+    {"phases",
+     {"data {phases_seconds.data}", "forward {phases_seconds.forward}",
+      "backward {phases_seconds.backward}",
+      "exposed communication {phases_seconds.communication_exposed}",
+      "optimizer {phases_seconds.optimizer}", "other {phases_seconds.other}"},
+     has_result},
+    {"compute",
+     {"{compute.flops_per_second}",
+      "{compute.utilization} of a peak of {compute.peak_flops_per_second}",
+      "{compute.peak_source}"},
+     has_result},
+    {"loss",
+     {"first {loss.first}, last {loss.last}", "test accuracy {accuracy.test}",
+      "train accuracy {accuracy.train}", "target reached after {time_to_target_seconds}"},
+     has_result},
+    {"memory", {"peak {memory.peak_bytes}", "predicted {memory.predicted_bytes}"}},
+    {"verified",
+     {"{verification.status}", "{verification.reason}", "{verification.steps:step}",
+      "largest error {verification.max_relative_error} of {verification.tolerance} allowed",
+      "worst {verification.worst_tensor}"},
+     has_verification},
+    {"scaling",
+     {"{scaling.mode}", "speedup {scaling.speedup}", "efficiency {scaling.efficiency}",
+      "against {scaling.baseline}"},
+     has_result},
+}};
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  return single_line(fmt::format("{}", fmt::join(words, separator)));
+}
+
+/// A field as text, or one of the two lists that people want to see; empty if not known.
+std::string text_of(const RunRecord& run, std::string_view path) {
+  if (path == "strategy.devices") return joined(run.strategy.devices, "+");
+  if (path == "workload.input_shape")
+    return fmt::format("{}", fmt::join(run.workload.input_shape, "x"));
+  const Field& field = find_field(path);
+  return human_text(field.get(run), field.unit);
+}
+
+/// `part` with its placeholders filled in; nothing if one of them is not known.
+std::optional<std::string> filled_in(std::string_view part, const RunRecord& run) {
+  std::string text;
+  while (!part.empty()) {
+    const std::size_t open = part.find('{');
+    text += part.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = part.find('}', open);
+    const std::string_view inside = part.substr(open + 1, close - open - 1);
+    const std::size_t colon = inside.find(':');
+    const std::string value = text_of(run, inside.substr(0, colon));
+    if (value.empty()) return {};
+    text += value;
+    if (colon != std::string_view::npos)
+      text += fmt::format(" {}{}", inside.substr(colon + 1), value == "1" ? "" : "s");
+    part.remove_prefix(close + 1);
+  }
+  return text;
+}
+
+std::string text_of(const RunRecord& run, const Line& line) {
+  std::string text;
+  for (const std::string_view part : line.parts) {
+    const auto filled = filled_in(part, run);
+    if (!filled || filled->empty()) continue;
+    if (!text.empty()) text += ", ";
+    text += *filled;
+  }
+  return text;
+}
+
+std::string painted(const std::string& text, Paint paint, const ConsoleStyle& style) {
+  if (!style.colour || paint == Paint::plain) return text;
+  const std::string_view code = paint == Paint::bold ? "1" : paint == Paint::red ? "31" : "33";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string labelled(std::string_view label, std::string_view text, Paint paint,
+                     const ConsoleStyle& style) {
+  const std::string block = fmt::format("{:<{}}{}", label, kLabelWidth,
+                                        wrapped(text, kIndent + kLabelWidth, style.columns));
+  return std::string(kIndent, ' ') + painted(block, paint, style) + '\n';
+}
+
+std::string status_line(const RunRecord& run, const ConsoleStyle& style) {
+  if (run.status == Status::ok) return {};
+  const std::string reason = single_line(run.reason.value_or("no reason was recorded"));
+  return labelled(name_of(run.status), reason,
+                  run.status == Status::failed ? Paint::red : Paint::yellow, style);
+}
+
+std::string summary_of(const RunRecord& run, const ConsoleStyle& style) {
+  std::string text = wrapped(single_line(run.id), kIndent, style.columns) + '\n';
+  text += status_line(run, style);
+  for (const Line& line : kLines) {
+    if (line.shown != nullptr && !line.shown(run)) continue;
+    const std::string content = text_of(run, line);
+    if (!content.empty()) text += labelled(line.label, content, line.paint, style);
+  }
+  for (const WarningRecord& warning : run.warnings) {
+    std::string content = warning.message;
+    if (!warning.remedy.empty()) content += "; remedy: " + warning.remedy;
+    text += labelled("warning", single_line(content), Paint::yellow, style);
+  }
+  return text;
+}
+
+std::string machine_line(const ResultFile& file, const ConsoleStyle& style) {
+  const GeneratorRecord& generator = file.generator;
+  const EnvironmentRecord& environment = file.environment;
+  std::string text = fmt::format("{} {}", generator.name, generator.version);
+  if (generator.build_type) text += fmt::format(" ({} build)", *generator.build_type);
+  text += " on " + environment.host.name;
+  if (environment.cpu.model) text += ", " + *environment.cpu.model;
+  if (environment.cpu.cores)
+    text +=
+        fmt::format(", {} core{}", *environment.cpu.cores, *environment.cpu.cores == 1 ? "" : "s");
+  if (environment.host.os) text += ", " + *environment.host.os;
+  return wrapped(single_line(text), kIndent, style.columns) + '\n';
+}
+
+}  // namespace
+
+std::string to_console(const ResultFile& file, const ConsoleStyle& style) {
+  std::string text = machine_line(file, style);
+  for (const RunRecord& run : file.runs) text += summary_of(run, style);
+  return text;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// The file as JSON, schema ptbench.result/1: UTF-8 whatever the names hold, null for what is not
+/// known or not finite, doubles that read back exactly; ends with a newline.
+[[nodiscard]] std::string to_json(const ResultFile& file);
+
+}  // namespace ptbench

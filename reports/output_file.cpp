@@ -1,0 +1,173 @@
+#include "reports/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view remedy_for(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR: return "create the directory first, or name one that exists";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "name a file in a directory that you may write to";
+    case EISDIR: return "name a file, not a directory";
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return "free some space, or name a file on another disk";
+    default: return "name another file";
+  }
+}
+
+Error cannot_write(const fs::path& path, int error_number) {
+  return usage_error(fmt::format("cannot write '{}': {}", single_line(path.string()),
+                                 std::generic_category().message(error_number)),
+                     std::string(remedy_for(error_number)));
+}
+
+/// What `path` stands for when all links at its end are followed, also where nothing is there yet.
+fs::path follow_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::error_code error;
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == kMostLinks) throw cannot_write(path, ELOOP);
+    target = target.parent_path() / fs::read_symlink(target, error);
+    if (error) throw cannot_write(path, error.value());
+  }
+  return target;
+}
+
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return status;
+}
+
+/// 0, or the error number of what went wrong.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Puts the name of a new file on disk too. Best effort: the data is safe, and some file systems
+/// cannot.
+void sync_directory_of(const fs::path& file) {
+  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const FileDescriptor handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle.is_open()) (void)fsync(handle.number());
+}
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  FileDescriptor old(std::exchange(number_, other.release()));
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (is_open()) (void)close(number_);
+}
+
+int FileDescriptor::release() { return std::exchange(number_, -1); }
+
+OutputFile::OutputFile(const fs::path& path) : path_(path), target_(follow_links(path)) {
+  if (!path.has_filename()) throw cannot_write(path, path.empty() ? ENOENT : EISDIR);
+  if (const auto status = status_of(target_)) {
+    if (S_ISDIR(status->st_mode)) throw cannot_write(path_, EISDIR);
+    if (access(target_.c_str(), W_OK) != 0) throw cannot_write(path_, errno);
+    is_special_ = !S_ISREG(status->st_mode);
+  }
+  // A pipe has no reader yet, perhaps; it is opened when there is something to say.
+  if (!is_special_) open_temporary();
+}
+
+OutputFile::~OutputFile() { discard(); }
+
+void OutputFile::open_temporary() {
+  constexpr std::size_t kLongestName = 200;  // leaves room for the rest within NAME_MAX
+  const std::string name = target_.filename().string().substr(0, kLongestName);
+  // A file that replaces another is private until it has the other's permissions; a new one gets
+  // what the umask leaves.
+  const mode_t mode = status_of(target_) ? 0600 : 0666;
+  for (int attempt = 0;; ++attempt) {
+    // A process that was killed may have left the name behind for one with the same number.
+    const std::string suffix = attempt == 0 ? "" : fmt::format("-{}", attempt);
+    const fs::path temporary =
+        target_.parent_path() / fmt::format(".{}.ptbench-partial-{}{}", name, getpid(), suffix);
+    file_ = FileDescriptor(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file_.is_open()) {
+      temporary_ = temporary;
+      return;
+    }
+    constexpr int kMostAttempts = 100;
+    if (errno != EEXIST || attempt == kMostAttempts) throw cannot_write(path_, errno);
+  }
+}
+
+void OutputFile::append(std::string_view text) {
+  if (is_special_ && !file_.is_open()) {
+    file_ = FileDescriptor(open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file_.is_open()) fail(errno);
+  } else if (!file_.is_open()) {
+    open_temporary();
+  }
+  if (const int error_number = write_all(file_.number(), text)) fail(error_number);
+}
+
+void OutputFile::commit() {
+  if (!file_.is_open()) append({});
+  if (is_special_) {
+    if (close(file_.release()) != 0) fail(errno);
+    return;
+  }
+  if (const auto status = status_of(target_)) {
+    // Owner first: changing it takes set-user-id bits away. Who may not give a file away keeps it.
+    (void)!fchown(file_.number(), status->st_uid, status->st_gid);
+    constexpr mode_t kPermissions = 07777;
+    if (fchmod(file_.number(), status->st_mode & kPermissions) != 0) fail(errno);
+  }
+  if (fsync(file_.number()) != 0) fail(errno);
+  if (close(file_.release()) != 0) fail(errno);
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  sync_directory_of(target_);
+}
+
+void OutputFile::discard() noexcept {
+  file_ = FileDescriptor();
+  if (temporary_.empty()) return;
+  (void)unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void OutputFile::fail(int error_number) {
+  discard();
+  throw cannot_write(path_, error_number);
+}
+
+void write_standard_output(std::string_view text) {
+  if (const int error_number = write_all(STDOUT_FILENO, text))
+    throw cannot_write("(standard output)", error_number);
+}
+
+}  // namespace ptbench

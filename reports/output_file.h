@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ptbench {
+
+/// A file descriptor that is closed with its owner. Move-only.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor();
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  /// Gives the number up without closing it.
+  [[nodiscard]] int release();
+
+ private:
+  int number_ = -1;
+};
+
+/// A file that appears whole or not at all: text goes to a temporary file beside the target, which
+/// takes the target's place when it is complete and on disk. Whether that can work is known when
+/// the object is made, that is, before anything is measured.
+///
+/// A target that is a symbolic link is followed; an existing target keeps its permissions and,
+/// where that is allowed, its owner; what is no regular file (a device, a pipe) is written
+/// directly. All failures are usage errors that name the file, the reason and a remedy.
+class OutputFile {
+ public:
+  /// `path` as the user named it.
+  explicit OutputFile(const std::filesystem::path& path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  /// Removes what was not committed.
+  ~OutputFile();
+
+  /// Adds to what the next commit will publish.
+  void append(std::string_view text);
+  /// Publishes what was appended since the last commit, in place of what the target held. On
+  /// failure the target is as it was and the temporary file is gone.
+  void commit();
+  void commit(std::string_view text) {
+    append(text);
+    commit();
+  }
+
+  /// As the user named it.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void open_temporary();
+  void discard() noexcept;
+  [[noreturn]] void fail(int error_number);
+
+  std::filesystem::path path_;
+  std::filesystem::path target_;     ///< links followed
+  std::filesystem::path temporary_;  ///< empty: none, or written directly
+  bool is_special_ = false;
+  FileDescriptor file_;
+};
+
+/// Writes to standard output; a usage error if that fails (a full disk, a closed descriptor).
+void write_standard_output(std::string_view text);
+
+}  // namespace ptbench

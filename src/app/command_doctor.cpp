@@ -1,0 +1,39 @@
+#include "reports/output_file.h"
+#include "src/app/command_table.h"
+#include "src/app/doctor.h"
+#include "src/app/help.h"
+
+namespace ptbench {
+namespace {
+
+struct DoctorOptions {
+  bool json = false;
+};
+
+ExitCode examine(const DoctorOptions& options) {
+  const std::vector<FindingGroup> groups = examine_machine(install_paths());
+  write_standard_output(options.json ? tables_json(doctor_tables(groups))
+                                     : doctor_text(groups, kHelpWidth));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+Command make_doctor_command() {
+  return with_options<DoctorOptions>(
+      {.name = "doctor",
+       .summary = "say what this machine has to measure with, and what is missing",
+       .description =
+           "Looks at engines, devices, libraries, processor, noise and files. What is missing is "
+           "named together with how to get it; nothing of it is an error.",
+       .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
+                    {"ptbench doctor --json", "the same for a script"}},
+       .options = {},
+       .run = {}},
+      OptionTable<DoctorOptions>(
+          {flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
+                       &DoctorOptions::json)}),
+      examine);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,120 @@
+#include "src/app/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/app/install_paths.h"
+#include "src/base/error.h"
+#include "src/device/probe.h"
+
+namespace ptbench {
+namespace {
+
+void require_cpu(const std::string& device) {
+  if (!device.starts_with("cuda")) return;
+  const CudaProbe probe = probe_cuda(install_paths().modules);
+  if (probe.state != CudaState::found) throw cuda_absent_error(device, probe);
+  throw capability_error(
+      fmt::format("--device {}: devices were found, but this version trains on the CPU only", device),
+      "use --device cpu");
+}
+
+void require_fp32(const std::string& precision) {
+  if (precision == "fp32") return;
+  throw capability_error(fmt::format("--precision {}: this version computes in fp32 only", precision),
+                         "use --precision fp32");
+}
+
+void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
+  if (options.nproc > 1 && !strategy.several_ranks)
+    throw usage_error(fmt::format("--nproc {}: strategy '{}' is one replica in one process",
+                                  options.nproc, strategy.name),
+                      "leave --nproc out, or use --threads to give the replica more cores");
+}
+
+OptimizerKind kind_named(const std::string& name) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+    if (name == name_of(kind)) return kind;
+  throw usage_error(fmt::format("unknown optimizer '{}'", name), "use sgd, adam or adamw");
+}
+
+/// Naming another optimizer than the workload's resets the rest to PyTorch's defaults.
+OptimizerSpec optimizer_of(const RunOptions& options, const OptimizerSpec& usual) {
+  OptimizerSpec spec = usual;
+  if (options.optimizer && kind_named(*options.optimizer) != usual.kind)
+    spec = OptimizerSpec::defaults_of(kind_named(*options.optimizer));
+  if (options.momentum && spec.kind != OptimizerKind::sgd)
+    throw usage_error(fmt::format("--momentum does not go with {}", name_of(spec.kind)),
+                      "leave it out, or add --optimizer sgd");
+  spec.lr = options.lr.value_or(spec.lr);
+  spec.momentum = options.momentum.value_or(spec.momentum);
+  spec.weight_decay = options.weight_decay.value_or(spec.weight_decay);
+  return spec;
+}
+
+Size batch_of(const RunOptions& options, const Workload& workload) {
+  if (!options.global_batch) return options.batch_size.value_or(workload.batch);
+  const Size global = *options.global_batch;
+  if (global % options.nproc == 0) return global / options.nproc;
+  const Size nearest =
+      std::max<Size>(1, (global + options.nproc / 2) / options.nproc) * options.nproc;
+  throw usage_error(fmt::format("--global-batch {} cannot be shared by {} replicas", global,
+                                options.nproc),
+                    fmt::format("the nearest possible one is {}", nearest));
+}
+
+/// Measured options that are not at their default, for the run's id.
+std::vector<OptionValue> other_options(const RunConfig& config) {
+  const OptimizerSpec& usual = config.workload.optimizer;
+  const OptimizerSpec& spec = config.optimizer;
+  std::vector<OptionValue> others;
+  if (config.options.threads)
+    others.push_back({"threads", fmt::format("{}", *config.options.threads)});
+  if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
+  const OptimizerSpec base =
+      spec.kind == usual.kind ? usual : OptimizerSpec::defaults_of(spec.kind);
+  if (spec.lr != base.lr) others.push_back({"lr", fmt::format("{}", spec.lr)});
+  if (spec.momentum != base.momentum)
+    others.push_back({"momentum", fmt::format("{}", spec.momentum)});
+  if (spec.weight_decay != base.weight_decay)
+    others.push_back({"weight-decay", fmt::format("{}", spec.weight_decay)});
+  if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
+  if (config.options.samples)
+    others.push_back({"samples", fmt::format("{}", *config.options.samples)});
+  if (!config.options.shuffle) others.push_back({"shuffle", "off"});
+  return others;
+}
+
+}  // namespace
+
+RunConfig configure_run(const RunOptions& options, const Topology& topology) {
+  RunConfig config;
+  config.options = options;
+  config.workload = find_workload(options.workload);
+  config.strategy = find_strategy(options.strategy);
+  require_possible_world(options, config.strategy);
+  require_fp32(options.precision);
+  require_cpu(options.device);
+  config.optimizer = optimizer_of(options, config.workload.optimizer);
+  const auto cores = static_cast<Size>(topology.cores.size());
+  config.threads = static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
+  config.batch = batch_of(options, config.workload);
+  config.global_batch = config.batch * options.nproc;
+  if (options.data != "synthetic" && options.samples)
+    throw usage_error("--samples is the length of synthetic data, and --data names a directory",
+                      "leave one of the two out");
+  if (options.data == "synthetic")
+    config.synthetic_samples = options.samples.value_or(
+        std::max(config.workload.synthetic_samples, config.global_batch));
+  config.id = run_id({.workload = config.workload.name,
+                      .strategy = config.strategy.name,
+                      .world_size = options.nproc,
+                      .batch_per_replica = config.batch,
+                      .precision = options.precision},
+                     other_options(config));
+  return config;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,244 @@
+#include "src/app/doctor.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "src/app/version.h"
+#include "src/base/error.h"
+#include "src/base/units.h"
+#include "src/device/core_latency.h"
+#include "src/device/hwloc_version.h"
+#include "src/device/isa.h"
+#include "src/device/memory.h"
+#include "src/device/probe.h"
+#include "src/device/topology.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReady = "ready";
+constexpr const char* kNote = "note";
+constexpr const char* kWarning = "warning";
+
+Finding note(std::string name, FieldValue value, std::string detail) {
+  return {std::move(name), kNote, std::move(value), std::move(detail), ""};
+}
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+FindingGroup examine_program() {
+  const BuildInfo build = build_info();
+  FindingGroup group{"program",
+                     {note("version", build.version, build.version),
+                      note("commit", build.git_commit, build.git_commit),
+                      note("build_type", build.build_type, build.build_type)}};
+  if (build.build_type != "Release") {
+    group.findings.back().state = kWarning;
+    group.findings.back().remedy = "measure with the CMake preset release";
+  }
+  return group;
+}
+
+FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda) {
+  FindingGroup group{"engines", {}};
+  group.findings.push_back({"cpu", kReady, FieldValue(),
+                            fmt::format("{} cores, loops for {}, oneDNN {}", topology.cores.size(),
+                                        name_of(detect_isa()), onednn_version()),
+                            ""});
+  group.findings.push_back({"cuda", name_of(cuda.state), FieldValue(), cuda.detail, cuda.remedy});
+  for (const char* engine : {"mpi", "gloo", "nccl"})
+    group.findings.push_back({engine, "not part of this build", FieldValue(), "", ""});
+  return group;
+}
+
+FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
+  FindingGroup group{"devices", {}};
+  group.findings.push_back({"cpu", kReady, topology.cpu_model,
+                            fmt::format("{}, {}", topology.cpu_model,
+                                        format_bytes(topology.memory_bytes)),
+                            ""});
+  for (const CudaDevice& device : cuda.devices)
+    group.findings.push_back({device.id, kReady, device.name,
+                              fmt::format("{}, {}, compute capability {}", device.name,
+                                          format_bytes(device.memory_bytes),
+                                          device.compute_capability),
+                              ""});
+  return group;
+}
+
+FindingGroup examine_libraries(const CudaProbe& cuda) {
+  FindingGroup group{"libraries",
+                     {note("onednn", onednn_version(), onednn_version()),
+                      note("hwloc", hwloc_version(), hwloc_version())}};
+  if (!cuda.runtime_version.empty())
+    group.findings.push_back(note("cuda_runtime", cuda.runtime_version, cuda.runtime_version));
+  if (!cuda.driver_version.empty())
+    group.findings.push_back(
+        note("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
+  return group;
+}
+
+Finding examine_extension(const std::vector<std::string>& extensions, const char* name,
+                          const char* what) {
+  const bool present = std::ranges::find(extensions, name) != extensions.end();
+  return {name, present ? kReady : "absent", present, what, ""};
+}
+
+/// Up to eight cores, spread evenly: enough to meet every socket and cache, and soon done.
+std::vector<int> spread_cpus(const Topology& topology) {
+  const std::size_t total = topology.cores.size();
+  const std::size_t count = std::min<std::size_t>(total, 8);
+  std::vector<int> cpus;
+  for (std::size_t index = 0; index < count; ++index)
+    cpus.push_back(topology.cores[index * total / count].cpu);
+  return cpus;
+}
+
+Finding examine_core_latency(const Topology& topology) {
+  const std::optional<double> latency = worst_core_latency(spread_cpus(topology));
+  if (!latency) return note("core_latency_seconds", FieldValue(), "one core only");
+  return note("core_latency_seconds", *latency,
+              fmt::format("{} between the farthest cores: {}", format_duration(*latency),
+                          name_of(placement_of(*latency))));
+}
+
+Finding examine_huge_pages() {
+  constexpr const char* kPath = "/sys/kernel/mm/transparent_hugepage/enabled";
+  const std::string choice = bracketed_choice(first_line(kPath));
+  if (choice == "never")
+    return {"huge_pages", kWarning, choice, "never given: large arenas miss the TLB more often",
+            fmt::format("as root: echo madvise > {}", kPath)};
+  if (choice.empty()) return note("huge_pages", FieldValue(), "the kernel does not tell");
+  return note("huge_pages", choice, choice + ": large arenas get them");
+}
+
+FindingGroup examine_processor(const Topology& topology) {
+  std::set<int> sockets;
+  std::set<int> nodes;
+  for (const Core& core : topology.cores) {
+    sockets.insert(core.package);
+    nodes.insert(core.numa_node);
+  }
+  const auto cores = static_cast<Size>(topology.cores.size());
+  const std::vector<std::string> extensions = cpu_extensions();
+  const auto bytes_note = [](const char* name, Bytes bytes) {
+    return note(name, static_cast<Size>(bytes), format_bytes(bytes));
+  };
+  return {"processor",
+          {note("cores", cores,
+                fmt::format("{} (sockets: {}, NUMA nodes: {}, hardware threads: {})", cores,
+                            sockets.size(), nodes.size(), topology.hardware_threads)),
+           note("instruction_set", name_of(detect_isa()), name_of(detect_isa())),
+           note("extensions", fmt::format("{}", fmt::join(extensions, " ")),
+                fmt::format("{}", fmt::join(extensions, " "))),
+           examine_extension(extensions, "avx512_bf16", "bf16 products in vector registers"),
+           examine_extension(extensions, "amx_bf16", "bf16 products in tile registers"),
+           bytes_note("l2_bytes", topology.l2_bytes), bytes_note("l3_bytes", topology.l3_bytes),
+           bytes_note("memory_bytes", topology.memory_bytes),
+           bytes_note("available_memory_bytes", available_memory()),
+           examine_core_latency(topology), examine_huge_pages()}};
+}
+
+FindingGroup examine_noise(const Topology& topology) {
+  FindingGroup group{"noise", {}};
+  std::array<double, 1> load{};
+  if (getloadavg(load.data(), 1) == 1) {
+    const bool busy = load[0] > 0.25 * static_cast<double>(topology.cores.size());
+    group.findings.push_back({"load_average", busy ? kWarning : kNote, load[0],
+                              fmt::format("{:.2f} over the last minute", load[0]),
+                              busy ? "end what else runs before measuring" : ""});
+  }
+  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (!governor.empty()) {
+    const bool saving = governor == "powersave" || governor == "conservative";
+    group.findings.push_back({"frequency_governor", saving ? kWarning : kNote, governor, governor,
+                              saving ? "as root: cpupower frequency-set -g performance" : ""});
+  }
+  return group;
+}
+
+Finding examine_folder(const char* name, const fs::path& folder, const char* remedy) {
+  std::error_code ignored;
+  const bool present = fs::is_directory(folder, ignored);
+  return {name, present ? kReady : "absent", folder.string(), folder.string(),
+          present ? "" : remedy};
+}
+
+Finding examine_cache() {
+  const fs::path folder = cache_folder();
+  if (folder.empty())
+    return {"plan_cache", kWarning, FieldValue(), "neither XDG_CACHE_HOME nor HOME names a folder",
+            "set one of them, or give --plan FILE"};
+  fs::path existing = folder;
+  std::error_code ignored;
+  while (!fs::exists(existing, ignored) && existing.has_relative_path())
+    existing = existing.parent_path();
+  if (access(existing.c_str(), W_OK) == 0)
+    return {"plan_cache", kReady, folder.string(), folder.string(), ""};
+  return {"plan_cache", kWarning, folder.string(), folder.string() + " cannot be written",
+          "set XDG_CACHE_HOME to a folder that can, or give --plan FILE"};
+}
+
+FindingGroup examine_files(const InstallPaths& paths) {
+  return {"files",
+          {examine_folder("modules", paths.modules,
+                          "only needed for engines beyond the CPU: build them, then install"),
+           examine_folder("schema", paths.schema, "install ptbench, or run it from its build folder"),
+           examine_cache()}};
+}
+
+/// What `examine` finds; an error of the environment becomes a finding of its own.
+FindingGroup guarded(const char* name, const std::function<FindingGroup()>& examine) {
+  try {
+    return examine();
+  } catch (const Error& error) {
+    return {name, {{name, kWarning, FieldValue(), error.what(), error.remedy()}}};
+  }
+}
+
+Topology topology_or_nothing() {
+  try {
+    return discover_topology();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string bracketed_choice(const std::string& text) {
+  const std::size_t begin = text.find('[');
+  const std::size_t end = text.find(']', begin);
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return text.substr(begin + 1, end - begin - 1);
+}
+
+std::vector<FindingGroup> examine_machine(const InstallPaths& paths) {
+  const Topology topology = topology_or_nothing();
+  const CudaProbe cuda = probe_cuda(paths.modules);
+  return {guarded("program", examine_program),
+          guarded("engines", [&] { return examine_engines(topology, cuda); }),
+          guarded("devices", [&] { return examine_devices(topology, cuda); }),
+          guarded("libraries", [&] { return examine_libraries(cuda); }),
+          guarded("processor", [&] { return examine_processor(topology); }),
+          guarded("noise", [&] { return examine_noise(topology); }),
+          guarded("files", [&] { return examine_files(paths); })};
+}
+
+}  // namespace ptbench

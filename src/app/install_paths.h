@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+
+namespace ptbench {
+
+/// Where the program's own files lie. Folders need not exist: who opens a file there says what is
+/// missing.
+struct InstallPaths {
+  std::filesystem::path modules;  ///< of libptbench_*.so
+  std::filesystem::path schema;   ///< of the published JSON Schemas
+};
+
+/// Relative to `executable`: in an installed prefix, which may have been moved, or in a build
+/// folder.
+[[nodiscard]] InstallPaths install_paths_of(const std::filesystem::path& executable);
+
+/// Of this process.
+[[nodiscard]] InstallPaths install_paths();
+
+/// Where choices of operators are kept between runs: $XDG_CACHE_HOME/ptbench or ~/.cache/ptbench;
+/// empty where neither variable names a folder.
+[[nodiscard]] std::filesystem::path cache_folder();
+
+}  // namespace ptbench

@@ -1,0 +1,109 @@
+#include "src/app/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace ptbench {
+namespace {
+
+constexpr double kInterval = 0.1;       // seconds between two updates
+constexpr double kTooSoonToTell = 0.5;  // seconds before an estimate means anything
+constexpr std::string_view kClearRest = "\x1b[K";
+
+/// A terminal, and one that knows how to clear a line.
+bool can_clear_lines(std::FILE* stream) {
+  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): read only
+  return isatty(fileno(stream)) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+/// A line as wide as the terminal would wrap, and half of it could not be cleared.
+std::size_t room_on(std::FILE* stream) {
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
+  return size.ws_col - std::size_t{1};
+}
+
+/// "2 min 5 s", "12 s": whole seconds.
+std::string_view write_time_left(double seconds, std::array<char, 32>& buffer) {
+  const auto whole = static_cast<Size>(std::min(seconds, 1e9)) + 1;
+  const auto end =
+      whole < 60 ? fmt::format_to_n(buffer.data(), buffer.size(), "{} s left", whole)
+      : whole < 3600
+          ? fmt::format_to_n(buffer.data(), buffer.size(), "{} min {} s left", whole / 60,
+                             whole % 60)
+          : fmt::format_to_n(buffer.data(), buffer.size(), "{} h {} min left", whole / 3600,
+                             whole % 3600 / 60);
+  return {buffer.data(), std::min(end.size, buffer.size())};
+}
+
+}  // namespace
+
+Progress::Progress(const Clock& clock, std::FILE* stream)
+    : Progress(clock, stream, can_clear_lines(stream)) {}
+
+Progress::Progress(const Clock& clock, std::FILE* stream, bool visible)
+    : clock_(clock), stream_(stream), visible_(visible) {}
+
+void Progress::begin(std::string_view phase) {
+  if (!visible_) return;
+  phase_size_ = phase.copy(phase_.data(), phase_.size());
+  started_ = clock_.now();
+  last_shown_ = -std::numeric_limits<double>::infinity();
+}
+
+bool Progress::due(double now) const { return now - last_shown_ >= kInterval; }
+
+void Progress::update(Size done, Size total) {
+  if (!visible_) return;
+  const double now = clock_.now();
+  if (!due(now)) return;
+  std::array<char, 48> detail{};
+  const auto end = fmt::format_to_n(detail.data(), detail.size(), "step {} of {}", done, total);
+  show(static_cast<double>(done) / static_cast<double>(total),
+       {detail.data(), std::min(end.size, detail.size())}, now);
+}
+
+void Progress::update(double share) {
+  if (!visible_) return;
+  const double now = clock_.now();
+  if (due(now)) show(share, {}, now);
+}
+
+void Progress::show(double share, std::string_view detail, double now) {
+  const double done = std::clamp(share, 0.0, 1.0);
+  const double elapsed = now - started_;
+  std::array<char, 32> time{};
+  std::string_view left;
+  if (done > 0 && elapsed >= kTooSoonToTell)
+    left = write_time_left(elapsed * (1 - done) / done, time);
+
+  std::array<char, 160> line{};
+  const std::size_t room = std::min(line.size() - kClearRest.size(), room_on(stream_) + 1);
+  const auto end = fmt::format_to_n(line.data(), room, "\r{} {:3.0f} %{}{}{}{}",
+                                    std::string_view(phase_.data(), phase_size_), done * 100,
+                                    detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ",
+                                    left);
+  const std::size_t size = std::min(end.size, room);
+  (void)kClearRest.copy(line.data() + size, kClearRest.size());
+  // One call for the whole line, so that other messages do not fall into it. A terminal that is gone
+  // is no reason to fail.
+  (void)std::fwrite(line.data(), 1, size + kClearRest.size(), stream_);
+  (void)std::fflush(stream_);
+  shown_ = true;
+  last_shown_ = now;
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  (void)std::fprintf(stream_, "\r%s", kClearRest.data());
+  (void)std::fflush(stream_);
+  shown_ = false;
+  last_shown_ = -std::numeric_limits<double>::infinity();
+}
+
+}  // namespace ptbench

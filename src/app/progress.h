@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "src/base/clock.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// One line on a terminal that says how far a long phase has come and how long it will still take;
+/// nothing where the stream is no terminal. Shown at most ten times a second; `update` may be called
+/// at every step: it reads the clock and allocates nothing. Call `clear` before other messages.
+class Progress {
+ public:
+  /// Shows on `stream` if that is a terminal that can clear a line. Both outlive the progress.
+  explicit Progress(const Clock& clock, std::FILE* stream = stderr);
+  /// For tests: `visible` decides.
+  Progress(const Clock& clock, std::FILE* stream, bool visible);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// A new phase begins now; its first half second shows no time left, being too short to tell.
+  /// `phase` is copied, 40 bytes of it at most.
+  void begin(std::string_view phase);
+  /// `done` of `total` steps are through (total > 0).
+  void update(Size done, Size total);
+  /// As before, for phases that end with time rather than with a number of steps: `share` of the
+  /// phase is over, from 0 to 1.
+  void update(double share);
+  /// Takes the line off the terminal.
+  void clear();
+
+ private:
+  [[nodiscard]] bool due(double now) const;
+  void show(double share, std::string_view detail, double now);
+
+  const Clock& clock_;
+  std::FILE* stream_;
+  bool visible_;
+  bool shown_ = false;
+  double started_ = 0;
+  double last_shown_ = 0;
+  std::array<char, 40> phase_{};
+  std::size_t phase_size_ = 0;
+};
+
+}  // namespace ptbench

@@ -1,0 +1,119 @@
+#include "src/app/run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "src/app/configuration.h"
+#include "src/app/interrupt.h"
+#include "src/app/progress.h"
+#include "src/app/run_files.h"
+#include "src/app/training_run.h"
+#include "src/app/version.h"
+#include "src/base/error.h"
+#include "src/device/topology.h"
+#include "src/measure/environment.h"
+
+namespace ptbench {
+namespace {
+
+OptimizerRecord describe(const OptimizerSpec& spec) {
+  OptimizerRecord record;
+  record.name = name_of(spec.kind);
+  record.lr = spec.lr;
+  record.weight_decay = spec.weight_decay;
+  if (spec.kind == OptimizerKind::sgd) {
+    record.momentum = spec.momentum;
+  } else {
+    record.beta1 = spec.beta1;
+    record.beta2 = spec.beta2;
+    record.epsilon = spec.epsilon;
+  }
+  return record;
+}
+
+void add_machine_warnings(const RunConfig& config, const Topology& topology, RunRecord& record) {
+  if (build_info().build_type != "Release")
+    record.warnings.push_back(
+        {.code = "debug-build",
+         .message = fmt::format("this is a {} build: its speed says nothing",
+                                build_info().build_type),
+         .remedy = "Build with the CMake preset 'release'."});
+  if (config.threads > static_cast<int>(topology.cores.size()))
+    record.warnings.push_back(
+        {.code = "oversubscribed-cores",
+         .message = fmt::format("{} threads share {} cores", config.threads, topology.cores.size()),
+         .remedy = fmt::format("Use --threads {} or less.", topology.cores.size())});
+}
+
+RunRecord begin_record(const RunConfig& config, const Topology& topology) {
+  RunRecord record;
+  record.id = config.id;
+  record.workload.name = config.workload.name;
+  record.strategy.name = config.strategy.name;
+  record.strategy.world_size = config.options.nproc;
+  record.strategy.devices = {"cpu"};
+  record.strategy.threads = config.threads;
+  record.strategy.accumulation_steps = 1;
+  record.strategy.precision = config.options.precision;
+  record.strategy.batch_per_replica = config.batch;
+  record.strategy.global_batch = config.global_batch;
+  record.optimizer = describe(config.optimizer);
+  record.verification.reason = "serial training in fp32 is what others are compared with";
+  add_machine_warnings(config, topology, record);
+  return record;
+}
+
+ResultFile begin_result(const RunConfig& config, const Topology& topology) {
+  const BuildInfo build = build_info();
+  ResultFile file;
+  file.generator.version = build.version;
+  file.generator.git_commit = build.git_commit;
+  file.generator.build_type = build.build_type;
+  file.created = rfc3339_utc(std::chrono::system_clock::now());
+  file.command = config.options.command_line;
+  file.environment = describe_environment(topology);
+  file.environment.devices.push_back(
+      {.id = "cpu", .name = topology.cpu_model, .memory_bytes = topology.memory_bytes});
+  file.environment.libraries["onednn"] = onednn_version();
+  file.runs.push_back(begin_record(config, topology));
+  return file;
+}
+
+ExitCode exit_code_of(Status status) {
+  switch (status) {
+    case Status::ok:
+    case Status::skipped: return ExitCode::ok;
+    case Status::failed: return ExitCode::failed;
+    case Status::interrupted: return ExitCode::interrupted;
+  }
+  return ExitCode::defect;
+}
+
+}  // namespace
+
+ExitCode run_command(const RunOptions& options) {
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress(clock);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  RunFiles files(options);
+  ResultFile result = begin_result(config, topology);
+  RunRecord& record = result.runs.front();
+  try {
+    train_and_measure(config, topology,
+                      {.clock = clock, .interrupt = interrupt, .progress = progress, .files = files},
+                      record);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::failed) throw;
+    record.status = Status::failed;  // a configuration that fails is a record too
+    record.reason = error.what();
+  }
+  progress.clear();
+  files.publish(result);
+  return exit_code_of(record.status);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,289 @@
+#include "src/app/run_options.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "kernels/optimizer.h"
+#include "reports/catalog.h"
+#include "src/base/number.h"
+#include "strategies/catalog.h"
+#include "workloads/catalog.h"
+
+namespace ptbench {
+namespace {
+
+using Row = OptionRow<RunOptions>;
+using Rows = std::vector<Row>;
+
+// Counts end where no machine follows, so that products of a few of them cannot overflow.
+constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
+constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
+
+template <class Catalog>
+std::vector<std::string> names_in(const Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const auto& row : catalog) names.push_back(row.name);
+  return names;
+}
+
+std::vector<std::string> optimizer_names() {
+  return {name_of(OptimizerKind::sgd), name_of(OptimizerKind::adam),
+          name_of(OptimizerKind::adamw)};
+}
+
+/// "cpu", "cuda", "auto", or "cuda:" and indices separated by '+'.
+bool is_device(std::string_view text) {
+  if (text == "cpu" || text == "cuda" || text == "auto") return true;
+  if (!text.starts_with("cuda:")) return false;
+  for (text.remove_prefix(5);;) {
+    const std::size_t end = text.find('+');
+    if (!parse_whole(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void set_device(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  if (!is_device(text)) refuse_value(option, text);
+  options.device = text;
+}
+
+/// Takes every precision that has a name: what the device lacks is another error than a typing error.
+void set_precision(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  if (text != "fp32" && text != "tf32" && text != "bf16" && text != "fp16")
+    refuse_value(option, text);
+  options.precision = text;
+}
+
+void set_warmup(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  if (text == "auto")
+    options.warmup.reset();
+  else
+    options.warmup = static_cast<Size>(whole_value(option, text, 0, kMostSteps));
+}
+
+/// The extension says the format: an unknown one is refused before anything is measured.
+void add_output(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string file = text_value(option, text);
+  (void)find_reporter(file);
+  options.outputs.push_back(file);
+}
+
+void append_training(Rows& rows) {
+  const std::string group = "What to train, and how";
+  rows.push_back(choice_option({.name = "workload",
+                                .short_name = 'w',
+                                .value = "NAME",
+                                .group = group,
+                                .help = "the model with its loss and input shape",
+                                .fallback = "mlp",
+                                .choices = names_in(workload_catalog())},
+                               &RunOptions::workload));
+  rows.push_back(choice_option({.name = "strategy",
+                                .short_name = 's',
+                                .value = "NAME",
+                                .group = group,
+                                .help = "how one optimizer step is spread over devices",
+                                .fallback = "serial",
+                                .choices = names_in(strategy_catalog())},
+                               &RunOptions::strategy));
+  rows.push_back(whole_option({.name = "batch-size",
+                               .short_name = 'b',
+                               .value = "B",
+                               .group = group,
+                               .help = "samples in one replica's micro-batch",
+                               .fallback = "the workload's",
+                               .example = "128"},
+                              &RunOptions::batch_size, 1, kMostSamples));
+  rows.push_back(whole_option({.name = "global-batch",
+                               .value = "G",
+                               .group = group,
+                               .help = "samples in one optimizer step; excludes --batch-size",
+                               .example = "128",
+                               .excludes = {"batch-size"}},
+                              &RunOptions::global_batch, 1, kMostSamples));
+  rows.push_back(Row{{.name = "precision",
+                      .value = "TYPE",
+                      .group = group,
+                      .help = "compute type; master weights stay fp32",
+                      .fallback = "fp32",
+                      .domain = "fp32, tf32, bf16 or fp16",
+                      .choices = {"fp32"}},
+                     set_precision});
+  rows.push_back(whole_option({.name = "seed",
+                               .value = "N",
+                               .group = group,
+                               .help = "decides initial weights, synthetic data and sample order",
+                               .fallback = "0"},
+                              &RunOptions::seed, 0, std::numeric_limits<std::uint64_t>::max()));
+}
+
+void append_machine(Rows& rows) {
+  const std::string group = "Where to run";
+  rows.push_back(whole_option({.name = "nproc",
+                               .short_name = 'n',
+                               .value = "N",
+                               .group = group,
+                               .help = "ranks or replicas on this host",
+                               .fallback = "1"},
+                              &RunOptions::nproc, 1, 4096));
+  rows.push_back(Row{{.name = "device",
+                      .value = "DEVICE",
+                      .group = group,
+                      .help = "cpu, cuda (all GPUs), cuda:0+1 (these), or auto",
+                      .fallback = "auto",
+                      .domain = "cpu, cuda, cuda:I+J+... or auto",
+                      .choices = {"auto", "cpu", "cuda"}},
+                     set_device});
+  rows.push_back(whole_option({.name = "threads",
+                               .value = "N",
+                               .group = group,
+                               .help = "threads of one CPU replica",
+                               .fallback = "cores / nproc",
+                               .example = "2"},
+                              &RunOptions::threads, 1, 1024));
+}
+
+void append_optimizer(Rows& rows) {
+  const std::string group = "Optimizer (naming another one resets the rest to PyTorch's defaults)";
+  rows.push_back(choice_option({.name = "optimizer",
+                                .value = "NAME",
+                                .group = group,
+                                .help = "the update rule, as PyTorch defines it",
+                                .fallback = "the workload's",
+                                .choices = optimizer_names()},
+                               &RunOptions::optimizer));
+  rows.push_back(real_option({.name = "lr",
+                              .value = "X",
+                              .group = group,
+                              .help = "learning rate",
+                              .fallback = "the workload's",
+                              .example = "0.01"},
+                             &RunOptions::lr, 0, 1e6));
+  rows.push_back(real_option({.name = "momentum",
+                              .value = "X",
+                              .group = group,
+                              .help = "momentum of sgd",
+                              .fallback = "the workload's",
+                              .example = "0.9"},
+                             &RunOptions::momentum, 0, 1));
+  rows.push_back(real_option({.name = "weight-decay",
+                              .value = "X",
+                              .group = group,
+                              .help = "L2 penalty of sgd and adam, decoupled decay of adamw",
+                              .fallback = "the workload's",
+                              .example = "5e-4"},
+                             &RunOptions::weight_decay, 0, 1e6));
+}
+
+void append_data(Rows& rows) {
+  const std::string group = "Data";
+  rows.push_back(text_option({.name = "data",
+                              .value = "synthetic|DIR",
+                              .group = group,
+                              .help = "made-up samples, or a directory of IDX files (MNIST's names, "
+                                      "plain or .gz)",
+                              .fallback = "synthetic",
+                              .hint = ValueHint::directory},
+                             &RunOptions::data));
+  rows.push_back(whole_option({.name = "samples",
+                               .value = "N",
+                               .group = group,
+                               .help = "samples in an epoch of synthetic data",
+                               .fallback = "the workload's",
+                               .example = "1000"},
+                              &RunOptions::samples, 1, kMostSamples));
+  rows.push_back(switch_option({.name = "shuffle",
+                                .group = group,
+                                .help = "sample order: a function of seed and epoch, or by index",
+                                .fallback = "on"},
+                               &RunOptions::shuffle));
+}
+
+void append_length(Rows& rows) {
+  const std::string group = "How long";
+  rows.push_back(whole_option({.name = "steps",
+                               .value = "N",
+                               .group = group,
+                               .help = "measure exactly N optimizer steps",
+                               .example = "200",
+                               .excludes = {"epochs"}},
+                              &RunOptions::steps, 1, kMostSteps));
+  rows.push_back(whole_option({.name = "epochs",
+                               .value = "E",
+                               .group = group,
+                               .help = "train E times over the data, warm-up included",
+                               .example = "10"},
+                              &RunOptions::epochs, 1, 1'000'000'000));
+  rows.push_back(Row{{.name = "warmup",
+                      .value = "auto|N",
+                      .group = group,
+                      .help = "steps that train but are not measured",
+                      .fallback = "auto",
+                      .domain = "auto or " + whole_domain(0, kMostSteps),
+                      .choices = {"auto"}},
+                     set_warmup});
+  rows.push_back(real_option({.name = "max-time",
+                              .value = "S",
+                              .group = group,
+                              .help = "seconds after which measuring ends, all in all",
+                              .fallback = "30"},
+                             &RunOptions::max_time_seconds, 0.001, 1e6));
+}
+
+void append_files(Rows& rows) {
+  const std::string group = "Files";
+  rows.push_back(Row{{.name = "output",
+                      .short_name = 'o',
+                      .value = "FILE",
+                      .group = group,
+                      .help = "write the result: .json or .csv by extension, - is JSON on standard "
+                              "output; may be given several times",
+                      .example = "results.json",
+                      .hint = ValueHint::file,
+                      .repeatable = true},
+                     add_output});
+  rows.push_back(flag_option({.name = "json", .group = group, .help = "the same as --output -"},
+                             &RunOptions::json));
+  struct FileRow {
+    const char* name;
+    const char* value;
+    const char* help;
+    std::optional<std::string> RunOptions::*field;
+  };
+  const std::array files{
+      FileRow{"plan", "FILE", "use the operator choices in FILE; written if absent",
+              &RunOptions::plan_file},
+      FileRow{"loss-log", "FILE.csv", "step and loss of every training step from the first",
+              &RunOptions::loss_log},
+      FileRow{"initial-weights", "FILE", "start from these safetensors, not from the seed",
+              &RunOptions::initial_weights},
+      FileRow{"save-initial-weights", "FILE", "write the weights before the first step",
+              &RunOptions::save_initial_weights},
+      FileRow{"save-final-weights", "FILE", "write the weights after the last step",
+              &RunOptions::save_final_weights}};
+  for (const FileRow& file : files)
+    rows.push_back(text_option({.name = file.name,
+                                .value = file.value,
+                                .group = group,
+                                .help = file.help,
+                                .hint = ValueHint::file},
+                               file.field));
+}
+
+}  // namespace
+
+OptionTable<RunOptions> run_option_table() {
+  Rows rows;
+  append_training(rows);
+  append_machine(rows);
+  append_optimizer(rows);
+  append_data(rows);
+  append_length(rows);
+  append_files(rows);
+  return OptionTable<RunOptions>(std::move(rows));
+}
+
+}  // namespace ptbench

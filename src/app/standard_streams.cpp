@@ -1,0 +1,29 @@
+#include "src/app/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+
+namespace ptbench {
+
+void reserve_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // open takes the lowest free number; read-only, so that writes fail.
+    if (fcntl(stream, F_GETFD) == -1) (void)open("/dev/null", O_RDONLY);  // NOLINT(*-vararg)
+}
+
+std::optional<Error> finish_standard_output() {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !failed_before) return std::nullopt;
+  const std::string reason =
+      errno == 0 ? std::string() : ": " + std::generic_category().message(errno);
+  return usage_error("standard output could not be written" + reason,
+                     "check where standard output leads and whether its disk is full");
+}
+
+}  // namespace ptbench

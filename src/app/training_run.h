@@ -1,0 +1,27 @@
+#pragma once
+
+#include "src/app/configuration.h"
+#include "src/app/interrupt.h"
+#include "src/app/progress.h"
+#include "src/app/run_files.h"
+#include "src/base/clock.h"
+#include "src/device/topology.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// What a run talks to while it works; everything outlives it.
+struct RunSurroundings {
+  const Clock& clock;
+  InterruptWatch& interrupt;
+  Progress& progress;
+  RunFiles& files;
+};
+
+/// One run, from data to accuracy: fills `record` as it goes, so that what was measured survives
+/// whatever ends it. An interruption leaves status interrupted; a step that fails leaves status
+/// failed; errors of the user or the environment are thrown.
+void train_and_measure(const RunConfig& config, const Topology& topology,
+                       const RunSurroundings& surroundings, RunRecord& record);
+
+}  // namespace ptbench

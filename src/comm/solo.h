@@ -1,0 +1,29 @@
+#pragma once
+
+#include "src/comm/communicator.h"
+
+namespace ptbench {
+
+/// A world of one: every collective is the identity and done when started.
+class SoloCommunicator final : public Communicator {
+ public:
+  /// `memory` outlives the communicator.
+  explicit SoloCommunicator(MemorySource& memory) : memory_(memory) {}
+
+  [[nodiscard]] std::string name() const override { return "solo"; }
+  [[nodiscard]] Size rank() const override { return 0; }
+  [[nodiscard]] Size world_size() const override { return 1; }
+  [[nodiscard]] MemorySource& memory() override { return memory_; }
+
+  [[nodiscard]] Ticket start_all_reduce(std::span<float> values) override;
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override;
+  [[nodiscard]] Ticket start_barrier() override;
+  /// Throws a defect for a ticket that was never given out.
+  void wait(Ticket ticket, Timeout timeout) override;
+
+ private:
+  MemorySource& memory_;
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace ptbench

@@ -1,0 +1,114 @@
+#include "src/data/sampler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/random.h"
+
+namespace ptbench {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr Size kWordsPerDraw = 2;  // 64-bit words in one draw of CounterRandom
+
+/// How many positions one 64-bit word decides. The word keeps at least 24 bits for evenness: no
+/// order of a word's positions is likelier than another by more than the share 2^-24.
+Size draws_per_word(Size samples) {
+  constexpr Size spent_bits = 40;
+  const auto bits = static_cast<Size>(std::bit_width(static_cast<std::uint64_t>(samples)));
+  return std::clamp(spent_bits / bits, Size{1}, Size{4});
+}
+
+/// The length of an epoch, in an order of divisions that cannot overflow as the product could.
+Size whole_steps(Size samples, const BatchShape& shape) {
+  ensure(shape.micro_batch > 0 && shape.accumulation_steps > 0 && shape.replicas > 0,
+         "a global batch has samples");
+  ensure(shape.replica >= 0 && shape.replica < shape.replicas,
+         "the replica is one of the replicas");
+  const Size steps = samples / shape.micro_batch / shape.accumulation_steps / shape.replicas;
+  if (steps < 1)
+    throw usage_error(
+        fmt::format("{} samples do not fill one global batch ({} replicas x {} micro-batches x {} "
+                    "samples)",
+                    samples, shape.replicas, shape.accumulation_steps, shape.micro_batch),
+        "choose a smaller --batch-size, or more samples (--samples for synthetic data)");
+  return steps;
+}
+
+}  // namespace
+
+Sampler::Sampler(Size samples, BatchShape shape, bool shuffle, std::uint64_t seed)
+    : shape_(shape),
+      shuffle_(shuffle),
+      seed_(seed),
+      draws_per_word_(draws_per_word(std::max<Size>(samples, 1))),
+      steps_per_epoch_(whole_steps(samples, shape)) {
+  order_.resize(static_cast<std::size_t>(samples));
+  put_in_index_order();
+}
+
+std::span<const Size> Sampler::next() {
+  const Size global_batch = shape_.global_batch();
+  if (shuffle_ && accumulation_ == 0) {
+    // Only now: the indices that the last call returned lie in order_ too.
+    if (step_ == 0) put_in_index_order();
+    draw_until((step_ + 1) * global_batch);
+  }
+  const Size slice = accumulation_ * shape_.replicas + shape_.replica;
+  const Size first = step_ * global_batch + slice * shape_.micro_batch;
+  if (++accumulation_ == shape_.accumulation_steps) {
+    accumulation_ = 0;
+    if (++step_ == steps_per_epoch_) {
+      step_ = 0;
+      ++epoch_;
+    }
+  }
+  return std::span<const Size>(order_).subspan(static_cast<std::size_t>(first),
+                                               static_cast<std::size_t>(shape_.micro_batch));
+}
+
+Size Sampler::samples_left_out() const {
+  return static_cast<Size>(order_.size()) - steps_per_epoch_ * shape_.global_batch();
+}
+
+void Sampler::put_in_index_order() {
+  std::iota(order_.begin(), order_.end(), Size{0});
+  drawn_ = 0;
+}
+
+/// Fisher and Yates' shuffle, forwards and only as far as it is needed: every step pays for its own
+/// samples, so that no step stands out at the start of an epoch. The draw of a position depends on
+/// (seed, epoch, position, number of samples), never on the batch. Several bounded numbers come
+/// from one word: the low half of word · bound is the next word (Brackett-Rozinsky, Lemire,
+/// "Batched ranged random integer generation", 2024).
+void Sampler::draw_until(Size end) {
+  const CounterRandom random(seed_, static_cast<std::uint64_t>(RandomStream::shuffle));
+  const auto samples = static_cast<Size>(order_.size());
+  const Size per_draw = kWordsPerDraw * draws_per_word_;
+  const Size draws_per_epoch = (samples + per_draw - 1) / per_draw;
+  Size draw = epoch_ * draws_per_epoch + drawn_ / per_draw;
+  while (drawn_ < end) {
+    const std::array<std::uint32_t, 4> words = random.words(static_cast<std::uint64_t>(draw++));
+    for (const std::size_t half : {std::size_t{0}, std::size_t{2}}) {
+      std::uint64_t word = (static_cast<std::uint64_t>(words[half]) << 32U) | words[half + 1];
+      const Size stop = std::min(drawn_ + draws_per_word_, samples);
+      for (; drawn_ < stop; ++drawn_) {
+        const Wide product = static_cast<Wide>(word) * static_cast<std::uint64_t>(samples - drawn_);
+        const auto ahead = static_cast<std::size_t>(product >> 64U);
+        word = static_cast<std::uint64_t>(product);
+        const auto position = static_cast<std::size_t>(drawn_);
+        std::swap(order_[position], order_[position + ahead]);
+      }
+    }
+  }
+}
+
+}  // namespace ptbench

@@ -1,0 +1,68 @@
+#include "src/data/source.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/data/byte_file.h"
+#include "src/data/directory_format.h"
+#include "src/data/idx.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In the order in which a directory is searched. To add one: a file beside idx.cpp and a row.
+std::array<DirectoryFormat, 1> directory_formats() { return {idx_format()}; }
+
+void check_directory(const fs::path& directory) {
+  if (!file_exists(directory))
+    throw usage_error(fmt::format("there is no data directory {}", quoted(directory)),
+                      "give --data an existing directory, or 'synthetic'");
+  if (!fs::is_directory(directory))
+    throw usage_error(fmt::format("{} is not a directory", quoted(directory)),
+                      "give --data the directory that holds the data files");
+}
+
+void check_part(std::string_view part, const Dataset& dataset, const DataSource& data,
+                Size classes) {
+  const auto labels = dataset.labels();
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < 0 || labels[i] >= classes)
+      throw usage_error(
+          fmt::format("label {} of {} sample {} in '{}' is outside the workload's {} classes "
+                      "(0 to {})",
+                      labels[i], part, i, printable(data.source), classes, classes - 1),
+          "choose a workload with as many classes as the data, or other data");
+}
+
+}  // namespace
+
+DataSource load_directory(const std::string& directory) {
+  const fs::path path(directory);
+  check_directory(path);
+  std::string looked_for;
+  for (const DirectoryFormat& format : directory_formats()) {
+    if (format.recognises(path)) {
+      DataSource data = format.load(path);
+      data.source = directory;
+      return data;
+    }
+    looked_for +=
+        fmt::format("{}{}: {}", looked_for.empty() ? "" : "; ", format.name, format.files);
+  }
+  throw usage_error(fmt::format("no data found in {}; looked for {}", quoted(path), looked_for),
+                    "give --data the directory that holds such files, or 'synthetic'");
+}
+
+void check_labels(const DataSource& data, Size classes) {
+  check_part("training", data.train, data, classes);
+  check_part("test", data.test, data, classes);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,86 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "src/device/device_probe.h"
+
+namespace ptbench {
+namespace {
+
+void set_failed(DeviceProbeReport& report, const char* call, cudaError_t error) {
+  report.status = DeviceProbeStatus::failed;
+  std::snprintf(report.message.data(), report.message.size(), "%s: %s (%s)", call,
+                cudaGetErrorString(error), cudaGetErrorName(error));
+  (void)cudaGetLastError();  // clears what is not sticky
+}
+
+/// False when the device could not be asked; the report then says why.
+bool describe(int index, DeviceProbeReport& report) {
+  ProbedDevice& device = report.devices[static_cast<std::size_t>(index)];
+  cudaDeviceProp properties{};
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, index); error != cudaSuccess) {
+    set_failed(report, "cudaGetDeviceProperties", error);
+    return false;
+  }
+  std::snprintf(device.name.data(), device.name.size(), "%s", properties.name);
+  device.memory_bytes = properties.totalGlobalMem;
+  struct Query {
+    cudaDeviceAttr attribute;
+    std::int32_t* value;
+  };
+  const Query queries[] = {{cudaDevAttrComputeCapabilityMajor, &device.capability_major},
+                           {cudaDevAttrComputeCapabilityMinor, &device.capability_minor}};
+  for (const Query& query : queries)
+    if (const cudaError_t error = cudaDeviceGetAttribute(query.value, query.attribute, index);
+        error != cudaSuccess) {
+      set_failed(report, "cudaDeviceGetAttribute", error);
+      return false;
+    }
+  return true;
+}
+
+/// Without a driver and with one that is too old, the runtime reports the same error; only the
+/// driver's version, which is 0 without a driver, tells them apart.
+void explain(cudaError_t error, DeviceProbeReport& report) {
+  if (error == cudaErrorInsufficientDriver)
+    report.status = report.driver_version == 0 ? DeviceProbeStatus::driver_absent
+                                               : DeviceProbeStatus::driver_too_old;
+  else if (error == cudaErrorNoDevice)
+    report.status = DeviceProbeStatus::no_device;
+  else
+    set_failed(report, "cudaGetDeviceCount", error);
+}
+
+void probe(DeviceProbeReport* report) noexcept {
+  int count = 0;
+  (void)cudaRuntimeGetVersion(&report->runtime_version);
+  (void)cudaDriverGetVersion(&report->driver_version);
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
+    explain(error, *report);
+    return;
+  }
+  if (count == 0) {
+    report->status = DeviceProbeStatus::no_device;
+    return;
+  }
+  count = std::min(count, static_cast<int>(report->devices.size()));
+  for (int index = 0; index < count; ++index)
+    if (!describe(index, *report)) return;
+  report->device_count = count;
+  report->status = DeviceProbeStatus::ok;
+}
+
+constexpr DeviceProbe kProbe{probe};
+
+}  // namespace
+}  // namespace ptbench
+
+/// See src/device/module_loader.h.
+extern "C" __attribute__((visibility("default"))) const void* ptbench_module_interface(
+    const char* name, unsigned abi) {
+  if (std::strcmp(name, ptbench::kDeviceProbeInterface) != 0) return nullptr;
+  if (abi == 0) return &ptbench::kDeviceProbeAbi;
+  return abi == ptbench::kDeviceProbeAbi ? &ptbench::kProbe : nullptr;
+}

@@ -1,0 +1,136 @@
+#include "src/device/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "src/device/device_probe.h"
+#include "src/device/module_loader.h"
+
+namespace ptbench {
+namespace {
+
+/// Text of a fixed array, whether or not somebody forgot to end it.
+std::string text_of(std::span<const char> letters) {
+  return {letters.begin(), std::ranges::find(letters, '\0')};
+}
+
+/// "13.0" for 13000; empty for 0.
+std::string version_text(std::int32_t version) {
+  if (version <= 0) return {};
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+CudaProbe without_module(const Module& module) {
+  CudaProbe probe;
+  const std::string path = module.path.string();
+  switch (module.state) {
+    case ModuleState::absent:
+      probe.state = CudaState::module_absent;
+      probe.detail = fmt::format("there is no module {}", path);
+      probe.remedy = "build ptbench where nvcc is found (CMake option PTBENCH_CUDA=ON) and install it";
+      break;
+    case ModuleState::library_absent:
+      probe.state = CudaState::library_absent;
+      probe.detail = fmt::format("the library {} is missing", module.detail);
+      probe.remedy = fmt::format(
+          "install the CUDA runtime that has {}, or add its folder to LD_LIBRARY_PATH",
+          module.detail);
+      break;
+    case ModuleState::abi_mismatch:
+      probe.state = CudaState::abi_mismatch;
+      probe.detail = fmt::format("{}: {}", path, module.detail);
+      probe.remedy = "install the module that was built together with this ptbench";
+      break;
+    case ModuleState::unusable:
+    case ModuleState::loaded:
+      probe.state = CudaState::module_unusable;
+      probe.detail = fmt::format("{}: {}", path, module.detail);
+      probe.remedy = "build ptbench again and install it";
+      break;
+  }
+  return probe;
+}
+
+void add_devices(CudaProbe& probe, const DeviceProbeReport& report) {
+  const auto count = std::min(static_cast<std::size_t>(std::max(report.device_count, 0)),
+                              report.devices.size());
+  for (std::size_t index = 0; index < count; ++index) {
+    const ProbedDevice& device = report.devices.at(index);
+    probe.devices.push_back(
+        {.id = fmt::format("cuda:{}", index),
+         .name = text_of(device.name),
+         .memory_bytes = device.memory_bytes,
+         .compute_capability =
+             fmt::format("{}.{}", device.capability_major, device.capability_minor)});
+  }
+}
+
+void explain_report(CudaProbe& probe, const DeviceProbeReport& report) {
+  switch (report.status) {
+    case DeviceProbeStatus::ok:
+      probe.state = CudaState::found;
+      probe.detail = fmt::format("{} device{}", probe.devices.size(),
+                                 probe.devices.size() == 1 ? "" : "s");
+      return;
+    case DeviceProbeStatus::driver_absent:
+      probe.state = CudaState::driver_absent;
+      probe.detail = "the CUDA driver (libcuda.so.1) is missing";
+      probe.remedy = "install NVIDIA's driver; in a container, start it with the NVIDIA runtime "
+                     "(--gpus all)";
+      return;
+    case DeviceProbeStatus::driver_too_old:
+      probe.state = CudaState::driver_too_old;
+      probe.detail = fmt::format("the driver is for CUDA {}, the module uses CUDA {}",
+                                 probe.driver_version, probe.runtime_version);
+      probe.remedy = "install a newer driver, or build ptbench with an older CUDA toolkit";
+      return;
+    case DeviceProbeStatus::no_device:
+      probe.state = CudaState::no_device;
+      probe.detail = "the driver finds no CUDA device";
+      probe.remedy = "check nvidia-smi and the variable CUDA_VISIBLE_DEVICES";
+      return;
+    case DeviceProbeStatus::failed: break;
+  }
+  probe.state = CudaState::failed;
+  probe.detail = text_of(report.message);
+  probe.remedy = "check nvidia-smi and the kernel's log";
+}
+
+}  // namespace
+
+std::string name_of(CudaState state) {
+  switch (state) {
+    case CudaState::module_absent: return "module absent";
+    case CudaState::library_absent: return "library absent";
+    case CudaState::module_unusable: return "module unusable";
+    case CudaState::abi_mismatch: return "module of another version";
+    case CudaState::driver_absent: return "driver absent";
+    case CudaState::driver_too_old: return "driver too old";
+    case CudaState::no_device: return "no device";
+    case CudaState::failed: return "failed";
+    case CudaState::found: return "ready";
+  }
+  return "unknown";
+}
+
+CudaProbe probe_cuda(const std::filesystem::path& module_folder) {
+  const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
+  if (!module.loaded()) return without_module(module);
+  const auto report = std::make_unique<DeviceProbeReport>();  // 18 KB: too much for some stacks
+  static_cast<const DeviceProbe*>(module.interface)->probe(report.get());
+  CudaProbe probe;
+  probe.driver_version = version_text(report->driver_version);
+  probe.runtime_version = version_text(report->runtime_version);
+  if (report->status == DeviceProbeStatus::ok) add_devices(probe, *report);
+  explain_report(probe, *report);
+  return probe;
+}
+
+Error cuda_absent_error(const std::string& device, const CudaProbe& probe) {
+  return capability_error(fmt::format("--device {}: {}", device, probe.detail), probe.remedy);
+}
+
+}  // namespace ptbench

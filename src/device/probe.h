@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// What stands between this process and a CUDA device, the first thing on the way.
+enum class CudaState {
+  module_absent,
+  library_absent,
+  module_unusable,
+  abi_mismatch,
+  driver_absent,
+  driver_too_old,
+  no_device,
+  failed,
+  found,
+};
+
+struct CudaDevice {
+  std::string id;  ///< "cuda:0"
+  std::string name;
+  Bytes memory_bytes = 0;
+  std::string compute_capability;  ///< "9.0"
+};
+
+struct CudaProbe {
+  CudaState state = CudaState::module_absent;
+  std::string detail;  ///< what is missing, or what was found
+  std::string remedy;  ///< how to get it; empty when devices were found
+  std::vector<CudaDevice> devices;
+  std::string driver_version;   ///< newest CUDA that the driver speaks, "13.0"; empty: unknown
+  std::string runtime_version;  ///< of the CUDA runtime library, "13.0"; empty: not loaded
+};
+
+/// "module absent", "library absent", …
+[[nodiscard]] std::string name_of(CudaState state);
+
+/// Looks for CUDA devices through the module in `module_folder`. Never throws, and touches nothing
+/// that a run on the CPU would notice.
+[[nodiscard]] CudaProbe probe_cuda(const std::filesystem::path& module_folder);
+
+/// The error (exit 5) of somebody who asked for `device` where `probe` found none.
+[[nodiscard]] Error cuda_absent_error(const std::string& device, const CudaProbe& probe);
+
+}  // namespace ptbench

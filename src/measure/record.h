@@ -1,0 +1,259 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/size.h"
+#include "src/measure/environment.h"
+
+namespace ptbench {
+
+// What a result file holds, schema ptbench.result/1. Empty means "not known" or "not applicable"
+// and becomes null, never 0. Durations are in seconds, sizes in bytes, ratios are fractions. Scalar
+// fields are listed with unit and meaning in field_table.cpp: a new one needs its row there.
+
+enum class Status { ok, failed, skipped, interrupted };
+[[nodiscard]] std::string_view name_of(Status status);
+
+/// Why measuring ended.
+enum class StopReason { noise, max_time, steps, epochs, target };
+[[nodiscard]] std::string_view name_of(StopReason reason);
+
+enum class VerificationStatus { passed, failed, not_run };
+[[nodiscard]] std::string_view name_of(VerificationStatus status);
+
+enum class ScalingMode { weak, strong };
+[[nodiscard]] std::string_view name_of(ScalingMode mode);
+
+/// A confidence interval.
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+struct WorkloadRecord {
+  std::string name;
+  std::optional<Size> parameters;  ///< scalars that training changes
+  std::optional<double> flops_per_sample;
+  std::vector<Size> input_shape;  ///< of one sample; empty: not known
+};
+
+struct StrategyRecord {
+  std::string name;
+  Size world_size = 1;
+  std::vector<std::string> devices;  ///< one a replica: "cpu", "cuda:0"
+  std::optional<Size> threads;       ///< of one CPU replica
+  std::optional<Size> accumulation_steps;
+  std::string precision = "fp32";
+  std::optional<Size> batch_per_replica;  ///< samples in one micro-batch
+  std::optional<Size> global_batch;       ///< samples in one optimizer step
+  std::optional<Bytes> bucket_bytes;
+  std::optional<bool> overlap;
+  std::optional<std::string> communicator;
+  std::optional<std::string> plan_hash;
+};
+
+struct OptimizerRecord {
+  std::optional<std::string> name;
+  std::optional<double> lr;
+  std::optional<double> momentum;
+  std::optional<double> weight_decay;
+  std::optional<double> beta1;
+  std::optional<double> beta2;
+  std::optional<double> epsilon;
+};
+
+struct DataRecord {
+  std::optional<std::string> source;       ///< "synthetic", or the directory as the user named it
+  std::optional<Size> samples;             ///< in an epoch
+  std::optional<Size> samples_left_out;    ///< of an epoch: they fill no global batch
+  std::vector<double> mean;                ///< per channel; empty: not normalised
+  std::vector<double> standard_deviation;  ///< per channel; empty: not normalised
+  std::optional<Size> workers;
+};
+
+struct SliceRecord {
+  Size repetition = 0;
+  Size first = 0;  ///< index into step_seconds
+  Size count = 0;
+  bool clean = false;
+  std::optional<double> core_latency_seconds;
+  std::optional<std::string> placement;
+  std::optional<double> foreign_cpu_fraction;
+  std::optional<double> steal_fraction;
+};
+
+struct RepetitionRecord {
+  std::optional<double> median_seconds;
+  std::optional<std::string> placement;
+  std::optional<Size> clean_slices;
+};
+
+struct SamplesRecord {
+  std::optional<Size> warmup_discarded;  ///< steps
+  std::optional<Size> count;
+  std::optional<StopReason> stop_reason;
+  std::optional<Size> steps_per_sample;
+  std::vector<double> step_seconds;  ///< one a sample: seconds of one step
+  std::vector<SliceRecord> slices;
+  std::vector<RepetitionRecord> repetitions;
+};
+
+/// What was measured while the cores were in one placement class.
+struct PlacementRecord {
+  std::optional<double> median_seconds;
+  std::optional<Size> repetitions;
+};
+
+struct StepSecondsRecord {
+  std::optional<double> median;
+  std::optional<double> mean;
+  std::optional<double> stddev;
+  std::optional<double> min;
+  std::optional<double> max;
+  std::optional<double> p10;
+  std::optional<double> p90;
+  std::optional<double> p95;
+  std::optional<double> p99;
+  std::optional<Interval> ci95;  ///< of the median, across repetitions
+  std::optional<double> run_to_run_sd;
+  std::map<std::string, PlacementRecord> by_placement;
+};
+
+struct ThroughputRecord {
+  std::optional<double> value;  ///< samples/s, global
+  std::optional<Interval> ci95;
+};
+
+struct PhasesRecord {
+  std::optional<double> data;
+  std::optional<double> scatter;
+  std::optional<double> replicate;
+  std::optional<double> forward;
+  std::optional<double> gather;
+  std::optional<double> backward;
+  std::optional<double> reduce;
+  std::optional<double> communication;
+  std::optional<double> communication_exposed;
+  std::optional<double> optimizer;
+  std::optional<double> other;
+};
+
+struct RankRecord {
+  Size rank = 0;
+  std::string host;
+  std::string device;
+  std::optional<double> compute_seconds;
+  std::optional<double> wait_seconds;
+  std::optional<Bytes> peak_memory_bytes;
+};
+
+struct MemoryRecord {
+  std::optional<Bytes> peak_bytes;
+  std::optional<Bytes> predicted_bytes;
+};
+
+struct ComputeRecord {
+  std::optional<double> flops_per_step;
+  std::optional<double> flops_per_second;
+  std::optional<double> peak_flops_per_second;  ///< dense, of the compute type
+  std::optional<double> utilization;
+  std::optional<std::string> peak_source;
+};
+
+struct EnergyRecord {
+  std::optional<double> joules_per_step;
+  std::optional<std::string> source;
+};
+
+struct LossRecord {
+  std::optional<double> first;
+  std::optional<double> last;
+};
+
+struct AccuracyRecord {
+  std::optional<double> train;
+  std::optional<double> test;
+};
+
+struct VerificationRecord {
+  VerificationStatus status = VerificationStatus::not_run;
+  std::optional<std::string> reason;  ///< why it was not run or failed
+  std::optional<Size> steps;
+  std::optional<double> max_relative_error;
+  std::optional<double> tolerance;
+  std::optional<std::string> worst_tensor;
+};
+
+/// Shares of the efficiency that was lost; they add up to 1 − efficiency.
+struct ScalingLossRecord {
+  std::optional<double> compute_slowdown;
+  std::optional<double> communication;
+  std::optional<double> wait;
+  std::optional<double> data;
+  std::optional<double> overhead;
+};
+
+struct ScalingRecord {
+  ScalingMode mode = ScalingMode::weak;
+  std::optional<std::string> baseline;  ///< id of a run
+  std::optional<double> speedup;
+  std::optional<double> efficiency;
+  std::optional<Interval> efficiency_ci95;
+  std::optional<double> efficiency_vs_one_rank;
+  ScalingLossRecord loss;
+};
+
+struct WarningRecord {
+  std::string code;  ///< for programs: "debug-build"
+  std::string message;
+  std::string remedy;
+};
+
+/// One configuration and what was measured of it.
+struct RunRecord {
+  std::string id;  ///< see run_id.h
+  Status status = Status::ok;
+  std::optional<std::string> reason;  ///< of any status but ok
+  WorkloadRecord workload;
+  StrategyRecord strategy;
+  OptimizerRecord optimizer;
+  DataRecord data;
+  SamplesRecord samples;
+  StepSecondsRecord step_seconds;
+  ThroughputRecord throughput;
+  PhasesRecord phases_seconds;
+  std::vector<RankRecord> ranks;
+  MemoryRecord memory;
+  ComputeRecord compute;
+  std::optional<EnergyRecord> energy;
+  LossRecord loss;
+  std::optional<AccuracyRecord> accuracy;
+  std::optional<double> time_to_target_seconds;
+  VerificationRecord verification;
+  std::optional<ScalingRecord> scaling;
+  std::vector<WarningRecord> warnings;
+};
+
+/// Which program wrote the file.
+struct GeneratorRecord {
+  std::string name = "ptbench";
+  std::string version;
+  std::optional<std::string> git_commit;
+  std::optional<std::string> build_type;
+};
+
+/// A whole result file.
+struct ResultFile {
+  GeneratorRecord generator;
+  std::string created;               ///< RFC 3339, see rfc3339_utc()
+  std::vector<std::string> command;  ///< argv
+  EnvironmentRecord environment;
+  std::vector<RunRecord> runs;
+};
+
+}  // namespace ptbench

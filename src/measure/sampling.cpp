@@ -1,0 +1,177 @@
+#include "src/measure/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Size kWarmupSteps = 30;
+constexpr double kWarmupSeconds = 0.3;
+constexpr Size kWarmupStepsWhenSlow = 2;
+constexpr double kSlowStepSeconds = 0.1;
+
+constexpr Size kMostStepsPerSample = 1'000'000;
+/// 32 MiB of samples, over an hour of the shortest ones; beyond it the vector grows between
+/// samples.
+constexpr Size kMostReservedSamples = 4 << 20;
+
+/// Steps of `step_seconds` that fill `seconds`.
+Size steps_within(double seconds, double step_seconds) {
+  constexpr double kLeastStepSeconds = 1e-9;
+  const double steps = std::ceil(seconds / std::max(step_seconds, kLeastStepSeconds));
+  return static_cast<Size>(std::clamp(steps, 1.0, static_cast<double>(kMostStepsPerSample)));
+}
+
+/// One call of measure(), in named steps.
+class Measurement {
+ public:
+  Measurement(FunctionRef<void()> step, const SamplingConfig& config, StopRule& rule,
+              const Clock& clock, FunctionRef<bool()> interrupted,
+              FunctionRef<void(const SamplingProgress&)> progress)
+      : step_(step),
+        config_(config),
+        rule_(rule),
+        limits_(rule.limits()),
+        clock_(clock),
+        interrupted_(interrupted),
+        progress_(progress),
+        begin_(clock.now()) {}
+
+  Samples run() {
+    warm_up();
+    if (!samples_.interrupted) sample_until_stopped();
+    samples_.elapsed_seconds = elapsed();
+    return std::move(samples_);
+  }
+
+ private:
+  void warm_up() {
+    double last = 0;
+    while (!is_warm(last)) {
+      if (stop_if_interrupted()) return;
+      const double begin = clock_.now();
+      step_();
+      last = clock_.now() - begin;
+      fastest_step_ = std::min(fastest_step_, last);
+      ++samples_.warmup_discarded;
+      report(true, samples_.warmup_discarded, last, elapsed());
+    }
+  }
+
+  bool is_warm(double last_step_seconds) const {
+    const Size done = samples_.warmup_discarded;
+    if (config_.warmup_steps) return done >= *config_.warmup_steps;
+    const double seconds = elapsed();
+    if (done >= kWarmupStepsWhenSlow &&
+        (last_step_seconds > kSlowStepSeconds || seconds >= config_.warmup_limit_seconds))
+      return true;
+    return done >= kWarmupSteps && seconds >= kWarmupSeconds;
+  }
+
+  void sample_until_stopped() {
+    choose_steps_per_sample();
+    samples_.step_seconds.reserve(static_cast<std::size_t>(most_samples()));
+    sampling_begin_ = clock_.now();
+    while (!stop_if_interrupted()) {
+      take_sample();
+      report(false, samples_.steps, samples_.step_seconds.back(), clock_.now() - sampling_begin_);
+      if (rule_.should_stop({samples_.step_seconds, samples_.steps, elapsed()})) {
+        samples_.stop_reason = rule_.reason();
+        return;
+      }
+    }
+  }
+
+  /// The fastest step of the warm-up counts, with a margin: a sample that turns out too short has
+  /// to be prolonged, one that is a little longer costs nothing.
+  void choose_steps_per_sample() {
+    constexpr double kMargin = 1.1;
+    if (fastest_step_ < config_.sample_seconds)
+      samples_.steps_per_sample = steps_within(kMargin * config_.sample_seconds, fastest_step_);
+  }
+
+  Size most_samples() const {
+    const Size by_steps = limits_.steps / samples_.steps_per_sample;  // one more for the remainder
+    const double by_time = std::min(limits_.seconds / config_.sample_seconds,
+                                    static_cast<double>(kMostReservedSamples));
+    return 1 + std::min({by_steps, limits_.samples, static_cast<Size>(by_time)});
+  }
+
+  /// As many steps as were chosen; more, should they last less than a sample has to (there was no
+  /// warm-up to choose by, or the machine has become faster).
+  void take_sample() {
+    Size steps = 0;
+    Size more = samples_.steps_per_sample;
+    double seconds = 0;
+    const double begin = clock_.now();
+    do {
+      more = std::min(more, limits_.steps - samples_.steps - steps);
+      for (Size i = 0; i < more; ++i) step_();
+      steps += more;
+      seconds = clock_.now() - begin;
+      more = steps_within(config_.sample_seconds - seconds, seconds / static_cast<double>(steps));
+    } while (seconds < config_.sample_seconds && steps < kMostStepsPerSample &&
+             samples_.steps + steps < limits_.steps);
+    samples_.steps_per_sample = std::max(samples_.steps_per_sample, steps);
+    samples_.steps += steps;
+    samples_.step_seconds.push_back(seconds / static_cast<double>(steps));
+  }
+
+  bool stop_if_interrupted() {
+    samples_.interrupted = interrupted_();
+    return samples_.interrupted;
+  }
+
+  void report(bool warming_up, Size steps, double step_seconds, double phase_seconds) {
+    const double mean_step = phase_seconds / static_cast<double>(steps);
+    progress_({.warming_up = warming_up,
+               .steps = steps,
+               .step_seconds = step_seconds,
+               .elapsed_seconds = elapsed(),
+               .seconds_left = seconds_left(mean_step)});
+  }
+
+  /// By the limits alone: a rule that stops for another reason does so earlier.
+  std::optional<double> seconds_left(double mean_step) const {
+    double left = std::numeric_limits<double>::infinity();
+    if (limits_.steps != Limits::kUnlimited)
+      left = static_cast<double>(limits_.steps - samples_.steps) * mean_step;
+    if (limits_.samples != Limits::kUnlimited) {
+      const Size samples = limits_.samples - std::ssize(samples_.step_seconds);
+      left = std::min(left,
+                      static_cast<double>(samples) * std::max(mean_step, config_.sample_seconds));
+    }
+    if (config_.warmup_steps)
+      left += static_cast<double>(*config_.warmup_steps - samples_.warmup_discarded) * mean_step;
+    left = std::min(left, std::max(0.0, limits_.seconds - elapsed()));
+    return std::isfinite(left) ? std::optional(left) : std::nullopt;
+  }
+
+  double elapsed() const { return clock_.now() - begin_; }
+
+  FunctionRef<void()> step_;
+  const SamplingConfig& config_;
+  StopRule& rule_;
+  Limits limits_;
+  const Clock& clock_;
+  FunctionRef<bool()> interrupted_;
+  FunctionRef<void(const SamplingProgress&)> progress_;
+  double begin_;
+  double sampling_begin_ = 0;
+  double fastest_step_ = std::numeric_limits<double>::infinity();
+  Samples samples_;
+};
+
+}  // namespace
+
+Samples measure(FunctionRef<void()> step, const SamplingConfig& config, StopRule& rule,
+                const Clock& clock, FunctionRef<bool()> interrupted,
+                FunctionRef<void(const SamplingProgress&)> progress) {
+  ensure(rule.limits().steps > 0 && rule.limits().samples > 0, "a stop rule that measures nothing");
+  return Measurement(step, config, rule, clock, interrupted, progress).run();
+}
+
+}  // namespace ptbench

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "src/base/clock.h"
+#include "src/base/function_ref.h"
+#include "src/base/size.h"
+#include "src/measure/record.h"
+#include "src/measure/stop_rule.h"
+
+namespace ptbench {
+
+/// How steps become samples.
+struct SamplingConfig {
+  /// Steps not measured. Empty: until at least 30 steps and 0.3 s are done, or 2 steps where one
+  /// takes over 0.1 s (the first steps are 13–55 % slower; after 30 they are within 1 %).
+  std::optional<Size> warmup_steps = std::nullopt;
+  /// An automatic warm-up ends by then, so that it cannot eat up the time for measuring.
+  double warmup_limit_seconds = std::numeric_limits<double>::infinity();
+  /// A sample is as many steps as last this long, so that reading the clock costs nothing.
+  double sample_seconds = 1e-3;
+};
+
+/// What was measured in one process.
+struct Samples {
+  Size warmup_discarded = 0;              ///< steps
+  Size steps = 0;                         ///< measured
+  Size steps_per_sample = 1;              ///< of a usual sample; the last one may be shorter
+  std::vector<double> step_seconds;       ///< one a sample: duration / steps
+  double elapsed_seconds = 0;             ///< warm-up included
+  std::optional<StopReason> stop_reason;  ///< empty when interrupted
+  bool interrupted = false;
+};
+
+/// Where measuring stands, for people.
+struct SamplingProgress {
+  bool warming_up = false;
+  Size steps = 0;                      ///< done in this phase
+  double step_seconds = 0;             ///< latest
+  double elapsed_seconds = 0;          ///< since warm-up began
+  std::optional<double> seconds_left;  ///< estimated
+};
+
+/// Warms up, then takes samples until `rule` has enough or `interrupted` says yes. `step` runs one
+/// whole optimizer step and is called exactly warmup_discarded + steps times. `interrupted` and
+/// `progress` are called between samples and between warm-up steps, outside the time that counts,
+/// so `progress` is also the place to write logs. After warm-up, nothing is allocated between
+/// steps. What `step` throws passes through.
+[[nodiscard]] Samples measure(FunctionRef<void()> step, const SamplingConfig& config,
+                              StopRule& rule, const Clock& clock, FunctionRef<bool()> interrupted,
+                              FunctionRef<void(const SamplingProgress&)> progress);
+
+}  // namespace ptbench

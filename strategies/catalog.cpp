@@ -1,0 +1,27 @@
+#include "strategies/catalog.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/suggest.h"
+#include "strategies/serial.h"
+
+namespace ptbench {
+
+std::vector<StrategyRow> strategy_catalog() { return {serial_strategy()}; }
+
+StrategyRow find_strategy(std::string_view name) {
+  std::vector<std::string> names;
+  for (StrategyRow& row : strategy_catalog()) {
+    if (row.name == name) return row;
+    names.push_back(row.name);
+  }
+  const std::string guess = did_you_mean(name, names);
+  throw usage_error(fmt::format("unknown strategy '{}'{}{}", printable(name),
+                                guess.empty() ? "" : ": ", guess),
+                    fmt::format("choose one of: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strategies/strategy.h"
+
+namespace ptbench {
+
+/// A row of the strategy catalog.
+struct StrategyRow {
+  std::string name;
+  std::string summary;         ///< one line for `ptbench list`
+  bool several_ranks = false;  ///< takes --nproc above 1
+  std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;
+};
+
+/// All strategies, in the order in which they are listed. To add one: a file beside serial.cpp and
+/// a row in catalog.cpp.
+[[nodiscard]] std::vector<StrategyRow> strategy_catalog();
+
+/// Throws a usage error with a suggestion for a name that is not in the catalog.
+[[nodiscard]] StrategyRow find_strategy(std::string_view name);
+
+}  // namespace ptbench

@@ -1,0 +1,42 @@
+#include "strategies/evaluate.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ptbench {
+namespace {
+
+/// How many of the first `count` samples of the program's batch are right.
+Size count_correct(const Program& program, Size count) {
+  const Size classes = program.plan().classes();
+  const float* logits = program.logits().data();
+  Size correct = 0;
+  for (Size sample = 0; sample < count; ++sample) {
+    const float* row = logits + sample * classes;
+    const Size best = std::max_element(row, row + classes) - row;
+    if (best == program.labels()[static_cast<std::size_t>(sample)]) ++correct;
+  }
+  return correct;
+}
+
+}  // namespace
+
+std::optional<double> accuracy(Program& program, const Dataset& dataset,
+                               const std::function<bool()>& keep_going) {
+  const Size batch = program.plan().batch();
+  if (dataset.size() == 0) return std::nullopt;
+  std::vector<Size> indices(static_cast<std::size_t>(batch));
+  Size correct = 0;
+  for (Size begin = 0; begin < dataset.size(); begin += batch) {
+    if (!keep_going()) return std::nullopt;
+    // The last batch is filled up with its last sample again, which does not count.
+    for (Size i = 0; i < batch; ++i)
+      indices[static_cast<std::size_t>(i)] = std::min(begin + i, dataset.size() - 1);
+    dataset.gather(indices, program.input(), program.labels());
+    (void)program.forward();
+    correct += count_correct(program, std::min(batch, dataset.size() - begin));
+  }
+  return static_cast<double>(correct) / static_cast<double>(dataset.size());
+}
+
+}  // namespace ptbench

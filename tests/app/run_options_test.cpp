@@ -1,0 +1,179 @@
+// Walks the table: what is declared there is what parser, help and documents rely on.
+#include "src/app/run_options.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "src/app/argument_parser.h"
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+RunOptions parsed(const Words& words) {
+  const OptionTable<RunOptions> table = run_option_table();
+  return table.configure(parse_arguments(table.infos(), words).assignments);
+}
+
+/// The message and the remedy of the usage error that `words` must end in.
+std::string refusal(const Words& words) {
+  try {
+    (void)parsed(words);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+    return std::string(error.what()) + "\n" + error.remedy();
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool is_plain(const std::string& text) {
+  return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
+}
+
+bool takes_any_text(const OptionInfo& option) {
+  return option.domain.empty() && option.choices.empty();
+}
+
+}  // namespace
+
+TEST_CASE("every option has what help and completions need") {
+  std::set<std::string> names{"help"};
+  std::set<char> letters{'h'};
+  for (const OptionInfo& option : run_option_table().infos()) {
+    INFO(option.name);
+    CHECK(names.insert(option.name).second);
+    CHECK((option.short_name == '\0' || letters.insert(option.short_name).second));
+    CHECK(option.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos);
+    CHECK_FALSE(option.help.empty());
+    CHECK_FALSE(option.help.ends_with('.'));
+    CHECK(is_plain(option.help + option.value + option.fallback + option.domain));
+    CHECK_FALSE(option.group.empty());
+    CHECK_FALSE(option.argument);
+    // A number that is refused is refused together with one that is not.
+    if (mentions(option.domain, "number")) CHECK(option.example.size() + option.fallback.size() > 0);
+  }
+  for (const OptionInfo& option : run_option_table().infos())
+    for (const std::string& other : option.excludes) CHECK(names.contains(other));
+}
+
+TEST_CASE("a default that is a value is the configuration's own default") {
+  const OptionTable<RunOptions> table = run_option_table();
+  int values = 0;
+  for (const OptionRow<RunOptions>& row : table.rows()) {
+    INFO(row.info.name);
+    RunOptions options;
+    try {
+      row.set(options, row.info, row.info.fallback);
+    } catch (const Error&) {
+      continue;  // "the workload's"
+    }
+    if (row.info.is_flag()) continue;
+    ++values;
+    CHECK(options == RunOptions{});
+  }
+  CHECK(values >= 9);
+}
+
+TEST_CASE("examples and choices are values") {
+  for (const OptionRow<RunOptions>& row : run_option_table().rows()) {
+    INFO(row.info.name);
+    RunOptions options;
+    if (!row.info.example.empty()) CHECK_NOTHROW(row.set(options, row.info, row.info.example));
+    for (const std::string& choice : row.info.choices)
+      CHECK_NOTHROW(row.set(options, row.info, choice));
+  }
+}
+
+TEST_CASE("what is not a value is refused with the option's name and what it takes") {
+  for (const OptionInfo& option : run_option_table().infos()) {
+    INFO(option.name);
+    if (option.is_flag()) continue;
+    CHECK(mentions(refusal({"--" + option.name + "="}), option.spelling() + " has no value"));
+    CHECK(mentions(refusal({"--" + option.name}), option.spelling() + " has no value"));
+    CHECK(mentions(refusal({"--" + option.name, "--seed", "1"}), " has no value"));
+    if (takes_any_text(option)) continue;
+    const std::string message = refusal({"--" + option.name, "\x1B[31m\xFF-nonsense"});
+    CHECK(mentions(message, option.spelling() + " is '\\x1b[31m"));
+    CHECK(mentions(message, option.domain.empty() ? option.choices.front() : option.domain));
+  }
+}
+
+TEST_CASE("numbers are read strictly") {
+  for (const char* bad : {"nan", "inf", "-inf", "1e999", "0x10", " 1", "1 ", "1,5", "-1", "+1", ""})
+    CHECK(mentions(refusal({std::string("--lr=") + bad}), "--lr"));
+  for (const char* bad : {"0", "-1", "1.5", "1e3", "12x", "99999999999999999999", "nan", "1 000"})
+    CHECK(mentions(refusal({"--batch-size", bad}), "a whole number from 1 to 10^12"));
+  CHECK(mentions(refusal({"--seed", "18446744073709551616"}), "2^64 - 1"));
+  CHECK(mentions(refusal({"--max-time", "0"}), "from 0.001 to 10^6"));
+  CHECK(mentions(refusal({"--momentum", "1.01"}), "from 0 to 1"));
+
+  CHECK(parsed({"--lr", "1e-3"}).lr == 1e-3);
+  CHECK(parsed({"--lr", "0"}).lr == 0.0);
+  CHECK(parsed({"--seed", "18446744073709551615"}).seed == 18446744073709551615U);
+  CHECK(parsed({"-b", "1000000000"}).batch_size == 1000000000);
+}
+
+TEST_CASE("options are written in every usual way") {
+  CHECK(parsed({}) == RunOptions{});
+  CHECK(parsed({"--steps", "7"}).steps == 7);
+  CHECK(parsed({"--steps=7"}).steps == 7);
+  CHECK(parsed({"-b", "7"}).batch_size == 7);
+  CHECK(parsed({"-b7"}).batch_size == 7);
+  CHECK(parsed({"-w", "linear", "--json"}).json);
+  CHECK_FALSE(parsed({"--shuffle", "off"}).shuffle);
+  CHECK_FALSE(parsed({"--warmup", "auto"}).warmup);
+  CHECK(parsed({"--warmup", "0"}).warmup == 0);
+  CHECK(parsed({"--data", "[a,b]"}).data == "[a,b]");
+  CHECK(parsed({"-o", "a.json", "-o", "-", "--output=b.csv"}).outputs ==
+        Words{"a.json", "-", "b.csv"});
+  CHECK(parsed({"--plan", "a=b"}).plan_file == "a=b");
+  CHECK(parsed({"--plan", "\xFF\xFE"}).plan_file == "\xFF\xFE");
+  CHECK(parsed({"--optimizer=adam", "--weight-decay=5e-4"}).weight_decay == 5e-4);
+  CHECK(parsed({"--device", "cuda:0+12"}).device == "cuda:0+12");
+}
+
+TEST_CASE("what does not go together is refused") {
+  CHECK(mentions(refusal({"-b", "1", "--global-batch", "2"}), "exclude each other"));
+  CHECK(mentions(refusal({"--epochs", "1", "--steps", "2"}), "exclude each other"));
+  CHECK(mentions(refusal({"-n", "1", "--nproc=2"}), "--nproc was given 2 times"));
+  CHECK(mentions(refusal({"--json=false"}), "--json takes no value"));
+  CHECK(mentions(refusal({"mlp"}), "'mlp' is one argument too many"));
+  CHECK(mentions(refusal({"--", "--seed"}), "'--seed' is one argument too many"));
+  CHECK(mentions(refusal({"-"}), "too many"));
+}
+
+TEST_CASE("slips of the finger get a suggestion") {
+  CHECK(mentions(refusal({"--epocs", "3"}), "did you mean '--epochs'?"));
+  CHECK(mentions(refusal({"--bach-size=3"}), "did you mean '--batch-size'?"));
+  CHECK(mentions(refusal({"-epochs", "3"}), "did you mean '--epochs'?"));
+  CHECK(mentions(refusal({"-w", "mpl"}), "did you mean 'mlp'?"));
+  CHECK(mentions(refusal({"-s", "seiral"}), "did you mean 'serial'?"));
+  CHECK(mentions(refusal({"--optimizer", "adamv"}), "did you mean 'adam"));
+  CHECK(mentions(refusal({"--\xFF\xFE"}), "--help lists the options"));
+  CHECK(mentions(refusal({"-o", "results.jsn"}), ".json"));
+  CHECK(mentions(refusal({"-o", "results"}), "--output"));
+}
+
+TEST_CASE("devices have a form") {
+  for (const char* bad : {"gpu", "cuda:", "cuda:0+", "cuda:+1", "cuda:a", "cuda:0,1", "CPU"})
+    CHECK(mentions(refusal({"--device", bad}), "--device is"));
+  for (const char* good : {"cpu", "cuda", "auto", "cuda:0", "cuda:1+0"})
+    CHECK(parsed({"--device", good}).device == good);
+}
+
+TEST_CASE("help is asked for before anything is wrong") {
+  const std::vector<OptionInfo> options = run_option_table().infos();
+  CHECK(parse_arguments(options, {"--bogus", "--help"}).help);
+  CHECK(parse_arguments(options, {"-h"}).help);
+  CHECK_FALSE(parse_arguments(options, {"--seed", "1"}).help);
+}
+
+}  // namespace ptbench

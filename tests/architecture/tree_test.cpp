@@ -1,0 +1,76 @@
+// The rules on the tree as it is.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/architecture/include_rules.h"
+
+namespace ptbench::architecture {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders of the repository that hold text of ours; those that do not exist are passed over.
+constexpr std::array kFolders{"src",   "kernels", "workloads", "strategies", "reports", "bench",
+                              "tests", "cmake",   "docs",      "scripts",    "peers",   ".ci"};
+
+bool is_text_of_ours(const fs::path& path) {
+  static constexpr std::array<std::string_view, 10> endings{
+      "", ".h", ".cpp", ".cu", ".cmake", ".in", ".txt", ".md", ".json", ".py"};
+  return std::ranges::find(endings, path.extension().string()) != endings.end();
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<SourceFile> read_tree() {
+  const fs::path root = PTBENCH_SOURCE_DIR;
+  const fs::path data = PTBENCH_TEST_DATA;
+  std::vector<SourceFile> files;
+  for (const char* folder : kFolders) {
+    if (!fs::exists(root / folder)) continue;
+    for (fs::recursive_directory_iterator at(root / folder), end; at != end; ++at) {
+      if (at->path() == data) at.disable_recursion_pending();
+      if (at->is_regular_file() && is_text_of_ours(at->path()))
+        files.push_back({at->path().lexically_relative(root).generic_string(), read(at->path())});
+    }
+  }
+  return files;
+}
+
+bool is_code(const SourceFile& file) {
+  return file.path.ends_with(".h") || file.path.ends_with(".cpp") || file.path.ends_with(".cu");
+}
+
+}  // namespace
+
+TEST_CASE("the tree keeps to its architecture") {
+  const std::vector<SourceFile> files = read_tree();
+  std::string findings;
+  int code = 0;
+  for (const SourceFile& file : files) {
+    if (file.path.ends_with("CMakeLists.txt")) findings += text_of(check_room_links(file));
+    if (!is_code(file)) continue;
+    ++code;
+    findings += text_of(check_includes(file));
+  }
+  findings += text_of(check_one_dnn_file(files));
+  INFO(findings);
+  CHECK(findings.empty());
+  CHECK(code > 20);  // or the tree was not found
+}
+
+TEST_CASE("nothing in the tree is marked as unfinished") {
+  std::string findings;
+  for (const SourceFile& file : read_tree()) findings += text_of(check_finished(file));
+  INFO(findings);
+  CHECK(findings.empty());
+}
+
+}  // namespace ptbench::architecture

@@ -1,0 +1,106 @@
+#include <sched.h>
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/data/batch_loader.h"
+#include "src/data/dataset.h"
+
+using namespace ptbench;
+
+namespace {
+
+/// Sample i holds i, i + 1/elements, i + 2/elements, …; its label is i mod 100.
+Dataset counting_dataset(Size samples, Size elements) {
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;
+  for (Size i = 0; i < samples; ++i) {
+    for (Size e = 0; e < elements; ++e)
+      values.push_back(static_cast<float>(i) +
+                       static_cast<float>(e) / static_cast<float>(elements));
+    labels.push_back(static_cast<std::int32_t>(i % 100));
+  }
+  return {{elements}, std::move(values), std::move(labels)};
+}
+
+}  // namespace
+
+TEST_CASE("gather copies samples and labels in the order asked for", "[data]") {
+  const Dataset dataset = counting_dataset(10, 4);
+  const std::vector<Size> indices{7, 0, 7};
+  std::vector<float> inputs(12);
+  std::vector<std::int32_t> labels(3);
+  dataset.gather(indices, inputs, labels);
+  CHECK(labels == std::vector<std::int32_t>{7, 0, 7});
+  CHECK(inputs ==
+        std::vector<float>{7, 7.25F, 7.5F, 7.75F, 0, 0.25F, 0.5F, 0.75F, 7, 7.25F, 7.5F, 7.75F});
+  CHECK_NOTHROW(dataset.gather({}, {}, {}));
+}
+
+TEST_CASE("gather refuses what does not fit", "[data]") {
+  const Dataset dataset = counting_dataset(10, 4);
+  std::vector<float> inputs(4);
+  std::vector<std::int32_t> labels(1);
+  const auto gather = [&](Size index) { dataset.gather(std::vector<Size>{index}, inputs, labels); };
+  CHECK_NOTHROW(gather(9));
+  CHECK_THROWS_AS(gather(10), Defect);
+  CHECK_THROWS_AS(gather(-1), Defect);
+  inputs.resize(5);
+  CHECK_THROWS_AS(gather(0), Defect);
+  inputs.resize(4);
+  labels.resize(2);
+  CHECK_THROWS_AS(gather(0), Defect);
+  CHECK_THROWS_AS(Dataset({4}, std::vector<float>(7), std::vector<std::int32_t>(2)), Defect);
+}
+
+TEST_CASE("the loader delivers what the sampler says", "[data]") {
+  const Dataset dataset = counting_dataset(50, 3);
+  const BatchShape shape{.micro_batch = 8, .accumulation_steps = 2, .replicas = 2, .replica = 1};
+  Sampler expected(dataset.size(), shape, true, 9);
+  std::vector<float> inputs(24);
+  std::vector<std::int32_t> labels(8);
+  BatchLoader loader(dataset, Sampler(dataset.size(), shape, true, 9), inputs, labels);
+  CHECK(loader.sampler().samples_left_out() == 18);
+  for (int step = 0; step < 10; ++step) {
+    CHECK(loader.sampler().epoch() == expected.epoch());
+    const auto indices = expected.next();
+    loader.next();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      CHECK(labels[i] == indices[i]);
+      CHECK(inputs[3 * i] == static_cast<float>(indices[i]));
+    }
+  }
+}
+
+TEST_CASE("the loader refuses buffers that do not fit each other", "[data]") {
+  const Dataset dataset = counting_dataset(50, 3);
+  std::vector<float> inputs(23);
+  std::vector<std::int32_t> labels(8);
+  CHECK_THROWS_AS(BatchLoader(dataset, Sampler(50, {.micro_batch = 8}, true, 0), inputs, labels),
+                  Defect);
+}
+
+TEST_CASE("a team loads the same batches as one thread", "[data]") {
+  const int cpu = sched_getcpu();
+  REQUIRE(cpu >= 0);
+  Team team({cpu, cpu, cpu});
+  const Dataset dataset = counting_dataset(200, 1000);
+  // 1 and 64 samples: small enough for one thread, and large enough to be shared.
+  for (const Size micro_batch : {Size{1}, Size{64}, Size{65}}) {
+    const auto samples = static_cast<std::size_t>(micro_batch);
+    std::vector<float> inputs(samples * 1000);
+    std::vector<float> alone_inputs(inputs.size());
+    std::vector<std::int32_t> labels(samples);
+    std::vector<std::int32_t> alone_labels(samples);
+    const Sampler sampler(dataset.size(), {.micro_batch = micro_batch}, true, 1);
+    BatchLoader loader(dataset, sampler, inputs, labels, &team);
+    BatchLoader alone(dataset, sampler, alone_inputs, alone_labels);
+    for (int step = 0; step < 7; ++step) {
+      loader.next();
+      alone.next();
+      CHECK(inputs == alone_inputs);
+      CHECK(labels == alone_labels);
+    }
+  }
+}

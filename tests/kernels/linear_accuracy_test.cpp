@@ -1,0 +1,121 @@
+// Linear layers against the plain loops in double, on values that do round.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "kernels/reference/loops.h"
+#include "tests/support/backends.h"
+#include "tests/support/operator_harness.h"
+#include "tests/support/operator_specs.h"
+#include "tests/support/tolerance.h"
+
+namespace {
+
+using namespace ptbench;
+using namespace ptbench::testing;
+
+using Doubles = std::vector<double>;
+
+Doubles widened(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+Doubles magnitudes(Doubles values) {
+  for (double& value : values) value = std::abs(value);
+  return values;
+}
+
+std::vector<Expected> expected(const Doubles& values, const Doubles& magnitudes, Size terms) {
+  std::vector<Expected> result;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    result.push_back({values[i], sum_tolerance(terms, magnitudes[i])});
+  return result;
+}
+
+/// One layer in double: the loops on the data give the values, and the same loops on the data's
+/// magnitudes give the sums that bound their rounding errors.
+class LinearOracle {
+ public:
+  LinearOracle(const LinearSpec& spec, const OperatorData& data)
+      : spec_(spec),
+        input_(widened(data.input)),
+        weight_(widened(data.parameters[0])),
+        bias_(widened(data.parameters[1])),
+        output_gradient_(widened(data.output_gradient)) {}
+
+  [[nodiscard]] std::vector<Expected> output() const {
+    const auto forward = [&](const Doubles& x, const Doubles& w, const Doubles& b) {
+      Doubles y(output_gradient_.size());
+      reference::linear_forward<double>(spec_, x, w, b, y);
+      return y;
+    };
+    return expected(forward(input_, weight_, bias_),
+                    forward(magnitudes(input_), magnitudes(weight_), magnitudes(bias_)),
+                    spec_.inputs + 1);
+  }
+
+  struct Gradients {
+    std::vector<Expected> weight;
+    std::vector<Expected> bias;
+    std::vector<Expected> input;
+  };
+
+  /// `output` is the tested operator's own: where rounding decides the sign of a sum, it decides
+  /// whether the rectifier lets the gradient through, and either is right.
+  [[nodiscard]] Gradients gradients(const std::vector<float>& output) const {
+    const Backward values = backward(input_, weight_, widened(output), output_gradient_);
+    const Backward bounds = backward(magnitudes(input_), magnitudes(weight_), widened(output),
+                                     magnitudes(output_gradient_));
+    return {expected(values.weight, bounds.weight, spec_.batch),
+            expected(values.bias, bounds.bias, spec_.batch),
+            expected(values.input, bounds.input, spec_.outputs)};
+  }
+
+ private:
+  struct Backward {
+    Doubles weight;
+    Doubles bias;
+    Doubles input;
+  };
+
+  [[nodiscard]] Backward backward(const Doubles& x, const Doubles& w, const Doubles& y,
+                                  const Doubles& dy) const {
+    Backward result{Doubles(w.size()), Doubles(bias_.size()),
+                    Doubles(spec_.input_gradient ? x.size() : 0)};
+    reference::linear_backward<double>(spec_, x, w, y, dy,
+                                       {result.weight, result.bias, result.input});
+    return result;
+  }
+
+  LinearSpec spec_;
+  Doubles input_;
+  Doubles weight_;
+  Doubles bias_;
+  Doubles output_gradient_;
+};
+
+bool same_mask(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(a, b, [](float x, float y) { return (x > 0) == (y > 0); });
+}
+
+}  // namespace
+
+TEST_CASE("linear layers agree with sums in double within float's rounding") {
+  for (const LinearSpec& spec : linear_specs()) {
+    const OperatorData data = make_data(spec, 4, Values::uniform);
+    const LinearOracle oracle(spec, data);
+    const std::vector<Expected> output = oracle.output();
+    std::vector<float> mask;
+    LinearOracle::Gradients gradients;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+          CHECK(first_outside(result.output, output) == -1);
+          if (mask.empty() || (spec.relu && !same_mask(mask, result.output))) {
+            mask = result.output;
+            gradients = oracle.gradients(mask);
+          }
+          CHECK(first_outside(result.gradients[0], gradients.weight) == -1);
+          CHECK(first_outside(result.gradients[1], gradients.bias) == -1);
+          CHECK(first_outside(result.input_gradient, gradients.input) == -1);
+        });
+  }
+}

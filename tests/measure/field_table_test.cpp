@@ -1,0 +1,89 @@
+#include "src/measure/field_table.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <set>
+
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+FieldValue value_of(const RunRecord& run, std::string_view path) {
+  return find_field(path).get(run);
+}
+
+}  // namespace
+
+TEST_CASE("each path stands once in the table and each row is whole", "[measure]") {
+  std::set<std::string_view> paths;
+  for (const Field& field : field_table()) {
+    INFO(field.path);
+    CHECK(paths.insert(field.path).second);
+    CHECK_FALSE(field.summary.empty());
+    CHECK(field.get != nullptr);
+  }
+  CHECK(paths.size() > 80);
+}
+
+TEST_CASE("an interval has both of its ends, low first", "[measure]") {
+  const auto fields = field_table();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].bound() == Bound::none) {
+      CHECK(fields[i].json_path() == fields[i].path);
+    } else if (fields[i].bound() == Bound::low) {
+      REQUIRE(i + 1 < fields.size());
+      CHECK(fields[i + 1].bound() == Bound::high);
+      CHECK(fields[i + 1].json_path() == fields[i].json_path());
+    }
+  }
+}
+
+TEST_CASE("what was not measured is not known, rather than 0", "[measure]") {
+  const RunRecord empty;
+  std::set<std::string_view> known;
+  for (const Field& field : field_table())
+    if (!std::holds_alternative<std::monostate>(field.get(empty))) known.insert(field.path);
+  CHECK(known == std::set<std::string_view>{"id", "status", "workload.name", "strategy.name",
+                                            "strategy.world_size", "strategy.precision",
+                                            "throughput.unit", "verification.status"});
+}
+
+TEST_CASE("fields read the record's members", "[measure]") {
+  RunRecord run;
+  run.status = Status::interrupted;
+  run.strategy.world_size = 2;
+  run.strategy.overlap = false;
+  run.strategy.bucket_bytes = 25U << 20U;
+  run.throughput.ci95 = Interval{1.5, 2.5};
+  run.accuracy = AccuracyRecord{.train = {}, .test = 0.0};
+  run.scaling.emplace().loss.wait = 0.25;
+  run.samples.stop_reason = StopReason::max_time;
+
+  CHECK(value_of(run, "status") == FieldValue{"interrupted"});
+  CHECK(value_of(run, "strategy.world_size") == FieldValue{std::int64_t{2}});
+  CHECK(value_of(run, "strategy.overlap") == FieldValue{false});
+  CHECK(value_of(run, "strategy.bucket_bytes") == FieldValue{std::int64_t{25 << 20}});
+  CHECK(value_of(run, "throughput.ci95_low") == FieldValue{1.5});
+  CHECK(value_of(run, "throughput.ci95_high") == FieldValue{2.5});
+  CHECK(value_of(run, "throughput.unit") == FieldValue{"samples/s"});
+  CHECK(value_of(run, "accuracy.test") == FieldValue{0.0});
+  CHECK(value_of(run, "accuracy.train") == FieldValue{});
+  CHECK(value_of(run, "scaling.mode") == FieldValue{"weak"});
+  CHECK(value_of(run, "scaling.loss.wait") == FieldValue{0.25});
+  CHECK(value_of(run, "samples.stop_reason") == FieldValue{"max_time"});
+}
+
+TEST_CASE("what is not finite is not known", "[measure]") {
+  RunRecord run;
+  run.loss.first = std::numeric_limits<double>::quiet_NaN();
+  run.loss.last = std::numeric_limits<double>::infinity();
+  CHECK(value_of(run, "loss.first") == FieldValue{});
+  CHECK(value_of(run, "loss.last") == FieldValue{});
+}
+
+TEST_CASE("a field that does not exist is a defect", "[measure]") {
+  CHECK_THROWS_AS(find_field("throughput"), Defect);
+}
+
+}  // namespace ptbench

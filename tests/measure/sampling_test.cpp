@@ -1,0 +1,253 @@
+#include "src/measure/sampling.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "src/base/error.h"
+#include "tests/measure/allocation_count.h"
+#include "tests/measure/fake_clock.h"
+
+namespace ptbench {
+namespace {
+
+/// A training run on a fake clock: step n, counted from 1, takes `step_seconds(n)`. Where a test
+/// asks for a sum of times exactly, steps are powers of two.
+struct FakeRun {
+  testing::FakeClock clock;
+  std::function<double(Size)> step_seconds = [](Size) { return 0.006; };
+  Size steps = 0;
+  Size interrupt_after = Limits::kUnlimited;
+  std::vector<SamplingProgress> progress;
+
+  Samples measure(StopRule& rule, const SamplingConfig& config = {}) {
+    return ptbench::measure([&] { clock.pass(step_seconds(++steps)); }, config, rule, clock,
+                            [&] { return steps >= interrupt_after; },
+                            [&](const SamplingProgress& now) { progress.push_back(now); });
+  }
+};
+
+FakeRun with_steps_of(double seconds) {
+  FakeRun run;
+  run.step_seconds = [seconds](Size) { return seconds; };
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("automatic warm-up lasts 30 steps and 0.3 s", "[measure]") {
+  FixedSamples rule(1);
+  SECTION("steps of 8 ms: the time decides") {
+    CHECK(with_steps_of(0x1p-7).measure(rule).warmup_discarded == 39);
+  }
+  SECTION("steps of 50 ms: the steps decide") {
+    CHECK(with_steps_of(0.05).measure(rule).warmup_discarded == 30);
+  }
+  SECTION("steps of 3 µs") {
+    CHECK(with_steps_of(3e-6).measure(rule).warmup_discarded == Approx(100'000).margin(1));
+  }
+  SECTION("steps of 0.2 s: two are enough") {
+    CHECK(with_steps_of(0.2).measure(rule).warmup_discarded == 2);
+  }
+  SECTION("only the first step is slow") {
+    FakeRun run;
+    run.step_seconds = [](Size step) { return step == 1 ? 2.0 : 0.006; };
+    CHECK(run.measure(rule).warmup_discarded == 30);
+  }
+  SECTION("its own limit ends it") {
+    CHECK(with_steps_of(0x1p-4).measure(rule, {.warmup_limit_seconds = 0.5}).warmup_discarded == 8);
+  }
+}
+
+TEST_CASE("a given warm-up is kept to the step", "[measure]") {
+  FixedSteps rule(5);
+  for (const Size warmup : {0, 1, 7}) {
+    FakeRun run;
+    const Samples samples = run.measure(rule, {.warmup_steps = warmup});
+    CHECK(samples.warmup_discarded == warmup);
+    CHECK(run.steps == warmup + 5);
+  }
+}
+
+TEST_CASE("a slow step is a sample", "[measure]") {
+  FixedSteps rule(20);
+  const Samples samples = with_steps_of(0.006).measure(rule, {.warmup_steps = 10});
+  CHECK(samples.steps_per_sample == 1);
+  CHECK(samples.step_seconds.size() == 20);
+  for (const double seconds : samples.step_seconds) CHECK(seconds == Approx(0.006));
+  CHECK(samples.stop_reason == StopReason::steps);
+  CHECK_FALSE(samples.interrupted);
+  CHECK(samples.elapsed_seconds == Approx(30 * 0.006));
+}
+
+TEST_CASE("fast steps are put together until they last 1 ms", "[measure]") {
+  FixedSamples rule(10);
+  FakeRun run = with_steps_of(3e-6);
+  const Samples samples = run.measure(rule);
+  CHECK(samples.step_seconds.size() == 10);
+  CHECK(samples.steps == 10 * samples.steps_per_sample);
+  CHECK(static_cast<double>(samples.steps_per_sample) * 3e-6 >= 1e-3);
+  CHECK(static_cast<double>(samples.steps_per_sample) * 3e-6 <= 1.2e-3);
+  CHECK(run.steps == samples.warmup_discarded + samples.steps);
+  for (const double seconds : samples.step_seconds) CHECK(seconds == Approx(3e-6));
+}
+
+TEST_CASE("a fixed number of steps is kept although samples do not divide it", "[measure]") {
+  for (const Size steps : {1, 2, 366, 367, 368, 1000, 12'345}) {
+    FixedSteps rule(steps);
+    FakeRun run = with_steps_of(3e-6);
+    const Samples samples = run.measure(rule, {.warmup_steps = 10});
+    CHECK(samples.steps == steps);
+    CHECK(run.steps == 10 + steps);
+    const Size per_sample = samples.steps_per_sample;
+    CHECK(std::ssize(samples.step_seconds) == (steps + per_sample - 1) / per_sample);
+    CHECK(samples.step_seconds.back() == Approx(3e-6));
+  }
+}
+
+TEST_CASE("without warm-up the first sample finds out how long a step is", "[measure]") {
+  FixedSamples rule(5);
+  SECTION("fast steps") {
+    const Samples samples = with_steps_of(3e-6).measure(rule, {.warmup_steps = 0});
+    CHECK(static_cast<double>(samples.steps) * 3e-6 >= 5 * 1e-3);
+    CHECK(samples.steps <= Size{5} * 400);
+  }
+  SECTION("a slow first step does not make all samples short") {
+    FakeRun run;
+    run.step_seconds = [](Size step) { return step == 1 ? 0.05 : 3e-6; };
+    const Samples samples = run.measure(rule, {.warmup_steps = 0});
+    CHECK(samples.step_seconds.front() == Approx(0.05));
+    CHECK(static_cast<double>(samples.steps - 1) * 3e-6 >= 4 * 1e-3);
+  }
+}
+
+TEST_CASE("samples keep their length when the machine becomes faster", "[measure]") {
+  FixedSamples rule(10);
+  FakeRun run;
+  run.step_seconds = [](Size step) { return step <= 30 ? 0.02 : 1e-5; };
+  const Samples samples = run.measure(rule);
+  CHECK(static_cast<double>(samples.steps) * 1e-5 >= 10 * 0.99e-3);
+}
+
+TEST_CASE("a clock that stands still ends nothing but hangs nothing either", "[measure]") {
+  FixedSteps rule(2'500'000);
+  const Samples samples = with_steps_of(0).measure(rule, {.warmup_steps = 1});
+  CHECK(samples.steps == 2'500'000);
+}
+
+TEST_CASE("time is over before the samples are", "[measure]") {
+  TimeLimit rule(std::make_unique<FixedSamples>(100), 30);
+  SECTION("some samples fit") {
+    const Samples samples = with_steps_of(1.0).measure(rule);
+    CHECK(samples.warmup_discarded == 2);
+    CHECK(samples.step_seconds.size() == 28);
+    CHECK(samples.stop_reason == StopReason::max_time);
+  }
+  SECTION("one sample is taken in any case") {
+    const Samples samples = with_steps_of(100.0).measure(rule);
+    CHECK(samples.step_seconds.size() == 1);
+    CHECK(samples.stop_reason == StopReason::max_time);
+  }
+}
+
+TEST_CASE("what was measured before an interruption is kept", "[measure]") {
+  FixedSteps rule(100);
+  FakeRun run;
+  SECTION("while measuring") {
+    run.interrupt_after = 15;
+    const Samples samples = run.measure(rule, {.warmup_steps = 10});
+    CHECK(samples.interrupted);
+    CHECK_FALSE(samples.stop_reason.has_value());
+    CHECK(samples.step_seconds.size() == 5);
+    CHECK(run.steps == 15);
+  }
+  SECTION("while warming up") {
+    run.interrupt_after = 3;
+    const Samples samples = run.measure(rule, {.warmup_steps = 10});
+    CHECK(samples.interrupted);
+    CHECK(samples.warmup_discarded == 3);
+    CHECK(samples.step_seconds.empty());
+  }
+  SECTION("before the first step") {
+    run.interrupt_after = 0;
+    CHECK(run.measure(rule).interrupted);
+    CHECK(run.steps == 0);
+  }
+}
+
+TEST_CASE("what a step throws passes through", "[measure]") {
+  FixedSteps rule(100);
+  FakeRun run;
+  run.step_seconds = [](Size step) -> double {
+    if (step == 12) throw std::runtime_error("the loss is not finite");
+    return 0.006;
+  };
+  CHECK_THROWS_WITH(run.measure(rule), "the loss is not finite");
+}
+
+TEST_CASE("progress counts steps and tells the time left", "[measure]") {
+  FixedSteps rule(20);
+  FakeRun run;
+  (void)run.measure(rule, {.warmup_steps = 10});
+  REQUIRE(run.progress.size() == 30);
+  CHECK(run.progress[0].warming_up);
+  CHECK(run.progress[0].steps == 1);
+  CHECK(run.progress[0].seconds_left.value() == Approx(29 * 0.006));
+  CHECK_FALSE(run.progress[10].warming_up);
+  CHECK(run.progress[10].steps == 1);
+  CHECK(run.progress[10].step_seconds == Approx(0.006));
+  CHECK(run.progress[10].seconds_left.value() == Approx(19 * 0.006));
+  CHECK(run.progress[29].seconds_left.value() == Approx(0).margin(1e-12));
+  CHECK(run.progress[29].elapsed_seconds == Approx(30 * 0.006));
+}
+
+TEST_CASE("the time left is never more than the limit", "[measure]") {
+  TimeLimit rule(std::make_unique<FixedSamples>(100), 10);
+  FakeRun run = with_steps_of(1.0);
+  (void)run.measure(rule);
+  CHECK(run.progress[0].seconds_left.value() == Approx(9));
+  CHECK(run.progress.back().seconds_left.value() == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("time spent in progress does not count as training", "[measure]") {
+  testing::FakeClock clock;
+  FixedSteps rule(20);
+  const Samples samples =
+      measure([&] { clock.pass(0.006); }, {.warmup_steps = 10}, rule, clock, [] { return false; },
+              [&](const SamplingProgress&) { clock.pass(1.0); });
+  for (const double seconds : samples.step_seconds) CHECK(seconds == Approx(0.006));
+}
+
+TEST_CASE("nothing is allocated between the first measured step and the last", "[measure]") {
+  testing::FakeClock clock;
+  constexpr Size kWarmup = 10;
+  constexpr Size kSteps = 5000;
+  for (const double seconds : {0.006, 3e-4, 3e-6}) {
+    FixedSteps rule(kSteps);
+    Size steps = 0;
+    std::size_t at_first = 0;
+    std::size_t at_last = 0;
+    const auto step = [&] {
+      ++steps;
+      if (steps == kWarmup + 1) at_first = testing::allocation_count();
+      if (steps == kWarmup + kSteps) at_last = testing::allocation_count();
+      clock.pass(seconds);
+    };
+    const Samples samples = measure(
+        step, {.warmup_steps = kWarmup}, rule, clock, [] { return false; },
+        [](const SamplingProgress&) {});
+    CHECK(samples.steps == kSteps);
+    CHECK(at_last == at_first);
+    CHECK(at_first > 0);
+  }
+}
+
+TEST_CASE("a rule that measures nothing is a defect", "[measure]") {
+  FixedSteps rule(0);
+  CHECK_THROWS_AS(FakeRun().measure(rule), Defect);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,40 @@
+#include <cstring>
+#include <string_view>
+
+#include "src/device/device_probe.h"
+
+namespace ptbench {
+namespace {
+
+constexpr unsigned kAbi = PTBENCH_FAKE_ABI;
+
+template <std::size_t size>
+void write(std::array<char, size>& letters, std::string_view text) {
+  text.copy(letters.data(), letters.size() - 1);
+}
+
+void probe(DeviceProbeReport* report) noexcept {
+  report->status = PTBENCH_FAKE_STATUS;
+  report->runtime_version = 13000;
+  report->driver_version = report->status == DeviceProbeStatus::driver_absent    ? 0
+                           : report->status == DeviceProbeStatus::driver_too_old ? 12040
+                                                                                 : 13010;
+  write(report->message, "cudaGetDeviceCount: made up");
+  if (report->status != DeviceProbeStatus::ok) return;
+  report->device_count = 1;
+  ProbedDevice& device = report->devices.front();
+  write(device.name, "Fake GPU");
+  device.memory_bytes = std::uint64_t{80} << 30U;
+  device.capability_major = 9;
+}
+
+constexpr DeviceProbe kProbe{probe};
+
+}  // namespace
+}  // namespace ptbench
+
+extern "C" const void* ptbench_module_interface(const char* name, unsigned abi) {
+  if (std::strcmp(name, ptbench::kDeviceProbeInterface) != 0) return nullptr;
+  if (abi == 0) return &ptbench::kAbi;
+  return abi == ptbench::kAbi ? &ptbench::kProbe : nullptr;
+}

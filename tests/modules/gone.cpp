@@ -1,0 +1,1 @@
+extern "C" int ptbench_test_gone() { return 1; }

@@ -1,0 +1,130 @@
+#include "tests/reports/example.h"
+
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace ptbench::testing {
+namespace {
+
+RunRecord measured_run() {
+  RunRecord run;
+  run.id = "mlp/serial/n1/b64/fp32/data=tests/data/digits";
+  run.workload = {"mlp", 1'125'386, 6.75e6, {1, 8, 8}};
+  run.strategy = {.name = "serial",
+                  .world_size = 1,
+                  .devices = {"cpu"},
+                  .threads = 2,
+                  .accumulation_steps = 1,
+                  .precision = "fp32",
+                  .batch_per_replica = 64,
+                  .global_batch = 64,
+                  .bucket_bytes = {},
+                  .overlap = {},
+                  .communicator = {},
+                  .plan_hash = "5f1c29ab"};
+  run.optimizer.name = "sgd";
+  run.optimizer.lr = 0.01;
+  run.optimizer.momentum = 0.9;
+  run.optimizer.weight_decay = 0.0;
+  run.data = {"tests/data/digits", 1437, 29, {0.30}, {0.37}, 0};
+  run.samples.warmup_discarded = 10;
+  run.samples.count = 4;
+  run.samples.stop_reason = StopReason::epochs;
+  run.samples.steps_per_sample = 1;
+  run.samples.step_seconds = {0.002, 0.0021, 0.0019, 0.0024};
+  run.step_seconds.median = 0.00205;
+  run.step_seconds.mean = 0.0021;
+  run.step_seconds.stddev = 0.00021602468994692867;
+  run.step_seconds.min = 0.0019;
+  run.step_seconds.max = 0.0024;
+  run.step_seconds.p10 = 0.00193;
+  run.step_seconds.p90 = 0.00231;
+  run.step_seconds.p95 = 0.002355;
+  run.step_seconds.p99 = 0.002391;
+  run.throughput.value = 31219.512195121952;
+  run.ranks = {{.rank = 0,
+                .host = "vm-17",
+                .device = "cpu",
+                .compute_seconds = {},
+                .wait_seconds = {},
+                .peak_memory_bytes = 50'000'000}};
+  run.memory = {50'000'000, 48'000'000};
+  run.compute = {4.32e8, 2.1073170731707318e11, 2.7e11, 0.7804878048780488, "measured: FMA loop"};
+  run.loss = {2.3124, 0.0471};
+  run.accuracy = AccuracyRecord{0.9986, 0.9639};
+  return run;
+}
+
+void add_parallel_facts(RunRecord& run) {
+  run.strategy.world_size = 2;
+  run.strategy.devices = {"cpu", "cpu"};
+  run.strategy.bucket_bytes = 26'214'400;
+  run.strategy.overlap = true;
+  run.strategy.communicator = "shm";
+  run.samples.slices = {{0, 0, 4, true, 2.5e-8, "near", 0.01, 0.0}};
+  run.samples.repetitions = {{0.00205, "near", 1}};
+  run.step_seconds.ci95 = Interval{0.00203, 0.00207};
+  run.step_seconds.run_to_run_sd = 1.25e-5;
+  run.step_seconds.by_placement = {{"near", {0.00205, 1}}};
+  run.throughput.ci95 = Interval{30917.9, 31527.1};
+  run.phases_seconds = {1e-5, 0.0, 0.0, 0.0006, 0.0, 0.0011, 0.0, 0.0002, 0.0001, 0.0002, 4e-5};
+  run.energy = EnergyRecord{0.25, "rapl"};
+  run.time_to_target_seconds = 12.5;
+  run.verification = {VerificationStatus::passed, std::nullopt, 30, 1.5e-7, 1e-5, "fc1.weight"};
+  run.scaling = ScalingRecord{.mode = ScalingMode::strong,
+                              .baseline = "mlp/serial/n1/b64/fp32",
+                              .speedup = 1.8,
+                              .efficiency = 0.9,
+                              .efficiency_ci95 = Interval{0.88, 0.92},
+                              .efficiency_vs_one_rank = 0.91,
+                              .loss = {0.05, 0.03, 0.01, 0.0, 0.01}};
+}
+
+}  // namespace
+
+ResultFile example_file() {
+  ResultFile file;
+  file.generator = {"ptbench", "0.1.0", "abc1234", "Release"};
+  file.created = "2025-06-30T12:34:56Z";
+  file.command = {"ptbench", "run", "--data", "tests/data/digits"};
+  file.environment.host = {"vm-17", "Debian GNU/Linux 12 (bookworm)", "6.1.0-13-amd64"};
+  file.environment.cpu = {"Some Maker CPU", 2, {"avx2", "avx512f"}};
+  file.environment.memory_bytes = 25'000'000'000;
+  file.environment.devices = {{"cpu", "Some Maker CPU", 25'000'000'000}};
+  file.environment.libraries = {{"onednn", "2.6.3"}};
+  file.environment.variables = {{"OMP_NUM_THREADS", "2"}};
+  file.runs = {measured_run()};
+  return file;
+}
+
+RunRecord full_run() {
+  RunRecord run = measured_run();
+  add_parallel_facts(run);
+  run.workload.name = "models/\"odd\", with\ttab.json";
+  run.id = run.workload.name + "/ddp/n2/b64/fp32";
+  run.data.source = "caf\xE9\n\x1b[31mred\x7f\u009b";
+  run.warnings = {{"few-samples", "only 4 samples were measured", "give --steps 100 or more"},
+                  {"odd", "a\rb", ""}};
+  return run;
+}
+
+RunRecord bare_run(Status status, const std::string& reason) {
+  RunRecord run;
+  run.id = "mlp/ddp/n4/b64/fp32";
+  run.status = status;
+  run.reason = reason;
+  run.workload.name = "mlp";
+  run.strategy.name = "ddp";
+  run.strategy.world_size = 4;
+  return run;
+}
+
+std::string golden(const std::string& name) {
+  std::ifstream file(std::string(PTBENCH_SOURCE_DIR "/tests/reports/golden/") + name,
+                     std::ios::binary);
+  if (!file) throw std::runtime_error("no golden file " + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace ptbench::testing
