@@ -89,7 +89,8 @@ std::string table_text(const Table& table) {
     for (std::size_t column = 0; column < last; ++column)
       start += padded(line[column], widest(lines, column), holds_numbers(table, column)) + "  ";
     const std::size_t indent = code_points(start);
-    text += start + wrapped(line[last], indent, std::max(kColumns, indent + kLeastLastColumn)) + "\n";
+    text +=
+        start + wrapped(line[last], indent, std::max(kColumns, indent + kLeastLastColumn)) + "\n";
   }
   return text;
 }

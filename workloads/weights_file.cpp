@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -282,7 +283,7 @@ std::vector<const NamedTensor*> match_weights(std::span<const NamedTensor> tenso
 
   std::vector<const NamedTensor*> matched;
   std::vector<std::string> missing;
-  std::vector<std::string> misshapen;
+  std::vector<std::string> unfit;
   for (const ParameterSpec& spec : expected) {
     const NamedTensor* tensor = find(tensors, spec.name);
     matched.push_back(tensor);
@@ -290,15 +291,18 @@ std::vector<const NamedTensor*> match_weights(std::span<const NamedTensor> tenso
       const std::string hint = did_you_mean(spec.name, unexpected);
       missing.push_back(in_quotes(spec.name) + (hint.empty() ? "" : " (" + shown(hint) + ")"));
     } else if (tensor->shape != spec.shape) {
-      misshapen.push_back(fmt::format("{} is {}, not {}", in_quotes(spec.name),
-                                      text_of(tensor->shape), text_of(spec.shape)));
+      unfit.push_back(fmt::format("{} is {}, not {}", in_quotes(spec.name), text_of(tensor->shape),
+                                  text_of(spec.shape)));
+    } else if (!std::ranges::all_of(tensor->values, [](float v) { return std::isfinite(v); })) {
+      // A rectifier would hide it from the loss.
+      unfit.push_back(in_quotes(spec.name) + " holds values that are not finite");
     }
   }
   for (std::string& name : unexpected) name = in_quotes(name);
 
   std::vector<std::string> complaints;
   if (!missing.empty()) complaints.push_back("it lacks " + few(missing));
-  if (!misshapen.empty()) complaints.push_back(few(misshapen));
+  if (!unfit.empty()) complaints.push_back(few(unfit));
   if (!unexpected.empty()) complaints.push_back("the model has no " + few(unexpected));
   if (!complaints.empty())
     throw usage_error(fmt::format("the weights in '{}' do not fit the model: {}", printable(path),

@@ -21,8 +21,8 @@ struct NamedTensor {
 
 /// Reads a safetensors file (https://github.com/huggingface/safetensors#format) of F32 tensors, in
 /// the order in which they lie in the file. Throws a usage error that names the file, what is wrong
-/// with it and the remedy, whatever the file holds; memory that it asks for is bounded by the
-/// file's size.
+/// with it and the remedy, whatever the file holds; what it allocates is bounded by the file's size
+/// and by the memory left.
 [[nodiscard]] std::vector<NamedTensor> read_weights(const std::string& path);
 /// The same from a stream that holds `bytes` bytes; `path` is its name in messages.
 [[nodiscard]] std::vector<NamedTensor> read_weights(std::istream& stream, Bytes bytes,
@@ -34,7 +34,8 @@ struct NamedTensor {
 
 /// The tensors that a model needs, in the order of `expected` (whose names are whole:
 /// "fc1.weight"), pointing into `tensors`. Throws a usage error that names `path` and each tensor
-/// that is missing, has another shape, or that nobody asked for, the first few of each.
+/// that is missing, has another shape, holds NaN or infinity, or that nobody asked for, the first
+/// few of each.
 [[nodiscard]] std::vector<const NamedTensor*> match_weights(std::span<const NamedTensor> tensors,
                                                             std::span<const ParameterSpec> expected,
                                                             std::string_view path);

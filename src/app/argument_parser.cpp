@@ -41,7 +41,8 @@ void declare(CLI::App& app, const OptionInfo& option) {
     if (!option.argument) names.push_back(option.name);
   const std::string_view spelled = word.substr(0, word.find('='));
   // Without dashes, which every name has and which would count as letters that are right.
-  const std::string_view name = spelled.substr(std::min(spelled.find_first_not_of('-'), spelled.size()));
+  const std::string_view name =
+      spelled.substr(std::min(spelled.find_first_not_of('-'), spelled.size()));
   const std::string suggestion = nearest(name, names);
   throw usage_error(fmt::format("unknown option '{}'", printable(spelled)),
                     suggestion.empty() ? "--help lists the options"
@@ -73,8 +74,7 @@ void collect_options(const CLI::App& app, const std::vector<OptionInfo>& options
     if (option.argument) continue;
     for (const std::string& text : app.get_option("--" + option.name)->results()) {
       if (option.is_flag() && text != "true")
-        throw usage_error(fmt::format("--{} takes no value", option.name),
-                          "write it without '='");
+        throw usage_error(fmt::format("--{} takes no value", option.name), "write it without '='");
       // A value that was forgotten lets the next option slip into its place.
       if (!option.is_flag() && text.starts_with("--")) refuse_value(option, "");
       assignments.push_back({index, option.is_flag() ? std::string() : text});
@@ -91,9 +91,9 @@ void collect_arguments(const std::vector<std::string>& words,
       throw usage_error(fmt::format("'{}' is one argument too many", printable(word)),
                         "--help shows the usage");
     assignments.push_back({static_cast<std::size_t>(place - options.begin()), word});
-    if (!place->repeatable) place = std::find_if(place + 1, options.end(), [](const auto& option) {
-      return option.argument;
-    });
+    if (!place->repeatable)
+      place = std::find_if(place + 1, options.end(),
+                           [](const auto& option) { return option.argument; });
   }
 }
 
@@ -113,7 +113,8 @@ ParsedArguments parse_arguments(const std::vector<OptionInfo>& options,
   std::vector<std::string> words(arguments.begin(), end);
   for (const std::string& word : words) refuse_empty_values(options, word);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes words from the back
+    app.parse(
+        std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes words from the back
   } catch (const CLI::Error& error) {
     refuse_ending(options, words.empty() ? "" : words.back(), error.what());
   }

@@ -31,11 +31,10 @@ Table workloads() {
                           {"summary", "summary"}},
               .rows = {}};
   for (const Workload& workload : workload_catalog())
-    table.rows.push_back({workload.name, workload.input_shape.text(), workload.classes,
-                          workload.batch,
-                          fmt::format("{} lr {:g}", name_of(workload.optimizer.kind),
-                                      workload.optimizer.lr),
-                          workload.summary});
+    table.rows.push_back(
+        {workload.name, workload.input_shape.text(), workload.classes, workload.batch,
+         fmt::format("{} lr {:g}", name_of(workload.optimizer.kind), workload.optimizer.lr),
+         workload.summary});
   return table;
 }
 
@@ -58,7 +57,8 @@ Table devices() {
               .rows = {}};
   const Topology topology = discover_topology();
   table.rows.push_back({"cpu", static_cast<Size>(topology.memory_bytes),
-                        static_cast<Size>(topology.cores.size()), FieldValue(), topology.cpu_model});
+                        static_cast<Size>(topology.cores.size()), FieldValue(),
+                        topology.cpu_model});
   for (const CudaDevice& device : probe_cuda(install_paths().modules).devices)
     table.rows.push_back({device.id, static_cast<Size>(device.memory_bytes), FieldValue(),
                           device.compute_capability, device.name});
@@ -73,8 +73,7 @@ Table optimizers() {
                           {"weight_decay", "weight decay"},
                           {"state_arenas", "state / parameters"}},
               .rows = {}};
-  for (const OptimizerKind kind :
-       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
     const OptimizerSpec spec = OptimizerSpec::defaults_of(kind);
     FieldValue momentum;
     if (kind == OptimizerKind::sgd) momentum = spec.momentum;
@@ -124,6 +123,7 @@ constexpr std::array<Catalog, 5> kCatalogs{{{"workloads", workloads},
 
 std::vector<std::string> catalog_names() {
   std::vector<std::string> names;
+  names.reserve(kCatalogs.size());
   for (const Catalog& catalog : kCatalogs) names.emplace_back(catalog.name);
   return names;
 }
@@ -136,6 +136,7 @@ Table catalog_table(std::string_view name) {
 
 std::vector<Table> all_catalogs() {
   std::vector<Table> tables;
+  tables.reserve(kCatalogs.size());
   for (const Catalog& catalog : kCatalogs) tables.push_back(catalog.table());
   return tables;
 }

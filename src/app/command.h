@@ -29,8 +29,8 @@ struct Command {
       run;
 };
 
-/// Lets `command` take the options of `table` and call `body` with the configuration that they make.
-/// A configuration with a member `command_line` gets argv.
+/// Lets `command` take the options of `table` and call `body` with the configuration that they
+/// make. A configuration with a member `command_line` gets argv.
 template <class Config>
 [[nodiscard]] Command with_options(Command command, OptionTable<Config> table,
                                    std::function<ExitCode(const Config&)> body) {

@@ -12,8 +12,8 @@ struct CompletionOptions {
 ExitCode print_completions(const CompletionOptions& options) {
   const std::vector<Command> commands = command_table();
   write_standard_output(options.shell == "bash"  ? bash_completions(commands)
-                   : options.shell == "zsh" ? zsh_completions(commands)
-                                            : fish_completions(commands));
+                        : options.shell == "zsh" ? zsh_completions(commands)
+                                                 : fish_completions(commands));
   return ExitCode::ok;
 }
 

@@ -11,8 +11,9 @@ struct HelpOptions {
 
 ExitCode print_help(const HelpOptions& options) {
   const std::vector<Command> commands = command_table();
-  write_standard_output(options.command.empty() ? overview_text(commands)
-                                           : command_text(find_command(commands, options.command)));
+  write_standard_output(options.command.empty()
+                            ? overview_text(commands)
+                            : command_text(find_command(commands, options.command)));
   return ExitCode::ok;
 }
 
@@ -28,11 +29,11 @@ Command make_help_command(std::vector<std::string> commands) {
        .options = {},
        .run = {}},
       OptionTable<HelpOptions>({choice_option({.name = "COMMAND",
-                                             .group = "Arguments",
-                                             .help = "the command; without it, all of them",
-                                             .choices = std::move(commands),
-                                             .argument = true},
-                                            &HelpOptions::command)}),
+                                               .group = "Arguments",
+                                               .help = "the command; without it, all of them",
+                                               .choices = std::move(commands),
+                                               .argument = true},
+                                              &HelpOptions::command)}),
       print_help);
 }
 

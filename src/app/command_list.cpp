@@ -26,8 +26,8 @@ std::string all_as_text(const std::vector<Table>& tables) {
 std::string all_as_markdown(const std::vector<Table>& tables) {
   std::string text;
   for (const Table& table : tables)
-    text += fmt::format("{}## {}\n\n{}", text.empty() ? "" : "\n", table.name,
-                        table_markdown(table));
+    text +=
+        fmt::format("{}## {}\n\n{}", text.empty() ? "" : "\n", table.name, table_markdown(table));
   return text;
 }
 
@@ -55,7 +55,8 @@ Command make_list_command() {
        .summary = "show what there is to choose from, one line each",
        .description = {},
        .examples = {{"ptbench list", "what there is to choose from"},
-                    {"ptbench list workloads", "the models, with their default batch and optimizer"},
+                    {"ptbench list workloads",
+                     "the models, with their default batch and optimizer"},
                     {"ptbench list devices --json", "what can be measured here, for a script"},
                     {"ptbench list options --markdown", "the options of run, for a document"}},
        .options = {},

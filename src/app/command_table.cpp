@@ -19,6 +19,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<Command>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name);
   return names;
 }
@@ -26,17 +27,16 @@ std::vector<std::string> names_of(const std::vector<Command>& commands) {
 /// An option stands where a command is expected.
 [[noreturn]] void refuse_option(const std::string& word) {
   const std::string suggestion = did_you_mean(word, {"--help", "--version"});
-  throw usage_error(fmt::format("'{}' stands where a command is expected", printable(word)),
-                    suggestion.empty() ? "ptbench --help lists the commands; options follow them"
-                                       : suggestion);
+  throw usage_error(
+      fmt::format("'{}' stands where a command is expected", printable(word)),
+      suggestion.empty() ? "ptbench --help lists the commands; options follow them" : suggestion);
 }
 
 }  // namespace
 
 std::vector<Command> command_table() {
-  std::vector<Command> commands{make_run_command(),    make_list_command(),
-                                make_doctor_command(), make_validate_command(),
-                                make_completions_command()};
+  std::vector<Command> commands{make_run_command(), make_list_command(), make_doctor_command(),
+                                make_validate_command(), make_completions_command()};
   commands.push_back(make_help_command(names_of(commands)));
   return commands;
 }

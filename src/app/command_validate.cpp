@@ -32,9 +32,8 @@ std::vector<std::string> problems_of(const ResultSchema& schema, const std::stri
   }
   std::vector<std::string> problems;
   for (const SchemaProblem& problem : schema.problems_of(document))
-    problems.push_back(fmt::format("{}: {}",
-                                   problem.pointer.empty() ? "the document" : problem.pointer,
-                                   problem.message));
+    problems.push_back(fmt::format(
+        "{}: {}", problem.pointer.empty() ? "the document" : problem.pointer, problem.message));
   return problems;
 }
 
@@ -62,7 +61,8 @@ Command make_validate_command() {
        .description =
            "Names each valid file on standard output, and on standard error each place in a file "
            "that the schema does not allow. Ends with 1 if any file is not valid.",
-       .examples = {{"ptbench validate results.json", "check a result, also one that another program wrote"},
+       .examples = {{"ptbench validate results.json",
+                     "check a result, also one that another program wrote"},
                     {"ptbench validate *.json", "check several"}},
        .options = {},
        .run = {}},

@@ -46,7 +46,8 @@ std::string argument_case(const Command& command) {
 }
 
 // COMP_WORDS is split at "=" and ":" too: "--data=dir" comes as three words.
-constexpr const char* kHead = R"(# bash completion for ptbench; written by `ptbench completions bash`
+constexpr const char* kHead =
+    R"(# bash completion for ptbench; written by `ptbench completions bash`
 
 _ptbench_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 
@@ -76,14 +77,15 @@ std::string bash_completions(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     names += command.name + " ";
     values += value_cases(command);
-    options += fmt::format("      {}) _ptbench_words \"{}\" ;;\n", command.name,
-                           option_words(command));
+    options +=
+        fmt::format("      {}) _ptbench_words \"{}\" ;;\n", command.name, option_words(command));
     arguments += argument_case(command);
   }
   std::string text = kHead;
-  text += fmt::format("  if ((COMP_CWORD == 1)); then\n    _ptbench_words \"{}--help --version\"\n"
-                      "    return\n  fi\n",
-                      names);
+  text += fmt::format(
+      "  if ((COMP_CWORD == 1)); then\n    _ptbench_words \"{}--help --version\"\n"
+      "    return\n  fi\n",
+      names);
   text += "  case $command:$option in\n" + values + "  esac\n";
   text += "  if [[ $current == -* ]]; then\n    case $command in\n" + options +
           "    esac\n    return\n  fi\n";

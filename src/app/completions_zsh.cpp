@@ -33,16 +33,14 @@ std::string exclusions(const OptionInfo& option) {
     names += option.spelling();
     if (option.short_name != '\0') names += fmt::format(" -{}", option.short_name);
   }
-  for (const std::string& other : option.excludes)
-    names += (names.empty() ? "--" : " --") + other;
+  for (const std::string& other : option.excludes) names += (names.empty() ? "--" : " --") + other;
   return names.empty() ? "" : fmt::format("({})", names);
 }
 
 std::string specification(const OptionInfo& option) {
   if (option.argument)
     return fmt::format("      '{}{}' \\\n", option.repeatable ? "*" : "", action(option));
-  const std::string prefix =
-      option.repeatable ? "'*'" : fmt::format("'{}'", exclusions(option));
+  const std::string prefix = option.repeatable ? "'*'" : fmt::format("'{}'", exclusions(option));
   const std::string end = option.is_flag() ? "" : "=";
   const std::string names = option.short_name == '\0'
                                 ? fmt::format("{}{}", option.spelling(), end)
@@ -85,14 +83,15 @@ std::string zsh_completions(const std::vector<Command>& commands) {
   text += "  commands=(\n";
   for (const Command& command : commands)
     text += fmt::format("    '{}:{}'\n", command.name, escaped(command.summary, ""));
-  text += "  )\n"
-          "  _arguments -C '(- *)'{-h,--help}'[show help]' '(- *)'{-V,--version}'[show version]' \\\n"
-          "    '1:command:->command' '*::argument:->argument' && return\n"
-          "  if [[ $state == command ]]; then\n"
-          "    _describe command commands\n"
-          "    return\n"
-          "  fi\n"
-          "  case $words[1] in\n";
+  text +=
+      "  )\n"
+      "  _arguments -C '(- *)'{-h,--help}'[show help]' '(- *)'{-V,--version}'[show version]' \\\n"
+      "    '1:command:->command' '*::argument:->argument' && return\n"
+      "  if [[ $state == command ]]; then\n"
+      "    _describe command commands\n"
+      "    return\n"
+      "  fi\n"
+      "  case $words[1] in\n";
   for (const Command& command : commands) text += command_case(command);
   return text + kTail;
 }

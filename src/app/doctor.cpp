@@ -69,16 +69,15 @@ FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda) {
 
 FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
   FindingGroup group{"devices", {}};
-  group.findings.push_back({"cpu", kReady, topology.cpu_model,
-                            fmt::format("{}, {}", topology.cpu_model,
-                                        format_bytes(topology.memory_bytes)),
-                            ""});
+  group.findings.push_back(
+      {"cpu", kReady, topology.cpu_model,
+       fmt::format("{}, {}", topology.cpu_model, format_bytes(topology.memory_bytes)), ""});
   for (const CudaDevice& device : cuda.devices)
-    group.findings.push_back({device.id, kReady, device.name,
-                              fmt::format("{}, {}, compute capability {}", device.name,
-                                          format_bytes(device.memory_bytes),
-                                          device.compute_capability),
-                              ""});
+    group.findings.push_back(
+        {device.id, kReady, device.name,
+         fmt::format("{}, {}, compute capability {}", device.name,
+                     format_bytes(device.memory_bytes), device.compute_capability),
+         ""});
   return group;
 }
 
@@ -105,6 +104,7 @@ std::vector<int> spread_cpus(const Topology& topology) {
   const std::size_t total = topology.cores.size();
   const std::size_t count = std::min<std::size_t>(total, 8);
   std::vector<int> cpus;
+  cpus.reserve(count);
   for (std::size_t index = 0; index < count; ++index)
     cpus.push_back(topology.cores[index * total / count].cpu);
   return cpus;
@@ -151,8 +151,8 @@ FindingGroup examine_processor(const Topology& topology) {
            examine_extension(extensions, "amx_bf16", "bf16 products in tile registers"),
            bytes_note("l2_bytes", topology.l2_bytes), bytes_note("l3_bytes", topology.l3_bytes),
            bytes_note("memory_bytes", topology.memory_bytes),
-           bytes_note("available_memory_bytes", available_memory()),
-           examine_core_latency(topology), examine_huge_pages()}};
+           bytes_note("available_memory_bytes", available_memory()), examine_core_latency(topology),
+           examine_huge_pages()}};
 }
 
 FindingGroup examine_noise(const Topology& topology) {
@@ -196,11 +196,12 @@ Finding examine_cache() {
 }
 
 FindingGroup examine_files(const InstallPaths& paths) {
-  return {"files",
-          {examine_folder("modules", paths.modules,
-                          "only needed for engines beyond the CPU: build them, then install"),
-           examine_folder("schema", paths.schema, "install ptbench, or run it from its build folder"),
-           examine_cache()}};
+  return {
+      "files",
+      {examine_folder("modules", paths.modules,
+                      "only needed for engines beyond the CPU: build them, then install"),
+       examine_folder("schema", paths.schema, "install ptbench, or run it from its build folder"),
+       examine_cache()}};
 }
 
 /// What `examine` finds; an error of the environment becomes a finding of its own.

@@ -12,7 +12,7 @@ namespace ptbench {
 struct Finding {
   std::string name;    ///< "cuda", "memory_bytes"
   std::string state;   ///< "ready", "driver absent", "not part of this build", "note", "warning"
-  FieldValue value;          ///< for scripts, where there is a plain one
+  FieldValue value;    ///< for scripts, where there is a plain one
   std::string detail;  ///< for people
   std::string remedy;  ///< how to get what is missing; empty where nothing is
 };

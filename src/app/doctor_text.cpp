@@ -21,7 +21,8 @@ std::string label_of(const Finding& finding) {
 std::size_t widest_label(const std::vector<FindingGroup>& groups) {
   std::size_t widest = 0;
   for (const FindingGroup& group : groups)
-    for (const Finding& finding : group.findings) widest = std::max(widest, label_of(finding).size());
+    for (const Finding& finding : group.findings)
+      widest = std::max(widest, label_of(finding).size());
   return widest;
 }
 

@@ -15,7 +15,8 @@ constexpr char kKept = '\x1F';               // a blank at which no line is brok
 /// "  -b, --batch-size B", "      --json", "  FILE".
 std::string left_column(const OptionInfo& option) {
   if (option.argument) return "  " + option.name;
-  std::string text = option.short_name == '\0' ? "      " : fmt::format("  -{}, ", option.short_name);
+  std::string text =
+      option.short_name == '\0' ? "      " : fmt::format("  -{}, ", option.short_name);
   text += option.spelling();
   if (!option.value.empty()) text += " " + option.value;
   return text;
@@ -33,11 +34,11 @@ std::string right_column(const OptionInfo& option) {
   return text + ' ' + fallback;
 }
 
-std::string entry(const std::string& left, std::string_view right, std::size_t column) {
-  const bool fits = left.size() + 2 <= column;
+std::string entry(const std::string& left, std::string_view right, std::size_t indent) {
+  const bool fits = left.size() + 2 <= indent;
   std::string text = left;
-  text += fits ? std::string(column - left.size(), ' ') : "\n" + std::string(column, ' ');
-  text += wrapped(right, column, kHelpWidth) + "\n";
+  text += fits ? std::string(indent - left.size(), ' ') : "\n" + std::string(indent, ' ');
+  text += wrapped(right, indent, kHelpWidth) + "\n";
   std::ranges::replace(text, kKept, ' ');
   return text;
 }
@@ -80,8 +81,9 @@ std::string usage_line(const Command& command) {
 
 std::string overview_text(const std::vector<Command>& commands) {
   constexpr std::size_t kColumn = 19;
-  std::string text = "ptbench measures on this machine which way of parallelising a training step "
-                     "is fastest.\n\nUsage: ptbench COMMAND [options]\n\nCommands:\n";
+  std::string text =
+      "ptbench measures on this machine which way of parallelising a training step "
+      "is fastest.\n\nUsage: ptbench COMMAND [options]\n\nCommands:\n";
   for (const Command& command : commands)
     text += entry("  " + command.name, command.summary, kColumn);
   text += "\nOptions:\n";

@@ -6,11 +6,11 @@ namespace ptbench {
 
 /// Turns SIGINT and SIGTERM into a question that the program asks when it suits it: no handler runs
 /// in the middle of anything, and what was measured can be saved. The signals stay blocked in the
-/// calling thread and in all threads that it makes while the watch exists, so it must be made before
-/// any of them. Programs that are started meanwhile inherit the block.
+/// calling thread and in all threads that it makes while the watch exists, so it must be made
+/// before any of them. Programs that are started meanwhile inherit the block.
 ///
-/// A signal that was ignored when the watch was made (as shells do for jobs in the background) stays
-/// ignored.
+/// A signal that was ignored when the watch was made (as shells do for jobs in the background)
+/// stays ignored.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -19,8 +19,8 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  /// Whether one has come since the watch was made. A system call of some 0.1 µs; by one thread at a
-  /// time.
+  /// Whether one has come since the watch was made. A system call of some 0.1 µs; by one thread at
+  /// a time.
   [[nodiscard]] bool requested();
 
  private:

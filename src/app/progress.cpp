@@ -31,13 +31,12 @@ std::size_t room_on(std::FILE* stream) {
 /// "2 min 5 s", "12 s": whole seconds.
 std::string_view write_time_left(double seconds, std::array<char, 32>& buffer) {
   const auto whole = static_cast<Size>(std::min(seconds, 1e9)) + 1;
-  const auto end =
-      whole < 60 ? fmt::format_to_n(buffer.data(), buffer.size(), "{} s left", whole)
-      : whole < 3600
-          ? fmt::format_to_n(buffer.data(), buffer.size(), "{} min {} s left", whole / 60,
-                             whole % 60)
-          : fmt::format_to_n(buffer.data(), buffer.size(), "{} h {} min left", whole / 3600,
-                             whole % 3600 / 60);
+  const auto end = whole < 60 ? fmt::format_to_n(buffer.data(), buffer.size(), "{} s left", whole)
+                   : whole < 3600
+                       ? fmt::format_to_n(buffer.data(), buffer.size(), "{} min {} s left",
+                                          whole / 60, whole % 60)
+                       : fmt::format_to_n(buffer.data(), buffer.size(), "{} h {} min left",
+                                          whole / 3600, whole % 3600 / 60);
   return {buffer.data(), std::min(end.size, buffer.size())};
 }
 
@@ -52,7 +51,7 @@ Progress::Progress(const Clock& clock, std::FILE* stream, bool visible)
 void Progress::begin(std::string_view phase) {
   if (!visible_) return;
   phase_size_ = phase.copy(phase_.data(), phase_.size());
-  started_ = clock_.now();
+  phase_is_new_ = true;
   last_shown_ = -std::numeric_limits<double>::infinity();
 }
 
@@ -76,22 +75,26 @@ void Progress::update(double share) {
 
 void Progress::show(double share, std::string_view detail, double now) {
   const double done = std::clamp(share, 0.0, 1.0);
-  const double elapsed = now - started_;
+  if (phase_is_new_) {
+    first_share_ = done;
+    first_shown_ = now;
+    phase_is_new_ = false;
+  }
+  const double elapsed = now - first_shown_;
   std::array<char, 32> time{};
   std::string_view left;
-  if (done > 0 && elapsed >= kTooSoonToTell)
-    left = write_time_left(elapsed * (1 - done) / done, time);
+  if (done > first_share_ && elapsed >= kTooSoonToTell)
+    left = write_time_left(elapsed * (1 - done) / (done - first_share_), time);
 
   std::array<char, 160> line{};
   const std::size_t room = std::min(line.size() - kClearRest.size(), room_on(stream_) + 1);
-  const auto end = fmt::format_to_n(line.data(), room, "\r{} {:3.0f} %{}{}{}{}",
-                                    std::string_view(phase_.data(), phase_size_), done * 100,
-                                    detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ",
-                                    left);
+  const auto end = fmt::format_to_n(
+      line.data(), room, "\r{} {:3.0f} %{}{}{}{}", std::string_view(phase_.data(), phase_size_),
+      done * 100, detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ", left);
   const std::size_t size = std::min(end.size, room);
   (void)kClearRest.copy(line.data() + size, kClearRest.size());
-  // One call for the whole line, so that other messages do not fall into it. A terminal that is gone
-  // is no reason to fail.
+  // One call for the whole line, so that other messages do not fall into it. A terminal that is
+  // gone is no reason to fail.
   (void)std::fwrite(line.data(), 1, size + kClearRest.size(), stream_);
   (void)std::fflush(stream_);
   shown_ = true;
@@ -100,7 +103,7 @@ void Progress::show(double share, std::string_view detail, double now) {
 
 void Progress::clear() {
   if (!shown_) return;
-  (void)std::fprintf(stream_, "\r%s", kClearRest.data());
+  (void)std::fputs("\r\x1b[K", stream_);
   (void)std::fflush(stream_);
   shown_ = false;
   last_shown_ = -std::numeric_limits<double>::infinity();

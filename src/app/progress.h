@@ -10,8 +10,9 @@
 namespace ptbench {
 
 /// One line on a terminal that says how far a long phase has come and how long it will still take;
-/// nothing where the stream is no terminal. Shown at most ten times a second; `update` may be called
-/// at every step: it reads the clock and allocates nothing. Call `clear` before other messages.
+/// nothing where the stream is no terminal. Shown at most ten times a second; `update` may be
+/// called at every step: it reads the clock and allocates nothing. Call `clear` before other
+/// messages.
 class Progress {
  public:
   /// Shows on `stream` if that is a terminal that can clear a line. Both outlive the progress.
@@ -22,8 +23,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A new phase begins now; its first half second shows no time left, being too short to tell.
-  /// `phase` is copied, 40 bytes of it at most.
+  /// A new phase begins. Its time left is told by the pace since its first update, after half a
+  /// second. `phase` is copied, 40 bytes of it at most.
   void begin(std::string_view phase);
   /// `done` of `total` steps are through (total > 0).
   void update(Size done, Size total);
@@ -41,7 +42,9 @@ class Progress {
   std::FILE* stream_;
   bool visible_;
   bool shown_ = false;
-  double started_ = 0;
+  bool phase_is_new_ = true;
+  double first_share_ = 0;
+  double first_shown_ = 0;
   double last_shown_ = 0;
   std::array<char, 40> phase_{};
   std::size_t phase_size_ = 0;

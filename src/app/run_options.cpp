@@ -24,13 +24,13 @@ constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
 template <class Catalog>
 std::vector<std::string> names_in(const Catalog& catalog) {
   std::vector<std::string> names;
+  names.reserve(catalog.size());
   for (const auto& row : catalog) names.push_back(row.name);
   return names;
 }
 
 std::vector<std::string> optimizer_names() {
-  return {name_of(OptimizerKind::sgd), name_of(OptimizerKind::adam),
-          name_of(OptimizerKind::adamw)};
+  return {name_of(OptimizerKind::sgd), name_of(OptimizerKind::adam), name_of(OptimizerKind::adamw)};
 }
 
 /// "cpu", "cuda", "auto", or "cuda:" and indices separated by '+'.
@@ -50,7 +50,8 @@ void set_device(RunOptions& options, const OptionInfo& option, std::string_view 
   options.device = text;
 }
 
-/// Takes every precision that has a name: what the device lacks is another error than a typing error.
+/// Takes every precision that has a name: what the device lacks is another error than a typing
+/// error.
 void set_precision(RunOptions& options, const OptionInfo& option, std::string_view text) {
   if (text != "fp32" && text != "tf32" && text != "bf16" && text != "fp16")
     refuse_value(option, text);
@@ -180,14 +181,15 @@ void append_optimizer(Rows& rows) {
 
 void append_data(Rows& rows) {
   const std::string group = "Data";
-  rows.push_back(text_option({.name = "data",
-                              .value = "synthetic|DIR",
-                              .group = group,
-                              .help = "made-up samples, or a directory of IDX files (MNIST's names, "
-                                      "plain or .gz)",
-                              .fallback = "synthetic",
-                              .hint = ValueHint::directory},
-                             &RunOptions::data));
+  rows.push_back(
+      text_option({.name = "data",
+                   .value = "synthetic|DIR",
+                   .group = group,
+                   .help = "made-up samples, or a directory of IDX files (MNIST's names, "
+                           "plain or .gz)",
+                   .fallback = "synthetic",
+                   .hint = ValueHint::directory},
+                  &RunOptions::data));
   rows.push_back(whole_option({.name = "samples",
                                .value = "N",
                                .group = group,
@@ -251,7 +253,7 @@ void append_files(Rows& rows) {
     const char* name;
     const char* value;
     const char* help;
-    std::optional<std::string> RunOptions::*field;
+    std::optional<std::string> RunOptions::* field;
   };
   const std::array files{
       FileRow{"plan", "FILE", "use the operator choices in FILE; written if absent",

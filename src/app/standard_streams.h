@@ -6,9 +6,9 @@
 
 namespace ptbench {
 
-/// Sees to it that descriptors 0 to 2 are open: a file that is opened later could otherwise take the
-/// place of a standard stream that the caller had closed, and receive its text. What is written to
-/// such a stream fails, as before. To be called first of all.
+/// Sees to it that descriptors 0 to 2 are open: a file that is opened later could otherwise take
+/// the place of a standard stream that the caller had closed, and receive its text. What is written
+/// to such a stream fails, as before. To be called first of all.
 void reserve_standard_streams();
 
 /// Sends off what standard output still holds. The usage error to report if anything written to it

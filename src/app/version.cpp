@@ -14,8 +14,7 @@ BuildInfo build_info() {
 
 std::string version_text() {
   const BuildInfo info = build_info();
-  return fmt::format("ptbench {} (commit {}, {})", info.version, info.git_commit,
-                     info.build_type);
+  return fmt::format("ptbench {} (commit {}, {})", info.version, info.git_commit, info.build_type);
 }
 
 }  // namespace ptbench

@@ -20,7 +20,8 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 std::string remedy_for(const OptionInfo& option) {
-  const std::string& example = option.example.empty() ? option.fallback : option.example;
+  std::string example = option.example.empty() ? option.fallback : option.example;
+  if (example.empty() && !option.choices.empty()) example = option.choices.front();
   if (example.empty()) return {};
   if (option.argument) return fmt::format("for instance {}", example);
   return fmt::format("for instance {} {}", option.spelling(), example);
@@ -68,9 +69,9 @@ void refuse_value(const OptionInfo& option, std::string_view text) {
   const std::string value = printable(text);
   if (option.domain.empty()) {
     const std::string suggestion = did_you_mean(text, option.choices);
-    throw usage_error(fmt::format("{} is '{}', not one of: {}", option.spelling(), value,
-                                  join(option.choices)),
-                      suggestion.empty() ? remedy_for(option) : suggestion);
+    throw usage_error(
+        fmt::format("{} is '{}', not one of: {}", option.spelling(), value, join(option.choices)),
+        suggestion.empty() ? remedy_for(option) : suggestion);
   }
   throw usage_error(fmt::format("{} is '{}', not {}", option.spelling(), value, option.domain),
                     remedy_for(option));
@@ -105,9 +106,9 @@ std::string whole_domain(std::uint64_t least, std::uint64_t most) {
 
 std::string real_domain(double least, double most) {
   const bool whole = most >= 1 && most < 1e15 && most == std::floor(most);
-  return fmt::format("a number from {:.15g} to {}", least,
-                     whole ? limit_text(static_cast<std::uint64_t>(most))
-                           : fmt::format("{:.15g}", most));
+  return fmt::format(
+      "a number from {:.15g} to {}", least,
+      whole ? limit_text(static_cast<std::uint64_t>(most)) : fmt::format("{:.15g}", most));
 }
 
 }  // namespace ptbench

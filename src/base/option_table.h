@@ -20,14 +20,14 @@ enum class ValueHint { none, file, directory };
 struct OptionInfo {
   // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
   // NOLINTBEGIN(readability-redundant-member-init)
-  std::string name{};        ///< long name without dashes, "batch-size"; of an argument: "FILE"
+  std::string name{};      ///< long name without dashes, "batch-size"; of an argument: "FILE"
   char short_name = '\0';  ///< 'b' for -b; '\0' for none
-  std::string value{};       ///< what stands for the value in help, "N"; empty: a flag, takes none
-  std::string group{};       ///< heading in help
-  std::string help{};        ///< one sentence without full stop
-  std::string fallback{};    ///< the default, as a person reads it; empty: none
-  std::string example{};     ///< a sensible value, for error messages; empty: `fallback`
-  std::string domain{};      ///< what it takes, "a whole number from 1 to 64"; set by the row's maker
+  std::string value{};     ///< what stands for the value in help, "N"; empty: a flag, takes none
+  std::string group{};     ///< heading in help
+  std::string help{};      ///< one sentence without full stop
+  std::string fallback{};  ///< the default, as a person reads it; empty: none
+  std::string example{};   ///< a sensible value, for error messages; empty: `fallback`, or a choice
+  std::string domain{};    ///< what it takes, "a whole number from 1 to 64"; set by the row's maker
   std::vector<std::string> choices{};   ///< values worth offering; all values if `domain` is empty
   std::vector<std::string> excludes{};  ///< long names of options that make no sense beside it
   // NOLINTEND(readability-redundant-member-init)
@@ -90,18 +90,17 @@ using Unwrapped = typename UnwrapOptional<Field>::type;
 
 /// A whole number in [least, most]; `Field` is an integer or an optional one.
 template <class Config, class Field>
-[[nodiscard]] OptionRow<Config> whole_option(OptionInfo info, Field Config::*field,
+[[nodiscard]] OptionRow<Config> whole_option(OptionInfo info, Field Config::* field,
                                              std::uint64_t least, std::uint64_t most) {
   info.domain = whole_domain(least, most);
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
-            config.*field =
-                static_cast<Unwrapped<Field>>(whole_value(option, text, least, most));
+            config.*field = static_cast<Unwrapped<Field>>(whole_value(option, text, least, most));
           }};
 }
 
 /// A finite number in [least, most].
 template <class Config, class Field>
-[[nodiscard]] OptionRow<Config> real_option(OptionInfo info, Field Config::*field, double least,
+[[nodiscard]] OptionRow<Config> real_option(OptionInfo info, Field Config::* field, double least,
                                             double most) {
   info.domain = real_domain(least, most);
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
@@ -111,7 +110,7 @@ template <class Config, class Field>
 
 /// One of `info.choices`.
 template <class Config, class Field>
-[[nodiscard]] OptionRow<Config> choice_option(OptionInfo info, Field Config::*field) {
+[[nodiscard]] OptionRow<Config> choice_option(OptionInfo info, Field Config::* field) {
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
             config.*field = choice_value(option, text);
           }};
@@ -119,7 +118,7 @@ template <class Config, class Field>
 
 /// "on" or "off".
 template <class Config>
-[[nodiscard]] OptionRow<Config> switch_option(OptionInfo info, bool Config::*field) {
+[[nodiscard]] OptionRow<Config> switch_option(OptionInfo info, bool Config::* field) {
   info.value = "on|off";
   info.choices = {"on", "off"};
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
@@ -129,7 +128,7 @@ template <class Config>
 
 /// Any text but the empty one.
 template <class Config, class Field>
-[[nodiscard]] OptionRow<Config> text_option(OptionInfo info, Field Config::*field) {
+[[nodiscard]] OptionRow<Config> text_option(OptionInfo info, Field Config::* field) {
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
             config.*field = text_value(option, text);
           }};
@@ -138,7 +137,7 @@ template <class Config, class Field>
 /// Texts, none of them empty, in the order in which they were given.
 template <class Config>
 [[nodiscard]] OptionRow<Config> text_list_option(OptionInfo info,
-                                                 std::vector<std::string> Config::*field) {
+                                                 std::vector<std::string> Config::* field) {
   info.repeatable = true;
   return {std::move(info), [=](Config& config, const OptionInfo& option, std::string_view text) {
             (config.*field).push_back(text_value(option, text));
@@ -147,7 +146,7 @@ template <class Config>
 
 /// True when given.
 template <class Config>
-[[nodiscard]] OptionRow<Config> flag_option(OptionInfo info, bool Config::*field) {
+[[nodiscard]] OptionRow<Config> flag_option(OptionInfo info, bool Config::* field) {
   return {std::move(info),
           [=](Config& config, const OptionInfo&, std::string_view) { config.*field = true; }};
 }

@@ -17,8 +17,8 @@ enum class ModuleState {
 };
 
 /// An engine module (libptbench_NAME.so) that was opened at run time, or why it was not. The module
-/// stays in memory until the process ends: the libraries below it may have threads and exit handlers
-/// that cannot be taken back.
+/// stays in memory until the process ends: the libraries below it may have threads and exit
+/// handlers that cannot be taken back.
 struct Module {
   ModuleState state = ModuleState::absent;
   std::filesystem::path path;
@@ -41,9 +41,9 @@ inline constexpr const char* kModuleEntry = "ptbench_module_interface";
 /// "libptbench_cuda.so" for "cuda".
 [[nodiscard]] std::string module_file_name(std::string_view module);
 
-/// Opens `module` in `folder` and asks it for `interface` in version `abi` (from 1). Never throws for
-/// a module that cannot be used.
-[[nodiscard]] Module load_module(const std::filesystem::path& folder, std::string_view module,
+/// Opens the module `name` in `folder` and asks it for `interface` in version `abi` (from 1). Never
+/// throws for a module that cannot be used.
+[[nodiscard]] Module load_module(const std::filesystem::path& folder, std::string_view name,
                                  const std::string& interface, unsigned abi);
 
 /// `error` as dlerror gives it: the name of the library that could not be found, or empty when it

@@ -30,14 +30,15 @@ CudaProbe without_module(const Module& module) {
     case ModuleState::absent:
       probe.state = CudaState::module_absent;
       probe.detail = fmt::format("there is no module {}", path);
-      probe.remedy = "build ptbench where nvcc is found (CMake option PTBENCH_CUDA=ON) and install it";
+      probe.remedy =
+          "build ptbench where nvcc is found (CMake option PTBENCH_CUDA=ON) and install it";
       break;
     case ModuleState::library_absent:
       probe.state = CudaState::library_absent;
       probe.detail = fmt::format("the library {} is missing", module.detail);
-      probe.remedy = fmt::format(
-          "install the CUDA runtime that has {}, or add its folder to LD_LIBRARY_PATH",
-          module.detail);
+      probe.remedy =
+          fmt::format("install the CUDA runtime that has {}, or add its folder to LD_LIBRARY_PATH",
+                      module.detail);
       break;
     case ModuleState::abi_mismatch:
       probe.state = CudaState::abi_mismatch;
@@ -55,16 +56,15 @@ CudaProbe without_module(const Module& module) {
 }
 
 void add_devices(CudaProbe& probe, const DeviceProbeReport& report) {
-  const auto count = std::min(static_cast<std::size_t>(std::max(report.device_count, 0)),
-                              report.devices.size());
+  const auto count =
+      std::min(static_cast<std::size_t>(std::max(report.device_count, 0)), report.devices.size());
   for (std::size_t index = 0; index < count; ++index) {
     const ProbedDevice& device = report.devices.at(index);
-    probe.devices.push_back(
-        {.id = fmt::format("cuda:{}", index),
-         .name = text_of(device.name),
-         .memory_bytes = device.memory_bytes,
-         .compute_capability =
-             fmt::format("{}.{}", device.capability_major, device.capability_minor)});
+    probe.devices.push_back({.id = fmt::format("cuda:{}", index),
+                             .name = text_of(device.name),
+                             .memory_bytes = device.memory_bytes,
+                             .compute_capability = fmt::format("{}.{}", device.capability_major,
+                                                               device.capability_minor)});
   }
 }
 
@@ -72,14 +72,15 @@ void explain_report(CudaProbe& probe, const DeviceProbeReport& report) {
   switch (report.status) {
     case DeviceProbeStatus::ok:
       probe.state = CudaState::found;
-      probe.detail = fmt::format("{} device{}", probe.devices.size(),
-                                 probe.devices.size() == 1 ? "" : "s");
+      probe.detail =
+          fmt::format("{} device{}", probe.devices.size(), probe.devices.size() == 1 ? "" : "s");
       return;
     case DeviceProbeStatus::driver_absent:
       probe.state = CudaState::driver_absent;
       probe.detail = "the CUDA driver (libcuda.so.1) is missing";
-      probe.remedy = "install NVIDIA's driver; in a container, start it with the NVIDIA runtime "
-                     "(--gpus all)";
+      probe.remedy =
+          "install NVIDIA's driver; in a container, start it with the NVIDIA runtime "
+          "(--gpus all)";
       return;
     case DeviceProbeStatus::driver_too_old:
       probe.state = CudaState::driver_too_old;

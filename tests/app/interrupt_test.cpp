@@ -51,8 +51,8 @@ TEST_CASE("the watch leaves the mask as it was") {
 }
 
 TEST_CASE("a signal that was ignored stays ignored") {
-  struct sigaction ignore {};
-  struct sigaction before {};
+  struct sigaction ignore{};
+  struct sigaction before{};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGINT, &ignore, &before);
   {

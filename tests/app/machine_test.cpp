@@ -36,8 +36,7 @@ TEST_CASE("doctor tells what stands between this machine and a CUDA device") {
   CHECK_FALSE(find(examine("no_device"), "engines", "cuda").remedy.empty());
   const std::vector<FindingGroup> groups = examine("ok");
   CHECK(find(groups, "engines", "cuda").state == "ready");
-  CHECK(find(groups, "devices", "cuda:0").detail ==
-        "Fake GPU, 80.0 GiB, compute capability 9.0");
+  CHECK(find(groups, "devices", "cuda:0").detail == "Fake GPU, 80.0 GiB, compute capability 9.0");
   CHECK(find(groups, "libraries", "cuda_runtime").detail == "13.0");
 }
 

@@ -73,6 +73,19 @@ TEST_CASE("progress says how far it is and how long it will take") {
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
+TEST_CASE("a phase that begins in the middle tells the time by its own pace") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  clock.advance(3);
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) == "measuring  50 %\x1b[K");
+  clock.advance(10);
+  progress.update(0.75);
+  CHECK(last_line(capture.text()) == "measuring  75 %  11 s left\x1b[K");
+}
+
 TEST_CASE("progress shows at most ten updates a second") {
   HandClock clock;
   const Capture capture;

@@ -58,7 +58,8 @@ TEST_CASE("every option has what help and completions need") {
     CHECK_FALSE(option.group.empty());
     CHECK_FALSE(option.argument);
     // A number that is refused is refused together with one that is not.
-    if (mentions(option.domain, "number")) CHECK(option.example.size() + option.fallback.size() > 0);
+    if (mentions(option.domain, "number"))
+      CHECK(option.example.size() + option.fallback.size() > 0);
   }
   for (const OptionInfo& option : run_option_table().infos())
     for (const std::string& other : option.excludes) CHECK(names.contains(other));
@@ -83,7 +84,8 @@ TEST_CASE("a default that is a value is the configuration's own default") {
 }
 
 TEST_CASE("examples and choices are values") {
-  for (const OptionRow<RunOptions>& row : run_option_table().rows()) {
+  const OptionTable<RunOptions> table = run_option_table();
+  for (const OptionRow<RunOptions>& row : table.rows()) {
     INFO(row.info.name);
     RunOptions options;
     if (!row.info.example.empty()) CHECK_NOTHROW(row.set(options, row.info, row.info.example));

@@ -17,12 +17,24 @@ std::size_t allocation_count() { return calls.load(); }
 
 }  // namespace ptbench::testing
 
-// Replaces the library's for the whole program; its array and nothrow forms call this one.
-void* operator new(std::size_t bytes) {
+// Replace the library's for the whole program: all forms but the aligned ones, since a sanitizer
+// wants to see memory go the way that it came.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++calls;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(std::size_t bytes) {
+  if (void* memory = ::operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
+}
+void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return ::operator new(bytes, std::nothrow);
 }
 
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }

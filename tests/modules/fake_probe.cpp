@@ -6,10 +6,10 @@
 namespace ptbench {
 namespace {
 
-constexpr unsigned kAbi = PTBENCH_FAKE_ABI;
+constexpr unsigned kAbi = kDeviceProbeAbi + PTBENCH_FAKE_ABI_STEP;
 
-template <std::size_t size>
-void write(std::array<char, size>& letters, std::string_view text) {
+template <std::size_t Count>
+void write(std::array<char, Count>& letters, std::string_view text) {
   text.copy(letters.data(), letters.size() - 1);
 }
 

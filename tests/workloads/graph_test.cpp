@@ -34,9 +34,11 @@ TEST_CASE("a ReLU becomes part of the linear layer before it", "[workloads]") {
   const std::vector<LoweredOperator> lowered = lower(graph_of("mlp"), 4, 8);
   REQUIRE(lowered.size() == 4);
   CHECK(std::get<LinearSpec>(lowered[0].spec) ==
-        LinearSpec{.batch = 4, .inputs = 784, .outputs = 1024, .relu = true, .input_gradient = false});
-  CHECK(std::get<LinearSpec>(lowered[2].spec) ==
-        LinearSpec{.batch = 4, .inputs = 1024, .outputs = 10, .relu = false, .input_gradient = true});
+        LinearSpec{
+            .batch = 4, .inputs = 784, .outputs = 1024, .relu = true, .input_gradient = false});
+  CHECK(
+      std::get<LinearSpec>(lowered[2].spec) ==
+      LinearSpec{.batch = 4, .inputs = 1024, .outputs = 10, .relu = false, .input_gradient = true});
   CHECK(std::get<SoftmaxCrossEntropySpec>(lowered[3].spec) ==
         SoftmaxCrossEntropySpec{.batch = 4, .classes = 10, .global_batch = 8});
 }

@@ -297,6 +297,11 @@ TEST_CASE("weights are matched by name and shape") {
   CHECK(complaint_about({{"fc1.weight", {2, 3}, {1, 2, 3, 4, 5, 6}}, {"fc1.bias", {}, {1}}}) ==
         "the weights in 'some/w.safetensors' do not fit the model: 'fc1.weight' is [2, 3], not "
         "[3, 2], 'fc1.bias' is [], not [3]");
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(complaint_about(
+            {{"fc1.weight", {3, 2}, {1, 2, 3, 4, 5, kNan}}, {"fc1.bias", {3}, {1, 2, 3}}}) ==
+        "the weights in 'some/w.safetensors' do not fit the model: 'fc1.weight' holds values that "
+        "are not finite");
   std::vector<NamedTensor> many;
   for (const std::string name : {"q", "r", "s", "t", "u"}) many.push_back({name, {1}, {1}});
   CHECK(complaint_about(many) ==
