@@ -89,7 +89,7 @@ struct Bindings {
   std::span<float> gradients;
   std::span<const std::int32_t> labels;  ///< of a loss
   std::span<float> loss;                 ///< one element, of a loss
-  std::span<std::byte> workspace;        ///< aligned to 64 bytes
+  std::span<std::byte> workspace;        ///< aligned to 64 bytes, zero when bound
 };
 
 /// An operator that is ready to run: it allocates nothing, creates nothing, looks nothing up.

@@ -83,7 +83,7 @@ class DirectLinear final : public Operator {
       for (Size in = 0; in < spec_.inputs; ++in)
         add_scaled(weight[out * spec_.inputs + in], input_ + in * stride_, row, stride_);
       if (spec_.relu)
-        for (Size i = 0; i < stride_; ++i) row[i] = row[i] > 0 ? row[i] : 0.0F;
+        for (Size i = 0; i < stride_; ++i) row[i] = row[i] < 0 ? 0.0F : row[i];  // NaN stays
     }
     for (Size sample = 0; sample < spec_.batch; ++sample)
       for (Size out = 0; out < spec_.outputs; ++out)

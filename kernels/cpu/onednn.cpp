@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "src/base/error.h"
 
@@ -17,7 +17,6 @@ namespace ptbench::onednn {
 namespace {
 
 using dnnl::memory;
-using Arguments = std::unordered_map<int, memory>;
 
 const memory::data_type kFloat = memory::data_type::f32;
 
@@ -77,9 +76,31 @@ std::string layout_text(const memory::desc& desc) {
 
 class BoundInnerProduct final : public InnerProduct {
  public:
-  struct Pass {
-    dnnl::primitive primitive;
-    Arguments arguments;
+  /// A primitive with its memory. The arguments are kept as the C API takes them: the C++ API would
+  /// make a new list in every call.
+  class Pass {
+   public:
+    struct Argument {
+      int name;
+      memory value;
+    };
+    Pass(dnnl::primitive primitive, std::vector<Argument> memories)
+        : primitive_(std::move(primitive)), memories_(std::move(memories)) {
+      for (const Argument& argument : memories_)
+        arguments_.push_back({argument.name, argument.value.get()});
+    }
+
+    void execute(const char* what, dnnl_stream_t stream) const {
+      const dnnl_status_t status = dnnl_primitive_execute(
+          primitive_.get(), stream, static_cast<int>(arguments_.size()), arguments_.data());
+      if (status != dnnl_success)
+        throw Defect(fmt::format("oneDNN {}: status {}", what, static_cast<int>(status)));
+    }
+
+   private:
+    dnnl::primitive primitive_;
+    std::vector<Argument> memories_;
+    std::vector<dnnl_exec_arg_t> arguments_;
   };
 
   BoundInnerProduct(const dnnl::engine& engine, Pass forward, Pass weights,
@@ -98,7 +119,7 @@ class BoundInnerProduct final : public InnerProduct {
  private:
   void execute(const char* what, const Pass& pass) {
     use_one_thread();
-    checked(what, [&] { pass.primitive.execute(stream_, pass.arguments); });
+    pass.execute(what, stream_.get());
   }
 
   dnnl::stream stream_;
@@ -180,11 +201,12 @@ class PlannedInnerProduct final : public InnerProductPlan {
            {DNNL_ARG_SCRATCHPAD, at(weights_.scratchpad_desc(), m.scratchpad)}}};
       std::optional<BoundInnerProduct::Pass> data;
       if (data_)
-        data = {BackwardData(*data_),
-                {{DNNL_ARG_DIFF_DST, at(output_, m.output_gradient)},
-                 {DNNL_ARG_WEIGHTS, at(native_, m.weights)},
-                 {DNNL_ARG_DIFF_SRC, at(input_, m.input_gradient)},
-                 {DNNL_ARG_SCRATCHPAD, at(data_->scratchpad_desc(), m.scratchpad)}}};
+        data.emplace(BackwardData(*data_),
+                     std::vector<BoundInnerProduct::Pass::Argument>{
+                         {DNNL_ARG_DIFF_DST, at(output_, m.output_gradient)},
+                         {DNNL_ARG_WEIGHTS, at(native_, m.weights)},
+                         {DNNL_ARG_DIFF_SRC, at(input_, m.input_gradient)},
+                         {DNNL_ARG_SCRATCHPAD, at(data_->scratchpad_desc(), m.scratchpad)}});
       return std::make_unique<BoundInnerProduct>(engine_, std::move(forward), std::move(weights),
                                                  std::move(data));
     });

@@ -26,6 +26,8 @@ struct Scalars {
   float keep = 1;  ///< AdamW: what decay leaves of a parameter
   float beta1 = 0;
   float beta2 = 0;
+  float fresh1 = 0;        ///< 1 - β1, rounded once: in float, 1 - 0.999 is off by 1e-5 of itself
+  float fresh2 = 0;        ///< 1 - β2
   float epsilon = 0;
   float step_size = 0;     ///< lr / (1 - β1^t)
   float root_scale = 0;    ///< 1 / √(1 - β2^t)
@@ -49,8 +51,8 @@ void momentum_sgd(const Piece& p, const Scalars& s) {
 void adam(const Piece& p, const Scalars& s) {
   for (Size i = 0; i < p.count; ++i) {
     const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];
-    p.first[i] = s.beta1 * p.first[i] + (1 - s.beta1) * gradient;
-    p.second[i] = s.beta2 * p.second[i] + (1 - s.beta2) * gradient * gradient;
+    p.first[i] = s.beta1 * p.first[i] + s.fresh1 * gradient;
+    p.second[i] = s.beta2 * p.second[i] + s.fresh2 * gradient * gradient;
     const float root = std::sqrt(p.second[i]) * s.root_scale + s.epsilon;
     p.parameters[i] = s.keep * p.parameters[i] - s.step_size * p.first[i] / root;
   }
@@ -86,6 +88,8 @@ class CpuOptimizer final : public Optimizer {
     s.keep = decoupled ? static_cast<float>(1 - spec_.lr * spec_.weight_decay) : 1.0F;
     s.beta1 = static_cast<float>(spec_.beta1);
     s.beta2 = static_cast<float>(spec_.beta2);
+    s.fresh1 = static_cast<float>(1 - spec_.beta1);
+    s.fresh2 = static_cast<float>(1 - spec_.beta2);
     s.epsilon = static_cast<float>(spec_.epsilon);
     const auto t = static_cast<double>(step);
     s.step_size = static_cast<float>(spec_.lr / (1 - std::pow(spec_.beta1, t)));

@@ -19,7 +19,7 @@ class Relu final : public Operator {
       const float* __restrict from = bindings_.input.data() + part.begin;
       float* __restrict to = bindings_.output.data() + part.begin;
       simd::run(isa_, [=] {
-        for (Size i = 0; i < part.size(); ++i) to[i] = from[i] > 0 ? from[i] : 0.0F;
+        for (Size i = 0; i < part.size(); ++i) to[i] = from[i] < 0 ? 0.0F : from[i];  // NaN stays
       });
     });
   }

@@ -70,7 +70,7 @@ class SoftmaxCrossEntropy final : public Operator {
     }
     const float inverse = 1.0F / sum;
     for (Size i = 0; i < spec_.classes; ++i) probabilities[i] *= inverse;
-    return std::log(sum) + largest - logits[label(sample)];
+    return (largest - logits[label(sample)]) + std::log(sum);
   }
 
   SoftmaxCrossEntropySpec spec_;
