@@ -47,7 +47,7 @@ std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
                                                std::string_view candidate) const {
   if (const auto* linear = std::get_if<LinearSpec>(&spec)) {
     if (candidate == kDirect) return plan_linear_direct(*linear, isa_);
-    if (auto plan = plan_linear_grid(*linear, candidate, device_.team())) return plan;
+    if (auto plan = plan_linear_grid(*linear, candidate, device_.team(), isa_)) return plan;
   } else if (candidate == kVector) {
     if (const auto* relu = std::get_if<ReluSpec>(&spec))
       return plan_relu(*relu, device_.team(), isa_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/simd.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -163,8 +164,9 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& gr
 
 class GridLinear final : public Operator {
  public:
-  GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team)
-      : layout_(std::move(layout)), bindings_(bindings), team_(team) {
+  GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team,
+             Isa isa)
+      : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
     auto* at = reinterpret_cast<float*>(bindings.workspace.data());
     for (int member = 0; member < layout_->grid.members(); ++member) {
       parts_.push_back(make_part(member, at));
@@ -254,16 +256,18 @@ class GridLinear final : public Operator {
     const Range columns = layout_->chunk(member).columns;
     const Size width = columns.size();
     const bool relu = layout_->spec.relu;
-    for (Size row = 0; row < rows.size(); ++row) {
-      const float* from = bindings_.output_gradient.data() +
-                          (rows.begin + row) * layout_->spec.outputs + columns.begin;
-      const float* output = part.output + row * width;
-      float* to = part.packed_gradient + row * width;
-      if (relu)
-        for (Size i = 0; i < width; ++i) to[i] = output[i] > 0 ? from[i] : 0.0F;
-      else
-        std::memcpy(to, from, static_cast<std::size_t>(width) * sizeof(float));
-    }
+    simd::run(isa_, [&] {
+      for (Size row = 0; row < rows.size(); ++row) {
+        const float* __restrict from = bindings_.output_gradient.data() +
+                                       (rows.begin + row) * layout_->spec.outputs + columns.begin;
+        const float* __restrict output = part.output + row * width;
+        float* __restrict to = part.packed_gradient + row * width;
+        if (relu)
+          for (Size i = 0; i < width; ++i) to[i] = output[i] > 0 ? from[i] : 0.0F;
+        else
+          std::copy_n(from, width, to);
+      }
+    });
   }
 
   /// Adds the row blocks' gradients of this member's share of its chunk, in the order of the blocks.
@@ -271,12 +275,9 @@ class GridLinear final : public Operator {
     const Layout& l = *layout_;
     const Range owned = l.owned(member);
     const Size offset = owned.begin - l.chunk(member).begin;
-    float* to = bindings_.gradients.data() + owned.begin;
-    for (int row = 0; row < l.grid.rows; ++row) {
-      const float* from =
-          parts_[static_cast<std::size_t>(l.member(row, l.column_of(member)))].gradient + offset;
-      accumulate(from, to, owned.size(), row == 0);
-    }
+    sum(bindings_.gradients.data() + owned.begin, owned.size(), l.grid.rows, [&](int row) {
+      return parts_[static_cast<std::size_t>(l.member(row, l.column_of(member)))].gradient + offset;
+    });
   }
 
   /// Adds the chunks' input gradients over this member's share of its rows, in chunk order.
@@ -285,33 +286,37 @@ class GridLinear final : public Operator {
     const Range rows = l.rows(member);
     const Range share = part_of(rows.size(), l.column_of(member), l.grid.columns);
     const Size offset = share.begin * l.spec.inputs;
-    float* to = bindings_.input_gradient.data() + rows.begin * l.spec.inputs + offset;
-    for (int column = 0; column < l.grid.columns; ++column) {
-      const float* from =
-          parts_[static_cast<std::size_t>(l.member(l.row_of(member), column))].input_gradient +
-          offset;
-      accumulate(from, to, share.size() * l.spec.inputs, column == 0);
-    }
+    sum(bindings_.input_gradient.data() + rows.begin * l.spec.inputs + offset,
+        share.size() * l.spec.inputs, l.grid.columns, [&](int column) {
+          return parts_[static_cast<std::size_t>(l.member(l.row_of(member), column))]
+                     .input_gradient +
+                 offset;
+        });
   }
 
-  static void accumulate(const float* __restrict from, float* __restrict to, Size count,
-                         bool first) {
-    if (first)
-      std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
-    else
-      for (Size i = 0; i < count; ++i) to[i] += from[i];
+  /// to = source(0) + source(1) + …, two at a time and always in this order.
+  template <class Source>
+  void sum(float* __restrict to, Size count, int sources, const Source& source) const {
+    simd::run(isa_, [=, first = source(0), second = source(1)] {
+      for (Size i = 0; i < count; ++i) to[i] = first[i] + second[i];
+    });
+    for (int next = 2; next < sources; ++next)
+      simd::run(isa_, [=, from = source(next)] {
+        for (Size i = 0; i < count; ++i) to[i] += from[i];
+      });
   }
 
   std::shared_ptr<const Layout> layout_;
   Bindings bindings_;
   Team& team_;
+  Isa isa_;
   std::vector<Part> parts_;
 };
 
 class GridLinearPlan final : public OperatorPlan {
  public:
-  GridLinearPlan(std::shared_ptr<const Layout> layout, Team& team)
-      : layout_(std::move(layout)), team_(team) {}
+  GridLinearPlan(std::shared_ptr<const Layout> layout, Team& team, Isa isa)
+      : layout_(std::move(layout)), team_(team), isa_(isa) {}
 
   [[nodiscard]] ParameterLayout layout() const override {
     ParameterLayout result;
@@ -364,7 +369,7 @@ class GridLinearPlan final : public OperatorPlan {
   }
 
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return std::make_unique<GridLinear>(layout_, bindings, team_);
+    return std::make_unique<GridLinear>(layout_, bindings, team_, isa_);
   }
 
  private:
@@ -387,6 +392,7 @@ class GridLinearPlan final : public OperatorPlan {
 
   std::shared_ptr<const Layout> layout_;
   Team& team_;
+  Isa isa_;
 };
 
 std::string candidate_name(std::string_view layout, const Grid& grid) {
@@ -404,12 +410,12 @@ std::vector<std::string> linear_grid_candidates(const LinearSpec& spec, int thre
 }
 
 std::unique_ptr<OperatorPlan> plan_linear_grid(const LinearSpec& spec, std::string_view candidate,
-                                               Team& team) {
+                                               Team& team, Isa isa) {
   for (const Grid& grid : grids(spec, team.size()))
     for (const auto& [layout, name] : kLayouts)
       if (candidate == candidate_name(name, grid))
         if (auto made = make_layout(spec, grid, layout))
-          return std::make_unique<GridLinearPlan>(std::move(made), team);
+          return std::make_unique<GridLinearPlan>(std::move(made), team, isa);
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/operator.h"
+#include "src/device/isa.h"
 #include "src/device/team.h"
 
 namespace ptbench {
@@ -21,6 +22,7 @@ namespace ptbench {
 
 /// Null unless `candidate` is such a name and can be had.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_linear_grid(const LinearSpec& spec,
-                                                             std::string_view candidate, Team& team);
+                                                             std::string_view candidate, Team& team,
+                                                             Isa isa);
 
 }  // namespace ptbench
