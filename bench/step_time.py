@@ -33,7 +33,8 @@ def run(command, environment=None):
 
 def core_latency_ns(ptbench):
     """Nanoseconds between the two cores farthest apart; None with one core."""
-    seconds = json.loads(run([ptbench, "doctor", "--json"]))["cpu"]["core_latency_seconds"]
+    findings = json.loads(run([ptbench, "doctor", "--json"]))["processor"]
+    seconds = next(row["value"] for row in findings if row["name"] == "core_latency_seconds")
     return None if seconds is None else 1e9 * seconds
 
 
