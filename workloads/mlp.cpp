@@ -12,7 +12,7 @@ Workload mlp_workload() {
   workload.takes_any_width = true;
   workload.classes = kClasses;
   workload.batch = 128;
-  workload.synthetic_samples = 4096;
+  workload.synthetic_samples = 1024;
   workload.optimizer = OptimizerSpec::defaults_of(OptimizerKind::sgd);
   workload.optimizer.lr = 0.01;
   workload.optimizer.momentum = 0.9;

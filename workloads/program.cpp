@@ -11,7 +11,7 @@
 namespace ptbench {
 namespace {
 
-constexpr Size kWorkspaceAlignment = 128;
+constexpr Size kAlignment = 128;
 
 struct Elements {
   Size input = 0;
@@ -30,7 +30,7 @@ Elements elements_of(const OperatorSpec& spec) {
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
 
 Bytes aligned(Bytes bytes) {
-  return static_cast<Bytes>(round_up(static_cast<Size>(bytes), kWorkspaceAlignment));
+  return static_cast<Bytes>(round_up(static_cast<Size>(bytes), kAlignment));
 }
 
 template <class T>
@@ -82,10 +82,10 @@ MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer) const {
   memory.parameters = float_bytes(arena_elements_);
   memory.gradients = memory.parameters;
   memory.optimizer = memory.parameters * static_cast<Bytes>(optimizer.state_arenas());
-  memory.activations = float_bytes(steps_.front().input_elements) +
+  memory.activations = aligned(float_bytes(steps_.front().input_elements)) +
                        static_cast<Bytes>(batch_) * sizeof(std::int32_t);
   for (const Step& step : steps_) {
-    memory.activations += 2 * float_bytes(step.output_elements);
+    memory.activations += 2 * aligned(float_bytes(step.output_elements));
     memory.workspace += aligned(step.plan->workspace_bytes());
   }
   return memory;
@@ -98,30 +98,44 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
   parameters_ = arenas.allocate(arena, "parameters");
   gradients_ = arenas.allocate(arena, "gradients");
   const auto& steps = plan_->steps();
-  input_ = memory.allocate(float_bytes(steps.front().input_elements), "the input batch");
   labels_ = memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
   loss_ = memory.allocate(sizeof(float), "the loss");
   Bytes workspace = 0;
+  Bytes activations = aligned(float_bytes(steps.front().input_elements));
   for (const ProgramPlan::Step& step : steps) {
-    outputs_.push_back(memory.allocate(float_bytes(step.output_elements), "activations"));
-    output_gradients_.push_back(
-        memory.allocate(float_bytes(step.output_elements), "activation gradients"));
+    activations += 2 * aligned(float_bytes(step.output_elements));
     workspace += aligned(step.plan->workspace_bytes());
   }
+  activations_ = memory.allocate(activations, "activations");
   workspace_ = memory.allocate(workspace, "workspace");
   bind();
 }
 
+void Program::carve_activations() {
+  std::span<std::byte> rest = activations_.as<std::byte>();
+  const auto take = [&rest](Size elements) {
+    auto* begin = reinterpret_cast<float*>(rest.data());
+    rest = rest.subspan(aligned(float_bytes(elements)));
+    return std::span<float>(begin, static_cast<std::size_t>(elements));
+  };
+  input_ = take(plan_->steps().front().input_elements);
+  for (const ProgramPlan::Step& step : plan_->steps()) {
+    outputs_.push_back(take(step.output_elements));
+    output_gradients_.push_back(take(step.output_elements));
+  }
+}
+
 void Program::bind() {
+  carve_activations();
   Bytes workspace = 0;
   const auto& steps = plan_->steps();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const ProgramPlan::Step& step = steps[i];
     Bindings bindings;
-    bindings.input = i == 0 ? input() : outputs_[i - 1].as<float>();
-    if (i > 0) bindings.input_gradient = output_gradients_[i - 1].as<float>();
-    bindings.output = outputs_[i].as<float>();
-    bindings.output_gradient = output_gradients_[i].as<float>();
+    bindings.input = i == 0 ? input() : outputs_[i - 1];
+    if (i > 0) bindings.input_gradient = output_gradients_[i - 1];
+    bindings.output = outputs_[i];
+    bindings.output_gradient = output_gradients_[i];
     bindings.parameters = slice_of<const float>(parameters(), step.arena);
     bindings.gradients = slice_of(gradients(), step.arena);
     bindings.labels = labels();
@@ -134,7 +148,7 @@ void Program::bind() {
 }
 
 std::span<const float> Program::logits() const {
-  return outputs_[outputs_.size() - 2].as<const float>();
+  return outputs_[outputs_.size() - 2];
 }
 
 float Program::forward() {

@@ -94,7 +94,7 @@ class Program {
 
   [[nodiscard]] const ProgramPlan& plan() const { return *plan_; }
   /// Where the next micro-batch goes: batch × sample elements, and one label a sample.
-  [[nodiscard]] std::span<float> input() const { return input_.as<float>(); }
+  [[nodiscard]] std::span<float> input() const { return input_; }
   [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.as<std::int32_t>(); }
   /// batch × classes, after `forward`.
   [[nodiscard]] std::span<const float> logits() const;
@@ -113,16 +113,18 @@ class Program {
   [[nodiscard]] std::vector<NamedTensor> export_parameters() const;
 
  private:
+  void carve_activations();
   void bind();
 
   std::shared_ptr<const ProgramPlan> plan_;
   Buffer parameters_;
   Buffer gradients_;
-  Buffer input_;
   Buffer labels_;
   Buffer loss_;
-  std::vector<Buffer> outputs_;           ///< one an operator; empty for the loss
-  std::vector<Buffer> output_gradients_;  ///< likewise
+  Buffer activations_;  ///< in one piece, so that it lies on few, large pages
+  std::span<float> input_;
+  std::vector<std::span<float>> outputs_;           ///< one an operator; empty for the loss
+  std::vector<std::span<float>> output_gradients_;  ///< likewise
   Buffer workspace_;  ///< operators run one after another, but keep what backward needs
   std::vector<std::unique_ptr<Operator>> operators_;
 };

@@ -186,8 +186,9 @@ class GridLinear final : public Operator {
     team_.run(layout_->grid.members(), [this](int member) {
       const Part& part = parts_[static_cast<std::size_t>(member)];
       if (layout_->packs_gradient()) pack_gradient(member, part);
-      part.product->backward_weights();
+      // Weights last: the update follows, and finds part of the gradient in the core's own cache.
       if (layout_->spec.input_gradient) part.product->backward_data();
+      part.product->backward_weights();
     });
     if (!layout_->splits_batch() && !sums_input_gradient()) return;
     team_.run(layout_->grid.members(), [this](int member) {
