@@ -70,8 +70,8 @@ class Trial {
   }
 
   std::span<float> zero(MemorySource& memory, Size elements) {
-    buffers_.push_back(memory.allocate(static_cast<Bytes>(elements) * sizeof(float),
-                                       "the choice of operators"));
+    buffers_.push_back(
+        memory.allocate(static_cast<Bytes>(elements) * sizeof(float), "the choice of operators"));
     return buffers_.back().as<float>();
   }
   /// Never zeros: some hardware multiplies those faster.
@@ -113,8 +113,8 @@ struct Timed {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// All candidates once, then those that were near the best again, in turn: a machine that slows down
-/// for a moment should not decide.
+/// All candidates once, then those that were near the best again, in turn: a machine that slows
+/// down for a moment should not decide.
 std::string fastest(const KernelBackend& backend, const OperatorSpec& spec,
                     const std::vector<std::string>& candidates, MemorySource& memory,
                     const Clock& clock, const std::function<bool()>& keep_going) {

@@ -58,9 +58,9 @@ struct Flops {
 /// A parameter tensor of an operator as the outside knows it: row-major, with PyTorch's name and
 /// initialisation bound.
 struct ParameterSpec {
-  std::string name;   ///< "weight", "bias"
-  Shape shape;        ///< row-major, as PyTorch has it
-  float bound = 0;    ///< drawn uniformly from [-bound, bound)
+  std::string name;  ///< "weight", "bias"
+  Shape shape;       ///< row-major, as PyTorch has it
+  float bound = 0;   ///< drawn uniformly from [-bound, bound)
 };
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec);
 

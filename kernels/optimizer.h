@@ -18,14 +18,15 @@ enum class OptimizerKind { sgd, adam, adamw };
 struct OptimizerSpec {
   OptimizerKind kind = OptimizerKind::sgd;
   double lr = 0.01;
-  double momentum = 0;      ///< SGD only
+  double momentum = 0;  ///< SGD only
   double weight_decay = 0;
-  double beta1 = 0.9;       ///< Adam, AdamW
+  double beta1 = 0.9;  ///< Adam, AdamW
   double beta2 = 0.999;
   double epsilon = 1e-8;
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 
-  /// PyTorch's defaults of `kind`: SGD lr 1e-3, no momentum; Adam lr 1e-3; AdamW lr 1e-3, decay 1e-2.
+  /// PyTorch's defaults of `kind`: SGD lr 1e-3, no momentum; Adam lr 1e-3; AdamW lr 1e-3, decay
+  /// 1e-2.
   [[nodiscard]] static OptimizerSpec defaults_of(OptimizerKind kind);
   /// Arenas of state it keeps, each as large as the parameters: 0 (plain SGD), 1 (momentum), 2.
   [[nodiscard]] int state_arenas() const;

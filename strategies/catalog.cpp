@@ -19,9 +19,9 @@ StrategyRow find_strategy(std::string_view name) {
     names.push_back(row.name);
   }
   const std::string guess = did_you_mean(name, names);
-  throw usage_error(fmt::format("unknown strategy '{}'{}{}", printable(name),
-                                guess.empty() ? "" : ": ", guess),
-                    fmt::format("choose one of: {}", fmt::join(names, ", ")));
+  throw usage_error(
+      fmt::format("unknown strategy '{}'{}{}", printable(name), guess.empty() ? "" : ": ", guess),
+      fmt::format("choose one of: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace ptbench

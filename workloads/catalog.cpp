@@ -19,9 +19,9 @@ Workload find_workload(std::string_view name) {
     names.push_back(workload.name);
   }
   const std::string guess = did_you_mean(name, names);
-  throw usage_error(fmt::format("unknown workload '{}'{}{}", printable(name),
-                                guess.empty() ? "" : ": ", guess),
-                    fmt::format("choose one of: {}", fmt::join(names, ", ")));
+  throw usage_error(
+      fmt::format("unknown workload '{}'{}{}", printable(name), guess.empty() ? "" : ": ", guess),
+      fmt::format("choose one of: {}", fmt::join(names, ", ")));
 }
 
 }  // namespace ptbench

@@ -20,8 +20,9 @@ Shape input_of(const Graph& graph, const Node& node, const std::vector<Shape>& s
 Shape output_of(const Node& node, const Shape& input) {
   if (const auto* linear = std::get_if<LinearLayer>(&node.layer)) {
     if (linear->outputs < 1)
-      throw usage_error(fmt::format("layer '{}' has {} outputs", printable(node.name), linear->outputs),
-                        "give it at least one");
+      throw usage_error(
+          fmt::format("layer '{}' has {} outputs", printable(node.name), linear->outputs),
+          "give it at least one");
     return Shape{linear->outputs};
   }
   return input;

@@ -20,9 +20,9 @@ using Layer = std::variant<LinearLayer, ReluLayer>;
 
 /// One layer and where its input comes from.
 struct Node {
-  std::string name;               ///< unique; parameters are NAME.weight, NAME.bias
+  std::string name;  ///< unique; parameters are NAME.weight, NAME.bias
   Layer layer;
-  std::vector<Size> inputs;       ///< indices of earlier nodes; -1 is the graph's input
+  std::vector<Size> inputs;  ///< indices of earlier nodes; -1 is the graph's input
 };
 
 /// A model: nodes in an order in which every input comes before its user. The last node's output

@@ -70,9 +70,9 @@ void ProgramPlan::lay_out_arena() {
     const ParameterLayout layout = steps_[i].plan->layout();
     steps_[i].arena = {arena_elements_, arena_elements_ + layout.elements};
     for (const OwnedRange& part : layout.owned)
-      owned_.push_back({.range = {part.range.begin + arena_elements_,
-                                  part.range.end + arena_elements_},
-                        .member = part.member});
+      owned_.push_back(
+          {.range = {part.range.begin + arena_elements_, part.range.end + arena_elements_},
+           .member = part.member});
     arena_elements_ += layout.elements;
   }
 }
@@ -147,9 +147,7 @@ void Program::bind() {
   }
 }
 
-std::span<const float> Program::logits() const {
-  return outputs_[outputs_.size() - 2];
-}
+std::span<const float> Program::logits() const { return outputs_[outputs_.size() - 2]; }
 
 float Program::forward() {
   for (const auto& planned : operators_) planned->forward();
@@ -194,10 +192,10 @@ void Program::import_parameters(const std::vector<NamedTensor>& values) {
 std::vector<NamedTensor> Program::export_parameters() const {
   std::vector<NamedTensor> values;
   for (const ParameterSpec& parameter : plan_->parameters())
-    values.push_back({.name = parameter.name,
-                      .shape = parameter.shape,
-                      .values = std::vector<float>(
-                          static_cast<std::size_t>(parameter.shape.elements()))});
+    values.push_back(
+        {.name = parameter.name,
+         .shape = parameter.shape,
+         .values = std::vector<float>(static_cast<std::size_t>(parameter.shape.elements()))});
   std::size_t next = 0;
   for (const ProgramPlan::Step& step : plan_->steps()) {
     std::vector<std::span<float>> tensors;

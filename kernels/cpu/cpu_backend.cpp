@@ -54,8 +54,9 @@ std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
     if (const auto* loss = std::get_if<SoftmaxCrossEntropySpec>(&spec))
       return plan_softmax_cross_entropy(*loss, device_.team());
   }
-  throw usage_error(fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec), candidate),
-                    "let ptbench choose anew: remove the plan file that says so");
+  throw usage_error(
+      fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec), candidate),
+      "let ptbench choose anew: remove the plan file that says so");
 }
 
 std::unique_ptr<Optimizer> CpuBackend::plan_optimizer(const OptimizerSpec& spec,

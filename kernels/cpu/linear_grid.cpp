@@ -54,19 +54,19 @@ std::vector<Grid> grids(const LinearSpec& spec, int threads) {
 
 /// Where the pieces of one chunk lie in the arena.
 struct Chunk {
-  Range columns;        ///< outputs
-  Size begin = 0;       ///< first element in the operator's part of the arena
-  Size bias = 0;        ///< of its biases, from `begin`
-  Size elements = 0;    ///< weights, biases and padding
+  Range columns;      ///< outputs
+  Size begin = 0;     ///< first element in the operator's part of the arena
+  Size bias = 0;      ///< of its biases, from `begin`
+  Size elements = 0;  ///< weights, biases and padding
   [[nodiscard]] Size size() const { return columns.size(); }
 };
 
 /// One member's workspace, in floats from its start; empty pieces take nothing.
 struct Workspace {
-  Size output = 0;          ///< rows × columns, dense; kept for the mask
-  Size output_gradient = 0; ///< rows × columns, dense, masked
-  Size gradient = 0;        ///< the chunk's gradient over this block of rows
-  Size input_gradient = 0;  ///< rows × inputs, from this chunk alone
+  Size output = 0;           ///< rows × columns, dense; kept for the mask
+  Size output_gradient = 0;  ///< rows × columns, dense, masked
+  Size gradient = 0;         ///< the chunk's gradient over this block of rows
+  Size input_gradient = 0;   ///< rows × inputs, from this chunk alone
   Size scratchpad = 0;
   Size total = 0;
 };
@@ -78,7 +78,7 @@ struct Layout {
   WeightLayout weights = WeightLayout::blocked;
   std::vector<Chunk> chunks;
   std::vector<std::shared_ptr<const InnerProductPlan>> products;  ///< one a member
-  std::vector<Workspace> workspaces;                             ///< one a member
+  std::vector<Workspace> workspaces;                              ///< one a member
   Size parameter_elements = 0;
 
   [[nodiscard]] bool splits_outputs() const { return grid.columns > 1; }
@@ -115,8 +115,8 @@ Workspace workspace_of(const Layout& layout, int member) {
   w.output = place(layout.splits_outputs(), rows * chunk.size());
   w.output_gradient = place(layout.packs_gradient(), rows * chunk.size());
   w.gradient = place(layout.splits_batch(), chunk.elements);
-  w.input_gradient = place(layout.splits_outputs() && layout.spec.input_gradient,
-                           rows * layout.spec.inputs);
+  w.input_gradient =
+      place(layout.splits_outputs() && layout.spec.input_gradient, rows * layout.spec.inputs);
   const Bytes scratch = layout.products[static_cast<std::size_t>(member)]->scratchpad_bytes();
   w.scratchpad = place(true, static_cast<Size>((scratch + sizeof(float) - 1) / sizeof(float)));
   w.total = at;
@@ -164,8 +164,7 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& gr
 
 class GridLinear final : public Operator {
  public:
-  GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team,
-             Isa isa)
+  GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
     auto* at = reinterpret_cast<float*>(bindings.workspace.data());
     for (int member = 0; member < layout_->grid.members(); ++member) {
@@ -219,8 +218,8 @@ class GridLinear final : public Operator {
     part.output = l.splits_outputs() ? workspace + w.output
                                      : bindings_.output.data() + rows.begin * l.spec.outputs;
     part.packed_gradient = workspace + w.output_gradient;
-    part.gradient = l.splits_batch() ? workspace + w.gradient
-                                     : bindings_.gradients.data() + chunk.begin;
+    part.gradient =
+        l.splits_batch() ? workspace + w.gradient : bindings_.gradients.data() + chunk.begin;
     part.input_gradient = l.splits_outputs()
                               ? workspace + w.input_gradient
                               : bindings_.input_gradient.data() + rows.begin * l.spec.inputs;
@@ -230,10 +229,9 @@ class GridLinear final : public Operator {
          .weights = parameters,
          .bias = parameters + chunk.bias,
          .output = part.output,
-         .output_gradient =
-             l.packs_gradient()
-                 ? part.packed_gradient
-                 : bindings_.output_gradient.data() + rows.begin * l.spec.outputs,
+         .output_gradient = l.packs_gradient()
+                                ? part.packed_gradient
+                                : bindings_.output_gradient.data() + rows.begin * l.spec.outputs,
          .weight_gradient = part.gradient,
          .bias_gradient = part.gradient + chunk.bias,
          .input_gradient = part.input_gradient,
@@ -246,9 +244,9 @@ class GridLinear final : public Operator {
     const Range columns = layout_->chunk(member).columns;
     const auto width = static_cast<std::size_t>(columns.size());
     for (Size row = 0; row < rows.size(); ++row)
-      std::memcpy(bindings_.output.data() + (rows.begin + row) * layout_->spec.outputs +
-                      columns.begin,
-                  part.output + row * columns.size(), width * sizeof(float));
+      std::memcpy(
+          bindings_.output.data() + (rows.begin + row) * layout_->spec.outputs + columns.begin,
+          part.output + row * columns.size(), width * sizeof(float));
   }
 
   /// Gathers this member's columns of the output's gradient, zero where the ReLU was.
@@ -271,7 +269,8 @@ class GridLinear final : public Operator {
     });
   }
 
-  /// Adds the row blocks' gradients of this member's share of its chunk, in the order of the blocks.
+  /// Adds the row blocks' gradients of this member's share of its chunk, in the order of the
+  /// blocks.
   void sum_gradients(int member) {
     const Layout& l = *layout_;
     const Range owned = l.owned(member);
@@ -361,8 +360,8 @@ class GridLinearPlan final : public OperatorPlan {
     for (std::size_t column = 0; column < layout_->chunks.size(); ++column) {
       const Chunk& chunk = layout_->chunks[column];
       const std::span<const float> native = slice(arena, chunk);
-      layout_->products[column]->export_weights(
-          native.first(static_cast<std::size_t>(chunk.bias)), rows_of(tensors[0], chunk));
+      layout_->products[column]->export_weights(native.first(static_cast<std::size_t>(chunk.bias)),
+                                                rows_of(tensors[0], chunk));
       std::ranges::copy(native.subspan(static_cast<std::size_t>(chunk.bias),
                                        static_cast<std::size_t>(chunk.size())),
                         biases_of(tensors[1], chunk).begin());

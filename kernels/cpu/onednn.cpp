@@ -147,11 +147,11 @@ class PlannedInnerProduct final : public InnerProductPlan {
     // Backward passes take the forward pass's layout: one arena, no reordering in a step.
     const Forward::primitive_desc hint({training, input_, native_, bias_, output_},
                                        attributes(false), engine_);
-    weights_ = BackwardWeights::primitive_desc({input_, native_, bias_, output_},
-                                               attributes(false), engine_, hint);
+    weights_ = BackwardWeights::primitive_desc({input_, native_, bias_, output_}, attributes(false),
+                                               engine_, hint);
     if (shape.input_gradient)
-      data_ = BackwardData::primitive_desc({input_, native_, output_}, attributes(false),
-                                           engine_, hint);
+      data_ = BackwardData::primitive_desc({input_, native_, output_}, attributes(false), engine_,
+                                           hint);
   }
 
   [[nodiscard]] bool is_optimised() const {
@@ -170,8 +170,8 @@ class PlannedInnerProduct final : public InnerProductPlan {
   [[nodiscard]] std::string layout() const override { return layout_text(native_); }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("{} {} {} {}", layout(), forward_.impl_info_str(),
-                       weights_.impl_info_str(), data_ ? data_->impl_info_str() : "-");
+    return fmt::format("{} {} {} {}", layout(), forward_.impl_info_str(), weights_.impl_info_str(),
+                       data_ ? data_->impl_info_str() : "-");
   }
 
   void import_weights(std::span<const float> row_major, std::span<float> native) const override {
@@ -219,7 +219,7 @@ class PlannedInnerProduct final : public InnerProductPlan {
   }
 
   void reorder(const memory::desc& from, const float* source, const memory::desc& to,
-                      float* target) const {
+               float* target) const {
     use_one_thread();
     checked("reorder of weights", [&] {
       memory input = at(from, source);

@@ -63,11 +63,12 @@ class InnerProductPlan {
   /// From and to row-major outputs × inputs.
   virtual void import_weights(std::span<const float> row_major, std::span<float> native) const = 0;
   virtual void export_weights(std::span<const float> native, std::span<float> row_major) const = 0;
-  [[nodiscard]] virtual std::unique_ptr<InnerProduct> bind(const InnerProductBindings& memory) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<InnerProduct> bind(
+      const InnerProductBindings& memory) const = 0;
 };
 
 /// Null where oneDNN has no optimised kernel for all passes with this layout on this CPU.
-[[nodiscard]] std::shared_ptr<const InnerProductPlan> plan_inner_product(const InnerProductShape& shape,
-                                                                         WeightLayout layout);
+[[nodiscard]] std::shared_ptr<const InnerProductPlan> plan_inner_product(
+    const InnerProductShape& shape, WeightLayout layout);
 
 }  // namespace ptbench::onednn

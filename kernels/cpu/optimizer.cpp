@@ -26,11 +26,11 @@ struct Scalars {
   float keep = 1;  ///< AdamW: what decay leaves of a parameter
   float beta1 = 0;
   float beta2 = 0;
-  float fresh1 = 0;        ///< 1 - β1, rounded once: in float, 1 - 0.999 is off by 1e-5 of itself
-  float fresh2 = 0;        ///< 1 - β2
+  float fresh1 = 0;  ///< 1 - β1, rounded once: in float, 1 - 0.999 is off by 1e-5 of itself
+  float fresh2 = 0;  ///< 1 - β2
   float epsilon = 0;
-  float step_size = 0;     ///< lr / (1 - β1^t)
-  float root_scale = 0;    ///< 1 / √(1 - β2^t)
+  float step_size = 0;   ///< lr / (1 - β1^t)
+  float root_scale = 0;  ///< 1 / √(1 - β2^t)
 };
 
 void plain_sgd(const Piece& p, const Scalars& s) {
@@ -46,8 +46,8 @@ void momentum_sgd(const Piece& p, const Scalars& s) {
   }
 }
 
-/// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the two
-/// kinds of decay one is always switched off by its scalar.
+/// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the
+/// two kinds of decay one is always switched off by its scalar.
 void adam(const Piece& p, const Scalars& s) {
   for (Size i = 0; i < p.count; ++i) {
     const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];

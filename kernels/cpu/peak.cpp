@@ -94,8 +94,7 @@ constexpr int lanes(Isa /*isa*/) { return 1; }
 }  // namespace
 
 double measure_fma_peak(Team& team, int members, Isa isa, const Clock& clock) {
-  const double operations =
-      2.0 * kChains * lanes(isa) * static_cast<double>(kIterations) * members;
+  const double operations = 2.0 * kChains * lanes(isa) * static_cast<double>(kIterations) * members;
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     const double start = clock.now();

@@ -3,8 +3,8 @@
 #include "src/device/isa.h"
 
 // Vector loops for every instruction set in one binary: a loop is written once, plainly, in a
-// lambda, and compiled again inside each of the functions below (`flatten` inlines the lambda, which
-// as a function of its own would not inherit the target). No file is compiled with -march, so
+// lambda, and compiled again inside each of the functions below (`flatten` inlines the lambda,
+// which as a function of its own would not inherit the target). No file is compiled with -march, so
 // nothing above the baseline leaks into functions that are shared with the rest of the program.
 
 #if defined(__x86_64__) && defined(__GNUC__)

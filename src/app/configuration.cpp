@@ -16,14 +16,16 @@ void require_cpu(const std::string& device) {
   const CudaProbe probe = probe_cuda(install_paths().modules);
   if (probe.state != CudaState::found) throw cuda_absent_error(device, probe);
   throw capability_error(
-      fmt::format("--device {}: devices were found, but this version trains on the CPU only", device),
+      fmt::format("--device {}: devices were found, but this version trains on the CPU only",
+                  device),
       "use --device cpu");
 }
 
 void require_fp32(const std::string& precision) {
   if (precision == "fp32") return;
-  throw capability_error(fmt::format("--precision {}: this version computes in fp32 only", precision),
-                         "use --precision fp32");
+  throw capability_error(
+      fmt::format("--precision {}: this version computes in fp32 only", precision),
+      "use --precision fp32");
 }
 
 void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
@@ -34,8 +36,7 @@ void require_possible_world(const RunOptions& options, const StrategyRow& strate
 }
 
 OptimizerKind kind_named(const std::string& name) {
-  for (const OptimizerKind kind :
-       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
     if (name == name_of(kind)) return kind;
   throw usage_error(fmt::format("unknown optimizer '{}'", name), "use sgd, adam or adamw");
 }
@@ -60,9 +61,9 @@ Size batch_of(const RunOptions& options, const Workload& workload) {
   if (global % options.nproc == 0) return global / options.nproc;
   const Size nearest =
       std::max<Size>(1, (global + options.nproc / 2) / options.nproc) * options.nproc;
-  throw usage_error(fmt::format("--global-batch {} cannot be shared by {} replicas", global,
-                                options.nproc),
-                    fmt::format("the nearest possible one is {}", nearest));
+  throw usage_error(
+      fmt::format("--global-batch {} cannot be shared by {} replicas", global, options.nproc),
+      fmt::format("the nearest possible one is {}", nearest));
 }
 
 /// Measured options that are not at their default, for the run's id.
@@ -99,15 +100,16 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_cpu(options.device);
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());
-  config.threads = static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
+  config.threads =
+      static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
   config.batch = batch_of(options, config.workload);
   config.global_batch = config.batch * options.nproc;
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",
                       "leave one of the two out");
   if (options.data == "synthetic")
-    config.synthetic_samples = options.samples.value_or(
-        std::max(config.workload.synthetic_samples, config.global_batch));
+    config.synthetic_samples =
+        options.samples.value_or(std::max(config.workload.synthetic_samples, config.global_batch));
   config.id = run_id({.workload = config.workload.name,
                       .strategy = config.strategy.name,
                       .world_size = options.nproc,

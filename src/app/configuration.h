@@ -17,15 +17,16 @@ struct RunConfig {
   Workload workload;
   StrategyRow strategy;
   OptimizerSpec optimizer;
-  int threads = 1;        ///< of one CPU replica
-  Size batch = 0;         ///< samples in one replica's micro-batch
-  Size global_batch = 0;  ///< samples in one optimizer step
+  int threads = 1;             ///< of one CPU replica
+  Size batch = 0;              ///< samples in one replica's micro-batch
+  Size global_batch = 0;       ///< samples in one optimizer step
   Size synthetic_samples = 0;  ///< in an epoch; 0 for real data
-  std::string id;         ///< of the record
+  std::string id;              ///< of the record
 };
 
 /// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown
-/// names, impossible combinations) and capability errors (devices and precisions that are not here).
+/// names, impossible combinations) and capability errors (devices and precisions that are not
+/// here).
 [[nodiscard]] RunConfig configure_run(const RunOptions& options, const Topology& topology);
 
 }  // namespace ptbench

@@ -45,5 +45,6 @@ ExitCode guarded_main(const std::vector<std::string>& command_line) {
 
 int main(int argc, char** argv) {
   ptbench::reserve_standard_streams();
+  ptbench::let_large_writes_fail();
   return static_cast<int>(ptbench::guarded_main({argv, argv + argc}));
 }

@@ -37,12 +37,11 @@ void require_memory(const RunConfig& config, const Graph& graph) {
   if (wanted <= available) return;
   const Size fits = largest_batch(config, graph, available);
   throw usage_error(
-      fmt::format("batch {} of '{}' with {} samples needs about {} of memory, {} is available",
-                  config.batch, config.workload.name,
-                  config.synthetic_samples > 0 ? fmt::format("{}", config.synthetic_samples)
-                                               : "its data's",
-                  format_bytes(static_cast<Bytes>(wanted)),
-                  format_bytes(static_cast<Bytes>(available))),
+      fmt::format(
+          "batch {} of '{}' with {} samples needs about {} of memory, {} is available",
+          config.batch, config.workload.name,
+          config.synthetic_samples > 0 ? fmt::format("{}", config.synthetic_samples) : "its data's",
+          format_bytes(static_cast<Bytes>(wanted)), format_bytes(static_cast<Bytes>(available))),
       fits > 0 ? fmt::format("use --batch-size {} or less", fits)
                : std::string("use fewer --samples, or free memory"));
 }

@@ -33,8 +33,8 @@ Choices read_plan(const std::string& path, const std::string& fingerprint) {
       !plan.contains("choices") || !plan["choices"].is_object())
     throw broken_plan(path, fmt::format("is no plan ({})", kSchema));
   if (plan.value("fingerprint", nlohmann::json()) != fingerprint)
-    throw broken_plan(path, fmt::format("was made for another machine or thread count than '{}'",
-                                        fingerprint));
+    throw broken_plan(
+        path, fmt::format("was made for another machine or thread count than '{}'", fingerprint));
   Choices choices;
   for (const auto& [key, candidate] : plan["choices"].items()) {
     if (!candidate.is_string()) throw broken_plan(path, "has a choice that is no text");
@@ -75,9 +75,9 @@ PlanStore PlanStore::of_file(std::string path, std::string fingerprint) {
 
 PlanStore PlanStore::of_host(std::string fingerprint) {
   const std::string folder = cache_folder().string();
-  std::string path =
-      folder.empty() ? std::string{}
-                     : fmt::format("{}/plan-{:016x}.json", folder, fnv1a(fingerprint));
+  std::string path = folder.empty()
+                         ? std::string{}
+                         : fmt::format("{}/plan-{:016x}.json", folder, fnv1a(fingerprint));
   return {std::move(path), std::move(fingerprint), false};
 }
 
@@ -95,8 +95,8 @@ Choices PlanStore::load() {
 }
 
 bool PlanStore::lacks(const Choices& choices) const {
-  return std::ranges::any_of(choices,
-                             [this](const auto& choice) { return !loaded_.contains(choice.first); });
+  return std::ranges::any_of(
+      choices, [this](const auto& choice) { return !loaded_.contains(choice.first); });
 }
 
 void PlanStore::save(const Choices& choices) const {

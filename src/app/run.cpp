@@ -35,11 +35,10 @@ OptimizerRecord describe(const OptimizerSpec& spec) {
 
 void add_machine_warnings(const RunConfig& config, const Topology& topology, RunRecord& record) {
   if (build_info().build_type != "Release")
-    record.warnings.push_back(
-        {.code = "debug-build",
-         .message = fmt::format("this is a {} build: its speed says nothing",
-                                build_info().build_type),
-         .remedy = "Build with the CMake preset 'release'."});
+    record.warnings.push_back({.code = "debug-build",
+                               .message = fmt::format("this is a {} build: its speed says nothing",
+                                                      build_info().build_type),
+                               .remedy = "Build with the CMake preset 'release'."});
   if (config.threads > static_cast<int>(topology.cores.size()))
     record.warnings.push_back(
         {.code = "oversubscribed-cores",
@@ -103,9 +102,9 @@ ExitCode run_command(const RunOptions& options) {
   ResultFile result = begin_result(config, topology);
   RunRecord& record = result.runs.front();
   try {
-    train_and_measure(config, topology,
-                      {.clock = clock, .interrupt = interrupt, .progress = progress, .files = files},
-                      record);
+    train_and_measure(
+        config, topology,
+        {.clock = clock, .interrupt = interrupt, .progress = progress, .files = files}, record);
   } catch (const Error& error) {
     if (error.code() != ExitCode::failed) throw;
     record.status = Status::failed;  // a configuration that fails is a record too

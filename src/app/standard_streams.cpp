@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <system_error>
@@ -15,6 +16,8 @@ void reserve_standard_streams() {
     // open takes the lowest free number; read-only, so that writes fail.
     if (fcntl(stream, F_GETFD) == -1) (void)open("/dev/null", O_RDONLY);  // NOLINT(*-vararg)
 }
+
+void let_large_writes_fail() { (void)std::signal(SIGXFSZ, SIG_IGN); }
 
 std::optional<Error> finish_standard_output() {
   const bool failed_before = std::ferror(stdout) != 0;

@@ -11,6 +11,10 @@ namespace ptbench {
 /// to such a stream fails, as before. To be called first of all.
 void reserve_standard_streams();
 
+/// Lets a write beyond the file-size limit fail like one on a full disk, instead of ending the
+/// process by SIGXFSZ.
+void let_large_writes_fail();
+
 /// Sends off what standard output still holds. The usage error to report if anything written to it
 /// in the life of this process did not arrive: disk full, closed, nobody reads.
 [[nodiscard]] std::optional<Error> finish_standard_output();

@@ -108,8 +108,8 @@ class TrainingRun {
                           ? PlanStore::of_file(*config_.options.plan_file, backend.fingerprint())
                           : PlanStore::of_host(backend.fingerprint());
     const CpuLoad load;
-    const Choices choices = choose(backend, specs, store.load(), device.memory(), around_.clock,
-                                   not_interrupted());
+    const Choices choices =
+        choose(backend, specs, store.load(), device.memory(), around_.clock, not_interrupted());
     enter(RankPhase::planning);
     auto plan = std::make_shared<const ProgramPlan>(graph, config_.batch, config_.global_batch,
                                                     backend, choices);
@@ -119,7 +119,8 @@ class TrainingRun {
     return plan;
   }
 
-  /// Choices that were timed beside other work would slow down every later run: they serve this one.
+  /// Choices that were timed beside other work would slow down every later run: they serve this
+  /// one.
   void keep(const Choices& choices, const PlanStore& store, double foreign_share) {
     constexpr double kQuiet = 0.1;
     if (!store.lacks(choices)) return;
@@ -130,8 +131,9 @@ class TrainingRun {
            .message = fmt::format("other programs used {:.0f} % of the cores while operators were "
                                   "timed: slower ones may have been chosen",
                                   100 * foreign_share),
-           .remedy = store.named_by_user() ? "Remove the plan file and run again on a quiet machine."
-                                           : "Run again on a quiet machine."});
+           .remedy = store.named_by_user()
+                         ? "Remove the plan file and run again on a quiet machine."
+                         : "Run again on a quiet machine."});
   }
 
   std::unique_ptr<Strategy> build_strategy(const std::shared_ptr<const ProgramPlan>& plan,

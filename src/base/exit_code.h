@@ -5,8 +5,8 @@ namespace ptbench {
 /// What the process tells its caller; scripts rely on the numbers.
 enum class ExitCode : int {
   ok = 0,
-  usage = 1,       ///< wrong usage or configuration, predicted memory too large, output not writable
-  failed = 2,      ///< a configuration failed, or did not match serial
+  usage = 1,   ///< wrong usage or configuration, predicted memory too large, output not writable
+  failed = 2,  ///< a configuration failed, or did not match serial
   regression = 3,  ///< `compare` found a regression
   ambiguous = 4,   ///< `compare --strict` could not decide
   capability = 5,  ///< a device, engine, library or precision is absent

@@ -36,6 +36,12 @@ class CounterRandom {
 };
 
 /// The streams in use. Values are part of reproducibility: never renumber.
-enum class RandomStream : std::uint64_t { weights = 1, samples = 2, labels = 3, shuffle = 4, pattern = 5 };
+enum class RandomStream : std::uint64_t {
+  weights = 1,
+  samples = 2,
+  labels = 3,
+  shuffle = 4,
+  pattern = 5
+};
 
 }  // namespace ptbench

@@ -62,8 +62,7 @@ std::optional<double> worst_core_latency(const std::vector<int>& cpus) {
   std::optional<double> worst;
   for (std::size_t a = 0; a < cpus.size(); ++a)
     for (std::size_t b = a + 1; b < cpus.size(); ++b)
-      if (cpus[a] != cpus[b])
-        worst = std::max(worst.value_or(0.0), core_latency(cpus[a], cpus[b]));
+      if (cpus[a] != cpus[b]) worst = std::max(worst.value_or(0.0), core_latency(cpus[a], cpus[b]));
   return worst;
 }
 

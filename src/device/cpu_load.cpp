@@ -20,7 +20,8 @@ double seconds(const timeval& time) {
 CpuLoad::CpuLoad() : begin_(read()) {}
 
 std::optional<CpuLoad::Times> CpuLoad::read() {
-  // cpu user nice system idle iowait irq softirq steal …, in ticks (proc(5)); guest time is in user.
+  // cpu user nice system idle iowait irq softirq steal …, in ticks (proc(5)); guest time is in
+  // user.
   std::ifstream file("/proc/stat");
   std::string label;
   std::array<double, 8> ticks{};

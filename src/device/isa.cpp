@@ -67,9 +67,9 @@ Isa detect_isa() {
     throw usage_error(fmt::format("PTBENCH_ISA is '{}'", wanted),
                       "use x86-64, x86-64-v3 or x86-64-v4");
   if (row->first > best)
-    throw capability_error(fmt::format("PTBENCH_ISA asks for {}, this CPU has {}", wanted,
-                                       name_of(best)),
-                           "unset PTBENCH_ISA");
+    throw capability_error(
+        fmt::format("PTBENCH_ISA asks for {}, this CPU has {}", wanted, name_of(best)),
+        "unset PTBENCH_ISA");
   return row->first;
 }
 

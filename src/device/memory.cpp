@@ -70,13 +70,11 @@ Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
   const Bytes length =
       round_up_bytes(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
   const Bytes mapped = huge ? length + kHugePage : length;  // room to align the start
-  void* base =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
-    throw usage_error(
-        fmt::format("no memory for {}: {} asked for: {}", purpose, format_bytes(bytes),
-                    std::generic_category().message(errno)),
-        "choose a smaller --batch-size");
+    throw usage_error(fmt::format("no memory for {}: {} asked for: {}", purpose,
+                                  format_bytes(bytes), std::generic_category().message(errno)),
+                      "choose a smaller --batch-size");
   const auto address = reinterpret_cast<std::uintptr_t>(base);
   const std::uintptr_t start = huge ? round_up_bytes(address, kHugePage) : address;
   auto* data = reinterpret_cast<std::byte*>(start);

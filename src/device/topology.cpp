@@ -58,7 +58,7 @@ Bytes cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
 
 /// Not hwloc's: it counts at boot, and virtual machines grow later.
 Bytes memory_of_machine() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   return sysinfo(&info) == 0 ? Bytes{info.totalram} * info.mem_unit : 0;
 }
 
@@ -86,8 +86,8 @@ Topology discover_topology() {
   topology.l2_bytes = cache_bytes(raw, HWLOC_OBJ_L2CACHE);
   topology.l3_bytes = cache_bytes(raw, HWLOC_OBJ_L3CACHE);
   topology.hardware_threads = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU);
-  for (hwloc_obj_t core = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_CORE, nullptr);
-       core != nullptr; core = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_CORE, core)) {
+  for (hwloc_obj_t core = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_CORE, nullptr); core != nullptr;
+       core = hwloc_get_next_obj_by_type(raw, HWLOC_OBJ_CORE, core)) {
     const int cpu = allowed_cpu(core, allowed);
     if (cpu < 0) continue;
     topology.cores.push_back({.cpu = cpu,

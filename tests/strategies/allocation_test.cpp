@@ -1,5 +1,5 @@
-// That a training step allocates nothing. Every malloc of the process passes through this file; calls
-// that come out of oneDNN's own library are told apart by their return address.
+// That a training step allocates nothing. Every malloc of the process passes through this file;
+// calls that come out of oneDNN's own library are told apart by their return address.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The contract of every strategy, over the catalogs: it computes what serial training on plain loops
-// computes, and repeats itself bit by bit.
+// The contract of every strategy, over the catalogs: it computes what serial training on plain
+// loops computes, and repeats itself bit by bit.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -52,8 +52,7 @@ void check_matches_reference(const std::string& strategy, const std::string& nam
 
 TEST_CASE("every strategy matches serial training on plain loops: linear", "[strategies]") {
   for (const StrategyRow& row : strategy_catalog())
-    for (const OptimizerKind kind :
-         {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+    for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
       for (const Size batch : {1, 7, 32}) {
         OptimizerSpec optimizer = OptimizerSpec::defaults_of(kind);
         optimizer.momentum = kind == OptimizerKind::sgd ? 0.9 : 0.0;
