@@ -50,92 +50,101 @@ def peer_seconds(command, threads):
     return float(found.group(1)) / 1e3
 
 
-def ptbench_record(ptbench, workload, threads, max_time):
+def ptbench_record(arguments):
     # One process a round: the unit of evidence is a process.
-    return json.loads(run([ptbench, "run", "-w", workload, "--threads", str(threads),
-                           "--max-time", str(max_time), "--json"]))
+    return json.loads(run([arguments.ptbench, "run", "-w", arguments.workload, "--threads",
+                           str(arguments.threads), "--max-time", str(arguments.max_time),
+                           "--json"]))
 
 
 def text(seconds):
     return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3f} µs"
 
 
-def placement(latency):
-    if latency is None:
-        return "one core"
-    return f"{'near' if latency <= NEAR_LIMIT_NS else 'far'} ({latency:.0f} ns)"
+def placement(ends):
+    """Where the cores were while a program ran, by the latency (ns) before and after it."""
+    if None in ends:
+        return "near"  # one core is never far from itself
+    near = [latency <= NEAR_LIMIT_NS for latency in ends]
+    return "near" if all(near) else "mixed" if any(near) else "far"
 
 
 def measure(arguments, peers):
+    """One dictionary a round: program -> (step seconds, placement), and ptbench's record."""
+    programs = ["ptbench", *peers]
     rounds = []
     for number in range(arguments.rounds):
-        row = {"latency": [], "peers": {}}
-        row["latency"].append(core_latency_ns(arguments.ptbench))
-        row["record"] = ptbench_record(arguments.ptbench, arguments.workload, arguments.threads,
-                                       arguments.max_time)
-        for name, command in peers.items():
-            row["latency"].append(core_latency_ns(arguments.ptbench))
-            row["peers"][name] = peer_seconds(command, arguments.threads)
-        row["latency"].append(core_latency_ns(arguments.ptbench))
-        rounds.append(row)
+        times, record = {}, None
+        latency = [core_latency_ns(arguments.ptbench)]
+        for name in programs:
+            if name == "ptbench":
+                record = ptbench_record(arguments)
+                times[name] = record["runs"][0]["step_seconds"]["median"]
+            else:
+                times[name] = peer_seconds(peers[name], arguments.threads)
+            latency.append(core_latency_ns(arguments.ptbench))
+        rounds.append({"record": record,
+                       "programs": {name: (times[name], placement(latency[at:at + 2]))
+                                    for at, name in enumerate(programs)}})
         print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr)
     return rounds
 
 
-def own(row):
-    return row["record"]["runs"][0]
+def utilization(row):
+    return row["record"]["runs"][0]["compute"]["utilization"]
 
 
-def worst(row):
-    known = [value for value in row["latency"] if value is not None]
-    return max(known) if known else None
+def summary(rounds, names, wanted):
+    """One row: medians of the rounds in which a program, and ptbench beside it, was placed so."""
+    own = [row for row in rounds if row["programs"]["ptbench"][1] == wanted]
+    if not own:
+        return f"| {wanted} | unseen |" + " |" * (1 + len(names))
+    cells = [wanted,
+             text(statistics.median(row["programs"]["ptbench"][0] for row in own)),
+             f"{100 * statistics.median(map(utilization, own)):.0f} %"]
+    for name in names:
+        pairs = [(row["programs"][name][0], row["programs"]["ptbench"][0]) for row in own
+                 if row["programs"][name][1] == wanted]
+        if not pairs:
+            cells.append("unseen")
+            continue
+        ratio = statistics.median(peer / ours for peer, ours in pairs)
+        cells.append(f"{text(statistics.median(peer for peer, _ in pairs))}, {ratio:.2f}× "
+                     f"({len(pairs)} rounds)")
+    return "| " + " | ".join(cells) + " |"
 
 
 def report(arguments, peers, rounds):
     environment = rounds[0]["record"]["environment"]
     generator = rounds[0]["record"]["generator"]
-    first = own(rounds[0])
+    strategy = rounds[0]["record"]["runs"][0]["strategy"]
     names = list(peers)
     lines = [
-        f"# Step time of `{arguments.workload}`, {first['strategy']['precision']}, "
-        f"{arguments.threads} threads",
+        f"# Step time of `{arguments.workload}`, {strategy['precision']}, "
+        f"threads: {arguments.threads}",
         "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
         f"- machine: {environment['cpu']['model']}, {environment['cpu']['cores']} cores, "
         f"{', '.join(environment['cpu']['isa'])}; Linux {platform.release()}",
         f"- ptbench {generator['version']}, commit {generator['git_commit']}, "
         f"{generator['build_type']}; oneDNN {environment['libraries']['onednn']}; "
-        f"plan {first['strategy']['plan_hash']}",
+        f"plan {strategy['plan_hash']}",
         f"- command: `{shlex.join(sys.argv)}`",
-        "- placement of a round is the worst core latency before, between and after its programs",
+        f"- near, far, mixed: the latency between the cores before and after the program was at "
+        f"most {NEAR_LIMIT_NS} ns at both, neither, or one of the ends",
         "",
-        "| round | placement | ptbench | of FMA peak | " + " | ".join(names) + " |",
-        "|---|---|---|---|" + "---|" * len(names),
+        "| round | ptbench | of FMA peak | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
     ]
     for number, row in enumerate(rounds, 1):
-        run_record = own(row)
-        cells = [str(number), placement(worst(row)), text(run_record["step_seconds"]["median"]),
-                 f"{100 * run_record['compute']['utilization']:.0f} %"]
-        cells += [text(row["peers"][name]) for name in names]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "| rounds | ptbench | of FMA peak | "
-              + " | ".join(f"{name}: time, ratio to ptbench" for name in names) + " |",
+        cells = [f"{text(seconds)} {where}" for seconds, where in row["programs"].values()]
+        cells.insert(1, f"{100 * utilization(row):.0f} %")
+        lines.append(f"| {number} | " + " | ".join(cells) + " |")
+    lines += ["", "Medians, and the median over rounds of the ratio of a program's time to "
+              "ptbench's, both placed alike:", "",
+              "| placement | ptbench | of FMA peak | " + " | ".join(names) + " |",
               "|---|---|---|" + "---|" * len(names)]
-    for label, wanted in (("near", True), ("far", False)):
-        chosen = [row for row in rounds
-                  if worst(row) is None or (worst(row) <= NEAR_LIMIT_NS) == wanted]
-        if not chosen:
-            lines.append(f"| {label}: unseen |" + " |" * (2 + len(names)))
-            continue
-        medians = [own(row)["step_seconds"]["median"] for row in chosen]
-        shares = [own(row)["compute"]["utilization"] for row in chosen]
-        cells = [f"{label}: {len(chosen)}", text(statistics.median(medians)),
-                 f"{100 * statistics.median(shares):.0f} %"]
-        for name in names:
-            times = [row["peers"][name] for row in chosen]
-            ratios = [time / median for time, median in zip(times, medians)]
-            cells.append(f"{text(statistics.median(times))}, {statistics.median(ratios):.2f}×")
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += [summary(rounds, names, wanted) for wanted in ("near", "far")]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,145 @@
+// What users get wrong, and what machines do: one clear error, the contract's exit code, nothing
+// half-written.
+#include <catch2/catch.hpp>
+
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  int exit_code;
+  std::string says;
+};
+
+TEST_CASE("mistakes on the command line", "[run]") {
+  const std::vector<Mistake> mistakes{
+      {{"-w", "mpl"}, 1, "did you mean 'mlp'?"},
+      {{"-s", "seriel"}, 1, "did you mean 'serial'?"},
+      {{"--stesp", "3"}, 1, "did you mean '--steps'?"},
+      {{"-n", "2"}, 1, "--nproc 2"},
+      {{"-b", "0"}, 1, "--batch-size"},
+      {{"-b", "-3"}, 1, "--batch-size"},
+      {{"-b", "1000000000"}, 1, "use --batch-size"},
+      {{"-b", "99999999999999999999"}, 1, "--batch-size"},
+      {{"--samples", "1000000000000"}, 1, "needs about"},
+      {{"--lr", "nan"}, 1, "--lr"},
+      {{"--lr", "inf"}, 1, "--lr"},
+      {{"--lr", "0.1x"}, 1, "--lr"},
+      {{"--lr", "-1"}, 1, "--lr"},
+      {{"-b", "4", "--global-batch", "8"}, 1, "--global-batch"},
+      {{"--steps", "3", "--epochs", "3"}, 1, "--epochs"},
+      {{"--epochs", "1", "--warmup", "1000"}, 1, "--warmup 1000"},
+      {{"--samples", "5", "-b", "6"}, 1, "6"},
+      {{"-w", "linear", "--momentum", "0.9"}, 1, "--momentum"},
+      {{"--optimizer", "adma"}, 1, "did you mean 'adam'?"},
+      {{"--precision", "bf16"}, 5, "--precision bf16"},
+      {{"--precision", "fp8"}, 1, "--precision"},
+      {{"--device", "tpu"}, 1, "--device"},
+      {{"--data", "nowhere"}, 1, "nowhere"},
+      {{"--data", ".", "--samples", "5"}, 1, "--samples"},
+      {{"--data", "."}, 1, "train-images-idx3-ubyte"},
+      {{"-w", "linear", "--data", PTBENCH_TEST_DATA "/digits"}, 1, "label"},
+      {{"-o", "result.txt"}, 1, "result.txt"},
+      {{"-o", "nowhere/result.json"}, 1, "nowhere"},
+      {{"-o", "a.json", "-o", "./a.json"}, 1, "a.json"},
+      {{"--loss-log", "nowhere/loss.csv"}, 1, "nowhere"},
+      {{"--save-final-weights", "nowhere/w.safetensors"}, 1, "nowhere"},
+      {{"--initial-weights", "absent.safetensors"}, 1, "absent.safetensors"},
+      {{"--threads", "0"}, 1, "--threads"},
+      {{"--output"}, 1, "--output"},
+      {{"surplus"}, 1, "surplus"},
+  };
+  const RunCommand run;
+  for (const Mistake& mistake : mistakes) {
+    std::string line;
+    for (const std::string& word : mistake.arguments) line += word + " ";
+    CAPTURE(line);
+    const ProgramResult result = run(mistake.arguments);
+    CAPTURE(result.errors);
+    CHECK(result.exit_code == mistake.exit_code);
+    CHECK_THAT(result.errors, Contains(mistake.says) && Contains("ptbench: error: "));
+    CHECK_THAT(result.errors, Contains("ptbench: remedy: "));
+    CHECK(result.output.empty());
+    CHECK(run.partial_files() == 0);
+  }
+}
+
+TEST_CASE("broken plan files are refused and left alone", "[run]") {
+  const RunCommand run;
+  for (const char* content :
+       {"", "{", "[]", R"({"schema": "ptbench.plan/1"})",
+        R"({"schema": "ptbench.plan/1", "choices": {}, "fingerprint": "another machine"})",
+        R"({"schema": "other", "choices": {}})"}) {
+    CAPTURE(content);
+    run.write("plan.json", content);
+    const ProgramResult result = run({"-w", "linear", "--steps", "3", "--plan", "plan.json"});
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains("plan.json"));
+    CHECK(run.text("plan.json") == content);
+  }
+}
+
+TEST_CASE("a plan that names a way which does not exist is refused", "[run]") {
+  const RunCommand run;
+  const std::vector<std::string> arguments{"-w", "linear", "--steps", "3", "--plan", "plan.json"};
+  REQUIRE(run(arguments).exit_code == 0);
+  nlohmann::json plan = run.json("plan.json");
+  plan["choices"]["linear b32 10->2 first"] = "magic";
+  run.write("plan.json", plan.dump());
+  const ProgramResult result = run(arguments);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("magic"));
+}
+
+TEST_CASE("a full disk leaves the old result as it was", "[run]") {
+  const RunCommand run;
+  run.write("r.json", "old");
+  const std::string command = std::string("ulimit -f 1; exec ") + PTBENCH_EXECUTABLE +
+                              " run -w linear --steps 2000 -o r.json";
+  const ProgramResult result = run_program({"/bin/bash", "-c", command}, {.folder = run.path("")});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("r.json"));
+  CHECK(run.text("r.json") == "old");
+  CHECK(run.partial_files() == 0);
+}
+
+TEST_CASE("standard output that cannot be written is an error", "[run]") {
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c",
+       std::string(PTBENCH_EXECUTABLE) + " run -w linear --steps 5 --json > /dev/full"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("standard output"));
+}
+
+TEST_CASE("signals keep what was measured", "[run]") {
+  const std::string signal = GENERATE("INT", "TERM");
+  const RunCommand run;
+  // Far longer than anyone waits; the signal comes once the loss log shows that steps are run. The
+  // program takes the shell's place, since shells let their background jobs ignore SIGINT.
+  const std::string command =
+      "(for i in $(seq 400); do sleep 0.02; grep -qs ^9, .l.csv.ptbench-partial-$$ && break; done; "
+      "kill "
+      "-" +
+      signal + " $$) & exec " + PTBENCH_EXECUTABLE +
+      " run -w linear --steps 1000000000 -o r.json --loss-log l.csv";
+  const ProgramResult result =
+      run_program({"/bin/bash", "-c", command},
+                  {.folder = run.path(""),
+                   .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()},
+                   .deadline = std::chrono::seconds(30)});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 130);
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["status"] == "interrupted");
+  CHECK(record["samples"]["count"].get<int>() + record["samples"]["warmup_discarded"].get<int>() >
+        0);
+  CHECK(run.text("l.csv").starts_with("step,loss\n1,"));
+  CHECK(run.partial_files() == 0);
+}
+
+}  // namespace
+}  // namespace ptbench::testing

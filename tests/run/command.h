@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ptbench::testing {
+
+/// `ptbench run` as a user calls it, in a folder of its own, with a plan cache of its own.
+class RunCommand {
+ public:
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const {
+    return folder_.path() / name;
+  }
+
+  [[nodiscard]] ProgramResult operator()(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {PTBENCH_EXECUTABLE, "run"});
+    return run_program(arguments, {.folder = folder_.path(),
+                                   .environment = {"XDG_CACHE_HOME=" + path("cache").string()}});
+  }
+
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+  }
+
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+  }
+
+  [[nodiscard]] nlohmann::json json(const std::string& name) const {
+    return nlohmann::json::parse(text(name));
+  }
+
+  /// Files in the folder that a run should not leave behind.
+  [[nodiscard]] int partial_files() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      if (entry.path().string().find("ptbench-partial") != std::string::npos) ++count;
+    return count;
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+}  // namespace ptbench::testing

@@ -1,0 +1,172 @@
+// `ptbench run` from outside: what it writes, and that it means it.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "reports/validate.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+const std::string kDigits = PTBENCH_TEST_DATA "/digits";
+
+std::vector<double> losses(const std::string& log) {
+  std::istringstream lines(log);
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "step,loss");
+  std::vector<double> values;
+  while (std::getline(lines, line)) {
+    CHECK(line.starts_with(std::to_string(values.size() + 1) + ","));
+    values.push_back(std::stod(line.substr(line.find(',') + 1)));
+  }
+  return values;
+}
+
+void check_schema(const nlohmann::json& result) {
+  const ResultSchema schema(PTBENCH_SOURCE_DIR "/reports/schema/ptbench.result-1.schema.json");
+  for (const SchemaProblem& problem : schema.problems_of(result))
+    FAIL_CHECK(problem.pointer << ": " << problem.message);
+}
+
+TEST_CASE("a run writes a valid record, a CSV row and a summary", "[run]") {
+  const RunCommand run;
+  const std::string workload = GENERATE("linear", "mlp");
+  const ProgramResult result =
+      run({"-w", workload, "--steps", "12", "-o", "r.json", "-o", "r.csv"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.output, Contains("throughput"));
+  CHECK(run.partial_files() == 0);
+  const nlohmann::json file = run.json("r.json");
+  check_schema(file);
+  const nlohmann::json& record = file["runs"][0];
+  CHECK(record["status"] == "ok");
+  CHECK(record["workload"]["name"] == workload);
+  CHECK(record["samples"]["stop_reason"] == "steps");
+  CHECK(record["samples"]["warmup_discarded"] == 10);
+  const double seconds = record["step_seconds"]["median"];
+  CHECK(record["throughput"]["value"].get<double>() ==
+        Approx(record["strategy"]["global_batch"].get<double>() / seconds));
+  CHECK(record["compute"]["utilization"].get<double>() > 0);
+  CHECK(record["accuracy"].is_null());
+  const std::string csv = run.text("r.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 2);
+}
+
+TEST_CASE("JSON takes standard output, and the summary moves out of its way", "[run]") {
+  const RunCommand run;
+  for (const char* option : {"--json", "--output=-"}) {
+    const ProgramResult result = run({"-w", "linear", "--steps", "5", option});
+    REQUIRE(result.exit_code == 0);
+    check_schema(nlohmann::json::parse(result.output));
+    CHECK_THAT(result.errors, Contains("throughput"));
+  }
+}
+
+TEST_CASE("losses repeat bit by bit with the same seed, threads and plan", "[run]") {
+  const RunCommand run;
+  for (const char* log : {"a.csv", "b.csv", "c.csv"}) {
+    const ProgramResult result = run({"-w", "mlp", "-b", "16", "--steps", "20", "--warmup", "0",
+                                      "--plan", "plan.json", "--loss-log", log});
+    CAPTURE(result.errors);
+    REQUIRE(result.exit_code == 0);
+  }
+  CHECK(losses(run.text("a.csv")).size() == 20);
+  CHECK(run.text("a.csv") == run.text("b.csv"));
+  CHECK(run.text("a.csv") == run.text("c.csv"));
+}
+
+TEST_CASE("another seed trains otherwise", "[run]") {
+  const RunCommand run;
+  for (const char* seed : {"1", "2"})
+    REQUIRE(run({"-w", "linear", "--steps", "5", "--seed", seed, "--loss-log",
+                 std::string(seed) + ".csv"})
+                .exit_code == 0);
+  CHECK(run.text("1.csv") != run.text("2.csv"));
+}
+
+TEST_CASE("weights that one run saved start another", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "mlp", "-b", "8", "--steps", "3", "--warmup", "0", "--seed", "1",
+               "--save-initial-weights", "start.safetensors", "--loss-log", "a.csv", "--shuffle",
+               "off", "--data", kDigits})
+              .exit_code == 0);
+  REQUIRE(run({"-w",
+               "mlp",
+               "-b",
+               "8",
+               "--steps",
+               "3",
+               "--warmup",
+               "0",
+               "--seed",
+               "2",
+               "--initial-weights",
+               "start.safetensors",
+               "--save-final-weights",
+               "end.safetensors",
+               "--loss-log",
+               "b.csv",
+               "--shuffle",
+               "off",
+               "--data",
+               kDigits})
+              .exit_code == 0);
+  CHECK(run.text("a.csv") == run.text("b.csv"));
+  CHECK(run.text("start.safetensors") != run.text("end.safetensors"));
+  const ProgramResult other =
+      run({"-w", "linear", "--steps", "3", "--initial-weights", "start.safetensors"});
+  CHECK(other.exit_code == 1);
+  CHECK_THAT(other.errors, Contains("start.safetensors") && Contains("fc"));
+}
+
+TEST_CASE("training on digits learns them", "[run]") {
+  const RunCommand run;
+  const ProgramResult result = run({"-w", "mlp", "--data", kDigits, "-b", "32", "--lr", "0.05",
+                                    "--epochs", "6", "-o", "r.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["data"]["samples"] == 1437);
+  CHECK(record["data"]["samples_left_out"] == 1437 % 32);
+  CHECK(record["workload"]["input_shape"] == nlohmann::json{64});
+  CHECK(record["samples"]["stop_reason"] == "epochs");
+  CHECK(record["accuracy"]["train"].get<double>() > 0.97);
+  CHECK(record["accuracy"]["test"].get<double>() > 0.87);
+}
+
+TEST_CASE("training that diverges is a failed record, not a fast one", "[run]") {
+  const RunCommand run;
+  const ProgramResult result =
+      run({"-w", "mlp", "-b", "8", "--lr", "1e6", "--steps", "50", "-o", "r.json"});
+  CHECK(result.exit_code == 2);
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["status"] == "failed");
+  CHECK_THAT(record["reason"].get<std::string>(), Contains("loss of step"));
+  CHECK(record["throughput"]["value"].is_null());
+  check_schema(run.json("r.json"));
+}
+
+TEST_CASE("a plan file is written once and then obeyed", "[run]") {
+  const RunCommand run;
+  const std::vector<std::string> arguments{"-w", "linear", "--threads", "1",     "--steps",
+                                           "3",  "--plan", "plan.json", "--json"};
+  const auto hash = [](const ProgramResult& result) {
+    return nlohmann::json::parse(result.output)["runs"][0]["strategy"]["plan_hash"];
+  };
+  const auto first = hash(run(arguments));
+  const std::string plan = run.text("plan.json");
+  CHECK(hash(run(arguments)) == first);
+  CHECK(run.text("plan.json") == plan);
+  // Another of the candidates is another plan.
+  nlohmann::json other = run.json("plan.json");
+  other["choices"]["linear b32 10->2 first"] = "onednn io 1x1";
+  run.write("plan.json", other.dump());
+  CHECK(hash(run(arguments)) != first);
+}
+
+}  // namespace
+}  // namespace ptbench::testing
