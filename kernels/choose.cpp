@@ -119,6 +119,7 @@ std::string fastest(const KernelBackend& backend, const OperatorSpec& spec,
                     const std::vector<std::string>& candidates, MemorySource& memory,
                     const Clock& clock, const std::function<bool()>& keep_going) {
   std::vector<Timed> field;
+  field.reserve(candidates.size());
   for (const std::string& candidate : candidates) field.push_back({.candidate = candidate});
   const auto faster = [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; };
   for (int round = 0; round < kRounds && keep_going(); ++round) {

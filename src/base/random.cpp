@@ -12,10 +12,10 @@ constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
 constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
 constexpr int kRounds = 10;
 
-constexpr std::uint32_t high(std::uint64_t value) {
+constexpr std::uint32_t high_word(std::uint64_t value) {
   return static_cast<std::uint32_t>(value >> 32U);
 }
-constexpr std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+constexpr std::uint32_t low_word(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
 /// (0, 1]: safe under a logarithm.
 double open_uniform(std::uint32_t word) { return (static_cast<double>(word) + 1.0) * 0x1p-32; }
@@ -23,14 +23,15 @@ double open_uniform(std::uint32_t word) { return (static_cast<double>(word) + 1.
 }  // namespace
 
 std::array<std::uint32_t, 4> CounterRandom::words(std::uint64_t index) const {
-  std::array<std::uint32_t, 4> counter{low(index), high(index), low(stream_), high(stream_)};
-  std::uint32_t key0 = low(seed_);
-  std::uint32_t key1 = high(seed_);
+  std::array<std::uint32_t, 4> counter{low_word(index), high_word(index), low_word(stream_),
+                                       high_word(stream_)};
+  std::uint32_t key0 = low_word(seed_);
+  std::uint32_t key1 = high_word(seed_);
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t product0 = kMultiplier0 * counter[0];
     const std::uint64_t product1 = kMultiplier1 * counter[2];
-    counter = {high(product1) ^ counter[1] ^ key0, low(product1),
-               high(product0) ^ counter[3] ^ key1, low(product0)};
+    counter = {high_word(product1) ^ counter[1] ^ key0, low_word(product1),
+               high_word(product0) ^ counter[3] ^ key1, low_word(product0)};
     key0 += kWeyl0;
     key1 += kWeyl1;
   }
@@ -41,8 +42,8 @@ float CounterRandom::uniform(std::uint64_t index) const {
   return static_cast<float>(words(index)[0] >> 8U) * 0x1p-24F;
 }
 
-float CounterRandom::uniform(std::uint64_t index, float from, float to) const {
-  return from + (to - from) * uniform(index);
+float CounterRandom::uniform(std::uint64_t index, float low, float high) const {
+  return low + (high - low) * uniform(index);
 }
 
 std::array<float, 4> CounterRandom::normal4(std::uint64_t index) const {

@@ -42,7 +42,7 @@ std::optional<double> CpuLoad::foreign_share() const {
   constexpr double kLeastSeconds = 0.05;
   const auto now = read();
   if (!begin_ || !now) return std::nullopt;
-  const double cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  const auto cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   const double total = now->total - begin_->total;
   if (total < kLeastSeconds * cores) return std::nullopt;
   const double foreign = (now->busy - begin_->busy) - (now->own - begin_->own);
