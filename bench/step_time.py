@@ -125,7 +125,7 @@ def report(arguments, peers, rounds):
         "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
         f"- machine: {environment['cpu']['model']}, {environment['cpu']['cores']} cores, "
-        f"{', '.join(environment['cpu']['isa'])}; Linux {platform.release()}",
+        f"{', '.join(environment['cpu']['isa'])}; Linux {platform.release().split('-')[0]}",
         f"- ptbench {generator['version']}, commit {generator['git_commit']}, "
         f"{generator['build_type']}; oneDNN {environment['libraries']['onednn']}; "
         f"plan {strategy['plan_hash']}",
