@@ -47,7 +47,7 @@ class TrainingRun {
       const Samples samples = measure_steps(*strategy);
       record_.compute.peak_flops_per_second = backend.measure_peak_flops(around_.clock);
       record_.compute.peak_source =
-          fmt::format("measured: fp32 multiply-adds on {} threads", config_.threads);
+          fmt::format("measured: fp32 multiply-adds, threads: {}", config_.threads);
       summarize_run(samples, record_);
       if (!samples.interrupted) finish(strategy->replica().program(), data);
     } catch (const Interrupted&) {
