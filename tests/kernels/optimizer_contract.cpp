@@ -31,7 +31,7 @@ class Arenas {
 
   /// Gradients of step `step`. Never near zero except exactly: where a gradient cancels against its
   /// decay or its history, rounding errors would drown what is tested.
-  void draw_gradients(Size step) {
+  void draw_gradients(Size step) const {
     const CounterRandom random(7, static_cast<std::uint64_t>(step) + 1);
     for (std::size_t i = 0; i < parameters().size(); ++i) {
       const float drawn = random.uniform(i, -1, 1);
