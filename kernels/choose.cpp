@@ -24,7 +24,7 @@ class Trial {
   Trial(const KernelBackend& backend, const OperatorSpec& spec, std::string_view candidate,
         MemorySource& memory)
       : plan_(backend.plan(spec, candidate)) {
-    const Tensors sizes = tensors_of(spec);
+    const TensorElements sizes = elements_of(spec);
     const ParameterLayout layout = plan_->layout();
     bindings_.input = random(memory, sizes.input, 1);
     bindings_.output = zero(memory, sizes.output);
@@ -55,20 +55,6 @@ class Trial {
   }
 
  private:
-  struct Tensors {
-    Size input = 0;
-    Size output = 0;
-    Size labels = 0;
-  };
-  static Tensors tensors_of(const OperatorSpec& spec) {
-    if (const auto* s = std::get_if<LinearSpec>(&spec))
-      return {.input = s->batch * s->inputs, .output = s->batch * s->outputs};
-    if (const auto* s = std::get_if<ReluSpec>(&spec))
-      return {.input = s->elements, .output = s->elements};
-    const auto& s = std::get<SoftmaxCrossEntropySpec>(spec);
-    return {.input = s.batch * s.classes, .output = 0, .labels = s.batch};
-  }
-
   std::span<float> zero(MemorySource& memory, Size elements) {
     buffers_.push_back(
         memory.allocate(static_cast<Bytes>(elements) * sizeof(float), "the choice of operators"));

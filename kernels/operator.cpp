@@ -42,6 +42,23 @@ Flops flops_of(const OperatorSpec& spec) {
   return {};
 }
 
+TensorElements elements_of(const OperatorSpec& spec) {
+  return std::visit(
+      Overloaded{
+          [](const LinearSpec& s) {
+            return TensorElements{
+                .input = s.batch * s.inputs, .output = s.batch * s.outputs, .labels = 0};
+          },
+          [](const ReluSpec& s) {
+            return TensorElements{.input = s.elements, .output = s.elements, .labels = 0};
+          },
+          [](const SoftmaxCrossEntropySpec& s) {
+            return TensorElements{.input = s.batch * s.classes, .output = 0, .labels = s.batch};
+          },
+      },
+      spec);
+}
+
 std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec) {
   if (const auto* s = std::get_if<LinearSpec>(&spec)) {
     // nn.Linear: kaiming_uniform(a = √5) is U(±1/√inputs), and so is the bias.

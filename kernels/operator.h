@@ -55,6 +55,14 @@ struct Flops {
 };
 [[nodiscard]] Flops flops_of(const OperatorSpec& spec);
 
+/// Floats of an operator's input and output, and labels of a loss; 0 where it has none.
+struct TensorElements {
+  Size input = 0;
+  Size output = 0;
+  Size labels = 0;
+};
+[[nodiscard]] TensorElements elements_of(const OperatorSpec& spec);
+
 /// A parameter tensor of an operator as the outside knows it: row-major, with PyTorch's name and
 /// initialisation bound.
 struct ParameterSpec {

@@ -13,20 +13,6 @@ namespace {
 
 constexpr Size kAlignment = 128;
 
-struct Elements {
-  Size input = 0;
-  Size output = 0;
-};
-
-Elements elements_of(const OperatorSpec& spec) {
-  if (const auto* s = std::get_if<LinearSpec>(&spec))
-    return {.input = s->batch * s->inputs, .output = s->batch * s->outputs};
-  if (const auto* s = std::get_if<ReluSpec>(&spec))
-    return {.input = s->elements, .output = s->elements};
-  const auto& s = std::get<SoftmaxCrossEntropySpec>(spec);
-  return {.input = s.batch * s.classes, .output = 0};
-}
-
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
 
 Bytes aligned(Bytes bytes) {
@@ -50,7 +36,7 @@ ProgramPlan::ProgramPlan(const Graph& graph, Size batch, Size global_batch,
     ensure(choice != choices.end(), "every operator has been chosen");
     Step step;
     step.plan = backend.plan(lowered.spec, choice->second);
-    const Elements elements = elements_of(lowered.spec);
+    const TensorElements elements = elements_of(lowered.spec);
     step.input_elements = elements.input;
     step.output_elements = elements.output;
     for (const ParameterSpec& parameter : parameters_of(lowered.spec))

@@ -22,16 +22,20 @@ void transpose(const float* __restrict from, Size rows, Size columns, float* __r
       to[column * stride + row] = from[row * columns + column];
 }
 
-/// Σ a·b over `count` values (a multiple of 16), summed in 16 lanes and then pairwise: the same
-/// order on every instruction set.
+/// Pairwise sum of the lanes: the same order on every instruction set.
+float total(std::array<float, kLanes>& lanes) {
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+/// Σ a·b over `count` values (a multiple of 16), summed in 16 lanes.
 float dot(const float* __restrict a, const float* __restrict b, Size count) {
   std::array<float, kLanes> lanes{};
   for (Size i = 0; i < count; i += kLanes)
     for (Size lane = 0; lane < kLanes; ++lane)
       lanes[static_cast<std::size_t>(lane)] += a[i + lane] * b[i + lane];
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0];
+  return total(lanes);
 }
 
 float sum(const float* values, Size count) {
@@ -39,9 +43,7 @@ float sum(const float* values, Size count) {
   for (Size i = 0; i < count; i += kLanes)
     for (Size lane = 0; lane < kLanes; ++lane)
       lanes[static_cast<std::size_t>(lane)] += values[i + lane];
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0];
+  return total(lanes);
 }
 
 /// to[i] += factor · from[i].
