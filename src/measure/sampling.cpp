@@ -90,7 +90,8 @@ class Measurement {
   void choose_steps_per_sample() {
     constexpr double kMargin = 1.1;
     if (fastest_step_ < config_.sample_seconds)
-      samples_.steps_per_sample = steps_within(kMargin * config_.sample_seconds, fastest_step_);
+      samples_.steps_per_sample =
+          std::min(limits_.steps, steps_within(kMargin * config_.sample_seconds, fastest_step_));
   }
 
   Size most_samples() const {
