@@ -50,6 +50,8 @@ void count(void* caller) {
 }  // namespace
 
 #if PTBENCH_COUNTS_ALLOCATIONS
+// The names are the C library's.
+// NOLINTBEGIN(readability-identifier-naming,readability-inconsistent-declaration-parameter-name)
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
@@ -78,6 +80,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) {
   return __libc_memalign(alignment, size);
 }
 }
+// NOLINTEND(readability-identifier-naming,readability-inconsistent-declaration-parameter-name)
 
 /// Without this, what oneDNN takes by `new` would seem to come from the C++ library.
 void* operator new(std::size_t size) {
