@@ -1,8 +1,10 @@
 #include "src/data/batch_loader.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -13,34 +15,73 @@ constexpr Bytes kSharedCopyBytes = Bytes{64} << 10U;
 
 std::size_t index(Size value) { return static_cast<std::size_t>(value); }
 
+template <class T>
+std::span<T> part(std::span<T> all, Range range, std::size_t elements) {
+  return all.subspan(index(range.begin) * elements, index(range.size()) * elements);
+}
+
 }  // namespace
 
-BatchLoader::BatchLoader(const Dataset& dataset, Sampler sampler, std::span<float> inputs,
-                         std::span<std::int32_t> labels, Team* team)
-    : dataset_(&dataset),
+BatchLoader::BatchLoader(const SampleSource& source, Sampler sampler, std::span<float> inputs,
+                         std::span<std::int32_t> labels, Team* team, int workers,
+                         std::chrono::milliseconds deadline, std::vector<int> worker_cpus)
+    : source_(&source),
       sampler_(std::move(sampler)),
       inputs_(inputs),
       labels_(labels),
+      elements_(index(source.sample_shape().elements())),
       team_(inputs.size_bytes() > kSharedCopyBytes ? team : nullptr) {
-  ensure(inputs.size() == labels.size() * index(dataset.sample_shape().elements()),
+  ensure(inputs.size() == labels.size() * elements_,
          "the staging buffers hold the same number of samples");
+  ensure(workers >= 0, "there are no fewer than 0 workers");
+  if (workers == 0) return;
+  if (worker_cpus.empty() && team != nullptr) worker_cpus = team->cpus();
+  prefetcher_ =
+      std::make_unique<Prefetcher>(source, sampler_,
+                                   Prefetcher::Plan{.micro_batch = static_cast<Size>(labels.size()),
+                                                    .workers = workers,
+                                                    .deadline = deadline,
+                                                    .cpus = std::move(worker_cpus)});
 }
 
 void BatchLoader::next() {
-  const std::span<const Size> indices = sampler_.next();
-  if (team_ == nullptr) {
-    dataset_->gather(indices, inputs_, labels_);
+  if (prefetcher_ == nullptr) {
+    gather_next();
     return;
   }
-  const Size elements = dataset_->sample_shape().elements();
-  team_->run([&](int member) {
-    const Range part = part_of(static_cast<Size>(indices.size()), member, team_->size());
-    const std::size_t first = index(part.begin);
-    const std::size_t count = index(part.size());
-    dataset_->gather(indices.subspan(first, count),
-                     inputs_.subspan(first * index(elements), count * index(elements)),
-                     labels_.subspan(first, count));
+  const SteadyClock clock;
+  const double begin = clock.now();
+  copy_next();
+  seconds_waited_ += clock.now() - begin;
+}
+
+void BatchLoader::gather_next() {
+  const std::span<const Size> indices = sampler_.next();
+  share([&](Range samples) {
+    source_->gather(part(indices, samples, 1), part(inputs_, samples, elements_),
+                    part(labels_, samples, 1));
   });
+}
+
+void BatchLoader::copy_next() {
+  const MicroBatch batch = prefetcher_->wait();
+  sampler_.skip();
+  share([&](Range samples) {
+    std::ranges::copy(part(batch.inputs, samples, elements_),
+                      part(inputs_, samples, elements_).begin());
+    std::ranges::copy(part(batch.labels, samples, 1), part(labels_, samples, 1).begin());
+  });
+  prefetcher_->release();
+}
+
+/// Calls `job` for all samples of the micro-batch, in parts that the team's members share.
+void BatchLoader::share(FunctionRef<void(Range samples)> job) {
+  const auto samples = static_cast<Size>(labels_.size());
+  if (team_ == nullptr) {
+    job({0, samples});
+    return;
+  }
+  team_->run([&](int member) { job(part_of(samples, member, team_->size())); });
 }
 
 }  // namespace ptbench

@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kBufferBytes = 256U << 10U;
-constexpr std::size_t kFirstChunk = std::size_t{1} << 20U;
 constexpr std::size_t kLargestRead = std::size_t{1} << 30U;  // zlib counts in int
 constexpr Bytes kBestRatio = 1032;
 
@@ -68,20 +67,6 @@ std::size_t ByteFile::read(std::span<std::uint8_t> target) {
     break;
   }
   return done;
-}
-
-std::vector<std::uint8_t> ByteFile::read_bytes(Bytes count) {
-  std::vector<std::uint8_t> bytes;
-  while (bytes.size() < count) {
-    const std::size_t have = bytes.size();
-    bytes.resize(std::min(count, std::max(kFirstChunk, 2 * have)));
-    const std::size_t got = read(std::span(bytes).subspan(have));
-    if (have + got < bytes.size()) {
-      bytes.resize(have + got);
-      break;
-    }
-  }
-  return bytes;
 }
 
 bool ByteFile::at_end() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -28,9 +30,10 @@ class ByteFile {
   /// reading fails, and where gzip data are damaged or end early.
   [[nodiscard]] std::size_t read(std::span<std::uint8_t> target);
 
-  /// Reads `count` bytes, or what there is. Memory follows what really arrives, so that a lie about
-  /// `count` costs none.
-  [[nodiscard]] std::vector<std::uint8_t> read_bytes(Bytes count);
+  /// Reads `count` values as they lie in memory, or what whole values there are. Memory follows
+  /// what really arrives, so that a lie about `count` costs none.
+  template <class T>
+  [[nodiscard]] std::vector<T> read_values(Bytes count);
 
   /// Whether nothing is left. For gzip, this is when the checksum is compared.
   [[nodiscard]] bool at_end();
@@ -51,6 +54,22 @@ class ByteFile {
   Bytes size_on_disk_ = 0;
   bool compressed_ = false;
 };
+
+template <class T>
+std::vector<T> ByteFile::read_values(Bytes count) {
+  constexpr Bytes kFirstChunk = (Bytes{1} << 20U) / sizeof(T);
+  std::vector<T> values;
+  while (values.size() < count) {
+    const std::size_t have = values.size();
+    values.resize(std::min(count, std::max<Bytes>(kFirstChunk, 2 * have)));
+    const std::size_t wanted = (values.size() - have) * sizeof(T);
+    const std::size_t got = read({reinterpret_cast<std::uint8_t*>(values.data() + have), wanted});
+    if (got == wanted) continue;
+    values.resize(have + got / sizeof(T));
+    break;
+  }
+  return values;
+}
 
 /// Whether something lies at `path`. Throws where that cannot be told (a folder that may not be
 /// searched, links in a circle).

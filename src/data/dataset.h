@@ -7,27 +7,51 @@
 
 #include "src/base/shape.h"
 #include "src/base/size.h"
+#include "src/data/normalize.h"
 
 namespace ptbench {
 
-/// Samples with labels, in memory, ready to be trained on (already normalised). Immutable.
-class Dataset {
+/// Labelled samples that can be had in any order. What a batch loader reads.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+
+  [[nodiscard]] virtual const Shape& sample_shape() const = 0;
+
+  /// Writes the samples of `indices` to `inputs` (indices.size() × sample elements) and `labels`,
+  /// ready to be trained on (normalised). May be called by several threads at once.
+  virtual void gather(std::span<const Size> indices, std::span<float> inputs,
+                      std::span<std::int32_t> labels) const = 0;
+};
+
+/// Samples with labels, in memory: floats as they are trained on, or pixels as bytes, which are
+/// normalised whenever they are gathered (a quarter of the memory). Immutable.
+class Dataset final : public SampleSource {
  public:
   /// `values`: samples × shape.elements() floats, row-major; `labels`: one a sample, from 0.
   Dataset(Shape sample_shape, std::vector<float> values, std::vector<std::int32_t> labels);
+  /// The same of bytes x, which become (x / 255 - mean) / standard deviation of their channel.
+  /// A sample is as many planes of equal size as `statistics` has channels.
+  Dataset(Shape sample_shape, std::vector<std::uint8_t> pixels, const ChannelStatistics& statistics,
+          std::vector<std::int32_t> labels);
 
   [[nodiscard]] Size size() const { return static_cast<Size>(labels_.size()); }
-  [[nodiscard]] const Shape& sample_shape() const { return sample_shape_; }
+  [[nodiscard]] const Shape& sample_shape() const override { return sample_shape_; }
   [[nodiscard]] std::span<const std::int32_t> labels() const { return labels_; }
+  /// What the samples take in memory, without their labels.
+  [[nodiscard]] Bytes sample_bytes() const;
 
-  /// Copies the samples of `indices` into `inputs` (indices.size() × sample elements) and `labels`.
-  /// Allocates nothing; may be called by several threads at once.
+  /// Allocates nothing.
   void gather(std::span<const Size> indices, std::span<float> inputs,
-              std::span<std::int32_t> labels) const;
+              std::span<std::int32_t> labels) const override;
 
  private:
+  void copy_sample(std::size_t index, std::span<float> target) const;
+
   Shape sample_shape_;
-  std::vector<float> values_;
+  std::vector<float> values_;         ///< empty where pixels_ are not
+  std::vector<std::uint8_t> pixels_;  ///< empty where values_ are not
+  std::vector<LevelTable> tables_;    ///< of pixels_, one a channel
   std::vector<std::int32_t> labels_;
 };
 

@@ -9,13 +9,11 @@
 namespace ptbench {
 namespace {
 
-constexpr std::size_t kLevels = 256;
+constexpr std::size_t kLevels = std::tuple_size_v<LevelTable>;
 constexpr double kLargestLevel = 255;
 
 /// How often each byte value occurs.
 using Histogram = std::array<std::uint64_t, kLevels>;
-/// What each byte value becomes.
-using Table = std::array<float, kLevels>;
 
 std::size_t channel_of_plane(std::size_t plane, Size channels) {
   return plane % static_cast<std::size_t>(channels);
@@ -62,22 +60,16 @@ ChannelStatistics channel_statistics(std::span<const std::uint8_t> bytes, Size c
   return statistics;
 }
 
-std::vector<float> normalize(std::span<const std::uint8_t> bytes, Size channels, Size pixels,
-                             const ChannelStatistics& statistics) {
-  std::vector<Table> tables(static_cast<std::size_t>(channels));
-  for (std::size_t channel = 0; channel < tables.size(); ++channel)
+std::vector<LevelTable> level_tables(const ChannelStatistics& statistics) {
+  std::vector<LevelTable> tables(statistics.mean.size());
+  for (std::size_t channel = 0; channel < tables.size(); ++channel) {
+    const double deviation = statistics.standard_deviation.at(channel);
+    ensure(deviation > 0, "only channels that vary can be normalised");
     for (std::size_t level = 0; level < kLevels; ++level)
       tables[channel].at(level) = static_cast<float>(
-          (static_cast<double>(level) / kLargestLevel - statistics.mean.at(channel)) /
-          statistics.standard_deviation.at(channel));
-
-  const auto plane_bytes = static_cast<std::size_t>(pixels);
-  std::vector<float> values(bytes.size());
-  for (std::size_t begin = 0; begin < bytes.size(); begin += plane_bytes) {
-    const Table& table = tables[channel_of_plane(begin / plane_bytes, channels)];
-    for (std::size_t i = begin; i < begin + plane_bytes; ++i) values[i] = table[bytes[i]];
+          (static_cast<double>(level) / kLargestLevel - statistics.mean.at(channel)) / deviation);
   }
-  return values;
+  return tables;
 }
 
 }  // namespace ptbench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,9 +19,11 @@ struct ChannelStatistics {
 [[nodiscard]] ChannelStatistics channel_statistics(std::span<const std::uint8_t> bytes,
                                                    Size channels, Size pixels);
 
-/// (x / 255 - mean) / standard deviation of the same layout, each value rounded once. Every
+/// What each byte value of one channel becomes.
+using LevelTable = std::array<float, 256>;
+
+/// (x / 255 - mean) / standard deviation of every level x of each channel, rounded once. Every
 /// standard deviation must be positive.
-[[nodiscard]] std::vector<float> normalize(std::span<const std::uint8_t> bytes, Size channels,
-                                           Size pixels, const ChannelStatistics& statistics);
+[[nodiscard]] std::vector<LevelTable> level_tables(const ChannelStatistics& statistics);
 
 }  // namespace ptbench

@@ -57,22 +57,24 @@ Sampler::Sampler(Size samples, BatchShape shape, bool shuffle, std::uint64_t see
 
 std::span<const Size> Sampler::next() {
   const Size global_batch = shape_.global_batch();
-  if (shuffle_ && accumulation_ == 0) {
+  if (shuffle_) {
     // Only now: the indices that the last call returned lie in order_ too.
-    if (step_ == 0) put_in_index_order();
+    if (order_epoch_ != epoch_) put_in_index_order();
     draw_until((step_ + 1) * global_batch);
   }
   const Size slice = accumulation_ * shape_.replicas + shape_.replica;
   const Size first = step_ * global_batch + slice * shape_.micro_batch;
-  if (++accumulation_ == shape_.accumulation_steps) {
-    accumulation_ = 0;
-    if (++step_ == steps_per_epoch_) {
-      step_ = 0;
-      ++epoch_;
-    }
-  }
+  skip();
   return std::span<const Size>(order_).subspan(static_cast<std::size_t>(first),
                                                static_cast<std::size_t>(shape_.micro_batch));
+}
+
+void Sampler::skip() {
+  if (++accumulation_ < shape_.accumulation_steps) return;
+  accumulation_ = 0;
+  if (++step_ < steps_per_epoch_) return;
+  step_ = 0;
+  ++epoch_;
 }
 
 Size Sampler::samples_left_out() const {
@@ -82,6 +84,7 @@ Size Sampler::samples_left_out() const {
 void Sampler::put_in_index_order() {
   std::iota(order_.begin(), order_.end(), Size{0});
   drawn_ = 0;
+  order_epoch_ = epoch_;
 }
 
 /// Fisher and Yates' shuffle, forwards and only as far as it is needed: every step pays for its own

@@ -28,6 +28,8 @@ class Sampler {
 
   /// Indices of the next micro-batch of this replica; valid until the next call. Allocates nothing.
   [[nodiscard]] std::span<const Size> next();
+  /// Goes past that micro-batch without working out what is in it.
+  void skip();
 
   /// Epoch of the micro-batch that `next` will return, from 0.
   [[nodiscard]] Size epoch() const { return epoch_; }
@@ -42,9 +44,10 @@ class Sampler {
   BatchShape shape_;
   bool shuffle_;
   std::uint64_t seed_;
-  std::vector<Size> order_;  ///< of this epoch: positions below drawn_ are final
+  std::vector<Size> order_;  ///< of order_epoch_: positions below drawn_ are final
   Size draws_per_word_;      ///< positions drawn from one 64-bit word
   Size drawn_ = 0;
+  Size order_epoch_ = 0;
   Size steps_per_epoch_;
   Size epoch_ = 0;
   Size step_ = 0;          ///< within the epoch

@@ -9,8 +9,10 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/data/byte_file.h"
+#include "src/data/cifar.h"
 #include "src/data/directory_format.h"
 #include "src/data/idx.h"
+#include "src/data/npy.h"
 
 namespace ptbench {
 namespace {
@@ -18,7 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// In the order in which a directory is searched. To add one: a file beside idx.cpp and a row.
-std::array<DirectoryFormat, 1> directory_formats() { return {idx_format()}; }
+std::array<DirectoryFormat, 3> directory_formats() {
+  return {idx_format(), cifar_format(), npy_format()};
+}
 
 void check_directory(const fs::path& directory) {
   if (!file_exists(directory))
@@ -63,6 +67,17 @@ DataSource load_directory(const std::string& directory) {
 void check_labels(const DataSource& data, Size classes) {
   check_part("training", data.train, data, classes);
   check_part("test", data.test, data, classes);
+}
+
+void check_shape(const DataSource& data, const Shape& expected, std::string_view workload) {
+  const Shape& shape = data.train.sample_shape();
+  if (shape == expected) return;
+  throw usage_error(
+      fmt::format("the samples in '{}' are {}, and workload '{}' takes {}", printable(data.source),
+                  shape.text(), printable(workload), expected.text()),
+      shape.elements() == expected.elements()
+          ? "save the samples in the workload's shape, or choose a workload that takes theirs"
+          : "choose a workload that takes samples of this shape, or other data");
 }
 
 }  // namespace ptbench

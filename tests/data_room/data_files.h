@@ -51,6 +51,35 @@ inline std::string idx_bytes(const std::vector<std::uint32_t>& dimensions, const
   return text + body;
 }
 
+/// A .npy file of version 1.0 (or `major`.0): `header` is the dictionary's text, `body` what
+/// follows it, which need not fit.
+inline std::string npy_file(const std::string& header, const std::string& body, char major = 1) {
+  const std::size_t length = header.size() + 1;
+  std::string text = std::string("\x93NUMPY") + major + '\0';
+  for (unsigned shift = 0; shift < (major == 1 ? 16U : 32U); shift += 8)
+    text += static_cast<char>(length >> shift & 0xFFU);
+  return text + header + '\n' + body;
+}
+
+/// As numpy writes it: npy_header("<f4", "(3, 4)").
+inline std::string npy_header(const std::string& type, const std::string& shape) {
+  return "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+}
+
+/// The bytes of `values` as they lie in memory.
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// A record of CIFAR-10's binary version. Its pixels are a function of `seed`.
+inline std::string cifar_record(int label, unsigned seed) {
+  std::string record(1, static_cast<char>(label));
+  for (unsigned i = 0; i < 3072; ++i)
+    record += static_cast<char>((i * 2654435761U + seed * 40503U) >> 7U);
+  return record;
+}
+
 inline void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;

@@ -9,6 +9,7 @@
 #include "src/data/source.h"
 #include "src/device/memory.h"
 #include "tests/data_room/data_files.h"
+#include "tests/data_room/samples.h"
 
 using namespace ptbench;
 using namespace ptbench::test;
@@ -22,22 +23,6 @@ const std::string kTestImages = "t10k-images-idx3-ubyte";
 const std::string kTestLabels = "t10k-labels-idx1-ubyte";
 
 fs::path digits() { return fs::path(PTBENCH_TEST_DATA) / "digits"; }
-
-struct Samples {
-  std::vector<float> values;
-  std::vector<std::int32_t> labels;
-  friend bool operator==(const Samples&, const Samples&) = default;
-};
-
-Samples all_samples(const Dataset& dataset) {
-  std::vector<Size> indices(static_cast<std::size_t>(dataset.size()));
-  std::iota(indices.begin(), indices.end(), Size{0});
-  Samples samples{std::vector<float>(
-                      static_cast<std::size_t>(dataset.size() * dataset.sample_shape().elements())),
-                  std::vector<std::int32_t>(indices.size())};
-  dataset.gather(indices, samples.values, samples.labels);
-  return samples;
-}
 
 /// A complete data set: 3 training and 2 test images of 2 × 2.
 void write_small_set(const fs::path& directory) {
@@ -232,7 +217,7 @@ TEST_CASE("a header that lies costs no memory", "[data]") {
   const std::uint32_t most = 0xFFFFFFFF;
   const Bytes before = peak_resident_memory();
   CHECK_THAT(message_with(kTrainImages, idx_bytes({most, 28, 28}, "abc")),
-             Catch::Contains("truncated") && Catch::Contains("only 3 follow"));
+             Catch::Contains("truncated") && Catch::Contains("only 3 bytes follow"));
   CHECK_THAT(message_with(kTrainImages, idx_bytes({most, most, most}, "abc")),
              Catch::Contains("truncated"));
   CHECK_THAT(message_with_gzip(kTrainImages, idx_bytes({most, 28, 28}, "abc")),

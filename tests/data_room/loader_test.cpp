@@ -1,5 +1,6 @@
 #include <sched.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -36,6 +37,31 @@ TEST_CASE("gather copies samples and labels in the order asked for", "[data]") {
   CHECK(inputs ==
         std::vector<float>{7, 7.25F, 7.5F, 7.75F, 0, 0.25F, 0.5F, 0.75F, 7, 7.25F, 7.5F, 7.75F});
   CHECK_NOTHROW(dataset.gather({}, {}, {}));
+}
+
+TEST_CASE("bytes are gathered as if they had been normalised before", "[data]") {
+  // 2 channels of 128 pixels; all levels in both.
+  std::vector<std::uint8_t> pixels(512);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i % 256);
+  std::ranges::rotate(pixels, pixels.begin() + 77);
+  const ChannelStatistics statistics{.mean = {0.4914, 0.1}, .standard_deviation = {0.247, 0.03}};
+  const Dataset dataset({2, 16, 8}, pixels, statistics, {5, 6});
+  CHECK(dataset.sample_bytes() == 512);
+  const std::vector<Size> indices{1, 0};
+  std::vector<float> inputs(512);
+  std::vector<std::int32_t> labels(2);
+  dataset.gather(indices, inputs, labels);
+  CHECK(labels == std::vector<std::int32_t>{6, 5});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::size_t channel = i / 128 % 2;
+    const double x = pixels[(i + 256) % 512] / 255.0;
+    CHECK(inputs[i] == static_cast<float>((x - statistics.mean[channel]) /
+                                          statistics.standard_deviation[channel]));
+  }
+  CHECK_THROWS_AS(Dataset({2, 16, 8}, pixels, statistics, {5}), Defect);
+  CHECK_THROWS_AS(Dataset({2, 16, 8}, pixels, {}, {5, 6}), Defect);
+  CHECK_THROWS_AS(Dataset({2, 16, 8}, pixels, {.mean = {0}, .standard_deviation = {0}}, {5, 6}),
+                  Defect);
 }
 
 TEST_CASE("gather refuses what does not fit", "[data]") {

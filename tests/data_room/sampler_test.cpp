@@ -180,3 +180,21 @@ TEST_CASE("a global batch that the samples do not fill is refused", "[data]") {
   (void)make(100,
              {.micro_batch = huge, .accumulation_steps = huge, .replicas = huge, .replica = 0});
 }
+
+TEST_CASE("a sampler that skips goes on where one that did not would", "[data]") {
+  const BatchShape shape{.micro_batch = 3, .accumulation_steps = 2, .replicas = 2, .replica = 1};
+  for (const bool shuffle : {true, false})
+    for (int skipped = 0; skipped < 12; ++skipped) {
+      Sampler straight(40, shape, shuffle, 5);
+      Sampler skipping(40, shape, shuffle, 5);
+      for (int i = 0; i < skipped; ++i) {
+        if (i % 3 == 1)
+          (void)skipping.next();
+        else
+          skipping.skip();
+        (void)straight.next();
+      }
+      CHECK(skipping.epoch() == straight.epoch());
+      CHECK(std::ranges::equal(skipping.next(), straight.next()));
+    }
+}
