@@ -1,6 +1,7 @@
 # What can be chosen at configure time, and what every target gets.
 option(PTBENCH_WERROR "Warnings are errors" OFF)
 set(PTBENCH_SANITIZE "" CACHE STRING "Sanitizers for every target: address;undefined or thread")
+option(PTBENCH_FUZZ "Configure the fuzz targets (the preset fuzz)" OFF)
 set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -23,6 +24,8 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno> $<$<COMPILE_LANGU
 add_library(ptbench_warnings INTERFACE)
 target_compile_options(ptbench_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wold-style-cast;-Wnon-virtual-dtor;-Woverloaded-virtual>
+  # About vectors that cross functions: those that do are always inlined.
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-psabi>
   # g++ 12 warns falsely in std::string code at -O3 (GCC bug 105651).
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PTBENCH_WERROR}>>:-Werror>)

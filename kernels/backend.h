@@ -2,12 +2,15 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/gradient_passes.h"
 #include "kernels/operator.h"
 #include "kernels/optimizer.h"
+#include "kernels/tensor.h"
 #include "src/base/clock.h"
 
 namespace ptbench {
@@ -17,13 +20,24 @@ class KernelBackend {
  public:
   virtual ~KernelBackend() = default;
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Operations a second that the device reaches on fp32 multiply-adds, measured now; empty where
-  /// nobody measures it.
-  [[nodiscard]] virtual std::optional<double> measure_peak_flops(const Clock& /*clock*/) const {
+  /// Operations a second that the device reaches on multiply-adds of `type`, measured now; empty
+  /// where nobody measures it.
+  [[nodiscard]] virtual std::optional<double> measure_peak_flops(ElementType /*type*/,
+                                                                 const Clock& /*clock*/) const {
     return std::nullopt;
   }
   /// What plans depend on beyond the shapes: library versions, instruction set, team size.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
+
+  /// Memory that a tensor takes, padding included. Here: row-major, nothing padded.
+  [[nodiscard]] virtual Bytes bytes_of(const TensorSpec& tensor) const;
+  /// Row-major floats to and from the tensor's memory; importing rounds to its type and zeroes the
+  /// padding. For tests and tools, not for steps.
+  virtual void import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
+                             std::span<std::byte> memory) const;
+  virtual void export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
+                             std::span<float> row_major) const;
+
   /// The ways in which this backend can compute `spec`, the safest bet first; never empty.
   [[nodiscard]] virtual std::vector<std::string> candidates(const OperatorSpec& spec) const = 0;
   /// A pure function of its arguments. Throws a usage error for a candidate that it does not have.
@@ -33,6 +47,9 @@ class KernelBackend {
   [[nodiscard]] virtual std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const = 0;
+  /// Work on the gradient arena besides the update, by the same owners.
+  [[nodiscard]] virtual std::unique_ptr<GradientPasses> plan_gradient_passes(
+      std::span<float> gradients, const std::vector<OwnedRange>& owned) const = 0;
 };
 
 }  // namespace ptbench

@@ -14,9 +14,16 @@ namespace ptbench {
 /// Which candidate each operator uses: key_of(spec) → candidate. A value: broadcast, cached, saved.
 using Choices = std::map<std::string, std::string>;
 
-/// Times the candidates of every operator in `specs` that `known` has no choice for, on
-/// real-looking data, forward, backward and update in turn, and returns the choices of all.
-/// `keep_going` is asked between candidates; false ends with the best so far.
+/// Times candidates of every operator in `specs` that `known` has no choice for, on real-looking
+/// data: copies of weights, forward, backward and update in turn, and returns the choices of all.
+///
+/// A candidate's name is a list of words, each a decision of its own ("batch forward=winograd
+/// weights=direct"). Beginning with the first candidate and the last word, those are timed that
+/// differ from the best so far in this word alone: a sum of decisions, not their product.
+/// Candidates whose names have another number of words are timed at the end.
+///
+/// One candidate at a time has memory from `memory`, beside the operator's tensors. `keep_going` is
+/// asked between candidates; false ends with the best so far.
 [[nodiscard]] Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
                              const Choices& known, MemorySource& memory, const Clock& clock,
                              const std::function<bool()>& keep_going);

@@ -43,8 +43,9 @@ struct OptimizerArenas {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction).
-  virtual void step(Range slice, Size step) = 0;
+  /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction). Gradients are
+  /// taken times `gradient_scale`, a power of two or 1 (loss scaling is undone here).
+  virtual void step(Range slice, Size step, float gradient_scale = 1) = 0;
 };
 
 }  // namespace ptbench

@@ -10,7 +10,9 @@
 
 namespace ptbench {
 
-std::vector<StrategyRow> strategy_catalog() { return {serial_strategy()}; }
+std::vector<StrategyRow> strategy_catalog() {
+  return {serial_strategy(), grad_accum_strategy(), amp_strategy()};
+}
 
 StrategyRow find_strategy(std::string_view name) {
   std::vector<std::string> names;

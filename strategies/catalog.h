@@ -13,8 +13,10 @@ namespace ptbench {
 /// A row of the strategy catalog.
 struct StrategyRow {
   std::string name;
-  std::string summary;         ///< one line for `ptbench list`
-  bool several_ranks = false;  ///< takes --nproc above 1
+  std::string summary;           ///< one line for `ptbench list`
+  bool several_ranks = false;    ///< takes --nproc above 1
+  Size accumulation_steps = 1;   ///< unless --accumulate is given
+  bool mixed_precision = false;  ///< the device's best narrow type, unless --precision is given
   std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;
 };
 

@@ -1,18 +1,18 @@
 #include "strategies/evaluate.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace ptbench {
 namespace {
 
 /// How many of the first `count` samples of the program's batch are right.
-Size count_correct(const Program& program, Size count) {
+Size count_correct(const Program& program, std::span<const float> logits, Size count) {
   const Size classes = program.plan().classes();
-  const float* logits = program.logits().data();
   Size correct = 0;
   for (Size sample = 0; sample < count; ++sample) {
-    const float* row = logits + sample * classes;
+    const float* row = logits.data() + sample * classes;
     const Size best = std::max_element(row, row + classes) - row;
     if (best == program.labels()[static_cast<std::size_t>(sample)]) ++correct;
   }
@@ -26,6 +26,7 @@ std::optional<double> accuracy(Program& program, const Dataset& dataset,
   const Size batch = program.plan().batch();
   if (dataset.size() == 0) return std::nullopt;
   std::vector<Size> indices(static_cast<std::size_t>(batch));
+  std::vector<float> logits(static_cast<std::size_t>(batch * program.plan().classes()));
   Size correct = 0;
   for (Size begin = 0; begin < dataset.size(); begin += batch) {
     if (!keep_going()) return std::nullopt;
@@ -33,8 +34,9 @@ std::optional<double> accuracy(Program& program, const Dataset& dataset,
     for (Size i = 0; i < batch; ++i)
       indices[static_cast<std::size_t>(i)] = std::min(begin + i, dataset.size() - 1);
     dataset.gather(indices, program.input(), program.labels());
-    (void)program.forward();
-    correct += count_correct(program, std::min(batch, dataset.size() - begin));
+    (void)program.evaluate();
+    program.read_logits(logits);
+    correct += count_correct(program, logits, std::min(batch, dataset.size() - begin));
   }
   return static_cast<double>(correct) / static_cast<double>(dataset.size());
 }

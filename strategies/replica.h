@@ -5,18 +5,28 @@
 
 #include "kernels/backend.h"
 #include "src/data/batch_loader.h"
+#include "strategies/loss_scaling.h"
 #include "workloads/program.h"
 
 namespace ptbench {
+
+/// What a training step is made of besides the model.
+struct StepSpec {
+  OptimizerSpec optimizer;
+  Size accumulation_steps = 1;  ///< micro-batches of a replica in an optimizer step
+  LossScaleSpec loss_scale = {};
+};
 
 /// One full copy of a model on one device, with its optimizer and its share of the data. What
 /// strategies work with: they see slices of arenas, not layers.
 class Replica {
  public:
-  /// `arenas` provides parameters, gradients and optimizer state, `memory` the rest. Backend, both
-  /// sources and their devices outlive the replica.
-  Replica(std::shared_ptr<const ProgramPlan> plan, const KernelBackend& backend,
-          const OptimizerSpec& optimizer, MemorySource& arenas, MemorySource& memory);
+  using GradientsReady = Program::GradientsReady;
+
+  /// `arenas` provides parameters, gradients and optimizer state, `memory` the rest. The plan's
+  /// backend, both sources and their devices outlive the replica.
+  Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step, MemorySource& arenas,
+          MemorySource& memory);
 
   [[nodiscard]] Program& program() { return program_; }
   /// The whole arena, as one slice.
@@ -26,19 +36,31 @@ class Replica {
   void attach(std::unique_ptr<BatchLoader> loader) { loader_ = std::move(loader); }
   [[nodiscard]] const BatchLoader& loader() const { return *loader_; }
 
-  /// The next micro-batch, into the program's input.
-  void load() { loader_->next(); }
-  /// The micro-batch's share of the global batch's mean loss.
-  float forward() { return program_.forward(); }
-  /// Announces slices of the gradient arena as they become final.
-  void backward(Program::GradientsReady ready) { program_.backward(ready); }
-  /// Updates the parameters of `slice`; `step` counts optimizer steps from 1.
-  void optimizer_step(Range slice, Size step) { optimizer_->step(slice, step); }
+  /// Runs this replica's micro-batches of the next global batch: data, forward, backward. Announces
+  /// slices of the gradient arena as they become final, all of them in the last micro-batch.
+  /// Returns the replica's share of the global batch's mean loss.
+  float compute_gradients(GradientsReady ready);
+
+  /// Whether a slice may be updated before all gradients are known. Not with loss scaling, which
+  /// skips a step whose gradients are not finite.
+  [[nodiscard]] bool updates_slice_by_slice() const { return !scaler_.active(); }
+  /// Updates the parameters of `slice`; `step` counts updates from 1.
+  void optimizer_step(Range slice, Size step);
+
+  /// With loss scaling, after all gradients are final: whether they are finite, so that the step
+  /// may be made.
+  [[nodiscard]] bool gradients_finite() { return passes_->finite(all()); }
+  /// Adapts the loss scale; `finite` is the same on every replica.
+  void finish_scaled_step(bool finite) { scaler_.update(finite); }
+  [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
 
  private:
   Program program_;
+  Size accumulation_steps_;
+  LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<GradientPasses> passes_;
   std::unique_ptr<BatchLoader> loader_;
 };
 

@@ -10,21 +10,33 @@ class Serial final : public Strategy {
   explicit Serial(std::unique_ptr<Replica> replica) : replica_(std::move(replica)) {}
 
   float step() override {
-    replica_->load();
-    const float loss = replica_->forward();
     ++steps_;
-    // Backward is done with an operator's parameters once it has announced their gradients, so the
-    // update can follow at once, while they are still in the caches of those who computed them.
-    replica_->backward([this](Range slice) { replica_->optimizer_step(slice, steps_); });
-    return loss;
+    return replica_->updates_slice_by_slice() ? step_slice_by_slice() : scaled_step();
   }
 
   [[nodiscard]] Size steps() const override { return steps_; }
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
+  /// Backward is done with an operator's parameters once it has announced their gradients, so the
+  /// update can follow at once, while they are still in the caches of those who computed them.
+  float step_slice_by_slice() {
+    ++updates_;
+    return replica_->compute_gradients(
+        [this](Range slice) { replica_->optimizer_step(slice, updates_); });
+  }
+
+  float scaled_step() {
+    const float loss = replica_->compute_gradients([](Range) {});
+    const bool finite = replica_->gradients_finite();
+    if (finite) replica_->optimizer_step(replica_->all(), ++updates_);
+    replica_->finish_scaled_step(finite);
+    return loss;
+  }
+
   std::unique_ptr<Replica> replica_;
   Size steps_ = 0;
+  Size updates_ = 0;  ///< steps that were not skipped
 };
 
 }  // namespace
@@ -33,6 +45,8 @@ StrategyRow serial_strategy() {
   return {.name = "serial",
           .summary = "one replica in one process: the baseline, and the oracle of the others",
           .several_ranks = false,
+          .accumulation_steps = 1,
+          .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             ensure(context.replicas.size() == 1 && context.communicator.world_size() == 1,
                    "serial is one replica in a world of one");

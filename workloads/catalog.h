@@ -10,7 +10,7 @@
 
 namespace ptbench {
 
-/// A row of the workload catalog.
+/// A row of the workload catalog, or what a model file describes.
 struct Workload {
   std::string name;
   std::string summary;           ///< one line for `ptbench list`
@@ -20,6 +20,8 @@ struct Workload {
   Size batch = 0;              ///< default micro-batch on a CPU
   Size synthetic_samples = 0;  ///< default length of a synthetic epoch
   OptimizerSpec optimizer;
+  std::string model_file;  ///< path of the file that describes it; empty for the catalog's own
+  /// For data of this shape. Throws a usage error where the model does not take it.
   std::function<Graph(const Shape& input_shape)> build;
 };
 
@@ -27,7 +29,8 @@ struct Workload {
 /// row in catalog.cpp.
 [[nodiscard]] std::vector<Workload> workload_catalog();
 
-/// Throws a usage error with a suggestion for a name that is not in the catalog.
+/// The workload of that name; a name that ends in ".json" is the path of a model file
+/// (workloads/model_file.h). Throws a usage error with a suggestion for any other name.
 [[nodiscard]] Workload find_workload(std::string_view name);
 
 }  // namespace ptbench

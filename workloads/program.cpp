@@ -1,7 +1,5 @@
 #include "workloads/program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "src/base/error.h"
@@ -11,183 +9,219 @@
 namespace ptbench {
 namespace {
 
-constexpr Size kAlignment = 128;
+constexpr Bytes kAlignment = 128;
 
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
-
-Bytes aligned(Bytes bytes) {
-  return static_cast<Bytes>(round_up(static_cast<Size>(bytes), kAlignment));
-}
 
 template <class T>
 std::span<T> slice_of(std::span<T> all, Range range) {
   return all.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
+std::vector<float> drawn(const ParameterSpec& tensor, std::uint64_t seed) {
+  const CounterRandom random(seed ^ fnv1a(tensor.name),
+                             static_cast<std::uint64_t>(RandomStream::weights));
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()), tensor.center);
+  if (tensor.spread == 0) return values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (tensor.distribution == Distribution::uniform)
+      values[i] = random.uniform(i, tensor.center - tensor.spread, tensor.center + tensor.spread);
+    else
+      values[i] = tensor.center + tensor.spread * random.normal4(i / 4)[i % 4];
+  }
+  return values;
+}
+
+/// The tensors of one buffer, which lie one after the other.
+template <class T>
+std::vector<std::span<T>> consecutive(std::span<T> all, const std::vector<ParameterSpec>& tensors) {
+  std::vector<std::span<T>> parts;
+  std::size_t begin = 0;
+  for (const ParameterSpec& tensor : tensors) {
+    const auto count = static_cast<std::size_t>(tensor.shape.elements());
+    parts.push_back(all.subspan(begin, count));
+    begin += count;
+  }
+  return parts;
+}
+
 }  // namespace
 
-ProgramPlan::ProgramPlan(const Graph& graph, Size batch, Size global_batch,
-                         const KernelBackend& backend, const Choices& choices)
-    : batch_(batch), classes_(graph.classes) {
-  std::string text = backend.fingerprint();
-  for (LoweredOperator& lowered : lower(graph, batch, global_batch)) {
-    const std::string key = key_of(lowered.spec);
-    const auto choice = choices.find(key);
-    ensure(choice != choices.end(), "every operator has been chosen");
-    Step step;
-    step.plan = backend.plan(lowered.spec, choice->second);
-    const TensorElements elements = elements_of(lowered.spec);
-    step.input_elements = elements.input;
-    step.output_elements = elements.output;
-    for (const ParameterSpec& parameter : parameters_of(lowered.spec))
-      parameters_.push_back({.name = fmt::format("{}.{}", lowered.node, parameter.name),
-                             .shape = parameter.shape,
-                             .bound = parameter.bound});
-    text += fmt::format("\n{} {}: {}", lowered.node, key, step.plan->description());
-    step.lowered = std::move(lowered);
-    steps_.push_back(std::move(step));
-  }
-  lay_out_arena();
-  hash_ = fmt::format("{:016x}", fnv1a(text));
-}
-
-void ProgramPlan::lay_out_arena() {
-  for (std::size_t i = steps_.size(); i-- > 0;) {
-    const ParameterLayout layout = steps_[i].plan->layout();
-    steps_[i].arena = {arena_elements_, arena_elements_ + layout.elements};
-    for (const OwnedRange& part : layout.owned)
-      owned_.push_back(
-          {.range = {part.range.begin + arena_elements_, part.range.end + arena_elements_},
-           .member = part.member});
-    arena_elements_ += layout.elements;
-  }
-}
-
-MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer) const {
-  MemoryPrediction memory;
-  memory.parameters = float_bytes(arena_elements_);
-  memory.gradients = memory.parameters;
-  memory.optimizer = memory.parameters * static_cast<Bytes>(optimizer.state_arenas());
-  memory.activations = aligned(float_bytes(steps_.front().input_elements)) +
-                       static_cast<Bytes>(batch_) * sizeof(std::int32_t);
-  for (const Step& step : steps_) {
-    memory.activations += 2 * aligned(float_bytes(step.output_elements));
-    memory.workspace += aligned(step.plan->workspace_bytes());
-  }
-  return memory;
-}
-
 Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
-                 MemorySource& memory)
+                 MemorySource& memory, bool accumulates)
     : plan_(std::move(plan)) {
   const Bytes arena = float_bytes(plan_->arena_elements());
   parameters_ = arenas.allocate(arena, "parameters");
   gradients_ = arenas.allocate(arena, "gradients");
-  const auto& steps = plan_->steps();
+  if (accumulates)
+    one_slice_ = memory.allocate(float_bytes(plan_->largest_slice()), "gradients of a micro-batch");
+  buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   labels_ = memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
   loss_ = memory.allocate(sizeof(float), "the loss");
+  loss_scale_ = memory.allocate(sizeof(float), "the loss scale");
+  activations_ = memory.allocate(plan_->activations().total, "activations");
+  workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
+  scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
+  set_loss_scale(1);
+  passes_ = plan_->backend().plan_gradient_passes(gradients(), plan_->owned());
+  const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
   Bytes workspace = 0;
-  Bytes activations = aligned(float_bytes(steps.front().input_elements));
-  for (const ProgramPlan::Step& step : steps) {
-    activations += 2 * aligned(float_bytes(step.output_elements));
-    workspace += aligned(step.plan->workspace_bytes());
-  }
-  activations_ = memory.allocate(activations, "activations");
-  workspace_ = memory.allocate(workspace, "workspace");
-  bind();
-}
-
-void Program::carve_activations() {
-  std::span<std::byte> rest = activations_.as<std::byte>();
-  const auto take = [&rest](Size elements) {
-    auto* begin = reinterpret_cast<float*>(rest.data());
-    rest = rest.subspan(aligned(float_bytes(elements)));
-    return std::span<float>(begin, static_cast<std::size_t>(elements));
-  };
-  input_ = take(plan_->steps().front().input_elements);
-  for (const ProgramPlan::Step& step : plan_->steps()) {
-    outputs_.push_back(take(step.output_elements));
-    output_gradients_.push_back(take(step.output_elements));
+  for (std::size_t i = 0; i < plan_->steps().size(); ++i) {
+    const OperatorPlan& planned = *plan_->steps()[i].plan;
+    operators_.push_back(planned.bind(bindings_of(i, workspace, uses)));
+    workspace += (planned.workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
 }
 
-void Program::bind() {
-  carve_activations();
-  Bytes workspace = 0;
-  const auto& steps = plan_->steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const ProgramPlan::Step& step = steps[i];
-    Bindings bindings;
-    bindings.input = i == 0 ? input() : outputs_[i - 1];
-    if (i > 0) bindings.input_gradient = output_gradients_[i - 1];
-    bindings.output = outputs_[i];
-    bindings.output_gradient = output_gradients_[i];
-    bindings.parameters = slice_of<const float>(parameters(), step.arena);
-    bindings.gradients = slice_of(gradients(), step.arena);
+std::span<std::byte> Program::tensor_memory(Size tensor) const {
+  const auto index = static_cast<std::size_t>(tensor);
+  return activations_.as<std::byte>().subspan(
+      plan_->activations().tensors[index],
+      plan_->backend().bytes_of(plan_->graph().tensors[index].spec));
+}
+
+std::span<std::byte> Program::gradient_memory(const Use& use) const {
+  const auto reader = static_cast<std::size_t>(use.reader);
+  const ActivationMemory& memory = plan_->activations();
+  if (!memory.needed[reader][use.input]) return {};
+  const Size tensor = plan_->graph().operators[reader].inputs[use.input];
+  const TensorSpec& spec = plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec;
+  return activations_.as<std::byte>().subspan(memory.gradients[reader][use.input],
+                                              plan_->backend().bytes_of(spec));
+}
+
+Bindings Program::bindings_of(std::size_t step, Bytes workspace,
+                              const std::vector<std::vector<Use>>& uses) const {
+  const LoweredOperator& lowered = plan_->graph().operators[step];
+  const ProgramPlan::Step& planned = plan_->steps()[step];
+  Bindings bindings;
+  for (std::size_t i = 0; i < lowered.inputs.size(); ++i) {
+    bindings.inputs.emplace_back(tensor_memory(lowered.inputs[i]));
+    bindings.input_gradients.push_back(
+        gradient_memory({.reader = static_cast<Size>(step), .input = i}));
+  }
+  if (lowered.output != kNoTensor) {
+    bindings.output = tensor_memory(lowered.output);
+    if (planned.trained)
+      for (const Use& use : uses[static_cast<std::size_t>(lowered.output)])
+        bindings.output_gradients.emplace_back(gradient_memory(use));
+    else  // no backward pass
+      bindings.output_gradients.resize(
+          static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
+  } else {
     bindings.labels = labels();
     bindings.loss = loss_.as<float>();
-    bindings.workspace =
-        workspace_.as<std::byte>().subspan(workspace, step.plan->workspace_bytes());
-    workspace += aligned(step.plan->workspace_bytes());
-    operators_.push_back(step.plan->bind(bindings));
+    bindings.loss_scale = loss_scale_.as<float>();
   }
+  bindings.parameters = slice_of<const float>(parameters(), planned.arena);
+  bindings.gradients = one_slice_.bytes() > 0
+                           ? slice_of(one_slice_.as<float>(), {0, planned.arena.size()})
+                           : slice_of(gradients(), planned.arena);
+  bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
+  bindings.workspace =
+      workspace_.as<std::byte>().subspan(workspace, planned.plan->workspace_bytes());
+  bindings.scratch = scratch_.as<std::byte>().first(planned.plan->scratch_bytes());
+  return bindings;
 }
 
-std::span<const float> Program::logits() const { return outputs_[outputs_.size() - 2]; }
+std::span<float> Program::input() const { return elements<float>(tensor_memory(kDataTensor)); }
+
+void Program::read_logits(std::span<float> logits) const {
+  const Size tensor = plan_->graph().operators.back().inputs.front();
+  plan_->backend().export_tensor(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec,
+                                 tensor_memory(tensor), logits);
+}
+
+void Program::refresh() {
+  if (!parameters_changed_) return;
+  for (const auto& planned : operators_) planned->parameters_changed();
+  parameters_changed_ = false;
+}
 
 float Program::forward() {
+  refresh();
   for (const auto& planned : operators_) planned->forward();
   return loss_.as<float>()[0];
 }
 
-void Program::backward(GradientsReady ready) {
+float Program::evaluate() {
+  refresh();
+  for (const auto& planned : operators_) planned->evaluate();
+  return loss_.as<float>()[0];
+}
+
+void Program::backward(GradientMode mode, GradientsReady ready) {
+  const bool accumulates = one_slice_.bytes() > 0;
+  ensure(accumulates || mode == GradientMode::replace, "this program adds up gradients");
   for (std::size_t i = operators_.size(); i-- > 0;) {
+    const ProgramPlan::Step& step = plan_->steps()[i];
+    if (!step.trained) continue;
     operators_[i]->backward();
-    const Range arena = plan_->steps()[i].arena;
-    if (!arena.empty()) ready(arena);
+    if (step.arena.empty()) continue;
+    if (accumulates) {
+      const auto terms = slice_of<const float>(one_slice_.as<float>(), {0, step.arena.size()});
+      if (mode == GradientMode::replace)
+        passes_->assign(step.arena, terms);
+      else
+        passes_->add(step.arena, terms);
+    }
+    ready(step.arena);
   }
+}
+
+void Program::import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next) {
+  const ProgramPlan::Step& planned = plan_->steps()[step];
+  const OperatorSpec& spec = plan_->graph().operators[step].spec;
+  std::vector<std::span<const float>> tensors;
+  for (const ParameterSpec& tensor : parameters_of(spec))
+    tensors.push_back(next(tensor.shape.elements()));
+  planned.plan->import_parameters(tensors, slice_of(parameters(), planned.arena));
+  const auto statistics = slice_of(buffers_.as<float>(), planned.buffers);
+  for (const auto& part : consecutive(statistics, buffers_of(spec)))
+    std::ranges::copy(next(static_cast<Size>(part.size())), part.begin());
 }
 
 void Program::initialise(std::uint64_t seed) {
-  std::vector<NamedTensor> values;
-  for (const ParameterSpec& parameter : plan_->parameters()) {
-    const CounterRandom random(seed ^ fnv1a(parameter.name),
-                               static_cast<std::uint64_t>(RandomStream::weights));
-    std::vector<float> drawn(static_cast<std::size_t>(parameter.shape.elements()));
-    for (std::size_t i = 0; i < drawn.size(); ++i)
-      drawn[i] = random.uniform(i, -parameter.bound, parameter.bound);
-    values.push_back(
-        {.name = parameter.name, .shape = parameter.shape, .values = std::move(drawn)});
+  // One operator's tensors at a time: all of them would be a second copy of the model.
+  std::size_t index = 0;
+  for (std::size_t step = 0; step < plan_->steps().size(); ++step) {
+    std::vector<std::vector<float>> values;
+    import_step(step, [&](Size) {
+      return std::span<const float>(values.emplace_back(drawn(plan_->tensors()[index++], seed)));
+    });
   }
-  import_parameters(values);
+  parameters_changed();
 }
 
-void Program::import_parameters(const std::vector<NamedTensor>& values) {
-  ensure(values.size() == plan_->parameters().size(), "one tensor for each parameter");
-  std::size_t next = 0;
-  for (const ProgramPlan::Step& step : plan_->steps()) {
-    std::vector<std::span<const float>> tensors;
-    for (const ParameterSpec& parameter : parameters_of(step.lowered.spec)) {
-      ensure(values[next].shape == parameter.shape, "tensors come in the plan's order and shapes");
-      tensors.emplace_back(values[next++].values);
-    }
-    step.plan->import_parameters(tensors, slice_of(parameters(), step.arena));
-  }
+void Program::import_tensors(const std::vector<NamedTensor>& values) {
+  ensure(values.size() == plan_->tensors().size(), "one tensor for each parameter and statistic");
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ensure(values[i].shape == plan_->tensors()[i].shape,
+           "tensors come in the plan's order and shapes");
+  std::size_t index = 0;
+  for (std::size_t step = 0; step < plan_->steps().size(); ++step)
+    import_step(step, [&](Size) { return std::span<const float>(values[index++].values); });
+  parameters_changed();
 }
 
-std::vector<NamedTensor> Program::export_parameters() const {
+std::vector<NamedTensor> Program::export_tensors() const {
   std::vector<NamedTensor> values;
-  for (const ParameterSpec& parameter : plan_->parameters())
+  for (const ParameterSpec& tensor : plan_->tensors())
     values.push_back(
-        {.name = parameter.name,
-         .shape = parameter.shape,
-         .values = std::vector<float>(static_cast<std::size_t>(parameter.shape.elements()))});
+        {.name = tensor.name,
+         .shape = tensor.shape,
+         .values = std::vector<float>(static_cast<std::size_t>(tensor.shape.elements()))});
   std::size_t next = 0;
-  for (const ProgramPlan::Step& step : plan_->steps()) {
+  for (std::size_t i = 0; i < plan_->steps().size(); ++i) {
+    const ProgramPlan::Step& step = plan_->steps()[i];
+    const OperatorSpec& spec = plan_->graph().operators[i].spec;
     std::vector<std::span<float>> tensors;
-    for (std::size_t i = 0; i < parameters_of(step.lowered.spec).size(); ++i)
+    for (std::size_t count = parameters_of(spec).size(); tensors.size() < count;)
       tensors.emplace_back(values[next++].values);
     step.plan->export_parameters(slice_of<const float>(parameters(), step.arena), tensors);
+    for (const auto& part :
+         consecutive(slice_of<const float>(buffers_.as<float>(), step.buffers), buffers_of(spec)))
+      std::ranges::copy(part, values[next++].values.begin());
   }
   return values;
 }

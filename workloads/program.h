@@ -11,75 +11,67 @@
 #include "src/base/function_ref.h"
 #include "src/device/memory.h"
 #include "workloads/graph.h"
+#include "workloads/lower.h"
+#include "workloads/memory.h"
 #include "workloads/weights_file.h"
 
 namespace ptbench {
 
-/// One operator of a lowered graph. Operators are a chain: each takes the output of the one before.
-struct LoweredOperator {
-  OperatorSpec spec;
-  std::string node;  ///< whose parameters these are
-};
-
-/// The operators of `graph` for a micro-batch, in forward order, the loss last. A ReLU that alone
-/// uses a linear layer's output becomes part of it. `global_batch`: samples over which the loss is
-/// a mean.
-[[nodiscard]] std::vector<LoweredOperator> lower(const Graph& graph, Size batch, Size global_batch);
-
-/// Bytes by what they are for; all of them allocated before the first step.
-struct MemoryPrediction {
-  Bytes parameters = 0;
-  Bytes gradients = 0;
-  Bytes optimizer = 0;
-  Bytes activations = 0;  ///< with their gradients
-  Bytes workspace = 0;
-  [[nodiscard]] Bytes total() const {
-    return parameters + gradients + optimizer + activations + workspace;
-  }
-};
-
-/// From shapes alone, before anything is timed or allocated; workspaces are left out.
-/// Saturates instead of overflowing.
-[[nodiscard]] MemoryPrediction estimate_memory(const Graph& graph, Size batch,
-                                               const OptimizerSpec& optimizer);
-
-/// A graph planned for one device: which operator runs how, and where its parameters lie in the
-/// arena. A pure function of its arguments; holds no memory for data.
+/// A graph planned for one device: which operator runs how, and where everything lies. A pure
+/// function of its arguments; holds no memory for data.
 class ProgramPlan {
  public:
-  ProgramPlan(const Graph& graph, Size batch, Size global_batch, const KernelBackend& backend,
+  ProgramPlan(const Graph& graph, const Lowering& lowering, const KernelBackend& backend,
               const Choices& choices);
 
   struct Step {
-    LoweredOperator lowered;
     std::unique_ptr<OperatorPlan> plan;
-    Range arena;  ///< its slice of the parameter and gradient arenas
-    Size input_elements = 0;
-    Size output_elements = 0;  ///< 0 for the loss
+    Range arena;          ///< its slice of the parameter and gradient arenas
+    Range buffers;        ///< its slice of the running statistics
+    bool trained = true;  ///< whether it has anything to do in a backward pass
   };
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
-  [[nodiscard]] Size batch() const { return batch_; }
+  /// The operator of each step, and the tensors between them.
+  [[nodiscard]] const LoweredGraph& graph() const { return graph_; }
+  [[nodiscard]] const ActivationMemory& activations() const { return activations_; }
+  [[nodiscard]] const KernelBackend& backend() const { return *backend_; }
+  [[nodiscard]] Size batch() const { return lowering_.batch; }
   [[nodiscard]] Size classes() const { return classes_; }
   /// Floats of one arena. Slices lie in the order in which backward finishes them: the last
   /// operator's first.
   [[nodiscard]] Size arena_elements() const { return arena_elements_; }
+  /// Floats of the running statistics, in forward order.
+  [[nodiscard]] Size buffer_elements() const { return buffer_elements_; }
+  /// Floats of the largest slice.
+  [[nodiscard]] Size largest_slice() const;
   /// Who computes and updates which part of the arena, ascending.
   [[nodiscard]] const std::vector<OwnedRange>& owned() const { return owned_; }
-  /// Whole names ("fc1.weight"), in forward order.
-  [[nodiscard]] const std::vector<ParameterSpec>& parameters() const { return parameters_; }
-  [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer) const;
+  /// Whole names ("bn1.weight", "bn1.running_mean"), in forward order, an operator's parameters
+  /// before its running statistics.
+  [[nodiscard]] const std::vector<ParameterSpec>& tensors() const { return tensors_; }
+  [[nodiscard]] Bytes workspace_bytes() const;
+  /// Of the operator that needs most.
+  [[nodiscard]] Bytes scratch_bytes() const;
+  /// `accumulates` and `source`: as of the Program.
+  [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
+                                        const MemorySource& source) const;
   /// 16 hexadecimal digits over everything that decides layout and arithmetic. Ranks must agree.
   [[nodiscard]] const std::string& hash() const { return hash_; }
 
  private:
+  void add_tensors(const Graph& graph, const LoweredOperator& lowered);
   void lay_out_arena();
 
-  Size batch_;
+  Lowering lowering_;
   Size classes_;
+  const KernelBackend* backend_;
+  LoweredGraph graph_;
   std::vector<Step> steps_;
+  ActivationMemory activations_;
   Size arena_elements_ = 0;
+  Size buffer_elements_ = 0;
   std::vector<OwnedRange> owned_;
-  std::vector<ParameterSpec> parameters_;
+  std::vector<ParameterSpec> tensors_;
   std::string hash_;
 };
 
@@ -88,45 +80,66 @@ class Program {
  public:
   using GradientsReady = FunctionRef<void(Range slice)>;
 
-  /// `arenas` provides parameters and gradients (ranks may share them), `memory` the rest. Device
-  /// and backend of the plan outlive the program.
-  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, MemorySource& memory);
+  /// What backward does with the gradients that are there already.
+  enum class GradientMode : std::uint8_t { replace, add };
+
+  /// `arenas` provides parameters and gradients (ranks may share them), `memory` the rest. The
+  /// plan's backend and its device outlive the program. `accumulates`: gradients can be added up
+  /// over several backward passes.
+  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, MemorySource& memory,
+          bool accumulates = false);
 
   [[nodiscard]] const ProgramPlan& plan() const { return *plan_; }
   /// Where the next micro-batch goes: batch × sample elements, and one label a sample.
-  [[nodiscard]] std::span<float> input() const { return input_; }
+  [[nodiscard]] std::span<float> input() const;
   [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.as<std::int32_t>(); }
-  /// batch × classes, after `forward`.
-  [[nodiscard]] std::span<const float> logits() const;
+  /// Copies batch × classes values, after `forward` or `evaluate`.
+  void read_logits(std::span<float> logits) const;
   [[nodiscard]] std::span<float> parameters() const { return parameters_.as<float>(); }
   [[nodiscard]] std::span<float> gradients() const { return gradients_.as<float>(); }
 
+  /// To be called when parameters() were changed from outside, before the next pass.
+  void parameters_changed() { parameters_changed_ = true; }
+  /// What gradients are multiplied by, from the loss on; 1 at first.
+  void set_loss_scale(float scale) { loss_scale_.as<float>()[0] = scale; }
+
   /// This micro-batch's share of the global batch's mean loss.
   float forward();
+  /// As a trained model computes: with the running statistics, which stay as they are.
+  float evaluate();
   /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
-  void backward(GradientsReady ready);
+  void backward(GradientMode mode, GradientsReady ready);
 
-  /// Draws all parameters from (seed, name, index).
+  /// Draws all parameters from (seed, name, index), and resets the running statistics.
   void initialise(std::uint64_t seed);
-  /// Tensors in the order of plan().parameters(), with those names and shapes.
-  void import_parameters(const std::vector<NamedTensor>& values);
-  [[nodiscard]] std::vector<NamedTensor> export_parameters() const;
+  /// Tensors in the order of plan().tensors(), with those names and shapes.
+  void import_tensors(const std::vector<NamedTensor>& values);
+  [[nodiscard]] std::vector<NamedTensor> export_tensors() const;
 
  private:
-  void carve_activations();
-  void bind();
+  [[nodiscard]] std::span<std::byte> tensor_memory(Size tensor) const;
+  [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
+  [[nodiscard]] Bindings bindings_of(std::size_t step, Bytes workspace,
+                                     const std::vector<std::vector<Use>>& uses) const;
+  void refresh();
+  /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
+  /// of so many elements, all valid until it returns.
+  void import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next);
 
   std::shared_ptr<const ProgramPlan> plan_;
   Buffer parameters_;
   Buffer gradients_;
+  Buffer one_slice_;  ///< where operators write gradients that are added up; empty unless they are
+  Buffer buffers_;    ///< running statistics
   Buffer labels_;
   Buffer loss_;
+  Buffer loss_scale_;
   Buffer activations_;  ///< in one piece, so that it lies on few, large pages
-  std::span<float> input_;
-  std::vector<std::span<float>> outputs_;           ///< one an operator; empty for the loss
-  std::vector<std::span<float>> output_gradients_;  ///< likewise
-  Buffer workspace_;  ///< operators run one after another, but keep what backward needs
+  Buffer workspace_;
+  Buffer scratch_;
   std::vector<std::unique_ptr<Operator>> operators_;
+  std::unique_ptr<GradientPasses> passes_;
+  bool parameters_changed_ = true;
 };
 
 }  // namespace ptbench

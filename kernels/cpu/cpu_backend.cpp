@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/batch_norm.h"
+#include "kernels/cpu/conv2d.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/gradient_passes.h"
+#include "kernels/cpu/image.h"
 #include "kernels/cpu/linear_direct.h"
 #include "kernels/cpu/linear_grid.h"
+#include "kernels/cpu/linear_pairs.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/peak.h"
-#include "kernels/cpu/relu.h"
+#include "kernels/cpu/pool.h"
+#include "kernels/cpu/reorder.h"
 #include "kernels/cpu/softmax_cross_entropy.h"
 #include "src/base/error.h"
 
@@ -17,8 +27,43 @@ namespace {
 constexpr std::string_view kDirect = "direct";
 constexpr std::string_view kVector = "vector";  // the one way of operators that have one way
 
+/// Counted up when candidates come or go, so that choices are made anew.
+constexpr int kCandidateSet = 2;
+
 /// From here on a library call always costs less than it saves.
 constexpr double kDirectLimit = 1 << 20;
+
+/// A native tensor as an image: batch × channels × height × width, or rows of values.
+ImageShape image_of(const TensorSpec& tensor) {
+  const Shape& shape = tensor.shape;
+  ensure(shape.rank() == 4 || shape.rank() == 2, "a native tensor is an image");
+  if (shape.rank() == 2) return {.batch = shape[0], .channels = shape[1], .height = 1, .width = 1};
+  return {.batch = shape[0], .channels = shape[1], .height = shape[2], .width = shape[3]};
+}
+
+/// Calls visit(row-major index, native index) for every element that is not padding.
+template <class Visit>
+void for_each_element(const ImageShape& image, const Visit& visit) {
+  Size row_major = 0;
+  for (Size sample = 0; sample < image.batch; ++sample)
+    for (Size channel = 0; channel < image.channels; ++channel) {
+      const Size plane =
+          plane_offset(image, sample, channel / kChannelBlock) + channel % kChannelBlock;
+      for (Size pixel = 0; pixel < image.pixels(); ++pixel, ++row_major)
+        visit(static_cast<std::size_t>(row_major),
+              static_cast<std::size_t>(plane + pixel * kChannelBlock));
+    }
+}
+
+void ensure_products(const OperatorSpec& spec) {
+  const auto* linear = std::get_if<LinearSpec>(&spec);
+  const auto* conv = std::get_if<Conv2dSpec>(&spec);
+  const bool bf16 = (linear != nullptr && linear->type == ElementType::bf16) ||
+                    (conv != nullptr && conv->type == ElementType::bf16);
+  if (bf16 && !has_bf16_products())
+    throw capability_error("this CPU does not multiply bf16",
+                           "use --precision fp32, or a CPU with AVX512_BF16 or AMX");
+}
 
 }  // namespace
 
@@ -26,34 +71,100 @@ std::string onednn_version() { return onednn::version(); }
 
 CpuBackend::CpuBackend(CpuDevice& device) : device_(device), isa_(detect_isa()) {}
 
-std::optional<double> CpuBackend::measure_peak_flops(const Clock& clock) const {
-  return measure_fma_peak(device_.team(), device_.team().size(), isa_, clock);
+std::optional<double> CpuBackend::measure_peak_flops(ElementType type, const Clock& clock) const {
+  return measure_fma_peak(device_.team(), device_.team().size(), isa_, type, clock);
 }
 
 std::string CpuBackend::fingerprint() const {
-  return fmt::format("cpu {} {} oneDNN {} threads {}", device_.name(), name_of(isa_),
-                     onednn::version(), device_.team().size());
+  return fmt::format("cpu {} {} oneDNN {} kernels {} threads {}", device_.name(), name_of(isa_),
+                     onednn::version(), kCandidateSet, device_.team().size());
+}
+
+Bytes CpuBackend::bytes_of(const TensorSpec& tensor) const {
+  if (tensor.format == TensorFormat::plain) return KernelBackend::bytes_of(tensor);
+  return static_cast<Bytes>(native_elements(image_of(tensor))) * ptbench::bytes_of(tensor.type);
+}
+
+void CpuBackend::import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
+                               std::span<std::byte> memory) const {
+  if (tensor.format == TensorFormat::plain)
+    return KernelBackend::import_tensor(tensor, row_major, memory);
+  ensure(memory.size() == bytes_of(tensor), "a tensor fits its memory");
+  std::ranges::fill(memory, std::byte{0});
+  const auto copy = [&](auto to, const auto& convert) {
+    for_each_element(image_of(tensor), [&](std::size_t from, std::size_t index) {
+      to[index] = convert(row_major[from]);
+    });
+  };
+  if (tensor.type == ElementType::f32)
+    copy(elements<float>(memory), [](float value) { return value; });
+  else
+    copy(elements<Bf16>(memory), to_bf16);
+}
+
+void CpuBackend::export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
+                               std::span<float> row_major) const {
+  if (tensor.format == TensorFormat::plain)
+    return KernelBackend::export_tensor(tensor, memory, row_major);
+  ensure(memory.size() == bytes_of(tensor), "a tensor fits its memory");
+  const auto copy = [&](auto from, const auto& convert) {
+    for_each_element(image_of(tensor), [&](std::size_t to, std::size_t index) {
+      row_major[to] = convert(from[index]);
+    });
+  };
+  if (tensor.type == ElementType::f32)
+    copy(elements<float>(memory), [](float value) { return value; });
+  else
+    copy(elements<Bf16>(memory), to_float);
 }
 
 std::vector<std::string> CpuBackend::candidates(const OperatorSpec& spec) const {
+  ensure_products(spec);
+  const int threads = device_.team().size();
+  if (const auto* conv = std::get_if<Conv2dSpec>(&spec)) return conv2d_candidates(*conv, threads);
   const auto* linear = std::get_if<LinearSpec>(&spec);
   if (linear == nullptr) return {std::string(kVector)};
-  std::vector<std::string> names = linear_grid_candidates(*linear, device_.team().size());
-  if (names.empty() || flops_of(spec).forward <= kDirectLimit) names.emplace_back(kDirect);
+  std::vector<std::string> names = linear_grid_candidates(*linear, threads);
+  for (std::string& name : linear_pairs_candidates(*linear, threads))
+    names.push_back(std::move(name));
+  const bool small = flops_of(spec).forward <= kDirectLimit;
+  if (linear->type == ElementType::f32 && (names.empty() || small)) names.emplace_back(kDirect);
+  ensure(!names.empty(), "every linear layer can be computed");
   return names;
+}
+
+std::unique_ptr<OperatorPlan> CpuBackend::plan_linear(const LinearSpec& spec,
+                                                      std::string_view candidate) const {
+  if (candidate == kDirect && spec.type == ElementType::f32) return plan_linear_direct(spec, isa_);
+  if (auto plan = plan_linear_pairs(spec, candidate, device_.team())) return plan;
+  return plan_linear_grid(spec, candidate, device_.team(), isa_);
+}
+
+std::unique_ptr<OperatorPlan> CpuBackend::plan_vector(const OperatorSpec& spec) const {
+  Team& team = device_.team();
+  if (const auto* s = std::get_if<BatchNormSpec>(&spec)) return plan_batch_norm(*s, team, isa_);
+  if (const auto* s = std::get_if<ReluSpec>(&spec)) return plan_relu(*s, team, isa_);
+  if (const auto* s = std::get_if<GeluSpec>(&spec)) return plan_gelu(*s, team, isa_);
+  if (const auto* s = std::get_if<AddSpec>(&spec)) return plan_add(*s, team, isa_);
+  if (const auto* s = std::get_if<ForkSpec>(&spec)) return plan_fork(*s, team, isa_);
+  if (const auto* s = std::get_if<PoolSpec>(&spec)) return plan_pool(*s, team, isa_);
+  if (const auto* s = std::get_if<ReorderSpec>(&spec)) return plan_reorder(*s, team, isa_);
+  if (const auto* s = std::get_if<SoftmaxCrossEntropySpec>(&spec))
+    return plan_softmax_cross_entropy(*s, team);
+  return nullptr;
 }
 
 std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
                                                std::string_view candidate) const {
-  if (const auto* linear = std::get_if<LinearSpec>(&spec)) {
-    if (candidate == kDirect) return plan_linear_direct(*linear, isa_);
-    if (auto plan = plan_linear_grid(*linear, candidate, device_.team(), isa_)) return plan;
-  } else if (candidate == kVector) {
-    if (const auto* relu = std::get_if<ReluSpec>(&spec))
-      return plan_relu(*relu, device_.team(), isa_);
-    if (const auto* loss = std::get_if<SoftmaxCrossEntropySpec>(&spec))
-      return plan_softmax_cross_entropy(*loss, device_.team());
-  }
+  ensure_products(spec);
+  std::unique_ptr<OperatorPlan> plan;
+  if (const auto* linear = std::get_if<LinearSpec>(&spec))
+    plan = plan_linear(*linear, candidate);
+  else if (const auto* conv = std::get_if<Conv2dSpec>(&spec))
+    plan = plan_conv2d(*conv, candidate, device_.team(), isa_);
+  else if (candidate == kVector)
+    plan = plan_vector(spec);
+  if (plan) return plan;
   throw usage_error(
       fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec), candidate),
       "let ptbench choose anew: remove the plan file that says so");
@@ -63,6 +174,11 @@ std::unique_ptr<Optimizer> CpuBackend::plan_optimizer(const OptimizerSpec& spec,
                                                       const OptimizerArenas& arenas,
                                                       const std::vector<OwnedRange>& owned) const {
   return plan_cpu_optimizer(spec, arenas, owned, device_.team(), isa_);
+}
+
+std::unique_ptr<GradientPasses> CpuBackend::plan_gradient_passes(
+    std::span<float> gradients, const std::vector<OwnedRange>& owned) const {
+  return plan_cpu_gradient_passes(gradients, owned, device_.team(), isa_);
 }
 
 }  // namespace ptbench

@@ -15,22 +15,38 @@ namespace ptbench {
 [[nodiscard]] std::string onednn_version();
 
 /// Operators on one CPU device: oneDNN's one-thread primitives on each team member's part, and own
-/// vector loops for the rest. The device outlives the backend, its plans and their operators.
+/// vector loops for the rest. Native images are blocked (image.h). The device outlives the backend,
+/// its plans and their operators.
 class CpuBackend final : public KernelBackend {
  public:
   explicit CpuBackend(CpuDevice& device);
 
   [[nodiscard]] std::string name() const override { return "cpu"; }
-  [[nodiscard]] std::optional<double> measure_peak_flops(const Clock& clock) const override;
+  [[nodiscard]] std::optional<double> measure_peak_flops(ElementType type,
+                                                         const Clock& clock) const override;
   [[nodiscard]] std::string fingerprint() const override;
+
+  [[nodiscard]] Bytes bytes_of(const TensorSpec& tensor) const override;
+  void import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
+                     std::span<std::byte> memory) const override;
+  void export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
+                     std::span<float> row_major) const override;
+
+  /// Like `plan`, throws a capability error for matrix products in bf16 where the CPU has none.
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override;
   [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
                                                    std::string_view candidate) const override;
   [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const override;
+  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
+      std::span<float> gradients, const std::vector<OwnedRange>& owned) const override;
 
  private:
+  [[nodiscard]] std::unique_ptr<OperatorPlan> plan_linear(const LinearSpec& spec,
+                                                          std::string_view candidate) const;
+  [[nodiscard]] std::unique_ptr<OperatorPlan> plan_vector(const OperatorSpec& spec) const;
+
   CpuDevice& device_;
   Isa isa_;
 };

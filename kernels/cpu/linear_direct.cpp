@@ -59,6 +59,11 @@ class DirectLinear final : public Operator {
     output_ = input_ + spec.inputs * stride_;
     gradient_ = output_ + spec.outputs * stride_;
     input_gradient_ = gradient_ + spec.outputs * stride_;
+    input_rows_ = elements<float>(bindings.inputs[0]).data();
+    output_rows_ = elements<float>(bindings.output).data();
+    output_gradient_rows_ = elements<float>(bindings.output_gradients[0]).data();
+    if (spec.input_gradient)
+      input_gradient_rows_ = elements<float>(bindings.input_gradients[0]).data();
   }
 
   /// Floats of workspace.
@@ -78,7 +83,7 @@ class DirectLinear final : public Operator {
   void forward_loops() {
     const float* weight = bindings_.parameters.data();
     const float* bias = weight + spec_.outputs * spec_.inputs;
-    transpose(bindings_.input.data(), spec_.batch, spec_.inputs, input_, stride_);
+    transpose(input_rows_, spec_.batch, spec_.inputs, input_, stride_);
     for (Size out = 0; out < spec_.outputs; ++out) {
       float* row = output_ + out * stride_;
       std::fill_n(row, stride_, bias[out]);
@@ -89,15 +94,14 @@ class DirectLinear final : public Operator {
     }
     for (Size sample = 0; sample < spec_.batch; ++sample)
       for (Size out = 0; out < spec_.outputs; ++out)
-        bindings_.output[static_cast<std::size_t>(sample * spec_.outputs + out)] =
-            output_[out * stride_ + sample];
+        output_rows_[sample * spec_.outputs + out] = output_[out * stride_ + sample];
   }
 
   void backward_loops() {
-    transpose(bindings_.output_gradient.data(), spec_.batch, spec_.outputs, gradient_, stride_);
+    transpose(output_gradient_rows_, spec_.batch, spec_.outputs, gradient_, stride_);
     if (spec_.relu)
       for (Size i = 0; i < spec_.outputs * stride_; ++i)
-        gradient_[i] = output_[i] > 0 ? gradient_[i] : 0.0F;
+        gradient_[i] = output_[i] <= 0 ? 0.0F : gradient_[i];  // NaN opens
     float* weight_gradient = bindings_.gradients.data();
     float* bias_gradient = weight_gradient + spec_.outputs * spec_.inputs;
     for (Size out = 0; out < spec_.outputs; ++out) {
@@ -119,18 +123,21 @@ class DirectLinear final : public Operator {
     }
     for (Size sample = 0; sample < spec_.batch; ++sample)
       for (Size in = 0; in < spec_.inputs; ++in)
-        bindings_.input_gradient[static_cast<std::size_t>(sample * spec_.inputs + in)] =
-            input_gradient_[in * stride_ + sample];
+        input_gradient_rows_[sample * spec_.inputs + in] = input_gradient_[in * stride_ + sample];
   }
 
   LinearSpec spec_;
   Isa isa_;
   Bindings bindings_;
-  Size stride_;            ///< floats of a transposed row
-  float* input_;           ///< inputs × stride
-  float* output_;          ///< outputs × stride
-  float* gradient_;        ///< outputs × stride, of the output
-  float* input_gradient_;  ///< inputs × stride
+  Size stride_;                           ///< floats of a transposed row
+  float* input_;                          ///< inputs × stride
+  float* output_;                         ///< outputs × stride
+  float* gradient_;                       ///< outputs × stride, of the output
+  float* input_gradient_;                 ///< inputs × stride
+  const float* input_rows_;               ///< batch × inputs
+  float* output_rows_;                    ///< batch × outputs
+  const float* output_gradient_rows_;     ///< batch × outputs
+  float* input_gradient_rows_ = nullptr;  ///< batch × inputs
 };
 
 class DirectLinearPlan final : public OperatorPlan {

@@ -5,305 +5,270 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/linear_grid_layout.h"
 #include "kernels/cpu/simd.h"
+#include "kernels/cpu/vector.h"
 #include "src/base/error.h"
 
 namespace ptbench {
 namespace {
 
-using onednn::InnerProductPlan;
-using onednn::WeightLayout;
+using linear_grid::Chunk;
+using linear_grid::Grid;
+using linear_grid::Layout;
+using linear_grid::MemberMemory;
+using linear_grid::Products;
+using linear_grid::Weights;
 
-constexpr Size kAlignment = 16;  // floats: a cache line
+constexpr std::array<std::pair<Weights, std::string_view>, 3> kWeights{
+    {{Weights::blocked, "blocked"},
+     {Weights::outputs_inputs, "oi"},
+     {Weights::inputs_outputs, "io"}}};
 
-constexpr std::array<std::pair<WeightLayout, std::string_view>, 3> kLayouts{
-    {{WeightLayout::blocked, "blocked"},
-     {WeightLayout::outputs_inputs, "oi"},
-     {WeightLayout::inputs_outputs, "io"}}};
-
-/// How the batch and the outputs are cut.
-struct Grid {
-  int rows = 1;
-  int columns = 1;
-  [[nodiscard]] int members() const { return rows * columns; }
-};
-
-/// Output columns of a chunk: whole cache lines, so that no two members write to one.
-Range columns_of(const LinearSpec& spec, const Grid& grid, int column) {
-  const Size lines = (spec.outputs + kAlignment - 1) / kAlignment;
-  const Range part = part_of(lines, column, grid.columns);
-  return {part.begin * kAlignment, std::min(part.end * kAlignment, spec.outputs)};
+/// Where a ReLU gave this, no gradient passes; NaN lets it pass, as in PyTorch.
+bool closed(float output) { return output <= 0; }
+/// By the bits, which vectorises: zero, or negative but not NaN.
+bool closed(Bf16 output) {
+  constexpr std::uint16_t kMinusZero = 0x8000;
+  constexpr std::uint16_t kInfinity = 0x7f80;
+  return output.bits == 0 || static_cast<std::uint16_t>(output.bits - kMinusZero) <= kInfinity;
 }
 
-bool fits(const LinearSpec& spec, const Grid& grid) {
-  return grid.rows <= spec.batch && grid.columns <= (spec.outputs + kAlignment - 1) / kAlignment;
+/// to = from where the output's ReLU was open, else 0.
+template <class T>
+void mask(const T* __restrict from, const T* __restrict output, T* __restrict to, Size count) {
+  for (Size i = 0; i < count; ++i) to[i] = closed(output[i]) ? T{} : from[i];
 }
 
-/// Every way to use all threads as a rectangle, and one thread alone.
-std::vector<Grid> grids(const LinearSpec& spec, int threads) {
-  std::vector<Grid> found;
-  for (int rows = 1; rows <= threads; ++rows)
-    if (threads % rows == 0 && fits(spec, {rows, threads / rows}))
-      found.push_back({rows, threads / rows});
-  if (threads > 1) found.push_back({1, 1});
-  return found;
-}
-
-/// Where the pieces of one chunk lie in the arena.
-struct Chunk {
-  Range columns;      ///< outputs
-  Size begin = 0;     ///< first element in the operator's part of the arena
-  Size bias = 0;      ///< of its biases, from `begin`
-  Size elements = 0;  ///< weights, biases and padding
-  [[nodiscard]] Size size() const { return columns.size(); }
-};
-
-/// One member's workspace, in floats from its start; empty pieces take nothing.
-struct Workspace {
-  Size output = 0;           ///< rows × columns, dense; kept for the mask
-  Size output_gradient = 0;  ///< rows × columns, dense, masked
-  Size gradient = 0;         ///< the chunk's gradient over this block of rows
-  Size input_gradient = 0;   ///< rows × inputs, from this chunk alone
-  Size scratchpad = 0;
-  Size total = 0;
-};
-
-/// What the plan and its operators share; immutable.
-struct Layout {
-  LinearSpec spec;
-  Grid grid;
-  WeightLayout weights = WeightLayout::blocked;
-  std::vector<Chunk> chunks;
-  std::vector<std::shared_ptr<const InnerProductPlan>> products;  ///< one a member
-  std::vector<Workspace> workspaces;                              ///< one a member
-  Size parameter_elements = 0;
-
-  [[nodiscard]] bool splits_outputs() const { return grid.columns > 1; }
-  [[nodiscard]] bool splits_batch() const { return grid.rows > 1; }
-  /// The gradient must be masked or gathered before oneDNN can use it.
-  [[nodiscard]] bool packs_gradient() const { return spec.relu || splits_outputs(); }
-  [[nodiscard]] int row_of(int member) const { return member / grid.columns; }
-  [[nodiscard]] int column_of(int member) const { return member % grid.columns; }
-  [[nodiscard]] int member(int row, int column) const { return row * grid.columns + column; }
-  [[nodiscard]] Range rows(int member) const {
-    return part_of(spec.batch, row_of(member), grid.rows);
+/// to = sources[0] + sources[1] + …, in f32 and always in this order.
+template <class Vector, class T>
+[[gnu::always_inline]] inline void sum(T* to, Size count, const std::vector<const float*>& sources,
+                                       Size offset) {
+  constexpr Size kLanes = 16;
+  Size i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    auto total = simd::load<Vector>(sources[0] + offset + i);
+    for (std::size_t s = 1; s < sources.size(); ++s)
+      total += simd::load<Vector>(sources[s] + offset + i);
+    simd::store(to + i, total);
   }
-  [[nodiscard]] const Chunk& chunk(int member) const {
-    return chunks[static_cast<std::size_t>(column_of(member))];
+  for (; i < count; ++i) {
+    float total = sources[0][offset + i];
+    for (std::size_t s = 1; s < sources.size(); ++s) total += sources[s][offset + i];
+    if constexpr (std::is_same_v<T, float>)
+      to[i] = total;
+    else
+      to[i] = to_bf16(total);
   }
-  /// The share of its chunk that this member reduces and updates.
-  [[nodiscard]] Range owned(int member) const {
-    const Chunk& c = chunk(member);
-    const Range lines = part_of(c.elements / kAlignment, row_of(member), grid.rows);
-    return {c.begin + lines.begin * kAlignment, c.begin + lines.end * kAlignment};
-  }
-};
-
-Workspace workspace_of(const Layout& layout, int member) {
-  const Size rows = layout.rows(member).size();
-  const Chunk& chunk = layout.chunk(member);
-  Workspace w;
-  Size at = 0;
-  const auto place = [&at](bool wanted, Size elements) {
-    const Size begin = at;
-    if (wanted) at += round_up(elements, 2 * kAlignment);
-    return begin;
-  };
-  w.output = place(layout.splits_outputs(), rows * chunk.size());
-  w.output_gradient = place(layout.packs_gradient(), rows * chunk.size());
-  w.gradient = place(layout.splits_batch(), chunk.elements);
-  w.input_gradient =
-      place(layout.splits_outputs() && layout.spec.input_gradient, rows * layout.spec.inputs);
-  const Bytes scratch = layout.products[static_cast<std::size_t>(member)]->scratchpad_bytes();
-  w.scratchpad = place(true, static_cast<Size>((scratch + sizeof(float) - 1) / sizeof(float)));
-  w.total = at;
-  return w;
-}
-
-/// Null where a member's product has no optimised kernel.
-std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& grid,
-                                          WeightLayout weights) {
-  auto layout = std::make_shared<Layout>();
-  layout->spec = spec;
-  layout->grid = grid;
-  layout->weights = weights;
-  for (int column = 0; column < grid.columns; ++column)
-    layout->chunks.push_back({.columns = columns_of(spec, grid, column)});
-  for (int member = 0; member < grid.members(); ++member) {
-    const onednn::InnerProductShape shape{.rows = layout->rows(member).size(),
-                                          .inputs = spec.inputs,
-                                          .outputs = layout->chunk(member).size(),
-                                          .relu = spec.relu,
-                                          .input_gradient = spec.input_gradient};
-    auto product = onednn::plan_inner_product(shape, weights);
-    if (product == nullptr) return nullptr;
-    layout->products.push_back(std::move(product));
-  }
-  Size at = 0;
-  for (int column = 0; column < grid.columns; ++column) {
-    Chunk& chunk = layout->chunks[static_cast<std::size_t>(column)];
-    const auto& product = layout->products[static_cast<std::size_t>(column)];
-    chunk.begin = at;
-    chunk.bias = round_up(product->weight_elements(), kAlignment);
-    chunk.elements = chunk.bias + round_up(chunk.size(), kAlignment);
-    at += chunk.elements;
-  }
-  // Blocks of unequal length may be given unlike layouts of the same chunk.
-  for (int member = 0; member < grid.members(); ++member)
-    if (layout->products[static_cast<std::size_t>(member)]->layout() !=
-        layout->products[static_cast<std::size_t>(layout->column_of(member))]->layout())
-      return nullptr;
-  layout->parameter_elements = at;
-  for (int member = 0; member < grid.members(); ++member)
-    layout->workspaces.push_back(workspace_of(*layout, member));
-  return layout;
 }
 
 class GridLinear final : public Operator {
  public:
   GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
-    auto* at = reinterpret_cast<float*>(bindings.workspace.data());
-    for (int member = 0; member < layout_->grid.members(); ++member) {
-      parts_.push_back(make_part(member, at));
-      at += layout_->workspaces[static_cast<std::size_t>(member)].total;
-    }
+    ensure(bindings.workspace.size() >= layout_->workspace_bytes &&
+               bindings.scratch.size() >= layout_->scratch_bytes,
+           "a linear layer has its memory");
+    for (int member = 0; member < layout_->grid.members(); ++member)
+      parts_.push_back(make_part(member));
+    for (const Chunk& chunk : layout_->chunks)
+      copies_.emplace_back(chunk.transfers, bindings.parameters.data(), bindings.workspace.data(),
+                           layout_->grid.rows);
+    collect_sums();
+  }
+
+  void parameters_changed() override {
+    if (!layout_->has_copies()) return;
+    team_.run(layout_->grid.members(), [this](int member) {
+      copies_[static_cast<std::size_t>(layout_->column_of(member))].refresh(
+          layout_->row_of(member));
+    });
   }
 
   void forward() override {
     team_.run(layout_->grid.members(), [this](int member) {
-      const Part& part = parts_[static_cast<std::size_t>(member)];
-      part.product->forward();
-      if (layout_->splits_outputs()) scatter_output(member, part);
+      parts_[static_cast<std::size_t>(member)].forward->run();
+      if (layout_->splits_outputs()) scatter_output(member);
     });
   }
 
   void backward() override {
     team_.run(layout_->grid.members(), [this](int member) {
       const Part& part = parts_[static_cast<std::size_t>(member)];
-      if (layout_->packs_gradient()) pack_gradient(member, part);
+      if (layout_->packs_gradient()) pack_gradient(member);
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
-      if (layout_->spec.input_gradient) part.product->backward_data();
-      part.product->backward_weights();
+      if (part.data) part.data->run();
+      part.weights->run();
+      if (layout_->splits_batch()) clear_gaps(member);
     });
-    if (!layout_->splits_batch() && !sums_input_gradient()) return;
+    if (!layout_->splits_batch() && !layout_->sums_input_gradient()) return;
     team_.run(layout_->grid.members(), [this](int member) {
       if (layout_->splits_batch()) sum_gradients(member);
-      if (sums_input_gradient()) sum_input_gradients(member);
+      if (layout_->sums_input_gradient()) sum_input_gradients(member);
     });
   }
 
  private:
   struct Part {
-    float* output = nullptr;           ///< dense, rows × columns
-    float* packed_gradient = nullptr;  ///< dense, rows × columns
-    float* gradient = nullptr;         ///< the chunk's, over this block of rows
-    float* input_gradient = nullptr;   ///< dense, rows × inputs
-    std::unique_ptr<onednn::InnerProduct> product;
+    std::byte* output = nullptr;           ///< dense, rows × columns
+    std::byte* packed_gradient = nullptr;  ///< dense, rows × columns
+    float* gradient = nullptr;             ///< the chunk's, over this block of rows
+    const std::byte* input_gradient = nullptr;
+    std::unique_ptr<onednn::Kernel> forward;
+    std::unique_ptr<onednn::Kernel> weights;
+    std::unique_ptr<onednn::Kernel> data;
+    std::vector<const float*> gradients;        ///< of this chunk, one a row of the grid
+    std::vector<const float*> input_gradients;  ///< of these rows, one a column of the grid
   };
 
-  [[nodiscard]] bool sums_input_gradient() const {
-    return layout_->splits_outputs() && layout_->spec.input_gradient;
+  [[nodiscard]] std::size_t element_bytes() const { return bytes_of(layout_->spec.type); }
+  /// Bytes of the elements before `row` in rows of `width`.
+  [[nodiscard]] std::size_t offset(Size row, Size width) const {
+    return static_cast<std::size_t>(row * width) * element_bytes();
   }
 
-  Part make_part(int member, float* workspace) {
+  Part make_part(int member) const {
     const Layout& l = *layout_;
-    const Workspace& w = l.workspaces[static_cast<std::size_t>(member)];
+    const MemberMemory& m = l.memory[static_cast<std::size_t>(member)];
     const Chunk& chunk = l.chunk(member);
-    const Range rows = l.rows(member);
+    const Size row = l.rows(member).begin;
+    std::byte* scratch = bindings_.scratch.data();
     Part part;
-    part.output = l.splits_outputs() ? workspace + w.output
-                                     : bindings_.output.data() + rows.begin * l.spec.outputs;
-    part.packed_gradient = workspace + w.output_gradient;
-    part.gradient =
-        l.splits_batch() ? workspace + w.gradient : bindings_.gradients.data() + chunk.begin;
-    part.input_gradient = l.splits_outputs()
-                              ? workspace + w.input_gradient
-                              : bindings_.input_gradient.data() + rows.begin * l.spec.inputs;
-    const float* parameters = bindings_.parameters.data() + chunk.begin;
-    part.product = l.products[static_cast<std::size_t>(member)]->bind(
-        {.input = bindings_.input.data() + rows.begin * l.spec.inputs,
-         .weights = parameters,
-         .bias = parameters + chunk.bias,
-         .output = part.output,
-         .output_gradient = l.packs_gradient()
-                                ? part.packed_gradient
-                                : bindings_.output_gradient.data() + rows.begin * l.spec.outputs,
-         .weight_gradient = part.gradient,
-         .bias_gradient = part.gradient + chunk.bias,
-         .input_gradient = part.input_gradient,
-         .scratchpad = reinterpret_cast<std::byte*>(workspace + w.scratchpad)});
+    part.output = l.splits_outputs() ? bindings_.workspace.data() + m.output
+                                     : bindings_.output.data() + offset(row, l.spec.outputs);
+    part.packed_gradient = scratch + m.output_gradient;
+    part.gradient = l.splits_batch() ? reinterpret_cast<float*>(scratch + m.gradient)
+                                     : bindings_.gradients.data() + chunk.begin;
+    if (l.spec.input_gradient)
+      part.input_gradient = l.splits_outputs()
+                                ? scratch + m.input_gradient
+                                : bindings_.input_gradients[0].data() + offset(row, l.spec.inputs);
+    bind_part(part, member);
     return part;
   }
 
-  void scatter_output(int member, const Part& part) {
+  void bind_part(Part& part, int member) const {
+    const Layout& l = *layout_;
+    const Products& products = l.products[static_cast<std::size_t>(member)];
+    const Chunk& chunk = l.chunk(member);
+    const Size row = l.rows(member).begin;
+    const float* parameters = bindings_.parameters.data() + chunk.begin;
+    const auto weights_at = [&](Bytes copy) -> const void* {
+      if (copy == Chunk::kInArena) return parameters;
+      return bindings_.workspace.data() + copy;
+    };
+    const std::byte* output_gradient =
+        l.packs_gradient() ? part.packed_gradient
+                           : bindings_.output_gradients[0].data() + offset(row, l.spec.outputs);
+    const std::byte* input = bindings_.inputs[0].data() + offset(row, l.spec.inputs);
+    std::byte* scratchpad =
+        bindings_.scratch.data() + l.memory[static_cast<std::size_t>(member)].scratchpad;
+    part.forward = products.forward->bind({.input = input,
+                                           .weights = weights_at(chunk.forward),
+                                           .bias = parameters + chunk.bias,
+                                           .output = part.output,
+                                           .scratchpad = scratchpad});
+    part.weights = products.weights->bind({.input = input,
+                                           .weights = part.gradient,
+                                           .bias = part.gradient + chunk.bias,
+                                           .output = output_gradient,
+                                           .scratchpad = scratchpad});
+    if (products.data)
+      part.data = products.data->bind({.input = part.input_gradient,
+                                       .weights = weights_at(chunk.data),
+                                       .output = output_gradient,
+                                       .scratchpad = scratchpad});
+  }
+
+  void collect_sums() {
+    const Layout& l = *layout_;
+    for (int member = 0; member < l.grid.members(); ++member) {
+      Part& part = parts_[static_cast<std::size_t>(member)];
+      for (int row = 0; row < l.grid.rows; ++row)
+        part.gradients.push_back(
+            parts_[static_cast<std::size_t>(l.member(row, l.column_of(member)))].gradient);
+      for (int column = 0; column < l.grid.columns; ++column)
+        part.input_gradients.push_back(reinterpret_cast<const float*>(
+            parts_[static_cast<std::size_t>(l.member(l.row_of(member), column))].input_gradient));
+    }
+  }
+
+  void scatter_output(int member) {
+    const Part& part = parts_[static_cast<std::size_t>(member)];
     const Range rows = layout_->rows(member);
     const Range columns = layout_->chunk(member).columns;
-    const auto width = static_cast<std::size_t>(columns.size());
+    const std::size_t width = offset(1, columns.size());
     for (Size row = 0; row < rows.size(); ++row)
-      std::memcpy(
-          bindings_.output.data() + (rows.begin + row) * layout_->spec.outputs + columns.begin,
-          part.output + row * columns.size(), width * sizeof(float));
+      std::memcpy(bindings_.output.data() + offset(rows.begin + row, layout_->spec.outputs) +
+                      offset(1, columns.begin),
+                  part.output + offset(row, columns.size()), width);
+  }
+
+  void pack_gradient(int member) {
+    if (layout_->spec.type == ElementType::f32)
+      pack_gradient<float>(member);
+    else
+      pack_gradient<Bf16>(member);
   }
 
   /// Gathers this member's columns of the output's gradient, zero where the ReLU was.
-  void pack_gradient(int member, const Part& part) {
+  template <class T>
+  void pack_gradient(int member) {
+    const Part& part = parts_[static_cast<std::size_t>(member)];
     const Range rows = layout_->rows(member);
     const Range columns = layout_->chunk(member).columns;
     const Size width = columns.size();
-    const bool relu = layout_->spec.relu;
+    const T* gradient = elements<T>(bindings_.output_gradients[0]).data();
     simd::run(isa_, [&] {
       for (Size row = 0; row < rows.size(); ++row) {
-        const float* __restrict from = bindings_.output_gradient.data() +
-                                       (rows.begin + row) * layout_->spec.outputs + columns.begin;
-        const float* __restrict output = part.output + row * width;
-        float* __restrict to = part.packed_gradient + row * width;
-        if (relu)
-          for (Size i = 0; i < width; ++i) to[i] = output[i] > 0 ? from[i] : 0.0F;
+        const T* from = gradient + (rows.begin + row) * layout_->spec.outputs + columns.begin;
+        T* to = reinterpret_cast<T*>(part.packed_gradient) + row * width;
+        if (layout_->spec.relu)
+          mask(from, reinterpret_cast<const T*>(part.output) + row * width, to, width);
         else
           std::copy_n(from, width, to);
       }
     });
   }
 
+  /// Zeros behind the weights and behind the biases of a gradient in scratch memory.
+  void clear_gaps(int member) {
+    const Chunk& chunk = layout_->chunk(member);
+    float* gradient = parts_[static_cast<std::size_t>(member)].gradient;
+    std::fill(gradient + chunk.weights, gradient + chunk.bias, 0.0F);
+    std::fill(gradient + chunk.bias + chunk.size(), gradient + chunk.elements, 0.0F);
+  }
+
   /// Adds the row blocks' gradients of this member's share of its chunk, in the order of the
   /// blocks.
   void sum_gradients(int member) {
-    const Layout& l = *layout_;
-    const Range owned = l.owned(member);
-    const Size offset = owned.begin - l.chunk(member).begin;
-    sum(bindings_.gradients.data() + owned.begin, owned.size(), l.grid.rows, [&](int row) {
-      return parts_[static_cast<std::size_t>(l.member(row, l.column_of(member)))].gradient + offset;
+    const Part& part = parts_[static_cast<std::size_t>(member)];
+    const Range owned = layout_->owned(member);
+    const Size begin = owned.begin - layout_->chunk(member).begin;
+    simd::run(isa_, [&]<class Vector>(std::type_identity<Vector>) {
+      sum<Vector>(bindings_.gradients.data() + owned.begin, owned.size(), part.gradients, begin);
     });
   }
 
   /// Adds the chunks' input gradients over this member's share of its rows, in chunk order.
   void sum_input_gradients(int member) {
     const Layout& l = *layout_;
+    const Part& part = parts_[static_cast<std::size_t>(member)];
     const Range rows = l.rows(member);
     const Range share = part_of(rows.size(), l.column_of(member), l.grid.columns);
-    const Size offset = share.begin * l.spec.inputs;
-    sum(bindings_.input_gradient.data() + rows.begin * l.spec.inputs + offset,
-        share.size() * l.spec.inputs, l.grid.columns, [&](int column) {
-          return parts_[static_cast<std::size_t>(l.member(l.row_of(member), column))]
-                     .input_gradient +
-                 offset;
-        });
-  }
-
-  /// to = source(0) + source(1) + …, two at a time and always in this order.
-  template <class Source>
-  void sum(float* __restrict to, Size count, int sources, const Source& source) const {
-    simd::run(isa_, [=, first = source(0), second = source(1)] {
-      for (Size i = 0; i < count; ++i) to[i] = first[i] + second[i];
+    const Size begin = share.begin * l.spec.inputs;
+    const Size count = share.size() * l.spec.inputs;
+    std::byte* to =
+        bindings_.input_gradients[0].data() + offset(rows.begin + share.begin, l.spec.inputs);
+    simd::run(isa_, [&]<class Vector>(std::type_identity<Vector>) {
+      if (l.spec.type == ElementType::f32)
+        sum<Vector>(reinterpret_cast<float*>(to), count, part.input_gradients, begin);
+      else
+        sum<Vector>(reinterpret_cast<Bf16*>(to), count, part.input_gradients, begin);
     });
-    for (int next = 2; next < sources; ++next)
-      simd::run(isa_, [=, from = source(next)] {
-        for (Size i = 0; i < count; ++i) to[i] += from[i];
-      });
   }
 
   std::shared_ptr<const Layout> layout_;
@@ -311,6 +276,7 @@ class GridLinear final : public Operator {
   Team& team_;
   Isa isa_;
   std::vector<Part> parts_;
+  std::vector<WeightCopies> copies_;  ///< one a chunk; its members are rows of the grid
 };
 
 class GridLinearPlan final : public OperatorPlan {
@@ -329,16 +295,15 @@ class GridLinearPlan final : public OperatorPlan {
       }
     return result;
   }
-
-  [[nodiscard]] Bytes workspace_bytes() const override {
-    Size total = 0;
-    for (const Workspace& workspace : layout_->workspaces) total += workspace.total;
-    return static_cast<Bytes>(total) * sizeof(float);
-  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
+  [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
 
   [[nodiscard]] std::string description() const override {
     std::string text = fmt::format("grid {}x{}", layout_->grid.rows, layout_->grid.columns);
-    for (const auto& product : layout_->products) text += " | " + product->description();
+    for (const Products& products : layout_->products)
+      text += fmt::format(" | {}, {}, {}", products.forward->description(),
+                          products.weights->description(),
+                          products.data ? products.data->description() : "-");
     return text;
   }
 
@@ -347,10 +312,11 @@ class GridLinearPlan final : public OperatorPlan {
     ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
     for (std::size_t column = 0; column < layout_->chunks.size(); ++column) {
       const Chunk& chunk = layout_->chunks[column];
-      const std::span<float> native = slice(arena, chunk);
-      layout_->products[column]->import_weights(rows_of(tensors[0], chunk),
-                                                native.first(static_cast<std::size_t>(chunk.bias)));
-      std::ranges::copy(biases_of(tensors[1], chunk), native.begin() + chunk.bias);
+      float* native = arena.data() + chunk.begin;
+      onednn::bind_reorder(row_major(chunk), tensors[0].data() + first_weight(chunk),
+                           native_layout(column), native)
+          ->run();
+      std::copy_n(tensors[1].data() + chunk.columns.begin, chunk.size(), native + chunk.bias);
     }
   }
 
@@ -359,12 +325,11 @@ class GridLinearPlan final : public OperatorPlan {
     ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
     for (std::size_t column = 0; column < layout_->chunks.size(); ++column) {
       const Chunk& chunk = layout_->chunks[column];
-      const std::span<const float> native = slice(arena, chunk);
-      layout_->products[column]->export_weights(native.first(static_cast<std::size_t>(chunk.bias)),
-                                                rows_of(tensors[0], chunk));
-      std::ranges::copy(native.subspan(static_cast<std::size_t>(chunk.bias),
-                                       static_cast<std::size_t>(chunk.size())),
-                        biases_of(tensors[1], chunk).begin());
+      const float* native = arena.data() + chunk.begin;
+      onednn::bind_reorder(native_layout(column), native, row_major(chunk),
+                           tensors[0].data() + first_weight(chunk))
+          ->run();
+      std::copy_n(native + chunk.bias, chunk.size(), tensors[1].data() + chunk.columns.begin);
     }
   }
 
@@ -373,21 +338,15 @@ class GridLinearPlan final : public OperatorPlan {
   }
 
  private:
-  template <class T>
-  static std::span<T> slice(std::span<T> arena, const Chunk& chunk) {
-    return arena.subspan(static_cast<std::size_t>(chunk.begin),
-                         static_cast<std::size_t>(chunk.elements));
+  [[nodiscard]] const onednn::WeightLayout& native_layout(std::size_t column) const {
+    return layout_->products[column].weights->weights();
   }
-  /// A chunk's rows of the row-major weight.
-  template <class T>
-  std::span<T> rows_of(std::span<T> weight, const Chunk& chunk) const {
-    return weight.subspan(static_cast<std::size_t>(chunk.columns.begin * layout_->spec.inputs),
-                          static_cast<std::size_t>(chunk.size() * layout_->spec.inputs));
+  /// A chunk's rows of the row-major weight are contiguous.
+  [[nodiscard]] onednn::WeightLayout row_major(const Chunk& chunk) const {
+    return onednn::row_major({chunk.size(), layout_->spec.inputs}, ElementType::f32);
   }
-  template <class T>
-  static std::span<T> biases_of(std::span<T> bias, const Chunk& chunk) {
-    return bias.subspan(static_cast<std::size_t>(chunk.columns.begin),
-                        static_cast<std::size_t>(chunk.size()));
+  [[nodiscard]] Size first_weight(const Chunk& chunk) const {
+    return chunk.columns.begin * layout_->spec.inputs;
   }
 
   std::shared_ptr<const Layout> layout_;
@@ -403,18 +362,18 @@ std::string candidate_name(std::string_view layout, const Grid& grid) {
 
 std::vector<std::string> linear_grid_candidates(const LinearSpec& spec, int threads) {
   std::vector<std::string> names;
-  for (const Grid& grid : grids(spec, threads))
-    for (const auto& [layout, name] : kLayouts)
-      if (make_layout(spec, grid, layout) != nullptr) names.push_back(candidate_name(name, grid));
+  for (const Grid& grid : linear_grid::grids(spec, threads))
+    for (const auto& [weights, name] : kWeights)
+      if (make_layout(spec, grid, weights) != nullptr) names.push_back(candidate_name(name, grid));
   return names;
 }
 
 std::unique_ptr<OperatorPlan> plan_linear_grid(const LinearSpec& spec, std::string_view candidate,
                                                Team& team, Isa isa) {
-  for (const Grid& grid : grids(spec, team.size()))
-    for (const auto& [layout, name] : kLayouts)
+  for (const Grid& grid : linear_grid::grids(spec, team.size()))
+    for (const auto& [weights, name] : kWeights)
       if (candidate == candidate_name(name, grid))
-        if (auto made = make_layout(spec, grid, layout))
+        if (auto made = make_layout(spec, grid, weights))
           return std::make_unique<GridLinearPlan>(std::move(made), team, isa);
   return nullptr;
 }

@@ -16,6 +16,9 @@ namespace ptbench {
 /// chunk c. A chunk's weights and biases are one contiguous piece of the arena that only its own
 /// members read and write, so that with rows = 1 no weight ever crosses between cores.
 ///
+/// In bf16 the arena stays f32, in the layout of the weights' gradient; the other passes read bf16
+/// copies in the workspace, and what chunks add to one gradient of x is added in f32.
+///
 /// Candidates are named "onednn LAYOUT ROWSxCOLUMNS". Those that oneDNN has no optimised kernel for
 /// are left out.
 [[nodiscard]] std::vector<std::string> linear_grid_candidates(const LinearSpec& spec, int threads);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <utility>
@@ -14,40 +13,41 @@
 extern "C" void omp_set_num_threads(int count);
 
 namespace ptbench::onednn {
-namespace {
 
 using dnnl::memory;
 
-const memory::data_type kFloat = memory::data_type::f32;
+struct WeightLayout::Descriptor {
+  memory::desc desc;
+};
+
+namespace {
 
 /// oneDNN cuts its work by the OpenMP threads of whoever creates and executes; here every team
 /// member runs its own primitives alone.
 void use_one_thread() { omp_set_num_threads(1); }
 
+[[noreturn]] void fail(std::string_view what, dnnl_status_t status) {
+  if (status == dnnl_out_of_memory)
+    throw run_error(fmt::format("oneDNN is out of memory in {}", what),
+                    "choose a smaller --batch-size");
+  throw Defect(fmt::format("oneDNN {}: status {}", what, static_cast<int>(status)));
+}
+
 /// One checking place for every call: oneDNN's own exceptions become ours.
 template <class Call>
-auto checked(const char* what, const Call& call) -> decltype(call()) {
+auto checked(std::string_view what, const Call& call) -> decltype(call()) {
   try {
     return call();
   } catch (const dnnl::error& failure) {
-    if (failure.status == dnnl_out_of_memory)
-      throw run_error(fmt::format("oneDNN is out of memory in {}", what),
-                      "choose a smaller --batch-size");
-    throw Defect(fmt::format("oneDNN {}: {} (status {})", what, failure.what(),
-                             static_cast<int>(failure.status)));
+    fail(what, failure.status);
   }
 }
 
-memory::format_tag tag_of(WeightLayout layout) {
-  switch (layout) {
-    case WeightLayout::blocked: return memory::format_tag::any;
-    case WeightLayout::outputs_inputs: return memory::format_tag::ab;
-    case WeightLayout::inputs_outputs: return memory::format_tag::ba;
-  }
-  throw Defect("unknown weight layout");
+memory::data_type type_of(ElementType type) {
+  return type == ElementType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
 }
 
-dnnl::primitive_attr attributes(bool relu) {
+dnnl::primitive_attr attributes(bool relu = false) {
   dnnl::primitive_attr attributes;
   // The scratchpad is ours: predicted, allocated before the first step, and free of the rule that
   // creator and executor are one thread.
@@ -60,186 +60,170 @@ dnnl::primitive_attr attributes(bool relu) {
   return attributes;
 }
 
-template <class PrimitiveDesc>
-bool optimised(const PrimitiveDesc& desc) {
-  return !std::string_view(desc.impl_info_str()).starts_with("ref");
+WeightLayout layout_of(const memory::desc& desc) {
+  return WeightLayout(
+      std::make_shared<WeightLayout::Descriptor>(WeightLayout::Descriptor{.desc = desc}));
 }
 
-std::string layout_text(const memory::desc& desc) {
-  const auto& blocking = desc.data.format_desc.blocking;
-  std::string text;
-  for (int i = 0; i < blocking.inner_nblks; ++i)
-    text += fmt::format("{}{}", blocking.inner_blks[i], "oi"[blocking.inner_idxs[i]]);
-  return fmt::format("{}/{}x{}", text.empty() ? "plain" : text, blocking.strides[0],
-                     blocking.strides[1]);
+/// The CPU. One engine for all, as it must outlive every primitive, those in oneDNN's cache too; it
+/// has no state that changes.
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
 }
 
-class BoundInnerProduct final : public InnerProduct {
+/// oneDNN takes inputs by non-const pointer, and does not write to them.
+memory at(const memory::desc& desc, const void* data) {
+  return {desc, cpu(), const_cast<void*>(data)};
+}
+
+/// A primitive with its memory. The arguments are kept as the C API takes them: the C++ API would
+/// make a new list in every call.
+class BoundKernel final : public Kernel {
  public:
-  /// A primitive with its memory. The arguments are kept as the C API takes them: the C++ API would
-  /// make a new list in every call.
-  class Pass {
-   public:
-    struct Argument {
-      int name;
-      memory value;
-    };
-    Pass(dnnl::primitive primitive, std::vector<Argument> memories)
-        : primitive_(std::move(primitive)), memories_(std::move(memories)) {
-      for (const Argument& argument : memories_)
-        arguments_.push_back({argument.name, argument.value.get()});
-    }
-
-    void execute(const char* what, dnnl_stream_t stream) const {
-      const dnnl_status_t status = dnnl_primitive_execute(
-          primitive_.get(), stream, static_cast<int>(arguments_.size()), arguments_.data());
-      if (status != dnnl_success)
-        throw Defect(fmt::format("oneDNN {}: status {}", what, static_cast<int>(status)));
-    }
-
-   private:
-    dnnl::primitive primitive_;
-    std::vector<Argument> memories_;
-    std::vector<dnnl_exec_arg_t> arguments_;
+  struct Argument {
+    int name;
+    memory value;
   };
 
-  BoundInnerProduct(const dnnl::engine& engine, Pass forward, Pass weights,
-                    std::optional<Pass> data)
-      : stream_(engine),
-        forward_(std::move(forward)),
-        weights_(std::move(weights)),
-        data_(std::move(data)) {}
+  BoundKernel(std::string what, dnnl::primitive primitive, std::vector<Argument> memories)
+      : what_(std::move(what)),
+        stream_(cpu()),
+        primitive_(std::move(primitive)),
+        memories_(std::move(memories)) {
+    for (const Argument& argument : memories_)
+      arguments_.push_back({argument.name, argument.value.get()});
+  }
 
-  void forward() override { execute("inner product, forward", forward_); }
-  void backward_weights() override { execute("inner product, weights", weights_); }
-  void backward_data() override {
-    if (data_) execute("inner product, data", *data_);
+  void run() override {
+    use_one_thread();
+    const dnnl_status_t status = dnnl_primitive_execute(
+        primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
+    if (status != dnnl_success) fail(what_, status);
   }
 
  private:
-  void execute(const char* what, const Pass& pass) {
-    use_one_thread();
-    pass.execute(what, stream_.get());
-  }
-
+  std::string what_;
   dnnl::stream stream_;
-  Pass forward_;
-  Pass weights_;
-  std::optional<Pass> data_;
+  dnnl::primitive primitive_;
+  std::vector<Argument> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-class PlannedInnerProduct final : public InnerProductPlan {
+/// Any primitive that works on x, W, b and y.
+class PlannedPass final : public PassPlan {
  public:
-  using Forward = dnnl::inner_product_forward;
-  using BackwardData = dnnl::inner_product_backward_data;
-  using BackwardWeights = dnnl::inner_product_backward_weights;
+  /// An argument of the primitive and where its memory is to be found.
+  struct Argument {
+    int name;
+    memory::desc desc;
+    const void* PassMemory::* data;
+  };
 
-  PlannedInnerProduct(const InnerProductShape& shape, WeightLayout layout)
-      : input_({shape.rows, shape.inputs}, kFloat, memory::format_tag::ab),
-        output_({shape.rows, shape.outputs}, kFloat, memory::format_tag::ab),
-        bias_({shape.outputs}, kFloat, memory::format_tag::a),
-        row_major_({shape.outputs, shape.inputs}, kFloat, memory::format_tag::ab) {
-    const memory::desc wanted({shape.outputs, shape.inputs}, kFloat, tag_of(layout));
-    const auto training = dnnl::prop_kind::forward_training;
-    const Forward::desc forward(training, input_, wanted, bias_, output_);
-    forward_ = Forward::primitive_desc(forward, attributes(shape.relu), engine_);
-    native_ = forward_.weights_desc();
-    // Backward passes take the forward pass's layout: one arena, no reordering in a step.
-    const Forward::primitive_desc hint({training, input_, native_, bias_, output_},
-                                       attributes(false), engine_);
-    weights_ = BackwardWeights::primitive_desc({input_, native_, bias_, output_}, attributes(false),
-                                               engine_, hint);
-    if (shape.input_gradient)
-      data_ = BackwardData::primitive_desc({input_, native_, output_}, attributes(false), engine_,
-                                           hint);
-  }
+  PlannedPass(std::string what, dnnl::primitive_desc desc, std::vector<Argument> arguments,
+              WeightLayout weights)
+      : what_(std::move(what)),
+        desc_(std::move(desc)),
+        arguments_(std::move(arguments)),
+        weights_(std::move(weights)) {}
 
-  [[nodiscard]] bool is_optimised() const {
-    return optimised(forward_) && optimised(weights_) && (!data_ || optimised(*data_));
-  }
-
-  [[nodiscard]] Size weight_elements() const override {
-    return static_cast<Size>(native_.get_size() / sizeof(float));
-  }
-
+  [[nodiscard]] const WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {
-    return std::max({forward_.scratchpad_desc().get_size(), weights_.scratchpad_desc().get_size(),
-                     data_ ? data_->scratchpad_desc().get_size() : 0});
+    return desc_.scratchpad_desc().get_size();
   }
-
-  [[nodiscard]] std::string layout() const override { return layout_text(native_); }
-
   [[nodiscard]] std::string description() const override {
-    return fmt::format("{} {} {} {}", layout(), forward_.impl_info_str(), weights_.impl_info_str(),
-                       data_ ? data_->impl_info_str() : "-");
+    return fmt::format("{} {}", weights_.text(), desc_.impl_info_str());
+  }
+  [[nodiscard]] bool is_optimised() const {
+    return !std::string_view(desc_.impl_info_str()).starts_with("ref");
   }
 
-  void import_weights(std::span<const float> row_major, std::span<float> native) const override {
-    reorder(row_major_, row_major.data(), native_, native.data());
-  }
+  /// Generates the kernel's code: part of planning, so that what it takes is known before data
+  /// memory is allocated.
+  void generate() { primitive_ = dnnl::primitive(desc_.get()); }
 
-  void export_weights(std::span<const float> native, std::span<float> row_major) const override {
-    reorder(native_, native.data(), row_major_, row_major.data());
-  }
-
-  [[nodiscard]] std::unique_ptr<InnerProduct> bind(const InnerProductBindings& m) const override {
-    use_one_thread();
-    return checked("inner product, create", [&] {
-      BoundInnerProduct::Pass forward{
-          Forward(forward_),
-          {{DNNL_ARG_SRC, at(input_, m.input)},
-           {DNNL_ARG_WEIGHTS, at(native_, m.weights)},
-           {DNNL_ARG_BIAS, at(bias_, m.bias)},
-           {DNNL_ARG_DST, at(output_, m.output)},
-           {DNNL_ARG_SCRATCHPAD, at(forward_.scratchpad_desc(), m.scratchpad)}}};
-      BoundInnerProduct::Pass weights{
-          BackwardWeights(weights_),
-          {{DNNL_ARG_SRC, at(input_, m.input)},
-           {DNNL_ARG_DIFF_DST, at(output_, m.output_gradient)},
-           {DNNL_ARG_DIFF_WEIGHTS, at(native_, m.weight_gradient)},
-           {DNNL_ARG_DIFF_BIAS, at(bias_, m.bias_gradient)},
-           {DNNL_ARG_SCRATCHPAD, at(weights_.scratchpad_desc(), m.scratchpad)}}};
-      std::optional<BoundInnerProduct::Pass> data;
-      if (data_)
-        data.emplace(BackwardData(*data_),
-                     std::vector<BoundInnerProduct::Pass::Argument>{
-                         {DNNL_ARG_DIFF_DST, at(output_, m.output_gradient)},
-                         {DNNL_ARG_WEIGHTS, at(native_, m.weights)},
-                         {DNNL_ARG_DIFF_SRC, at(input_, m.input_gradient)},
-                         {DNNL_ARG_SCRATCHPAD, at(data_->scratchpad_desc(), m.scratchpad)}});
-      return std::make_unique<BoundInnerProduct>(engine_, std::move(forward), std::move(weights),
-                                                 std::move(data));
+  [[nodiscard]] std::unique_ptr<Kernel> bind(const PassMemory& m) const override {
+    return checked(what_, [&] {
+      std::vector<BoundKernel::Argument> memories;
+      for (const Argument& argument : arguments_)
+        memories.push_back({argument.name, at(argument.desc, m.*argument.data)});
+      memories.push_back({DNNL_ARG_SCRATCHPAD, at(desc_.scratchpad_desc(), m.scratchpad)});
+      return std::make_unique<BoundKernel>(what_, primitive_, std::move(memories));
     });
   }
 
  private:
-  /// oneDNN takes inputs by non-const pointer, and does not write to them.
-  [[nodiscard]] memory at(const memory::desc& desc, const void* data) const {
-    return {desc, engine_, const_cast<void*>(data)};
-  }
-
-  void reorder(const memory::desc& from, const float* source, const memory::desc& to,
-               float* target) const {
-    use_one_thread();
-    checked("reorder of weights", [&] {
-      memory input = at(from, source);
-      memory output = at(to, target);
-      dnnl::stream stream(engine_);
-      dnnl::reorder(input, output).execute(stream, input, output);
-      stream.wait();
-    });
-  }
-
-  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
-  memory::desc input_;
-  memory::desc output_;
-  memory::desc bias_;
-  memory::desc row_major_;
-  memory::desc native_;
-  Forward::primitive_desc forward_;
-  BackwardWeights::primitive_desc weights_;
-  std::optional<BackwardData::primitive_desc> data_;
+  std::string what_;
+  dnnl::primitive_desc desc_;
+  dnnl::primitive primitive_;
+  std::vector<Argument> arguments_;
+  WeightLayout weights_;
 };
+
+/// The tensors of a pass, weights perhaps still to be chosen.
+struct Tensors {
+  memory::desc input;
+  memory::desc weights;
+  memory::desc bias;  ///< zero where there is none
+  memory::desc output;
+};
+
+/// The arguments of each pass are the same for all primitives. `weights` is what was chosen.
+std::vector<PlannedPass::Argument> arguments_of(Pass pass, const Tensors& t,
+                                                const memory::desc& weights) {
+  const bool bias = !t.bias.is_zero();
+  std::vector<PlannedPass::Argument> list;
+  switch (pass) {
+    case Pass::forward:
+      list = {{DNNL_ARG_SRC, t.input, &PassMemory::input},
+              {DNNL_ARG_WEIGHTS, weights, &PassMemory::weights},
+              {DNNL_ARG_DST, t.output, &PassMemory::output}};
+      if (bias) list.push_back({DNNL_ARG_BIAS, t.bias, &PassMemory::bias});
+      break;
+    case Pass::weights:
+      list = {{DNNL_ARG_SRC, t.input, &PassMemory::input},
+              {DNNL_ARG_DIFF_WEIGHTS, weights, &PassMemory::weights},
+              {DNNL_ARG_DIFF_DST, t.output, &PassMemory::output}};
+      if (bias) list.push_back({DNNL_ARG_DIFF_BIAS, t.bias, &PassMemory::bias});
+      break;
+    case Pass::data:
+      list = {{DNNL_ARG_DIFF_SRC, t.input, &PassMemory::input},
+              {DNNL_ARG_WEIGHTS, weights, &PassMemory::weights},
+              {DNNL_ARG_DIFF_DST, t.output, &PassMemory::output}};
+      break;
+  }
+  return list;
+}
+
+/// Runs `make`, which returns a plan, and returns null where oneDNN has nothing good to offer.
+template <class Make>
+std::shared_ptr<const PassPlan> optimised(const std::string& what, const Make& make) {
+  use_one_thread();
+  try {
+    std::shared_ptr<PlannedPass> plan = make();
+    if (!plan->is_optimised()) return nullptr;
+    plan->generate();
+    return plan;
+  } catch (const dnnl::error& failure) {
+    if (failure.status == dnnl_unimplemented) return nullptr;
+    fail(what, failure.status);
+  }
+}
+
+memory::desc weights_or_any(const std::optional<WeightLayout>& wanted, const memory::dims& dims,
+                            ElementType type) {
+  if (wanted) return wanted->descriptor().desc;
+  return {dims, type_of(type), memory::format_tag::any};
+}
+
+/// Gradients of weights are f32 whatever the activations are.
+ElementType weight_type(Pass pass, ElementType type) {
+  return pass == Pass::weights ? ElementType::f32 : type;
+}
+
+memory::dims dims_of(const Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
 
 }  // namespace
 
@@ -248,17 +232,177 @@ std::string version() {
   return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
 }
 
-std::shared_ptr<const InnerProductPlan> plan_inner_product(const InnerProductShape& shape,
-                                                           WeightLayout layout) {
-  use_one_thread();
-  try {
-    auto plan = std::make_shared<PlannedInnerProduct>(shape, layout);
-    return plan->is_optimised() ? plan : nullptr;
-  } catch (const dnnl::error& failure) {
-    if (failure.status == dnnl_unimplemented) return nullptr;
-    throw Defect(fmt::format("oneDNN inner product {}x{}x{}: {}", shape.rows, shape.inputs,
-                             shape.outputs, failure.what()));
+std::string_view name_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return "forward";
+    case Pass::weights: return "weights";
+    case Pass::data: return "data";
   }
+  throw Defect("unknown pass");
+}
+
+Bytes WeightLayout::bytes() const { return descriptor_->desc.get_size(); }
+
+std::string WeightLayout::text() const {
+  const dnnl_memory_desc_t& desc = descriptor_->desc.data;
+  const auto& blocking = desc.format_desc.blocking;
+  std::string text;
+  for (int i = 0; i < blocking.inner_nblks; ++i)
+    text += fmt::format("{}{}", blocking.inner_blks[i], "oihw"[blocking.inner_idxs[i]]);
+  if (text.empty()) text = "plain";
+  for (int i = 0; i < desc.ndims; ++i)
+    text += fmt::format("{}{}", i == 0 ? '/' : 'x', blocking.strides[i]);
+  return fmt::format("{}:{}", desc.data_type == dnnl_bf16 ? "bf16" : "f32", text);
+}
+
+std::optional<WeightLayout> WeightLayout::part(Range outputs, Range inputs) const {
+  const memory::desc& whole = descriptor_->desc;
+  memory::dims dims = whole.dims();
+  memory::dims offsets(dims.size(), 0);
+  dims[0] = outputs.size();
+  dims[1] = inputs.size();
+  offsets[0] = outputs.begin;
+  offsets[1] = inputs.begin;
+  const memory::desc part = whole.submemory_desc(dims, offsets, true);
+  if (part.is_zero()) return std::nullopt;
+  return layout_of(part);
+}
+
+bool operator==(const WeightLayout& a, const WeightLayout& b) {
+  return a.descriptor().desc == b.descriptor().desc;
+}
+
+WeightLayout row_major(const Shape& shape, ElementType type) {
+  const auto tag = shape.rank() == 2 ? memory::format_tag::ab : memory::format_tag::abcd;
+  return checked("row-major weights",
+                 [&] { return layout_of({dims_of(shape), type_of(type), tag}); });
+}
+
+WeightLayout blocked(const Shape& shape, ElementType type) {
+  return checked("blocked weights", [&] {
+    return layout_of({dims_of(shape), type_of(type), memory::format_tag::OIhw16i16o});
+  });
+}
+
+WeightLayout column_major(const Shape& shape, ElementType type) {
+  return checked("column-major weights", [&] {
+    return layout_of({dims_of(shape), type_of(type), memory::format_tag::ba});
+  });
+}
+
+std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shape, Pass pass,
+                                                   const std::optional<WeightLayout>& weights) {
+  using dnnl::inner_product_backward_data;
+  using dnnl::inner_product_backward_weights;
+  using dnnl::inner_product_forward;
+  const std::string what = fmt::format("inner product {}x{}x{}, {}", shape.rows, shape.inputs,
+                                       shape.outputs, name_of(pass));
+  return optimised(what, [&] {
+    const dnnl::engine& engine = cpu();
+    const memory::dims dims = {shape.outputs, shape.inputs};
+    const ElementType input_type = pass == Pass::data ? shape.input_gradient_type : shape.type;
+    const Tensors t{
+        .input = {{shape.rows, shape.inputs}, type_of(input_type), memory::format_tag::ab},
+        .weights = weights_or_any(weights, dims, weight_type(pass, shape.type)),
+        .bias = {{shape.outputs}, memory::data_type::f32, memory::format_tag::a},
+        .output = {{shape.rows, shape.outputs}, type_of(shape.type), memory::format_tag::ab}};
+    const auto forward = [&](const memory::desc& input, const memory::desc& with, bool relu) {
+      return inner_product_forward::primitive_desc(
+          {dnnl::prop_kind::forward_training, input, with, t.bias, t.output}, attributes(relu),
+          engine);
+    };
+    const auto planned = [&](const auto& desc, const memory::desc& chosen) {
+      return std::make_shared<PlannedPass>(what, desc, arguments_of(pass, t, chosen),
+                                           layout_of(chosen));
+    };
+    if (pass == Pass::forward) {
+      const auto desc = forward(t.input, t.weights, shape.relu);
+      return planned(desc, desc.weights_desc());
+    }
+    // oneDNN wants to know a forward pass that goes with a backward one, and looks at its shapes.
+    const memory::desc input = {
+        {shape.rows, shape.inputs}, type_of(shape.type), memory::format_tag::ab};
+    const memory::desc any = weights_or_any(std::nullopt, dims, shape.type);
+    const auto hint = forward(input, shape.type == ElementType::f32 ? t.weights : any, false);
+    if (pass == Pass::weights) {
+      const inner_product_backward_weights::primitive_desc desc(
+          {t.input, t.weights, t.bias, t.output}, attributes(), engine, hint);
+      return planned(desc, desc.diff_weights_desc());
+    }
+    const inner_product_backward_data::primitive_desc desc({t.input, t.weights, t.output},
+                                                           attributes(), engine, hint);
+    return planned(desc, desc.weights_desc());
+  });
+}
+
+std::shared_ptr<const PassPlan> plan_convolution(const ConvolutionShape& shape,
+                                                 ConvolutionMethod method, Pass pass,
+                                                 const std::optional<WeightLayout>& weights) {
+  using dnnl::convolution_backward_data;
+  using dnnl::convolution_backward_weights;
+  using dnnl::convolution_forward;
+  const auto algorithm = method == ConvolutionMethod::winograd
+                             ? dnnl::algorithm::convolution_winograd
+                             : dnnl::algorithm::convolution_direct;
+  const Conv2dSpec spec{.input = shape.input, .outputs = shape.outputs, .window = shape.window};
+  const std::string what = fmt::format("{}, {}", key_of(spec), name_of(pass));
+  return optimised(what, [&] {
+    const dnnl::engine& engine = cpu();
+    const Window& w = shape.window;
+    const memory::dims dims = {shape.outputs, shape.input.channels, w.kernel_height,
+                               w.kernel_width};
+    const auto blocked = memory::format_tag::nChw16c;
+    const Tensors t{.input = {dims_of(shape.input.shape()), type_of(shape.type),
+                              shape.plain_input ? memory::format_tag::nchw : blocked},
+                    .weights = weights_or_any(weights, dims, weight_type(pass, shape.type)),
+                    .bias = shape.bias ? memory::desc({shape.outputs}, memory::data_type::f32,
+                                                      memory::format_tag::a)
+                                       : memory::desc(),
+                    .output = {dims_of(spec.output().shape()), type_of(shape.type), blocked}};
+    const memory::dims strides = {w.stride_height, w.stride_width};
+    const memory::dims padding = {w.padding_height, w.padding_width};
+    const auto planned = [&](const auto& desc, const memory::desc& chosen) {
+      return std::make_shared<PlannedPass>(what, desc, arguments_of(pass, t, chosen),
+                                           layout_of(chosen));
+    };
+    const convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, algorithm, t.input,
+         pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
+         t.output, strides, padding, padding},
+        attributes(), engine);
+    if (pass == Pass::forward) return planned(forward, forward.weights_desc());
+    if (pass == Pass::weights) {
+      const convolution_backward_weights::primitive_desc desc(
+          {algorithm, t.input, t.weights, t.bias, t.output, strides, padding, padding},
+          attributes(), engine, forward);
+      return planned(desc, desc.diff_weights_desc());
+    }
+    const convolution_backward_data::primitive_desc desc(
+        {algorithm, t.input, t.weights, t.output, strides, padding, padding}, attributes(), engine,
+        forward);
+    return planned(desc, desc.weights_desc());
+  });
+}
+
+std::unique_ptr<Kernel> bind_reorder(const WeightLayout& from, const void* source,
+                                     const WeightLayout& to, void* target) {
+  use_one_thread();
+  return checked("reorder of weights", [&] {
+    memory input = at(from.descriptor().desc, source);
+    memory output = at(to.descriptor().desc, target);
+    return std::make_unique<BoundKernel>(
+        "reorder of weights", dnnl::reorder(input, output),
+        std::vector<BoundKernel::Argument>{{DNNL_ARG_FROM, input}, {DNNL_ARG_TO, output}});
+  });
+}
+
+void multiply(const MatrixProduct& p, const float* a, const float* b, float* c) {
+  use_one_thread();
+  const dnnl_status_t status =
+      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.rows, p.columns, p.inner,
+                 1.0F, a, p.transpose_a ? p.rows : p.inner, b, p.transpose_b ? p.inner : p.columns,
+                 p.beta, c, p.columns);
+  if (status != dnnl_success) fail("matrix product", status);
 }
 
 }  // namespace ptbench::onednn

@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
+#include "kernels/spec.h"
+#include "kernels/tensor.h"
+#include "src/base/shape.h"
 #include "src/base/size.h"
 
 /// oneDNN behind ptbench's own words: its headers are included in onednn.cpp alone, so that another
@@ -14,61 +16,123 @@ namespace ptbench::onednn {
 /// "2.6.3".
 [[nodiscard]] std::string version();
 
-/// How weights lie in memory: as oneDNN likes best for this shape, or plain, outputs × inputs or
-/// inputs × outputs.
-enum class WeightLayout { blocked, outputs_inputs, inputs_outputs };
+/// Type and layout of a weight tensor (outputs × inputs, or outputs × channels × kernel height ×
+/// kernel width) or of a rectangular part of one. A value.
+class WeightLayout {
+ public:
+  /// oneDNN's memory descriptor.
+  struct Descriptor;
+  explicit WeightLayout(std::shared_ptr<const Descriptor> descriptor)
+      : descriptor_(std::move(descriptor)) {}
 
-/// y = x·Wᵀ + b with an optional ReLU, on one thread: x is rows × inputs, y rows × outputs, dense.
+  [[nodiscard]] const Descriptor& descriptor() const { return *descriptor_; }
+  /// From the tensor's first byte to its last, padding included.
+  [[nodiscard]] Bytes bytes() const;
+  /// Names type, blocks and strides; for people and hashes.
+  [[nodiscard]] std::string text() const;
+  /// These outputs and inputs of the tensor, where they lie in it (pointers stay those of the whole
+  /// tensor); empty where the cut would go through a block of the layout.
+  [[nodiscard]] std::optional<WeightLayout> part(Range outputs, Range inputs) const;
+  friend bool operator==(const WeightLayout& a, const WeightLayout& b);
+
+ private:
+  std::shared_ptr<const Descriptor> descriptor_;
+};
+
+/// Row-major.
+[[nodiscard]] WeightLayout row_major(const Shape& shape, ElementType type);
+/// Outputs × channels × kernel in blocks of 16 channels × 16 outputs, padded with zeros
+/// (OIhw16i16o).
+[[nodiscard]] WeightLayout blocked(const Shape& shape, ElementType type);
+/// A matrix outputs × inputs, column by column.
+[[nodiscard]] WeightLayout column_major(const Shape& shape, ElementType type);
+
+/// What one thread computes in one go: y from x and W; the gradients of W and b from x and the
+/// gradient of y; the gradient of x from that of y and W.
+enum class Pass { forward, weights, data };
+/// "forward", "weights", "data".
+[[nodiscard]] std::string_view name_of(Pass pass);
+
+/// The memory of one pass; "input", "output" and so on are gradients where the pass is about
+/// gradients. What a pass writes is const too, as it depends on the pass which one that is. Bias
+/// and its gradient are f32.
+struct PassMemory {
+  const void* input = nullptr;
+  const void* weights = nullptr;
+  const void* bias = nullptr;
+  const void* output = nullptr;
+  std::byte* scratchpad = nullptr;  ///< scratchpad_bytes(), aligned to 64
+};
+
+/// Ready to run, by one thread at a time; any thread may be the one.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run() = 0;
+};
+
+/// How one pass is computed by one thread.
+class PassPlan {
+ public:
+  virtual ~PassPlan() = default;
+  /// How the weights must lie that it reads, or how those lie that it writes (f32).
+  [[nodiscard]] virtual const WeightLayout& weights() const = 0;
+  [[nodiscard]] virtual Bytes scratchpad_bytes() const = 0;
+  /// Layout and implementation.
+  [[nodiscard]] virtual std::string description() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> bind(const PassMemory& memory) const = 0;
+};
+
+/// y = x·Wᵀ + b with an optional ReLU: x is rows × inputs, y rows × outputs, dense. Gradients of y
+/// are taken before the ReLU: the caller masks.
 struct InnerProductShape {
   Size rows = 0;
   Size inputs = 0;
   Size outputs = 0;
   bool relu = false;
-  bool input_gradient = true;
+  ElementType type = ElementType::f32;
+  ElementType input_gradient_type = ElementType::f32;
+  friend bool operator==(const InnerProductShape&, const InnerProductShape&) = default;
 };
 
-/// The memory of one inner product. Gradients of y are taken before the ReLU: the caller masks.
-struct InnerProductBindings {
-  const float* input = nullptr;
-  const float* weights = nullptr;
-  const float* bias = nullptr;
-  float* output = nullptr;
-  const float* output_gradient = nullptr;
-  float* weight_gradient = nullptr;
-  float* bias_gradient = nullptr;
-  float* input_gradient = nullptr;
-  std::byte* scratchpad = nullptr;  ///< scratchpad_bytes(), aligned to 64
+/// `weights`: the layout to compute with, or oneDNN's own choice. Null where oneDNN has no
+/// optimised kernel for it on this CPU.
+[[nodiscard]] std::shared_ptr<const PassPlan> plan_inner_product(
+    const InnerProductShape& shape, Pass pass, const std::optional<WeightLayout>& weights);
+
+/// Images native but for a plain input.
+struct ConvolutionShape {
+  ImageShape input;
+  Size outputs = 0;
+  Window window;
+  bool bias = false;
+  bool plain_input = false;
+  ElementType type = ElementType::f32;
+  friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
 };
 
-/// Ready to run, by one thread at a time; any thread may be the one.
-class InnerProduct {
- public:
-  virtual ~InnerProduct() = default;
-  virtual void forward() = 0;
-  virtual void backward_weights() = 0;
-  virtual void backward_data() = 0;
-};
+/// Winograd's minimal filtering needs fewer multiplications for 3×3 windows of stride 1 (Lavin and
+/// Gray 2016), and rounds more.
+enum class ConvolutionMethod { direct, winograd };
 
-/// All three passes over one weight layout.
-class InnerProductPlan {
- public:
-  virtual ~InnerProductPlan() = default;
-  /// Floats that the weights take, padding included.
-  [[nodiscard]] virtual Size weight_elements() const = 0;
-  [[nodiscard]] virtual Bytes scratchpad_bytes() const = 0;
-  /// The weight layout that oneDNN picked; equal texts mean equal layouts.
-  [[nodiscard]] virtual std::string layout() const = 0;
-  /// Layout and kernels.
-  [[nodiscard]] virtual std::string description() const = 0;
-  /// From and to row-major outputs × inputs.
-  virtual void import_weights(std::span<const float> row_major, std::span<float> native) const = 0;
-  virtual void export_weights(std::span<const float> native, std::span<float> row_major) const = 0;
-  [[nodiscard]] virtual std::unique_ptr<InnerProduct> bind(
-      const InnerProductBindings& memory) const = 0;
-};
+/// As plan_inner_product.
+[[nodiscard]] std::shared_ptr<const PassPlan> plan_convolution(
+    const ConvolutionShape& shape, ConvolutionMethod method, Pass pass,
+    const std::optional<WeightLayout>& weights);
 
-/// Null where oneDNN has no optimised kernel for all passes with this layout on this CPU.
-[[nodiscard]] std::shared_ptr<const InnerProductPlan> plan_inner_product(
-    const InnerProductShape& shape, WeightLayout layout);
+/// to = from in another layout, or another type; both of the same shape.
+[[nodiscard]] std::unique_ptr<Kernel> bind_reorder(const WeightLayout& from, const void* source,
+                                                   const WeightLayout& to, void* target);
+
+/// c = op(a)·op(b) + beta·c on one thread, row-major: op(a) is rows × inner, op(b) inner × columns.
+struct MatrixProduct {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  Size rows = 0;
+  Size columns = 0;
+  Size inner = 0;
+  float beta = 0;
+};
+void multiply(const MatrixProduct& product, const float* a, const float* b, float* c);
 
 }  // namespace ptbench::onednn

@@ -1,6 +1,7 @@
 #include "kernels/cpu/peak.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "src/base/size.h"
 
@@ -15,13 +16,25 @@ constexpr int kChains = 12;  // independent sums: more than latency × units of 
 constexpr Size kIterations = 200'000;
 constexpr int kRounds = 5;
 
+/// A loop of multiply-adds and the floating-point operations of one iteration.
+struct Loop {
+  float (*run)(Size iterations);
+  double operations;
+};
+
+/// 1, but the compiler does not know: it would see that the chains are alike, or where they end.
+float start() {
+  volatile float one = 1.0F;
+  return one;
+}
+
 #if defined(__x86_64__)
 
 // Intrinsics, since a loop in plain C++ would measure the compiler's register allocation.
 
 [[gnu::target("avx512f")]] float multiply_add_v4(Size iterations) {
   __m512 sums[kChains];
-  for (auto& sum : sums) sum = _mm512_set1_ps(1.0F);
+  for (auto& sum : sums) sum = _mm512_set1_ps(start());
   const __m512 factor = _mm512_set1_ps(0.999F);
   const __m512 term = _mm512_set1_ps(0.001F);
   for (Size i = 0; i < iterations; ++i)
@@ -34,7 +47,7 @@ constexpr int kRounds = 5;
 
 [[gnu::target("avx2,fma")]] float multiply_add_v3(Size iterations) {
   __m256 sums[kChains];
-  for (auto& sum : sums) sum = _mm256_set1_ps(1.0F);
+  for (auto& sum : sums) sum = _mm256_set1_ps(start());
   const __m256 factor = _mm256_set1_ps(0.999F);
   const __m256 term = _mm256_set1_ps(0.001F);
   for (Size i = 0; i < iterations; ++i)
@@ -47,7 +60,7 @@ constexpr int kRounds = 5;
 
 float multiply_add_baseline(Size iterations) {
   __m128 sums[kChains];
-  for (auto& sum : sums) sum = _mm_set1_ps(1.0F);
+  for (auto& sum : sums) sum = _mm_set1_ps(start());
   const __m128 factor = _mm_set1_ps(0.999F);
   const __m128 term = _mm_set1_ps(0.001F);
   for (Size i = 0; i < iterations; ++i)
@@ -58,28 +71,86 @@ float multiply_add_baseline(Size iterations) {
   return _mm_cvtss_f32(total);
 }
 
-float multiply_add(Isa isa, Size iterations) {
-  switch (isa) {
-    case Isa::x86_64_v4: return multiply_add_v4(iterations);
-    case Isa::x86_64_v3: return multiply_add_v3(iterations);
-    case Isa::x86_64: break;
-  }
-  return multiply_add_baseline(iterations);
+/// Each lane of a sum takes two products.
+[[gnu::target("avx512f,avx512bf16")]] float multiply_add_bf16(Size iterations) {
+  __m512 sums[kChains];
+  for (auto& sum : sums) sum = _mm512_set1_ps(start());
+  const auto factors = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));  // 1
+  for (Size i = 0; i < iterations; ++i)
+#pragma GCC unroll 12
+    for (auto& sum : sums) sum = _mm512_dpbf16_ps(sum, factors, factors);
+  __m512 total = sums[0];
+  for (int chain = 1; chain < kChains; ++chain) total = _mm512_add_ps(total, sums[chain]);
+  return _mm512_cvtss_f32(total);
 }
 
-constexpr int lanes(Isa isa) {
+/// Shapes of AMX's tiles, as the instruction LDTILECFG reads them.
+struct alignas(64) TileShapes {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+};
+
+constexpr int kTileSums = 6;  // of eight tiles, two are factors
+
+/// Each sum is 16×16 and takes 32 products an element. The factors are zeros: tiles do not
+/// multiply them any faster.
+[[gnu::target("amx-tile,amx-bf16")]] void multiply_add_tiles(Size iterations) {
+  TileShapes shapes;
+  std::fill_n(shapes.row_bytes, kTileSums + 2, std::uint16_t{64});
+  std::fill_n(shapes.rows, kTileSums + 2, std::uint8_t{16});
+  // g++ 12 believes that the instruction reads eight bytes only, and drops the rest of them.
+  asm volatile("" : : "m"(shapes));
+  _tile_loadconfig(&shapes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  _tile_zero(6);
+  _tile_zero(7);
+  for (Size i = 0; i < iterations; ++i) {
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  _tile_release();
+}
+
+Loop loop_of(Isa isa) {
   switch (isa) {
-    case Isa::x86_64_v4: return 16;
-    case Isa::x86_64_v3: return 8;
+    case Isa::x86_64_v4: return {multiply_add_v4, 2.0 * kChains * 16};
+    case Isa::x86_64_v3: return {multiply_add_v3, 2.0 * kChains * 8};
     case Isa::x86_64: break;
   }
-  return 4;
+  return {multiply_add_baseline, 2.0 * kChains * 4};
+}
+
+std::optional<Loop> bf16_loop_of(Isa isa) {
+  if (isa != Isa::x86_64_v4) return std::nullopt;
+  const auto tiles = [](Size iterations) {
+    multiply_add_tiles(iterations);
+    return 0.0F;
+  };
+  switch (detect_bf16_products()) {
+    case Bf16Products::amx: return Loop{tiles, 2.0 * kTileSums * 16 * 16 * 32};
+    case Bf16Products::avx512: return Loop{multiply_add_bf16, 2.0 * kChains * 32};
+    case Bf16Products::none: break;
+  }
+  return std::nullopt;
 }
 
 #else
 
-float multiply_add(Isa /*isa*/, Size iterations) {
-  float sums[kChains] = {};
+float multiply_add(Size iterations) {
+  float sums[kChains];
+  for (float& sum : sums) sum = start();
   for (Size i = 0; i < iterations; ++i)
     for (float& sum : sums) sum = sum * 0.999F + 0.001F;
   float total = 0;
@@ -87,20 +158,25 @@ float multiply_add(Isa /*isa*/, Size iterations) {
   return total;
 }
 
-constexpr int lanes(Isa /*isa*/) { return 1; }
+Loop loop_of(Isa /*isa*/) { return {multiply_add, 2.0 * kChains}; }
+
+std::optional<Loop> bf16_loop_of(Isa /*isa*/) { return std::nullopt; }
 
 #endif
 
 }  // namespace
 
-double measure_fma_peak(Team& team, int members, Isa isa, const Clock& clock) {
-  const double operations = 2.0 * kChains * lanes(isa) * static_cast<double>(kIterations) * members;
+std::optional<double> measure_fma_peak(Team& team, int members, Isa isa, ElementType type,
+                                       const Clock& clock) {
+  const std::optional<Loop> loop = type == ElementType::f32 ? loop_of(isa) : bf16_loop_of(isa);
+  if (!loop) return std::nullopt;
+  const double operations = loop->operations * static_cast<double>(kIterations) * members;
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
     const double start = clock.now();
-    team.run(members, [isa](int) {
+    team.run(members, [&loop](int) {
       // Volatile: the result must be wanted by somebody.
-      [[maybe_unused]] volatile float result = multiply_add(isa, kIterations);
+      [[maybe_unused]] volatile float result = loop->run(kIterations);
     });
     best = std::max(best, operations / (clock.now() - start));
   }

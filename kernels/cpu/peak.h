@@ -1,14 +1,19 @@
 #pragma once
 
+#include <optional>
+
+#include "kernels/tensor.h"
 #include "src/base/clock.h"
 #include "src/device/isa.h"
 #include "src/device/team.h"
 
 namespace ptbench {
 
-/// Floating-point operations a second that `members` members of the team reach together on fp32
-/// multiply-adds in registers: what utilisation is measured against. The best of a few rounds of
-/// some milliseconds.
-[[nodiscard]] double measure_fma_peak(Team& team, int members, Isa isa, const Clock& clock);
+/// Floating-point operations a second that `members` members of the team reach together on
+/// multiply-adds of `type` in registers: what utilisation is measured against. The best of a few
+/// rounds of some milliseconds. bf16: products of bf16 pairs summed in f32, by tiles (AMX) or
+/// vectors (AVX512_BF16); empty below x86-64-v4 and where the CPU has neither.
+[[nodiscard]] std::optional<double> measure_fma_peak(Team& team, int members, Isa isa,
+                                                     ElementType type, const Clock& clock);
 
 }  // namespace ptbench

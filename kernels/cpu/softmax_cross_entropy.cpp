@@ -13,19 +13,25 @@ namespace {
 
 constexpr Size kExponentialCost = 16;  // simple operations that one exponential is worth
 
+/// In the workspace the members' sums lie in front, then the probabilities.
+Bytes losses_bytes(int members) {
+  return static_cast<Bytes>(round_up(members * static_cast<Size>(sizeof(double)), 64));
+}
+
+float load(const float* from) { return *from; }
+float load(const Bf16* from) { return to_float(*from); }
+void store(float* to, float value) { *to = value; }
+void store(Bf16* to, float value) { *to = to_bf16(value); }
+
+/// T: element type of the logits and of their gradient.
+template <class T>
 class SoftmaxCrossEntropy final : public Operator {
  public:
   SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const Bindings& bindings, Team& team,
                       int members)
       : spec_(spec), bindings_(bindings), team_(team), members_(members) {
-    losses_ = {reinterpret_cast<double*>(bindings.workspace.data()),
-               static_cast<std::size_t>(members)};
+    losses_ = elements<double>(bindings.workspace).first(static_cast<std::size_t>(members));
     probabilities_ = reinterpret_cast<float*>(bindings.workspace.data() + losses_bytes(members));
-  }
-
-  /// The members' sums lie in front, then the probabilities.
-  static Bytes losses_bytes(int members) {
-    return static_cast<Bytes>(round_up(members * static_cast<Size>(sizeof(double)), 64));
   }
 
   void forward() override {
@@ -41,15 +47,17 @@ class SoftmaxCrossEntropy final : public Operator {
   }
 
   void backward() override {
-    const float scale = 1.0F / static_cast<float>(spec_.global_batch);
+    const float scale = 1.0F / static_cast<float>(spec_.global_batch) * bindings_.loss_scale[0];
     team_.run(members_, [this, scale](int member) {
       const Range part = part_of(spec_.batch, member, members_);
       const float* from = probabilities_;
-      float* to = bindings_.input_gradient.data();
+      T* to = elements<T>(bindings_.input_gradients[0]).data();
       for (Size i = part.begin * spec_.classes; i < part.end * spec_.classes; ++i)
-        to[i] = from[i] * scale;
-      for (Size sample = part.begin; sample < part.end; ++sample)
-        to[sample * spec_.classes + label(sample)] -= scale;
+        store(to + i, from[i] * scale);
+      for (Size sample = part.begin; sample < part.end; ++sample) {
+        const Size i = sample * spec_.classes + label(sample);
+        store(to + i, from[i] * scale - scale);
+      }
     });
   }
 
@@ -60,17 +68,18 @@ class SoftmaxCrossEntropy final : public Operator {
 
   /// -log softmax(logits)[label], shifted by the largest logit so that nothing overflows.
   double forward_sample(Size sample) {
-    const float* logits = bindings_.input.data() + sample * spec_.classes;
+    const T* logits = elements<T>(bindings_.inputs[0]).data() + sample * spec_.classes;
     float* probabilities = probabilities_ + sample * spec_.classes;
-    const float largest = *std::max_element(logits, logits + spec_.classes);
+    for (Size i = 0; i < spec_.classes; ++i) probabilities[i] = load(logits + i);
+    const float largest = *std::max_element(probabilities, probabilities + spec_.classes);
     float sum = 0;
     for (Size i = 0; i < spec_.classes; ++i) {
-      probabilities[i] = std::exp(logits[i] - largest);
+      probabilities[i] = std::exp(probabilities[i] - largest);
       sum += probabilities[i];
     }
     const float inverse = 1.0F / sum;
     for (Size i = 0; i < spec_.classes; ++i) probabilities[i] *= inverse;
-    return (largest - logits[label(sample)]) + std::log(sum);
+    return (largest - load(logits + label(sample))) + std::log(sum);
   }
 
   SoftmaxCrossEntropySpec spec_;
@@ -90,14 +99,15 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
             spec.batch, members_for(spec.batch * spec.classes * kExponentialCost, team.size())))) {}
 
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return SoftmaxCrossEntropy::losses_bytes(members_) +
-           static_cast<Bytes>(spec_.batch * spec_.classes) * sizeof(float);
+    return losses_bytes(members_) + static_cast<Bytes>(spec_.batch * spec_.classes) * sizeof(float);
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("softmax_cross_entropy on {}", members_);
   }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return std::make_unique<SoftmaxCrossEntropy>(spec_, bindings, team_, members_);
+    if (spec_.type == ElementType::f32)
+      return std::make_unique<SoftmaxCrossEntropy<float>>(spec_, bindings, team_, members_);
+    return std::make_unique<SoftmaxCrossEntropy<Bf16>>(spec_, bindings, team_, members_);
   }
 
  private:

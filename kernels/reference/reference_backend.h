@@ -10,8 +10,7 @@
 namespace ptbench {
 
 /// The oracle of every other backend: plain loops on the calling thread, sums in double, results
-/// rounded to float once. One candidate, "reference". Parameters lie row-major, weight then bias,
-/// zeros up to the next multiple of 16 elements, all owned by member 0.
+/// rounded once. One candidate, "reference"; ReferencePlan says how things lie.
 class ReferenceBackend final : public KernelBackend {
  public:
   [[nodiscard]] std::string name() const override { return "reference"; }
@@ -22,6 +21,8 @@ class ReferenceBackend final : public KernelBackend {
   [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const override;
+  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
+      std::span<float> gradients, const std::vector<OwnedRange>& owned) const override;
 };
 
 }  // namespace ptbench

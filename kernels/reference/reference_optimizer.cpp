@@ -18,7 +18,7 @@ ReferenceOptimizer::ReferenceOptimizer(const OptimizerSpec& spec, const Optimize
          "state is as long as parameters");
 }
 
-void ReferenceOptimizer::step(Range slice, Size step) {
+void ReferenceOptimizer::step(Range slice, Size step, float gradient_scale) {
   ensure(step >= 1, "optimizer steps count from 1");
   if (slice.empty()) return;
   ensure(slice.begin >= 0 && slice.end <= static_cast<Size>(arenas_.parameters.size()),
@@ -28,16 +28,17 @@ void ReferenceOptimizer::step(Range slice, Size step) {
   const double correction2 = 1 - std::pow(spec_.beta2, count);
   const auto end = static_cast<std::size_t>(slice.end);
   for (auto element = static_cast<std::size_t>(slice.begin); element < end; ++element) {
+    const double gradient = double{arenas_.gradients[element]} * double{gradient_scale};
     if (spec_.kind == OptimizerKind::sgd)
-      sgd(element);
+      sgd(element, gradient);
     else
-      adam(element, correction1, correction2);
+      adam(element, gradient, correction1, correction2);
   }
 }
 
-void ReferenceOptimizer::sgd(std::size_t element) {
+void ReferenceOptimizer::sgd(std::size_t element, double gradient) {
   float& parameter = arenas_.parameters[element];
-  double velocity = arenas_.gradients[element] + spec_.weight_decay * parameter;
+  double velocity = gradient + spec_.weight_decay * parameter;
   if (spec_.momentum != 0) {
     float& kept = arenas_.state[0][element];
     velocity += spec_.momentum * kept;
@@ -46,12 +47,12 @@ void ReferenceOptimizer::sgd(std::size_t element) {
   parameter = static_cast<float>(parameter - spec_.lr * velocity);
 }
 
-void ReferenceOptimizer::adam(std::size_t element, double correction1, double correction2) {
+void ReferenceOptimizer::adam(std::size_t element, double gradient, double correction1,
+                              double correction2) {
   float& kept = arenas_.parameters[element];
   float& first = arenas_.state[0][element];
   float& second = arenas_.state[1][element];
   double parameter = kept;
-  double gradient = arenas_.gradients[element];
   if (spec_.kind == OptimizerKind::adamw)
     parameter -= spec_.lr * spec_.weight_decay * parameter;
   else

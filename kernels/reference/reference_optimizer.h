@@ -12,11 +12,11 @@ class ReferenceOptimizer final : public Optimizer {
   /// from what `spec` needs.
   ReferenceOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas);
 
-  void step(Range slice, Size step) override;
+  void step(Range slice, Size step, float gradient_scale = 1) override;
 
  private:
-  void sgd(std::size_t element);
-  void adam(std::size_t element, double correction1, double correction2);
+  void sgd(std::size_t element, double gradient);
+  void adam(std::size_t element, double gradient, double correction1, double correction2);
 
   OptimizerSpec spec_;
   OptimizerArenas arenas_;

@@ -6,6 +6,7 @@
 
 #include "src/app/install_paths.h"
 #include "src/base/error.h"
+#include "src/device/isa.h"
 #include "src/device/probe.h"
 
 namespace ptbench {
@@ -21,11 +22,35 @@ void require_cpu(const std::string& device) {
       "use --device cpu");
 }
 
-void require_fp32(const std::string& precision) {
-  if (precision == "fp32") return;
-  throw capability_error(
-      fmt::format("--precision {}: this version computes in fp32 only", precision),
-      "use --precision fp32");
+/// The precision to compute in, which this machine has.
+std::string precision_of(const RunOptions& options, const StrategyRow& strategy) {
+  if (!options.precision) {
+    if (!strategy.mixed_precision) return "fp32";
+    if (has_bf16_products()) return "bf16";
+    throw capability_error(
+        fmt::format("strategy '{}': this CPU multiplies no type but fp32", strategy.name),
+        "use a CPU with AVX512_BF16 or AMX, or --strategy serial");
+  }
+  const std::string& precision = *options.precision;
+  if (precision == "fp32" && strategy.mixed_precision)
+    throw usage_error(
+        fmt::format("--precision fp32: strategy '{}' is mixed precision", strategy.name),
+        "leave it out, or use --strategy serial");
+  if (precision == "fp16" || precision == "tf32")
+    throw capability_error(
+        fmt::format("--precision {}: no CPU multiplies it", precision),
+        has_bf16_products() ? "use --precision bf16 or fp32" : "use --precision fp32");
+  if (precision == "bf16" && !has_bf16_products())
+    throw capability_error("--precision bf16: this CPU has neither AVX512_BF16 nor AMX",
+                           "use --precision fp32");
+  return precision;
+}
+
+void require_sensible_targets(const RunOptions& options) {
+  if ((options.target_accuracy || options.target_loss) && !options.epochs)
+    throw usage_error(fmt::format("--{} needs to know when to give up",
+                                  options.target_accuracy ? "target-accuracy" : "target-loss"),
+                      "add --epochs E, the most epochs to train");
 }
 
 void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
@@ -55,22 +80,30 @@ OptimizerSpec optimizer_of(const RunOptions& options, const OptimizerSpec& usual
   return spec;
 }
 
-Size batch_of(const RunOptions& options, const Workload& workload) {
+Size batch_of(const RunOptions& options, const Workload& workload, Size accumulation) {
   if (!options.global_batch) return options.batch_size.value_or(workload.batch);
   const Size global = *options.global_batch;
-  if (global % options.nproc == 0) return global / options.nproc;
-  const Size nearest =
-      std::max<Size>(1, (global + options.nproc / 2) / options.nproc) * options.nproc;
+  const Size parts = options.nproc * accumulation;
+  if (global % parts == 0) return global / parts;
+  const Size nearest = std::max<Size>(1, (global + parts / 2) / parts) * parts;
   throw usage_error(
-      fmt::format("--global-batch {} cannot be shared by {} replicas", global, options.nproc),
+      accumulation == 1
+          ? fmt::format("--global-batch {} cannot be shared by {} replicas", global, options.nproc)
+          : fmt::format("--global-batch {} cannot be cut into {} micro-batches", global, parts),
       fmt::format("the nearest possible one is {}", nearest));
 }
 
 /// Measured options that are not at their default, for the run's id.
 std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
-  const OptimizerSpec& spec = config.optimizer;
+  const OptimizerSpec& spec = config.step.optimizer;
   std::vector<OptionValue> others;
+  if (config.step.accumulation_steps != config.strategy.accumulation_steps)
+    others.push_back({"accumulate", fmt::format("{}", config.step.accumulation_steps)});
+  if (config.step.loss_scale.kind == LossScaling::dynamic)
+    others.push_back({"loss-scale", "dynamic"});
+  if (config.step.loss_scale.kind == LossScaling::fixed)
+    others.push_back({"loss-scale", fmt::format("{}", config.step.loss_scale.value)});
   if (config.options.threads)
     others.push_back({"threads", fmt::format("{}", *config.options.threads)});
   if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
@@ -85,6 +118,8 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (config.options.samples)
     others.push_back({"samples", fmt::format("{}", *config.options.samples)});
   if (!config.options.shuffle) others.push_back({"shuffle", "off"});
+  if (config.options.data_workers > 0)
+    others.push_back({"data-workers", fmt::format("{}", config.options.data_workers)});
   return others;
 }
 
@@ -96,14 +131,19 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.workload = find_workload(options.workload);
   config.strategy = find_strategy(options.strategy);
   require_possible_world(options, config.strategy);
-  require_fp32(options.precision);
   require_cpu(options.device);
-  config.optimizer = optimizer_of(options, config.workload.optimizer);
+  require_sensible_targets(options);
+  config.precision = precision_of(options, config.strategy);
+  config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
+  config.step = {
+      .optimizer = optimizer_of(options, config.workload.optimizer),
+      .accumulation_steps = options.accumulate.value_or(config.strategy.accumulation_steps),
+      .loss_scale = options.loss_scale};
   const auto cores = static_cast<Size>(topology.cores.size());
   config.threads =
       static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
-  config.batch = batch_of(options, config.workload);
-  config.global_batch = config.batch * options.nproc;
+  config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
+  config.global_batch = config.batch * config.step.accumulation_steps * options.nproc;
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",
                       "leave one of the two out");
@@ -114,7 +154,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
                       .strategy = config.strategy.name,
                       .world_size = options.nproc,
                       .batch_per_replica = config.batch,
-                      .precision = options.precision},
+                      .precision = config.precision},
                      other_options(config));
   return config;
 }

@@ -7,6 +7,7 @@
 #include "src/device/topology.h"
 #include "src/measure/run_id.h"
 #include "strategies/catalog.h"
+#include "strategies/replica.h"
 #include "workloads/catalog.h"
 
 namespace ptbench {
@@ -16,12 +17,14 @@ struct RunConfig {
   RunOptions options;
   Workload workload;
   StrategyRow strategy;
-  OptimizerSpec optimizer;
-  int threads = 1;             ///< of one CPU replica
-  Size batch = 0;              ///< samples in one replica's micro-batch
-  Size global_batch = 0;       ///< samples in one optimizer step
-  Size synthetic_samples = 0;  ///< in an epoch; 0 for real data
-  std::string id;              ///< of the record
+  StepSpec step;                        ///< optimizer, accumulation, loss scale
+  ElementType type = ElementType::f32;  ///< of what is multiplied
+  std::string precision;                ///< its name on the command line
+  int threads = 1;                      ///< of one CPU replica
+  Size batch = 0;                       ///< samples in one replica's micro-batch
+  Size global_batch = 0;                ///< samples in one optimizer step
+  Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
+  std::string id;                       ///< of the record
 };
 
 /// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown

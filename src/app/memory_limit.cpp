@@ -5,7 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
-#include "workloads/program.h"
+#include "workloads/memory.h"
 
 namespace ptbench {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) {
   const double data = static_cast<double>(config.synthetic_samples) *
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
-  return data + static_cast<double>(estimate_memory(graph, batch, config.optimizer).total());
+  return data + static_cast<double>(
+                    estimate_memory(graph, batch, config.type, config.step.optimizer).total());
 }
 
 /// The largest power of two below the wanted batch that fits; 0 if none does.
@@ -23,7 +24,8 @@ Size largest_batch(const RunConfig& config, const Graph& graph, double available
   for (Size batch = Size{1} << 40U; batch > 0; batch /= 2) {
     if (batch >= config.batch) continue;
     if (!config.options.samples && config.synthetic_samples > 0)
-      smaller.synthetic_samples = std::max(config.workload.synthetic_samples, batch);
+      smaller.synthetic_samples =
+          std::max(config.workload.synthetic_samples, batch * config.step.accumulation_steps);
     if (predicted_bytes(smaller, graph, batch) <= available) return batch;
   }
   return 0;

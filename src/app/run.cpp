@@ -54,12 +54,11 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   record.strategy.world_size = config.options.nproc;
   record.strategy.devices = {"cpu"};
   record.strategy.threads = config.threads;
-  record.strategy.accumulation_steps = 1;
-  record.strategy.precision = config.options.precision;
+  record.strategy.accumulation_steps = config.step.accumulation_steps;
+  record.strategy.precision = config.precision;
   record.strategy.batch_per_replica = config.batch;
   record.strategy.global_batch = config.global_batch;
-  record.optimizer = describe(config.optimizer);
-  record.verification.reason = "serial training in fp32 is what others are compared with";
+  record.optimizer = describe(config.step.optimizer);
   add_machine_warnings(config, topology, record);
   return record;
 }

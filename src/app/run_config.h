@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "src/base/size.h"
+#include "strategies/loss_scaling.h"
 
 namespace ptbench {
+
+/// Whether a run is compared with serial training: `automatic` where that could differ.
+enum class VerifyMode : std::uint8_t { automatic, on, off, only };
 
 /// What the user asked for on `ptbench run`, option by option; empty where the option was not given
 /// and its default depends on the workload, the data or the machine. Every field has its row in
@@ -20,7 +24,9 @@ struct RunOptions {
   std::optional<Size> threads;
   std::optional<Size> batch_size;
   std::optional<Size> global_batch;
-  std::string precision = "fp32";
+  std::optional<Size> accumulate;
+  std::optional<std::string> precision;
+  LossScaleSpec loss_scale = {};
 
   std::optional<std::string> optimizer;
   std::optional<double> lr;
@@ -30,11 +36,15 @@ struct RunOptions {
   std::string data = "synthetic";
   std::optional<Size> samples;
   bool shuffle = true;
+  Size data_workers = 0;
 
   std::optional<Size> steps;
   std::optional<Size> epochs;
   std::optional<Size> warmup;  ///< empty: auto
   double max_time_seconds = 30;
+  std::optional<double> target_accuracy;
+  std::optional<double> target_loss;
+  VerifyMode verify = VerifyMode::automatic;
 
   std::optional<std::string> plan_file;
   std::uint64_t seed = 0;

@@ -20,6 +20,7 @@ using Rows = std::vector<Row>;
 // Counts end where no machine follows, so that products of a few of them cannot overflow.
 constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
+constexpr std::uint64_t kMostAccumulation = 1'000'000;
 
 template <class Catalog>
 std::vector<std::string> names_in(const Catalog& catalog) {
@@ -58,6 +59,32 @@ void set_precision(RunOptions& options, const OptionInfo& option, std::string_vi
   options.precision = text;
 }
 
+/// "none", "dynamic", or a number.
+void set_loss_scale(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  constexpr double kMost = 1e12;
+  if (text == "none")
+    options.loss_scale = LossScaleSpec{};
+  else if (text == "dynamic")
+    options.loss_scale = LossScaleSpec{.kind = LossScaling::dynamic, .value = 1};
+  else
+    options.loss_scale =
+        LossScaleSpec{.kind = LossScaling::fixed,
+                      .value = static_cast<float>(real_value(option, text, 1.0 / kMost, kMost))};
+}
+
+void set_verify(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string mode = choice_value(option, text);
+  options.verify = mode == "on"    ? VerifyMode::on
+                   : mode == "off" ? VerifyMode::off
+                                   : VerifyMode::only;
+}
+
+/// A name of the catalog, or a model file, which is read later.
+void set_workload(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  options.workload =
+      text.ends_with(".json") ? text_value(option, text) : choice_value(option, text);
+}
+
 void set_warmup(RunOptions& options, const OptionInfo& option, std::string_view text) {
   if (text == "auto")
     options.warmup.reset();
@@ -74,14 +101,14 @@ void add_output(RunOptions& options, const OptionInfo& option, std::string_view 
 
 void append_training(Rows& rows) {
   const std::string group = "What to train, and how";
-  rows.push_back(choice_option({.name = "workload",
-                                .short_name = 'w',
-                                .value = "NAME",
-                                .group = group,
-                                .help = "the model with its loss and input shape",
-                                .fallback = "mlp",
-                                .choices = names_in(workload_catalog())},
-                               &RunOptions::workload));
+  rows.push_back(Row{{.name = "workload",
+                      .short_name = 'w',
+                      .value = "NAME|FILE.json",
+                      .group = group,
+                      .help = "the model with its loss and input shape, or a model file",
+                      .fallback = "mlp",
+                      .choices = names_in(workload_catalog())},
+                     set_workload});
   rows.push_back(choice_option({.name = "strategy",
                                 .short_name = 's',
                                 .value = "NAME",
@@ -105,14 +132,30 @@ void append_training(Rows& rows) {
                                .example = "128",
                                .excludes = {"batch-size"}},
                               &RunOptions::global_batch, 1, kMostSamples));
+  rows.push_back(whole_option({.name = "accumulate",
+                               .value = "K",
+                               .group = group,
+                               .help = "micro-batches in one optimizer step",
+                               .fallback = "1 (grad-accum: 4)",
+                               .example = "4"},
+                              &RunOptions::accumulate, 1, kMostAccumulation));
   rows.push_back(Row{{.name = "precision",
                       .value = "TYPE",
                       .group = group,
                       .help = "compute type; master weights stay fp32",
-                      .fallback = "fp32",
+                      .fallback = "fp32 (amp: the device's best)",
                       .domain = "fp32, tf32, bf16 or fp16",
-                      .choices = {"fp32"}},
+                      .choices = {"fp32", "bf16"}},
                      set_precision});
+  rows.push_back(Row{{.name = "loss-scale",
+                      .value = "none|dynamic|X",
+                      .group = group,
+                      .help = "keeps small gradients from underflowing; dynamic skips steps that "
+                              "overflow",
+                      .fallback = "none",
+                      .domain = "none, dynamic or a number from 1e-12 to 1e12",
+                      .choices = {"none", "dynamic"}},
+                     set_loss_scale});
   rows.push_back(whole_option({.name = "seed",
                                .value = "N",
                                .group = group,
@@ -185,8 +228,8 @@ void append_data(Rows& rows) {
       text_option({.name = "data",
                    .value = "synthetic|DIR",
                    .group = group,
-                   .help = "made-up samples, or a directory of IDX files (MNIST's names, "
-                           "plain or .gz)",
+                   .help = "made-up samples, or a directory of IDX (MNIST), CIFAR-10 binary or NPY "
+                           "files",
                    .fallback = "synthetic",
                    .hint = ValueHint::directory},
                   &RunOptions::data));
@@ -202,6 +245,12 @@ void append_data(Rows& rows) {
                                 .help = "sample order: a function of seed and epoch, or by index",
                                 .fallback = "on"},
                                &RunOptions::shuffle));
+  rows.push_back(whole_option({.name = "data-workers",
+                               .value = "N",
+                               .group = group,
+                               .help = "threads that prepare batches ahead",
+                               .fallback = "0"},
+                              &RunOptions::data_workers, 0, 64));
 }
 
 void append_length(Rows& rows) {
@@ -233,6 +282,34 @@ void append_length(Rows& rows) {
                               .help = "seconds after which measuring ends, all in all",
                               .fallback = "30"},
                              &RunOptions::max_time_seconds, 0.001, 1e6));
+}
+
+void append_checks(Rows& rows) {
+  const std::string group = "Is it right, and good enough";
+  rows.push_back(Row{{.name = "verify",
+                      .value = "on|off|only",
+                      .group = group,
+                      .help = "train some steps beside serial fp32 training and compare, before "
+                              "timing",
+                      .fallback = "on where accumulation or precision differ",
+                      .choices = {"on", "off", "only"}},
+                     set_verify});
+  rows.push_back(real_option({.name = "target-accuracy",
+                              .value = "A",
+                              .group = group,
+                              .help = "stop after the epoch whose accuracy (test, or train where "
+                                      "there is no test data) reaches A; with --epochs",
+                              .example = "0.95",
+                              .excludes = {"steps", "target-loss"}},
+                             &RunOptions::target_accuracy, 0, 1));
+  rows.push_back(real_option({.name = "target-loss",
+                              .value = "L",
+                              .group = group,
+                              .help = "stop after the epoch whose mean training loss is at most L; "
+                                      "with --epochs",
+                              .example = "0.1",
+                              .excludes = {"steps"}},
+                             &RunOptions::target_loss, 0, 1e6));
 }
 
 void append_files(Rows& rows) {
@@ -284,6 +361,7 @@ OptionTable<RunOptions> run_option_table() {
   append_optimizer(rows);
   append_data(rows);
   append_length(rows);
+  append_checks(rows);
   append_files(rows);
   return OptionTable<RunOptions>(std::move(rows));
 }

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "kernels/choose.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/memory_limit.h"
 #include "src/app/plan_store.h"
+#include "src/app/target_watch.h"
+#include "src/app/training_setup.h"
+#include "src/app/verification.h"
 #include "src/base/error.h"
 #include "src/base/phase_board.h"
 #include "src/comm/solo.h"
@@ -35,21 +40,7 @@ class TrainingRun {
 
   void run() {
     try {
-      const DataSource data = load_data();
-      const Graph graph = config_.workload.build(data.train.sample_shape());
-      describe_workload(graph);
-      CpuDevice device(topology_, config_.threads);
-      const CpuBackend backend(device);
-      auto plan = plan_program(graph, backend, device);
-      SoloCommunicator communicator(device.memory());
-      const auto strategy = build_strategy(plan, backend, device, communicator, data);
-      start_weights(strategy->replica().program());
-      const Samples samples = measure_steps(*strategy);
-      record_.compute.peak_flops_per_second = backend.measure_peak_flops(around_.clock);
-      record_.compute.peak_source =
-          fmt::format("measured: fp32 multiply-adds, threads: {}", config_.threads);
-      summarize_run(samples, record_);
-      if (!samples.interrupted) finish(strategy->replica().program(), data);
+      train();
     } catch (const Interrupted&) {
       record_.status = Status::interrupted;
     }
@@ -71,6 +62,33 @@ class TrainingRun {
     return [this] { return !around_.interrupt.requested(); };
   }
 
+  void train() {
+    const DataSource data = load_data();
+    const Graph graph = config_.workload.build(data.train.sample_shape());
+    describe_workload(graph);
+    CpuDevice device(topology_, config_.threads);
+    const CpuBackend backend(device);
+    SoloCommunicator communicator(device.memory());
+    const TrainingGround ground{.config = config_,
+                                .graph = graph,
+                                .data = data.train,
+                                .backend = backend,
+                                .device = device,
+                                .communicator = communicator};
+    const TrainingShape shape{
+        .micro_batch = config_.batch, .type = config_.type, .step = config_.step};
+    describe_sampling(sampler_of(ground, shape));
+    const VerificationPlan check = plan_verification(config_, graph, shape);
+    record_.memory.before_bytes = resident_memory();
+    const Choices choices = choose_operators(ground, shape, check);
+    if (!verified(ground, check, choices) || config_.options.verify == VerifyMode::only) return;
+    reset_peak_resident_memory();
+    const auto strategy = build(ground, shape, choices);
+    const Samples samples = measure_steps(*strategy, data);
+    summarize(samples, backend, *strategy);
+    if (!samples.interrupted) finish(strategy->replica().program(), data);
+  }
+
   DataSource load_data() {
     enter(RankPhase::loading_data);
     const Workload& workload = config_.workload;
@@ -87,7 +105,7 @@ class TrainingRun {
     record_.data.samples = data.train.size();
     record_.data.mean = data.mean;
     record_.data.standard_deviation = data.standard_deviation;
-    record_.data.workers = 0;
+    record_.data.workers = config_.options.data_workers;
     return data;
   }
 
@@ -98,25 +116,27 @@ class TrainingRun {
     record_.workload.input_shape.assign(dimensions.begin(), dimensions.end());
   }
 
-  std::shared_ptr<const ProgramPlan> plan_program(const Graph& graph, const KernelBackend& backend,
-                                                  Device& device) {
+  void describe_sampling(const Sampler& sampler) {
+    steps_per_epoch_ = sampler.steps_per_epoch();
+    record_.data.samples_left_out = sampler.samples_left_out();
+  }
+
+  /// Of the run and of its oracle.
+  Choices choose_operators(const TrainingGround& ground, const TrainingShape& shape,
+                           const VerificationPlan& check) {
     enter(RankPhase::choosing);
-    std::vector<OperatorSpec> specs;
-    for (const LoweredOperator& lowered : lower(graph, config_.batch, config_.global_batch))
-      specs.push_back(lowered.spec);
+    std::vector<OperatorSpec> specs = operators_of(ground.graph, shape);
+    if (check.oracle)
+      std::ranges::move(operators_of(ground.graph, *check.oracle), std::back_inserter(specs));
+    const std::string fingerprint = ground.backend.fingerprint();
     PlanStore store = config_.options.plan_file
-                          ? PlanStore::of_file(*config_.options.plan_file, backend.fingerprint())
-                          : PlanStore::of_host(backend.fingerprint());
+                          ? PlanStore::of_file(*config_.options.plan_file, fingerprint)
+                          : PlanStore::of_host(fingerprint);
     const CpuLoad load;
-    const Choices choices =
-        choose(backend, specs, store.load(), device.memory(), around_.clock, not_interrupted());
-    enter(RankPhase::planning);
-    auto plan = std::make_shared<const ProgramPlan>(graph, config_.batch, config_.global_batch,
-                                                    backend, choices);
-    keep(choices, store, load.foreign_share().value_or(0));
-    record_.strategy.plan_hash = plan->hash();
-    record_.memory.predicted_bytes = plan->memory(config_.optimizer).total();
-    return plan;
+    Choices choices = choose(ground.backend, specs, store.load(), ground.device.memory(),
+                             around_.clock, not_interrupted());
+    if (!around_.interrupt.requested()) keep(choices, store, load.foreign_share().value_or(0));
+    return choices;
   }
 
   /// Choices that were timed beside other work would slow down every later run: they serve this
@@ -136,56 +156,83 @@ class TrainingRun {
                          : "Run again on a quiet machine."});
   }
 
-  std::unique_ptr<Strategy> build_strategy(const std::shared_ptr<const ProgramPlan>& plan,
-                                           const KernelBackend& backend, CpuDevice& device,
-                                           Communicator& communicator, const DataSource& data) {
-    Sampler sampler(data.train.size(), {.micro_batch = config_.batch}, config_.options.shuffle,
-                    config_.options.seed);
-    steps_per_epoch_ = sampler.steps_per_epoch();
-    record_.data.samples_left_out = sampler.samples_left_out();
-    auto replica = std::make_unique<Replica>(plan, backend, config_.optimizer,
-                                             communicator.memory(), device.memory());
-    Program& program = replica->program();
-    replica->attach(std::make_unique<BatchLoader>(data.train, std::move(sampler), program.input(),
-                                                  program.labels(), &device.team()));
-    record_.strategy.communicator = communicator.name();
-    StrategyContext context{.replicas = {}, .communicator = communicator};
-    context.replicas.push_back(std::move(replica));
-    return config_.strategy.build(std::move(context));
-  }
-
-  void start_weights(Program& program) {
-    if (config_.options.initial_weights) {
-      const std::string& path = *config_.options.initial_weights;
-      const std::vector<NamedTensor> tensors = read_weights(path);
-      std::vector<NamedTensor> ordered;
-      for (const NamedTensor* tensor : match_weights(tensors, program.plan().parameters(), path))
-        ordered.push_back(*tensor);
-      program.import_parameters(ordered);
-    } else {
-      program.initialise(config_.options.seed);
+  /// False where the run computes something else than its oracle: it is not timed.
+  bool verified(const TrainingGround& ground, const VerificationPlan& check,
+                const Choices& choices) {
+    if (!check.oracle) {
+      record_.verification.reason = check.reason;
+      return true;
     }
-    if (OutputFile* file = around_.files.initial_weights())
-      file->commit(serialize_weights(program.export_parameters()));
+    enter(RankPhase::verifying);
+    record_.verification =
+        run_verification(ground, check, choices, around_.clock, not_interrupted());
+    if (record_.verification.status != VerificationStatus::failed) return true;
+    record_.status = Status::failed;
+    record_.reason =
+        fmt::format("does not match serial training: {}", record_.verification.reason.value_or(""));
+    return false;
   }
 
-  Samples measure_steps(Strategy& strategy) {
+  std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
+                                  const Choices& choices) {
+    enter(RankPhase::planning);
+    auto plan = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
+                                                    choices);
+    record_.strategy.plan_hash = plan->hash();
+    record_.strategy.communicator = ground.communicator.name();
+    predict_memory(*plan, ground, shape);
+    auto strategy = build_training(ground, shape, std::move(plan));
+    Program& program = strategy->replica().program();
+    start_weights(config_, program);
+    if (OutputFile* file = around_.files.initial_weights())
+      file->commit(serialize_weights(program.export_tensors()));
+    return strategy;
+  }
+
+  /// What the plan and its generated code take already, and what is to be allocated.
+  void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
+                      const TrainingShape& shape) {
+    const Bytes before = record_.memory.before_bytes.value_or(0);
+    const Bytes code = std::max(resident_memory(), before) - before;
+    const MemoryPrediction data = plan.memory(
+        shape.step.optimizer, shape.step.accumulation_steps > 1, ground.device.memory());
+    const auto sample_bytes =
+        static_cast<Bytes>(ground.graph.input_shape.elements()) * sizeof(float);
+    const auto staged = static_cast<Bytes>(
+        config_.options.data_workers > 0 ? (config_.options.data_workers + 1) * config_.batch : 0);
+    record_.memory.predicted_bytes = code + data.total() + staged * sample_bytes;
+  }
+
+  Samples measure_steps(Strategy& strategy, const DataSource& data) {
     RunLength length{.steps = config_.options.steps,
                      .epoch_steps = std::nullopt,
                      .warmup = config_.options.warmup,
                      .max_time_seconds = config_.options.max_time_seconds};
     if (config_.options.epochs) length.epoch_steps = *config_.options.epochs * steps_per_epoch_;
     const MeasuringPlan measuring = plan_measuring(length);
+    TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
+    UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);
-    return measure([&] { train_step(strategy); }, measuring.config, *measuring.rule, around_.clock,
-                   [this] { return around_.interrupt.requested(); },
-                   [this](const SamplingProgress& progress) { show(progress); });
+    const Samples samples =
+        measure([&] { target.step(train_step(strategy)); }, measuring.config, rule, around_.clock,
+                [this] { return around_.interrupt.requested(); },
+                [&](const SamplingProgress& progress) {
+                  show(progress);
+                  target.look(strategy.replica().program());
+                });
+    record_.time_to_target_seconds = target.seconds();
+    if (target.missed() && !samples.interrupted)
+      record_.warnings.push_back({.code = "target-not-reached",
+                                  .message = "training ended before it reached its target",
+                                  .remedy = "Train for more --epochs, or ask for less."});
+    return samples;
   }
 
-  void train_step(Strategy& strategy) {
+  float train_step(Strategy& strategy) {
     const float loss = strategy.step();
     if (LossLog* log = around_.files.loss_log()) log->append(loss);
-    if (!std::isfinite(loss)) {
+    const LossScaler& scaler = strategy.replica().scaler();
+    if (!std::isfinite(loss) && !scaler.active()) {
       record_.warnings.push_back({.code = "non-finite-loss",
                                   .message = "training diverged",
                                   .remedy = "Choose a smaller --lr."});
@@ -194,6 +241,24 @@ class TrainingRun {
     }
     if (strategy.steps() == 1) record_.loss.first = loss;
     record_.loss.last = loss;
+    return loss;
+  }
+
+  void summarize(const Samples& samples, const KernelBackend& backend, Strategy& strategy) {
+    record_.compute.peak_flops_per_second = backend.measure_peak_flops(config_.type, around_.clock);
+    record_.compute.peak_source =
+        fmt::format("measured: {} multiply-adds, threads: {}", config_.precision, config_.threads);
+    summarize_run(samples, record_);
+    const BatchLoader& loader = strategy.replica().loader();
+    if (config_.options.data_workers > 0 && strategy.steps() > 0)
+      record_.phases_seconds.data = loader.seconds_waited() / static_cast<double>(strategy.steps());
+    if (const Size skipped = strategy.replica().scaler().skipped(); skipped > 0)
+      record_.warnings.push_back(
+          {.code = "skipped-steps",
+           .message = fmt::format("{} of {} steps were skipped: their gradients overflowed at that "
+                                  "loss scale",
+                                  skipped, strategy.steps()),
+           .remedy = "Some at the start are usual while the scale is found."});
   }
 
   void show(const SamplingProgress& progress) {
@@ -211,7 +276,7 @@ class TrainingRun {
 
   void finish(Program& program, const DataSource& data) {
     if (OutputFile* file = around_.files.final_weights())
-      file->commit(serialize_weights(program.export_parameters()));
+      file->commit(serialize_weights(program.export_tensors()));
     if (config_.synthetic_samples > 0) return;  // accuracy on noise says nothing
     enter(RankPhase::evaluating);
     record_.accuracy = AccuracyRecord{.train = accuracy(program, data.train, not_interrupted()),

@@ -36,20 +36,42 @@ Isa hardware_isa() {
   return Isa::x86_64;
 }
 
-/// AMX with bf16: cpuid leaf 7 (EDX bits 22 and 24), and the kernel's word that it may be used
-/// (ARCH_GET_XCOMP_SUPP, bit 18 is the tile data).
-bool has_amx_bf16() {
 #if defined(__x86_64__)
+// arch_prctl operations and the number of AMX's tile data among the kernel's register components.
+constexpr int kGetSupportedComponents = 0x1021;
+constexpr int kRequestComponent = 0x1023;
+constexpr unsigned long kTileData = 18;
+
+struct Cpuid {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  if ((d & (1U << 22U)) == 0 || (d & (1U << 24U)) == 0) return false;
-  constexpr int kGetSupportedComponents = 0x1021;
+};
+Cpuid cpuid(unsigned leaf, unsigned subleaf) {
+  Cpuid r;
+  if (__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d) == 0) return {};
+  return r;
+}
+#endif
+
+/// AMX with bf16: cpuid leaf 7 (EDX bits 22 and 24), and the kernel's word that it may be used.
+bool has_amx_bf16() {
+#if defined(__x86_64__)
+  const unsigned features = cpuid(7, 0).d;
+  if ((features & (1U << 22U)) == 0 || (features & (1U << 24U)) == 0) return false;
   std::uint64_t components = 0;
   return syscall(SYS_arch_prctl, kGetSupportedComponents, &components) == 0 &&
-         (components & (1U << 18U)) != 0;
+         (components & (1UL << kTileData)) != 0;
+#else
+  return false;
+#endif
+}
+
+/// AVX512_BF16: cpuid leaf 7, subleaf 1, EAX bit 5; and that 512-bit registers are saved.
+bool has_avx512_bf16() {
+#if defined(__x86_64__)
+  return hardware_isa() == Isa::x86_64_v4 && (cpuid(7, 1).a & (1U << 5U)) != 0;
 #else
   return false;
 #endif
@@ -79,6 +101,14 @@ std::string name_of(Isa isa) {
   return "unknown";
 }
 
+Bf16Products detect_bf16_products() {
+#if defined(__x86_64__)
+  if (has_amx_bf16() && syscall(SYS_arch_prctl, kRequestComponent, kTileData) == 0)
+    return Bf16Products::amx;
+#endif
+  return has_avx512_bf16() ? Bf16Products::avx512 : Bf16Products::none;
+}
+
 std::vector<std::string> cpu_extensions() {
   std::vector<std::string> found;
 #if defined(__x86_64__)
@@ -87,7 +117,7 @@ std::vector<std::string> cpu_extensions() {
   if (__builtin_cpu_supports("fma")) found.emplace_back("fma");
   if (__builtin_cpu_supports("avx512f")) found.emplace_back("avx512f");
   if (__builtin_cpu_supports("avx512vnni")) found.emplace_back("avx512_vnni");
-  if (__builtin_cpu_supports("avx512bf16")) found.emplace_back("avx512_bf16");
+  if (has_avx512_bf16()) found.emplace_back("avx512_bf16");
 #endif
   if (has_amx_bf16()) found.emplace_back("amx_bf16");
   return found;

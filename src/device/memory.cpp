@@ -1,8 +1,8 @@
 #include "src/device/memory.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +62,20 @@ Bytes kernel_available() {
   return std::numeric_limits<Bytes>::max();
 }
 
+/// A line of /proc/self/status in bytes; 0 where there is none. getrusage would also know the
+/// peak, but counts what the process was before its exec.
+Bytes status_line(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word)
+    if (word == name) {
+      Bytes kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+  return 0;
+}
+
 }  // namespace
 
 Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
@@ -82,6 +96,11 @@ Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
   return {data, bytes, [base, mapped](std::byte*) { munmap(base, mapped); }};
 }
 
+Bytes HostMemorySource::footprint(Bytes bytes) const {
+  return round_up_bytes(bytes,
+                        bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+}
+
 Bytes available_memory() {
   Bytes room = kernel_available();
   if (const auto group = control_group("")) {
@@ -100,10 +119,17 @@ Bytes available_memory() {
   return room;
 }
 
-Bytes peak_resident_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<Bytes>(usage.ru_maxrss) * 1024;
+Bytes peak_resident_memory() { return status_line("VmHWM:"); }
+
+Bytes resident_memory() { return status_line("VmRSS:"); }
+
+void reset_peak_resident_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);  // what was freed is not in use
+#endif
+  // "5" resets the high-water mark (Linux 4.0, proc(5)). Where that is refused, the peak stays what
+  // it was: too large, never too small.
+  std::ofstream("/proc/self/clear_refs") << "5";
 }
 
 }  // namespace ptbench

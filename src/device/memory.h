@@ -42,19 +42,25 @@ class MemorySource {
   /// Zero-filled, aligned to at least 64 bytes. `purpose` is named in the error when there is no
   /// memory (exit 1 with what was asked for).
   [[nodiscard]] virtual Buffer allocate(Bytes bytes, std::string_view purpose) = 0;
+  /// What a buffer of so many bytes takes, whole pages counted.
+  [[nodiscard]] virtual Bytes footprint(Bytes bytes) const { return bytes; }
 };
 
 /// Anonymous pages of this process, huge pages advised from 2 MiB on.
 class HostMemorySource final : public MemorySource {
  public:
   [[nodiscard]] Buffer allocate(Bytes bytes, std::string_view purpose) override;
+  [[nodiscard]] Bytes footprint(Bytes bytes) const override;
 };
 
 /// Bytes that this process may still take without swapping: the least of the kernel's MemAvailable
 /// and of what the control groups (v1 and v2) leave.
 [[nodiscard]] Bytes available_memory();
 
-/// Largest resident size of this process so far.
+/// Resident size of this process now, and the largest since it began or since the last reset.
+[[nodiscard]] Bytes resident_memory();
 [[nodiscard]] Bytes peak_resident_memory();
+/// Lets the peak begin anew at the present size.
+void reset_peak_resident_memory();
 
 }  // namespace ptbench

@@ -168,6 +168,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"phases_seconds.other", seconds, "rest of the step",
      get<&Run::phases_seconds, &Phases::other>},
 
+    {"memory.before_bytes", bytes, "resident before planning: program and data",
+     get<&Run::memory, &MemoryRecord::before_bytes>},
     {"memory.peak_bytes", bytes, "largest use, shared pages once",
      get<&Run::memory, &MemoryRecord::peak_bytes>},
     {"memory.predicted_bytes", bytes, "what was expected before allocating",
@@ -202,6 +204,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"verification.reason", none, "why it was not run or failed",
      get<&Run::verification, &Verification::reason>},
     {"verification.steps", count, "steps compared", get<&Run::verification, &Verification::steps>},
+    {"verification.lr", none, "learning rate of both sides",
+     get<&Run::verification, &Verification::lr>},
     {"verification.max_relative_error", none, "largest error",
      get<&Run::verification, &Verification::max_relative_error>},
     {"verification.tolerance", none, "largest error allowed",

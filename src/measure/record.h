@@ -153,6 +153,7 @@ struct RankRecord {
 };
 
 struct MemoryRecord {
+  std::optional<Bytes> before_bytes;  ///< resident before planning: program and data
   std::optional<Bytes> peak_bytes;
   std::optional<Bytes> predicted_bytes;
 };
@@ -184,6 +185,7 @@ struct VerificationRecord {
   VerificationStatus status = VerificationStatus::not_run;
   std::optional<std::string> reason;  ///< why it was not run or failed
   std::optional<Size> steps;
+  std::optional<double> lr;  ///< that both sides trained with
   std::optional<double> max_relative_error;
   std::optional<double> tolerance;
   std::optional<std::string> worst_tensor;

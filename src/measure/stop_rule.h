@@ -97,4 +97,23 @@ class TimeLimit final : public StopRule {
   bool inner_stopped_ = false;
 };
 
+/// Another rule, which outlives this one, or as soon as training has reached its target.
+class UntilReached final : public StopRule {
+ public:
+  /// `reached` is set by who looks at the training, and outlives the rule.
+  UntilReached(StopRule& inner, const bool& reached) : inner_(&inner), reached_(&reached) {}
+
+  [[nodiscard]] bool should_stop(const Evidence& evidence) override {
+    return *reached_ || inner_->should_stop(evidence);
+  }
+  [[nodiscard]] StopReason reason() const override {
+    return *reached_ ? StopReason::target : inner_->reason();
+  }
+  [[nodiscard]] Limits limits() const override { return inner_->limits(); }
+
+ private:
+  StopRule* inner_;
+  const bool* reached_;
+};
+
 }  // namespace ptbench

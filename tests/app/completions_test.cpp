@@ -55,7 +55,7 @@ TEST_CASE("bash offers commands, options and values") {
   CHECK(offered({"ptbench", "val"}) == "validate");
   CHECK(mentions(offered({"ptbench", ""}), "run list doctor"));
   CHECK(offered({"ptbench", "run", "--weight"}) == "--weight-decay");
-  CHECK(offered({"ptbench", "run", "-w", ""}) == "linear mlp");
+  CHECK(offered({"ptbench", "run", "-w", ""}) == "linear mlp resnet18 resnet50");
   CHECK(offered({"ptbench", "run", "--optimizer", "=", "adamw"}) == "adamw");
   CHECK(offered({"ptbench", "run", "--shuffle", "="}) == "on off");
   CHECK(offered({"ptbench", "run", "--steps", ""}).empty());

@@ -1,10 +1,10 @@
 // Linear layers against the plain loops in double, on values that do round.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 
-#include "kernels/reference/loops.h"
+#include "kernels/reference/linear.h"
 #include "tests/support/backends.h"
+#include "tests/support/doubles.h"
 #include "tests/support/operator_harness.h"
 #include "tests/support/operator_specs.h"
 #include "tests/support/tolerance.h"
@@ -14,19 +14,11 @@ namespace {
 using namespace ptbench;
 using namespace ptbench::testing;
 
-using Doubles = std::vector<double>;
-
-Doubles widened(const std::vector<float>& values) { return {values.begin(), values.end()}; }
-
-Doubles magnitudes(Doubles values) {
-  for (double& value : values) value = std::abs(value);
-  return values;
-}
-
-std::vector<Expected> expected(const Doubles& values, const Doubles& magnitudes, Size terms) {
+std::vector<Expected> expected(ElementType type, const Doubles& values, const Doubles& magnitudes,
+                               Size terms) {
   std::vector<Expected> result;
   for (std::size_t i = 0; i < values.size(); ++i)
-    result.push_back({values[i], sum_tolerance(terms, magnitudes[i])});
+    result.push_back(kept_as(type, values[i], sum_tolerance(terms, magnitudes[i])));
   return result;
 }
 
@@ -36,10 +28,10 @@ class LinearOracle {
  public:
   LinearOracle(const LinearSpec& spec, const OperatorData& data)
       : spec_(spec),
-        input_(widened(data.input)),
-        weight_(widened(data.parameters[0])),
+        input_(widened(data.inputs[0])),
+        weight_(multiplied_as(spec.type, data.parameters[0])),
         bias_(widened(data.parameters[1])),
-        output_gradient_(widened(data.output_gradient)) {}
+        output_gradient_(widened(data.output_gradients[0])) {}
 
   [[nodiscard]] std::vector<Expected> output() const {
     const auto forward = [&](const Doubles& x, const Doubles& w, const Doubles& b) {
@@ -47,7 +39,7 @@ class LinearOracle {
       reference::linear_forward<double>(spec_, x, w, b, y);
       return y;
     };
-    return expected(forward(input_, weight_, bias_),
+    return expected(spec_.type, forward(input_, weight_, bias_),
                     forward(magnitudes(input_), magnitudes(weight_), magnitudes(bias_)),
                     spec_.inputs + 1);
   }
@@ -64,9 +56,9 @@ class LinearOracle {
     const Backward values = backward(input_, weight_, widened(output), output_gradient_);
     const Backward bounds = backward(magnitudes(input_), magnitudes(weight_), widened(output),
                                      magnitudes(output_gradient_));
-    return {expected(values.weight, bounds.weight, spec_.batch),
-            expected(values.bias, bounds.bias, spec_.batch),
-            expected(values.input, bounds.input, spec_.outputs)};
+    return {expected(ElementType::f32, values.weight, bounds.weight, spec_.batch),
+            expected(ElementType::f32, values.bias, bounds.bias, spec_.batch),
+            expected(spec_.type, values.input, bounds.input, spec_.outputs)};
   }
 
  private:
@@ -98,7 +90,7 @@ bool same_mask(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-TEST_CASE("linear layers agree with sums in double within float's rounding") {
+TEST_CASE("linear layers agree with sums in double within their type's rounding") {
   for (const LinearSpec& spec : linear_specs()) {
     const OperatorData data = make_data(spec, 4, Values::uniform);
     const LinearOracle oracle(spec, data);
@@ -115,7 +107,7 @@ TEST_CASE("linear layers agree with sums in double within float's rounding") {
           }
           CHECK(first_outside(result.gradients[0], gradients.weight) == -1);
           CHECK(first_outside(result.gradients[1], gradients.bias) == -1);
-          CHECK(first_outside(result.input_gradient, gradients.input) == -1);
+          CHECK(first_outside(result.input_gradients[0], gradients.input) == -1);
         });
   }
 }

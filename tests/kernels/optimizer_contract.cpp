@@ -216,3 +216,29 @@ TEST_CASE("no bit of an update depends on slices or on who owns them") {
     });
   }
 }
+
+TEST_CASE("a gradient scale undoes a loss scale: the update is that of the gradients themselves") {
+  constexpr float kScale = 1024;  // a power of two: multiplying by it rounds nothing
+  for (const OptimizerSpec& spec : optimizer_specs()) {
+    INFO(text_of(spec));
+    for_each_backend([&](const KernelBackend& backend, int threads) {
+      Arenas plain(spec);
+      Arenas scaled(spec);
+      Arenas before(spec);
+      const auto one = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
+      const auto other = backend.plan_optimizer(spec, scaled.view(), owned_ranges(threads));
+      for (Size step = 1; step <= 3; ++step) {
+        plain.draw_gradients(step);
+        before.copy_from(plain);
+        one->step({0, kElements}, step);
+        // One step from the same place: errors of earlier steps are not this one's.
+        scaled.copy_from(before);
+        for (float& gradient : scaled.gradients()) gradient *= kScale;
+        for (const Range slice : kSlices) other->step(slice, step, 1 / kScale);
+        check_step(spec, before, scaled, step);
+        check_step(spec, before, plain, step);
+      }
+      CHECK(scaled.intact());
+    });
+  }
+}

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/reference/loops.h"
+#include "kernels/reference/softmax_cross_entropy.h"
 #include "tests/support/backends.h"
+#include "tests/support/doubles.h"
 #include "tests/support/operator_harness.h"
 #include "tests/support/operator_specs.h"
 #include "tests/support/tolerance.h"
@@ -17,9 +18,7 @@ using namespace ptbench::testing;
 /// A sample's loss and gradient come from differences of logits, each off by up to ε/2 of itself, a
 /// sum over classes, an exponential and a logarithm (a few ε): together some ε of 1 + the sample's
 /// widest difference.
-constexpr double kFewEpsilon = 4.0 * std::numeric_limits<float>::epsilon();
-/// Probabilities below float's normal range may be flushed to zero.
-constexpr double kFlushed = std::numeric_limits<float>::min();
+constexpr double kFewEpsilon = 4.0 * kFloatEpsilon;
 
 struct ExpectedLoss {
   std::vector<Expected> loss;
@@ -27,9 +26,10 @@ struct ExpectedLoss {
 };
 
 ExpectedLoss expected_loss(const SoftmaxCrossEntropySpec& spec, const OperatorData& data) {
-  const std::vector<double> logits(data.input.begin(), data.input.end());
-  std::vector<double> gradient(logits.size());
-  reference::softmax_cross_entropy_backward<double>(spec, logits, data.labels, gradient);
+  const Doubles logits = widened(data.inputs[0]);
+  Doubles gradient(logits.size());
+  reference::softmax_cross_entropy_backward<double>(spec, logits, data.labels,
+                                                    double{data.loss_scale}, gradient);
   const auto classes = static_cast<std::size_t>(spec.classes);
   const auto global_batch = static_cast<double>(spec.global_batch);
   const double sums = kFewEpsilon * std::sqrt(static_cast<double>(spec.classes));
@@ -44,9 +44,9 @@ ExpectedLoss expected_loss(const SoftmaxCrossEntropySpec& spec, const OperatorDa
     for (std::size_t i = 0; i < classes; ++i) {
       const bool is_label = static_cast<std::int32_t>(i) == data.labels[sample];
       const double probability = std::exp(row[i] - reference::log_sum_exp(row));
-      result.gradient.push_back(
-          {gradient[sample * classes + i],
-           (scale * probability + (is_label ? kFewEpsilon : 0) + kFlushed) / global_batch});
+      const double tolerance = (scale * probability + (is_label ? kFewEpsilon : 0) + kFlushed) *
+                               double{data.loss_scale} / global_batch;
+      result.gradient.push_back(kept_as(spec.type, gradient[sample * classes + i], tolerance));
     }
   }
   const double loss = reference::softmax_cross_entropy_forward<double>(spec, logits, data.labels);
@@ -61,7 +61,7 @@ void check_loss(const SoftmaxCrossEntropySpec& spec, const OperatorData& data) {
       spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
         const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
         CHECK(first_outside(result.loss, expected.loss) == -1);
-        CHECK(first_outside(result.input_gradient, expected.gradient) == -1);
+        CHECK(first_outside(result.input_gradients[0], expected.gradient) == -1);
       });
 }
 
@@ -69,8 +69,9 @@ void check_loss(const SoftmaxCrossEntropySpec& spec, const OperatorData& data) {
 OperatorData repeated(const SoftmaxCrossEntropySpec& spec, const std::vector<float>& logits,
                       std::int32_t label) {
   OperatorData data;
+  data.inputs.emplace_back();
   for (Size sample = 0; sample < spec.batch; ++sample) {
-    data.input.insert(data.input.end(), logits.begin(), logits.end());
+    data.inputs[0].insert(data.inputs[0].end(), logits.begin(), logits.end());
     data.labels.push_back(label);
   }
   return data;
@@ -82,7 +83,9 @@ TEST_CASE("the loss agrees with the loops in double") {
   for (const SoftmaxCrossEntropySpec& spec : loss_specs()) {
     OperatorData data = make_data(spec, 5, Values::uniform);
     check_loss(spec, data);
-    for (float& logit : data.input) logit *= 30;  // confident, as after training
+    for (float& logit : data.inputs[0]) logit *= 32;  // confident, as after training; no rounding
+    check_loss(spec, data);
+    data.loss_scale = 1024;
     check_loss(spec, data);
   }
 }
@@ -122,15 +125,33 @@ TEST_CASE("losses and gradients of the parts of a global batch add up to the who
     for (const Range range : {Range{0, 3}, Range{3, 4}, Range{4, 10}}) {
       const SoftmaxCrossEntropySpec part{range.size(), whole.classes, whole.global_batch};
       OperatorData slice;
-      slice.input.assign(data.input.begin() + range.begin * whole.classes,
-                         data.input.begin() + range.end * whole.classes);
+      slice.inputs.emplace_back(data.inputs[0].begin() + range.begin * whole.classes,
+                                data.inputs[0].begin() + range.end * whole.classes);
       slice.labels.assign(data.labels.begin() + range.begin, data.labels.begin() + range.end);
       const std::string candidate = backend.candidates(part).front();
       const OperatorResult result = OperatorHarness(backend, part, candidate, slice).run();
       loss += result.loss[0];
-      gradient.insert(gradient.end(), result.input_gradient.begin(), result.input_gradient.end());
+      const std::vector<float>& part_gradient = result.input_gradients[0];
+      gradient.insert(gradient.end(), part_gradient.begin(), part_gradient.end());
     }
     CHECK(std::abs(loss - expected.loss[0].value) <= expected.loss[0].tolerance);
     CHECK(first_outside(gradient, expected.gradient) == -1);
   });
+}
+
+TEST_CASE("a loss scale multiplies the gradient of the loss and nothing else, without rounding") {
+  for (const SoftmaxCrossEntropySpec& spec : loss_specs()) {
+    const OperatorData data = make_data(spec, 7, Values::uniform);
+    OperatorData scaled = data;
+    scaled.loss_scale = 1024;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          const OperatorResult plain = OperatorHarness(backend, spec, candidate, data).run();
+          const OperatorResult result = OperatorHarness(backend, spec, candidate, scaled).run();
+          CHECK(same_bits(result.loss, plain.loss));
+          std::vector<float> expected = plain.input_gradients[0];
+          for (float& gradient : expected) gradient *= scaled.loss_scale;
+          CHECK(same_bits(result.input_gradients[0], expected));
+        });
+  }
 }

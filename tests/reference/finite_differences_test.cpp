@@ -1,57 +1,24 @@
 // The oracle against the definition of a derivative: backward of each operator must be what small
-// changes of forward's inputs do to its result.
+// changes of forward's inputs do to its result. Linear layers, activations and the loss.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <functional>
 
-#include "kernels/reference/loops.h"
-#include "src/base/random.h"
+#include "kernels/reference/activations.h"
+#include "kernels/reference/linear.h"
+#include "kernels/reference/softmax_cross_entropy.h"
+#include "tests/support/doubles.h"
 
 namespace {
 
 using namespace ptbench;
-
-using Doubles = std::vector<double>;
-
-Doubles draw(Size elements, std::uint64_t stream) {
-  const CounterRandom random(11, stream);
-  Doubles values;
-  for (Size i = 0; i < elements; ++i)
-    values.push_back(double{random.uniform(static_cast<std::uint64_t>(i), -1, 1)});
-  return values;
-}
-
-double weighted_sum(const Doubles& values, const Doubles& weights) {
-  double sum = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) sum += values[i] * weights[i];
-  return sum;
-}
-
-/// Central differences of `loss` in every element of `variables` against `gradient`. In double with
-/// steps of 1e-5 the truncation (h²/6 of the third derivative) and the rounding (ε/h) both stay
-/// below 1e-10; a wrong term would be off by some percent.
-void check_gradient(Doubles& variables, const Doubles& gradient,
-                    const std::function<double()>& loss) {
-  constexpr double kStep = 1e-5;
-  REQUIRE(variables.size() == gradient.size());
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const double kept = variables[i];
-    variables[i] = kept + kStep;
-    const double above = loss();
-    variables[i] = kept - kStep;
-    const double below = loss();
-    variables[i] = kept;
-    INFO("element " << i);
-    CHECK(gradient[i] == Approx((above - below) / (2 * kStep)).epsilon(0).margin(1e-9));
-  }
-}
+using namespace ptbench::testing;
 
 struct Layer {
   LinearSpec spec;
-  Doubles input = draw(spec.batch * spec.inputs, 1);
-  Doubles weight = draw(spec.outputs * spec.inputs, 2);
-  Doubles bias = draw(spec.outputs, 3);
-  Doubles output_gradient = draw(spec.batch * spec.outputs, 4);
+  Doubles input = drawn_doubles(spec.batch * spec.inputs, 1);
+  Doubles weight = drawn_doubles(spec.outputs * spec.inputs, 2);
+  Doubles bias = drawn_doubles(spec.outputs, 3);
+  Doubles output_gradient = drawn_doubles(spec.batch * spec.outputs, 4);
 
   [[nodiscard]] Doubles forward() const {
     Doubles output(output_gradient.size());
@@ -75,9 +42,9 @@ void check_layer(const LinearSpec& spec) {
   reference::linear_backward<double>(spec, layer.input, layer.weight, output, layer.output_gradient,
                                      {weight_gradient, bias_gradient, input_gradient});
   const auto loss = [&] { return weighted_sum(layer.forward(), layer.output_gradient); };
-  check_gradient(layer.weight, weight_gradient, loss);
-  check_gradient(layer.bias, bias_gradient, loss);
-  if (spec.input_gradient) check_gradient(layer.input, input_gradient, loss);
+  CHECK(first_wrong_derivative(layer.weight, weight_gradient, loss) == -1);
+  CHECK(first_wrong_derivative(layer.bias, bias_gradient, loss) == -1);
+  if (spec.input_gradient) CHECK(first_wrong_derivative(layer.input, input_gradient, loss) == -1);
 }
 
 }  // namespace
@@ -97,30 +64,43 @@ TEST_CASE("relu: backward is the derivative of forward, and closed at the kink")
     gradient.push_back(
         reference::rectify_gradient(reference::rectify(input[i]), output_gradient[i]));
   Doubles variables = input;
-  check_gradient(variables, gradient, [&] {
-    Doubles output;
-    for (const double value : variables) output.push_back(reference::rectify(value));
-    return weighted_sum(output, output_gradient);
-  });
+  CHECK(first_wrong_derivative(variables, gradient, [&] {
+          Doubles output;
+          for (const double value : variables) output.push_back(reference::rectify(value));
+          return weighted_sum(output, output_gradient);
+        }) == -1);
   CHECK(reference::rectify_gradient(reference::rectify(0.0), 7.0) == 0);
   CHECK(std::isnan(reference::rectify(std::nan(""))));
 }
 
-TEST_CASE("softmax cross-entropy: backward is the derivative of forward") {
+TEST_CASE("gelu: backward is the derivative of forward") {
+  Doubles variables{-6, -3, -1.5, -0.75, -1e-3, 0, 1e-3, 0.5, 1, 2.5, 7};
+  Doubles gradient;
+  for (const double value : variables) gradient.push_back(reference::gelu_derivative(value));
+  CHECK(first_wrong_derivative(variables, gradient, [&] {
+          double sum = 0;
+          for (const double value : variables) sum += reference::gelu(value);
+          return sum;
+        }) == -1);
+}
+
+TEST_CASE("softmax cross-entropy: backward is the derivative of forward, times the loss scale") {
   for (const SoftmaxCrossEntropySpec& spec :
        {SoftmaxCrossEntropySpec{.batch = 1, .classes = 2, .global_batch = 1},
         SoftmaxCrossEntropySpec{.batch = 4, .classes = 5, .global_batch = 4},
         SoftmaxCrossEntropySpec{.batch = 3, .classes = 7, .global_batch = 12}}) {
-    Doubles logits = draw(spec.batch * spec.classes, 5);
+    Doubles logits = drawn_doubles(spec.batch * spec.classes, 5);
     for (double& logit : logits) logit *= 4;
     std::vector<std::int32_t> labels;
     for (Size sample = 0; sample < spec.batch; ++sample)
       labels.push_back(static_cast<std::int32_t>((sample * 3 + 1) % spec.classes));
-    Doubles gradient(logits.size());
-    reference::softmax_cross_entropy_backward<double>(spec, logits, labels, gradient);
-    check_gradient(logits, gradient, [&] {
-      return reference::softmax_cross_entropy_forward<double>(spec, logits, labels);
-    });
+    for (const double scale : {1.0, 8.0}) {
+      Doubles gradient(logits.size());
+      reference::softmax_cross_entropy_backward<double>(spec, logits, labels, scale, gradient);
+      CHECK(first_wrong_derivative(logits, gradient, [&] {
+              return scale * reference::softmax_cross_entropy_forward<double>(spec, logits, labels);
+            }) == -1);
+    }
   }
 }
 

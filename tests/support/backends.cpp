@@ -7,8 +7,10 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
+#include "src/base/error.h"
 #include "src/device/device.h"
 #include "src/device/isa.h"
+#include "tests/support/operator_specs.h"
 
 namespace ptbench::testing {
 namespace {
@@ -46,6 +48,17 @@ void check_cpu(int threads, const Check& check) {
 
 }  // namespace
 
+bool offers(const KernelBackend& backend, const OperatorSpec& spec) {
+  if (type_of(spec) != ElementType::bf16) return true;
+  try {
+    (void)backend.plan(spec, backend.candidates(spec).at(0));
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::capability) throw;
+    return false;
+  }
+}
+
 void for_each_backend(const Check& check) {
   {
     const ReferenceBackend reference;
@@ -66,6 +79,7 @@ void for_each_candidate(const OperatorSpec& spec,
                                                  const std::string& candidate)>& check) {
   INFO(key_of(spec));
   for_each_backend([&](const KernelBackend& backend, int threads) {
+    if (!offers(backend, spec)) return;
     for (const std::string& candidate : backend.candidates(spec)) {
       INFO("candidate " << candidate);
       check(backend, threads, candidate);

@@ -1,50 +1,66 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 
 namespace ptbench::testing {
 
-/// Zero-filled elements of four bytes, aligned to 64 bytes like every arena, with canaries before
-/// and behind. A canary read as a float is NaN: reading over the edge shows in the results, writing
-/// over it in `intact`.
+/// Zero-filled elements, aligned to 64 bytes like every arena, with canaries before and behind. A
+/// canary read as a float or bf16 is NaN, and as a label lies outside of all classes: reading over
+/// the edge shows in the results, writing over it in `intact`.
 template <class T>
 class GuardedBuffer {
-  static_assert(sizeof(T) == sizeof(std::uint32_t));
+  static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   explicit GuardedBuffer(std::size_t elements)
       : elements_(elements),
-        data_(static_cast<T*>(::operator new((elements + 2 * kGuard) * sizeof(T), kAlignment))) {
-    std::fill_n(data_.get(), elements + 2 * kGuard, std::bit_cast<T>(kCanary));
-    std::ranges::fill(span(), T{});
+        memory_(static_cast<std::byte*>(::operator new(size_bytes() + 2 * kGuard, kAlignment))) {
+    fill_canaries(memory_.get());
+    fill_canaries(memory_.get() + kGuard + size_bytes());
+    std::ranges::fill(bytes(), std::byte{0});
   }
 
-  [[nodiscard]] std::span<T> span() const { return {data_.get() + kGuard, elements_}; }
+  [[nodiscard]] std::span<T> span() const {
+    return {reinterpret_cast<T*>(memory_.get() + kGuard), elements_};
+  }
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return {memory_.get() + kGuard, size_bytes()};
+  }
 
   [[nodiscard]] bool intact() const {
-    const auto is_canary = [](const T& element) {
-      return std::bit_cast<std::uint32_t>(element) == kCanary;
-    };
-    return std::all_of(data_.get(), data_.get() + kGuard, is_canary) &&
-           std::all_of(span().data() + elements_, span().data() + elements_ + kGuard, is_canary);
+    return are_canaries(memory_.get()) && are_canaries(memory_.get() + kGuard + size_bytes());
   }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
-  static constexpr std::size_t kGuard = 64;  // elements: four cache lines, so alignment holds
-  static constexpr std::uint32_t kCanary = 0x7FC0'CA5EU;
+  static constexpr std::size_t kGuard = 256;  // bytes: four cache lines, so alignment holds
+
+  [[nodiscard]] std::size_t size_bytes() const { return elements_ * sizeof(T); }
+
+  /// 0x7fc1 in every two bytes.
+  [[nodiscard]] static std::byte canary(std::size_t index) {
+    return index % 2 == 0 ? std::byte{0xc1} : std::byte{0x7f};
+  }
+  static void fill_canaries(std::byte* guard) {
+    for (std::size_t i = 0; i < kGuard; ++i) guard[i] = canary(i);
+  }
+  [[nodiscard]] static bool are_canaries(const std::byte* guard) {
+    for (std::size_t i = 0; i < kGuard; ++i)
+      if (guard[i] != canary(i)) return false;
+    return true;
+  }
 
   struct Release {
-    void operator()(T* data) const { ::operator delete(data, kAlignment); }
+    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
   };
 
   std::size_t elements_;
-  std::unique_ptr<T, Release> data_;
+  std::unique_ptr<std::byte, Release> memory_;
 };
 
 }  // namespace ptbench::testing

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "kernels/cpu/image.h"
+#include "kernels/cpu/vector.h"
+
+// Batch normalisation of one plane: one sample, one block of channels, its pixels one after the
+// other. To be used inside simd::run. T is the element type of activations and gradients.
+namespace ptbench::batch_norm {
+
+/// A block's sums, in double: they grow by parts of a few pixels, each summed in float.
+struct Sums {
+  double first[kChannelBlock];
+  double second[kChannelBlock];
+};
+
+/// What a block's channels have in common at all pixels.
+template <class Vector>
+struct Affine {
+  Vector mean;
+  Vector scale;  ///< γ/√(variance + ε)
+  Vector shift;  ///< β
+};
+
+/// Before addition and ReLU. Backward repeats it to know where the ReLU was open, so it must be
+/// this one function: the same operations, fused alike, give the same bits.
+template <class Vector>
+[[gnu::always_inline]] inline Vector normalized(const Vector& centered, const Affine<Vector>& a) {
+  return centered * a.scale + a.shift;
+}
+
+constexpr Size kPart = 64;   // pixels that are summed in float
+constexpr Size kChains = 4;  // independent sums, for the latency of an addition
+
+/// body(pixel, chain) for all pixels, round robin over the chains.
+template <class Body>
+[[gnu::always_inline]] inline void for_each_pixel(Size pixels, const Body& body) {
+  Size pixel = 0;
+  for (; pixel + kChains <= pixels; pixel += kChains)
+#pragma GCC unroll 4
+    for (Size chain = 0; chain < kChains; ++chain) body(pixel + chain, chain);
+  for (; pixel < pixels; ++pixel) body(pixel, Size{0});
+}
+
+template <class Vector>
+[[gnu::always_inline]] inline Vector total(const Vector (&chains)[kChains]) {
+  return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+}
+
+/// Adds Σ(x - origin) and Σ(x - origin)² to `sums`; `origin` is 16 values near the data. Within a
+/// part the first pixel is taken off, which is one of the values whose spread is wanted: so nothing
+/// cancels, however far the mean lies from zero.
+template <class Vector, class T>
+[[gnu::always_inline]] inline void add_moments(const T* x, Size pixels, const T* origin,
+                                               Sums& sums) {
+  for (Size begin = 0; begin < pixels; begin += kPart) {
+    const T* part = x + begin * kChannelBlock;
+    const Size count = std::min(kPart, pixels - begin);
+    const auto start = simd::load<Vector>(part);
+    Vector first[kChains] = {};
+    Vector second[kChains] = {};
+    for_each_pixel(count, [&](Size pixel, Size chain) __attribute__((always_inline)) {
+      const auto centered = simd::load<Vector>(part + pixel * kChannelBlock) - start;
+      first[chain] += centered;
+      second[chain] += centered * centered;
+    });
+    float starts[kChannelBlock];
+    float origins[kChannelBlock];
+    float first_total[kChannelBlock];
+    float second_total[kChannelBlock];
+    simd::store(starts, start);
+    simd::store(origins, simd::load<Vector>(origin));
+    simd::store(first_total, total(first));
+    simd::store(second_total, total(second));
+    const auto n = static_cast<double>(count);
+    for (Size lane = 0; lane < kChannelBlock; ++lane) {
+      const double offset = static_cast<double>(starts[lane]) - static_cast<double>(origins[lane]);
+      const double sum = first_total[lane];
+      sums.first[lane] += sum + n * offset;
+      sums.second[lane] += second_total[lane] + offset * (2 * sum + n * offset);
+    }
+  }
+}
+
+/// y = normalised x, + `other` where Add, then max(0, ·) where Relu; NaN stays NaN.
+template <bool Add, bool Relu, class Vector, class T>
+[[gnu::always_inline]] inline void normalize(const T* x, const T* other, Size pixels,
+                                             const Affine<Vector>& affine, T* y) {
+#pragma GCC unroll 4
+  for (Size i = 0; i < pixels * kChannelBlock; i += kChannelBlock) {
+    Vector value = normalized(simd::load<Vector>(x + i) - affine.mean, affine);
+    if constexpr (Add) value += simd::load<Vector>(other + i);
+    if constexpr (Relu) value = rectify(value);
+    simd::store(y + i, value);
+  }
+}
+
+/// How a ReLU's mask is known in backward: there is none, from x alone, or from y.
+enum class Mask { none, input, output };
+
+/// The gradient behind the ReLU at the pixels of one plane: the output gradients' sum, masked.
+template <class T, Mask Known, bool Two>
+struct MaskedGradient {
+  const T* first = nullptr;
+  const T* second = nullptr;  ///< where Two
+  const T* output = nullptr;  ///< y, where Known is output
+
+  /// Of the plane that begins `offset` elements further on.
+  [[nodiscard]] MaskedGradient from(Size offset) const {
+    return {first + offset, Two ? second + offset : nullptr,
+            Known == Mask::output ? output + offset : nullptr};
+  }
+
+  template <class Vector>
+  [[gnu::always_inline]] Vector at(Size i, const Vector& centered,
+                                   const Affine<Vector>& affine) const {
+    auto gradient = simd::load<Vector>(first + i);
+    if constexpr (Two) gradient += simd::load<Vector>(second + i);
+    if constexpr (Known == Mask::input)
+      gradient = rectify_gradient(normalized(centered, affine), gradient);
+    if constexpr (Known == Mask::output)
+      gradient = rectify_gradient(simd::load<Vector>(output + i), gradient);
+    return gradient;
+  }
+};
+
+/// Adds Σg and Σg·(x - mean) to `sums`, and writes g to `kept` unless that is null.
+template <class Vector, class T, class Gradient>
+[[gnu::always_inline]] inline void add_gradient_sums(const T* x, const Gradient& gradient,
+                                                     Size pixels, const Affine<Vector>& affine,
+                                                     T* kept, Sums& sums) {
+  for (Size begin = 0; begin < pixels; begin += kPart) {
+    Vector first[kChains] = {};
+    Vector second[kChains] = {};
+    for_each_pixel(std::min(kPart, pixels - begin),
+                   [&](Size pixel, Size chain) __attribute__((always_inline)) {
+                     const Size i = (begin + pixel) * kChannelBlock;
+                     const auto centered = simd::load<Vector>(x + i) - affine.mean;
+                     const Vector g = gradient.at(i, centered, affine);
+                     if (kept != nullptr) simd::store(kept + i, g);
+                     first[chain] += g;
+                     second[chain] += g * centered;
+                   });
+    float first_total[kChannelBlock];
+    float second_total[kChannelBlock];
+    simd::store(first_total, total(first));
+    simd::store(second_total, total(second));
+    for (Size lane = 0; lane < kChannelBlock; ++lane) {
+      sums.first[lane] += first_total[lane];
+      sums.second[lane] += second_total[lane];
+    }
+  }
+}
+
+/// dx = γ/√(variance + ε)·(g - offset - (x - mean)·slope).
+template <class Vector, class T, class Gradient>
+[[gnu::always_inline]] inline void input_gradient(const T* x, const Gradient& gradient, Size pixels,
+                                                  const Affine<Vector>& affine,
+                                                  const Vector& offset, const Vector& slope,
+                                                  T* dx) {
+#pragma GCC unroll 4
+  for (Size i = 0; i < pixels * kChannelBlock; i += kChannelBlock) {
+    const auto centered = simd::load<Vector>(x + i) - affine.mean;
+    const Vector g = gradient.at(i, centered, affine);
+    simd::store(dx + i, affine.scale * ((g - offset) - centered * slope));
+  }
+}
+
+}  // namespace ptbench::batch_norm

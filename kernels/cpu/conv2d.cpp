@@ -1,0 +1,331 @@
+#include "kernels/cpu/conv2d.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/cpu/conv2d_layout.h"
+#include "kernels/cpu/image.h"
+#include "kernels/cpu/simd.h"
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+using conv2d::kPasses;
+using conv2d::Layout;
+using conv2d::MemberScratch;
+using conv2d::Method;
+using conv2d::Part;
+using conv2d::Partition;
+using conv2d::Piece;
+using conv2d::Way;
+using onednn::Kernel;
+using onednn::Pass;
+
+/// Some channels of all samples of a native image: where they lie in it, and packed.
+class Channels {
+ public:
+  Channels(const ImageShape& image, Range channels, ElementType type)
+      : image_(image),
+        first_(channels.begin / kChannelBlock),
+        row_(static_cast<std::size_t>(channel_blocks(channels.size()) * image.pixels() *
+                                      kChannelBlock) *
+             bytes_of(type)),
+        type_(type) {}
+
+  [[nodiscard]] std::size_t offset(Size sample) const {
+    return static_cast<std::size_t>(plane_offset(image_, sample, first_)) * bytes_of(type_);
+  }
+  void gather(const std::byte* image, std::byte* packed) const {
+    for (Size sample = 0; sample < image_.batch; ++sample, packed += row_)
+      std::memcpy(packed, image + offset(sample), row_);
+  }
+  void scatter(const std::byte* packed, std::byte* image) const {
+    for (Size sample = 0; sample < image_.batch; ++sample, packed += row_)
+      std::memcpy(image + offset(sample), packed, row_);
+  }
+
+ private:
+  ImageShape image_;
+  Size first_;       ///< block
+  std::size_t row_;  ///< bytes of one sample's
+  ElementType type_;
+};
+
+class Conv2d final : public Operator {
+ public:
+  Conv2d(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
+      : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
+    const Bytes copies = bindings.workspace.size();
+    ensure(copies >= layout_->copy_bytes && bindings.scratch.size() >= layout_->scratch_bytes,
+           "a convolution has its memory");
+    for (const auto& transfers : layout_->transfers)
+      copies_.emplace_back(transfers, bindings.parameters.data(), bindings.workspace.data(),
+                           layout_->members);
+    for (const Pass pass : kPasses)
+      for (int member = 0; member < static_cast<int>(layout_->of(pass).size()); ++member)
+        kernels_[static_cast<std::size_t>(pass)].push_back(bind_part(pass, member));
+  }
+
+  void parameters_changed() override {
+    if (copies_.empty()) return;
+    team_.run(layout_->members, [this](int member) {
+      for (WeightCopies& copy : copies_) copy.refresh(member);
+    });
+  }
+
+  void forward() override {
+    team_.run(members(Pass::forward), [this](int member) {
+      run(Pass::forward, member);
+      if (layout_->packs())
+        channels(Pass::forward, member).scatter(packed(member), bindings_.output.data());
+    });
+  }
+
+  void backward() override {
+    team_.run(layout_->members, [this](int member) {
+      // Weights last: the update follows, and finds part of the gradient in the core's own cache.
+      if (member < members(Pass::data)) {
+        run(Pass::data, member);
+        if (layout_->packs())
+          channels(Pass::data, member).scatter(packed(member), bindings_.input_gradients[0].data());
+      }
+      if (member < members(Pass::weights)) {
+        if (layout_->packs())
+          channels(Pass::weights, member)
+              .gather(bindings_.output_gradients[0].data(), packed(member));
+        run(Pass::weights, member);
+        if (layout_->sums() && member > 0) clear_gaps(member);
+      }
+    });
+    if (layout_->sums())
+      team_.run(members(Pass::weights), [this](int member) { sum_gradients(member); });
+  }
+
+ private:
+  [[nodiscard]] int members(Pass pass) const { return static_cast<int>(layout_->of(pass).size()); }
+  [[nodiscard]] const Part& part(Pass pass, int member) const {
+    return layout_->of(pass)[static_cast<std::size_t>(member)];
+  }
+  [[nodiscard]] const MemberScratch& scratch(int member) const {
+    return layout_->scratch[static_cast<std::size_t>(member)];
+  }
+  [[nodiscard]] std::byte* packed(int member) const {
+    return bindings_.scratch.data() + scratch(member).packed;
+  }
+  /// What a pass is cut by: channels of y, of its gradient or of the gradient of x.
+  [[nodiscard]] Channels channels(Pass pass, int member) const {
+    return {pass == Pass::data ? layout_->spec.input : layout_->spec.output(),
+            part(pass, member).channels, layout_->spec.type};
+  }
+  void run(Pass pass, int member) {
+    kernels_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(member)]->run();
+  }
+
+  /// Where this member's part of the input or its gradient begins.
+  [[nodiscard]] const std::byte* input_of(Pass pass, int member) const {
+    const Conv2dSpec& spec = layout_->spec;
+    const Part& p = part(pass, member);
+    const std::byte* image =
+        pass == Pass::data ? bindings_.input_gradients[0].data() : bindings_.inputs[0].data();
+    if (pass == Pass::data && layout_->packs()) return packed(member);
+    if (pass == Pass::data && layout_->way.partition == Partition::channels)
+      return image + channels(pass, member).offset(0);
+    ImageShape before = spec.input;
+    before.batch = p.samples.begin;
+    return image +
+           static_cast<Bytes>(spec.plain_input ? before.elements() : native_elements(before)) *
+               bytes_of(spec.type);
+  }
+
+  /// Where this member's part of the output or its gradient begins.
+  [[nodiscard]] const std::byte* output_of(Pass pass, int member) const {
+    const Conv2dSpec& spec = layout_->spec;
+    const std::byte* image =
+        pass == Pass::forward ? bindings_.output.data() : bindings_.output_gradients[0].data();
+    if (pass != Pass::data && layout_->packs()) return packed(member);
+    if (pass != Pass::data && layout_->way.partition == Partition::channels)
+      return image + channels(pass, member).offset(0);
+    ImageShape before = spec.output();
+    before.batch = part(pass, member).samples.begin;
+    return image + static_cast<Bytes>(native_elements(before)) * bytes_of(spec.type);
+  }
+
+  std::unique_ptr<Kernel> bind_part(Pass pass, int member) const {
+    const Part& p = part(pass, member);
+    const Layout& l = *layout_;
+    const Piece& piece =
+        l.pieces[pass == Pass::data || l.pieces.size() == 1 ? 0 : static_cast<std::size_t>(member)];
+    const float* arena =
+        pass == Pass::weights ? bindings_.gradients.data() : bindings_.parameters.data();
+    if (pass == Pass::weights && l.sums() && member > 0) arena = partial(member);
+    const std::byte* weights =
+        p.copy < 0 ? reinterpret_cast<const std::byte*>(arena) : bindings_.workspace.data();
+    return p.plan->bind({.input = input_of(pass, member),
+                         .weights = weights + p.weights,
+                         .bias = arena + piece.begin + piece.bias,
+                         .output = output_of(pass, member),
+                         .scratchpad = bindings_.scratch.data() + scratch(member).scratchpad});
+  }
+
+  [[nodiscard]] float* partial(int member) const {
+    return reinterpret_cast<float*>(bindings_.scratch.data() + scratch(member).partial);
+  }
+
+  /// Zeros behind the weights and behind the biases of a gradient in scratch memory.
+  void clear_gaps(int member) {
+    const Piece& piece = layout_->pieces.front();
+    const Size biases = layout_->spec.bias ? piece.outputs.size() : 0;
+    std::fill(partial(member) + piece.weights, partial(member) + piece.bias, 0.0F);
+    std::fill(partial(member) + piece.bias + biases, partial(member) + piece.elements, 0.0F);
+  }
+
+  /// Adds the members' gradients over this member's range, in the order of the members; the first
+  /// one's are there already.
+  void sum_gradients(int member) {
+    const Range owned = layout_->owned(member);
+    float* __restrict to = bindings_.gradients.data() + owned.begin;
+    for (int other = 1; other < members(Pass::weights); ++other) {
+      const float* __restrict from = partial(other) + owned.begin;
+      simd::run(isa_, [=] {
+        for (Size i = 0; i < owned.size(); ++i) to[i] += from[i];
+      });
+    }
+  }
+
+  std::shared_ptr<const Layout> layout_;
+  Bindings bindings_;
+  Team& team_;
+  Isa isa_;
+  std::vector<WeightCopies> copies_;
+  std::array<std::vector<std::unique_ptr<Kernel>>, 3> kernels_;
+};
+
+class Conv2dPlan final : public OperatorPlan {
+ public:
+  Conv2dPlan(std::shared_ptr<const Layout> layout, Team& team, Isa isa)
+      : layout_(std::move(layout)), team_(team), isa_(isa) {}
+
+  [[nodiscard]] ParameterLayout layout() const override {
+    ParameterLayout result{.elements = layout_->elements(), .owned = {}};
+    for (int member = 0; member < static_cast<int>(layout_->of(Pass::weights).size()); ++member)
+      if (!layout_->owned(member).empty())
+        result.owned.push_back({.range = layout_->owned(member), .member = member});
+    return result;
+  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->copy_bytes; }
+  [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
+
+  [[nodiscard]] std::string description() const override {
+    std::string text = layout_->way.name(layout_->spec);
+    for (const Pass pass : kPasses)
+      for (const Part& part : layout_->of(pass)) text += " | " + part.plan->description();
+    return text;
+  }
+
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const override {
+    check(tensors.size());
+    for (const Piece& piece : layout_->pieces) {
+      const float* rows = tensors[0].data() + piece.outputs.begin * weights_an_output();
+      onednn::bind_reorder(row_major(piece), rows, piece.layout, arena.data() + piece.begin)->run();
+      if (layout_->spec.bias)
+        std::copy_n(tensors[1].data() + piece.outputs.begin, piece.outputs.size(),
+                    arena.data() + piece.begin + piece.bias);
+    }
+  }
+
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const override {
+    check(tensors.size());
+    for (const Piece& piece : layout_->pieces) {
+      float* rows = tensors[0].data() + piece.outputs.begin * weights_an_output();
+      onednn::bind_reorder(piece.layout, arena.data() + piece.begin, row_major(piece), rows)->run();
+      if (layout_->spec.bias)
+        std::copy_n(arena.data() + piece.begin + piece.bias, piece.outputs.size(),
+                    tensors[1].data() + piece.outputs.begin);
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return std::make_unique<Conv2d>(layout_, bindings, team_, isa_);
+  }
+
+ private:
+  void check(std::size_t tensors) const {
+    ensure(tensors == (layout_->spec.bias ? 2U : 1U),
+           "a convolution has a weight and maybe a bias");
+  }
+  [[nodiscard]] Size weights_an_output() const {
+    const Conv2dSpec& spec = layout_->spec;
+    return spec.input.channels * spec.window.kernel_height * spec.window.kernel_width;
+  }
+  [[nodiscard]] onednn::WeightLayout row_major(const Piece& piece) const {
+    const Conv2dSpec& spec = layout_->spec;
+    return onednn::row_major({piece.outputs.size(), spec.input.channels, spec.window.kernel_height,
+                              spec.window.kernel_width},
+                             ElementType::f32);
+  }
+
+  std::shared_ptr<const Layout> layout_;
+  Team& team_;
+  Isa isa_;
+};
+
+/// Every combination of what each pass can do.
+std::vector<Way> ways_of(const Conv2dSpec& spec, Partition partition, int threads) {
+  std::vector<Way> ways = {{.partition = partition}};
+  for (const Pass pass : kPasses) {
+    if (pass == Pass::data && !spec.input_gradient) continue;
+    std::vector<Way> more;
+    for (const Way& way : ways)
+      for (const Method method : methods_of(spec, partition, pass, threads)) {
+        more.push_back(way);
+        more.back().methods[static_cast<std::size_t>(pass)] = method;
+      }
+    ways = std::move(more);
+  }
+  return ways;
+}
+
+/// Every name there is, of the ways that exist and of those that do not.
+std::vector<Way> thinkable_ways() {
+  std::vector<Way> ways;
+  for (const Partition partition : {Partition::batch, Partition::channels})
+    for (const Method forward : {Method::direct, Method::winograd, Method::gemm})
+      for (const Method weights : {Method::direct, Method::winograd, Method::gemm})
+        for (const Method data : {Method::direct, Method::winograd, Method::gemm})
+          ways.push_back({.partition = partition, .methods = {forward, weights, data}});
+  return ways;
+}
+
+}  // namespace
+
+std::vector<std::string> conv2d_candidates(const Conv2dSpec& spec, int threads) {
+  std::vector<Way> ways = ways_of(spec, Partition::batch, threads);
+  if (conv2d::channels_may_win(spec, threads))
+    for (const Way& way : ways_of(spec, Partition::channels, threads))
+      if (conv2d::make_layout(spec, way, threads) != nullptr) ways.push_back(way);
+  std::vector<std::string> names;
+  names.reserve(ways.size());
+  for (const Way& way : ways) names.push_back(way.name(spec));
+  return names;
+}
+
+std::unique_ptr<OperatorPlan> plan_conv2d(const Conv2dSpec& spec, std::string_view candidate,
+                                          Team& team, Isa isa) {
+  for (const Way& way : thinkable_ways()) {
+    if (candidate != way.name(spec)) continue;
+    if (way.partition == Partition::channels && !conv2d::channels_may_win(spec, team.size()))
+      return nullptr;
+    auto layout = conv2d::make_layout(spec, way, team.size());
+    if (layout == nullptr) return nullptr;
+    return std::make_unique<Conv2dPlan>(std::move(layout), team, isa);
+  }
+  return nullptr;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/onednn.h"
+
+namespace ptbench {
+
+/// A convolution as a matrix product over unfolded images ("im2col"), sample by sample, on one
+/// thread: for shapes, strides and paddings that no other kernel takes. Products and sums are f32;
+/// weights lie row-major. Works for every shape.
+[[nodiscard]] std::shared_ptr<const onednn::PassPlan> plan_gemm_convolution(
+    const onednn::ConvolutionShape& shape, onednn::Pass pass);
+
+}  // namespace ptbench

@@ -1,0 +1,310 @@
+#include "kernels/cpu/conv2d_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/conv2d_gemm.h"
+#include "kernels/cpu/conv2d_winograd.h"
+#include "kernels/cpu/image.h"
+#include "src/base/error.h"
+
+namespace ptbench::conv2d {
+namespace {
+
+using onednn::ConvolutionMethod;
+using onednn::ConvolutionShape;
+using onednn::PassPlan;
+using onednn::WeightLayout;
+
+constexpr Size kAlignment = 16;           // floats: a cache line
+constexpr Bytes kScratchAlignment = 128;  // a pair of cache lines
+
+/// Tiles of 4×4 outputs (2×2 in bf16) from which on Winograd's transformed weights, which all tiles
+/// share, cost less than they save.
+constexpr Size kWinogradTiles = 16;
+
+std::string_view name_of(Partition partition) {
+  return partition == Partition::batch ? "batch" : "channels";
+}
+
+std::string_view name_of(Method method) {
+  switch (method) {
+    case Method::direct: return "direct";
+    case Method::winograd: return "winograd";
+    case Method::gemm: return "gemm";
+  }
+  throw Defect("unknown method of convolutions");
+}
+
+bool has_pass(const Conv2dSpec& spec, Pass pass) {
+  return pass != Pass::data || spec.input_gradient;
+}
+
+/// Channels that a pass is cut by.
+Size channels_of(const Conv2dSpec& spec, Pass pass) {
+  return pass == Pass::data ? spec.input.channels : spec.outputs;
+}
+
+int members_of(const Conv2dSpec& spec, Partition partition, Pass pass, int threads) {
+  const Size parts =
+      partition == Partition::batch ? spec.input.batch : channel_blocks(channels_of(spec, pass));
+  return static_cast<int>(std::min<Size>(threads, parts));
+}
+
+/// Whole blocks of channels.
+Range channels_part(Size channels, int member, int members) {
+  const Range blocks = part_of(channel_blocks(channels), member, members);
+  return {blocks.begin * kChannelBlock, std::min(blocks.end * kChannelBlock, channels)};
+}
+
+Part part_of_member(const Conv2dSpec& spec, Partition partition, Pass pass, int member,
+                    int members) {
+  const Size channels = channels_of(spec, pass);
+  if (partition == Partition::batch)
+    return {.samples = part_of(spec.input.batch, member, members),
+            .channels = {0, channels},
+            .plan = nullptr};
+  return {.samples = {0, spec.input.batch},
+          .channels = channels_part(channels, member, members),
+          .plan = nullptr};
+}
+
+ConvolutionShape shape_of(const Conv2dSpec& spec, Pass pass, const Part& part) {
+  ConvolutionShape shape{.input = spec.input,
+                         .outputs = spec.outputs,
+                         .window = spec.window,
+                         .bias = spec.bias && pass != Pass::data,
+                         .plain_input = spec.plain_input,
+                         .type = spec.type};
+  shape.input.batch = part.samples.size();
+  (pass == Pass::data ? shape.input.channels : shape.outputs) = part.channels.size();
+  return shape;
+}
+
+std::shared_ptr<const PassPlan> plan_pass(const ConvolutionShape& shape, Method method, Pass pass,
+                                          const std::optional<WeightLayout>& weights) {
+  switch (method) {
+    case Method::direct:
+      return onednn::plan_convolution(shape, ConvolutionMethod::direct, pass, weights);
+    case Method::winograd:
+      if (shape.type == ElementType::bf16) return plan_winograd_convolution(shape, pass);
+      return onednn::plan_convolution(shape, ConvolutionMethod::winograd, pass, weights);
+    case Method::gemm: return plan_gemm_convolution(shape, pass);
+  }
+  throw Defect("unknown method of convolutions");
+}
+
+/// The parts of a pass; empty where a member's cannot be planned. Members that share weights agree
+/// on their layout.
+std::vector<Part> plan_parts(const Conv2dSpec& spec, Partition partition, Pass pass, Method method,
+                             int threads) {
+  std::vector<Part> parts;
+  const int members = members_of(spec, partition, pass, threads);
+  std::optional<ConvolutionShape> last;
+  for (int member = 0; member < members; ++member) {
+    Part part = part_of_member(spec, partition, pass, member, members);
+    const ConvolutionShape shape = shape_of(spec, pass, part);
+    if (shape == last) {
+      part.plan = parts.back().plan;
+    } else {
+      std::optional<WeightLayout> shared;
+      if (partition == Partition::batch && member > 0) shared = parts.front().plan->weights();
+      part.plan = plan_pass(shape, method, pass, shared);
+    }
+    if (part.plan == nullptr) return {};
+    last = shape;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+bool winograd_may_win(const Conv2dSpec& spec, Partition partition, Pass pass, int threads) {
+  const Window& w = spec.window;
+  if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_height != 1 || w.stride_width != 1)
+    return false;
+  const Size tile = spec.type == ElementType::f32 ? 4 : 2;
+  const ImageShape output = spec.output();
+  const Size tiles = ((output.height + tile - 1) / tile) * ((output.width + tile - 1) / tile);
+  const Size cut =
+      partition == Partition::batch ? members_of(spec, partition, pass, threads) : Size{1};
+  return spec.input.batch / cut * tiles >= kWinogradTiles;
+}
+
+/// Lays out the arena by the parts of the weights pass.
+void place_pieces(Layout& layout) {
+  Size at = 0;
+  for (Part& part : layout.parts[static_cast<std::size_t>(Pass::weights)]) {
+    if (layout.way.partition == Partition::batch && !layout.pieces.empty()) break;
+    const WeightLayout& weights = part.plan->weights();
+    const Size count = static_cast<Size>(weights.bytes() / sizeof(float));
+    const Size bias = round_up(count, kAlignment);
+    const Size biases = layout.spec.bias ? round_up(part.channels.size(), kAlignment) : 0;
+    layout.pieces.push_back({.outputs = part.channels,
+                             .begin = at,
+                             .weights = count,
+                             .bias = bias,
+                             .elements = bias + biases,
+                             .layout = weights});
+    part.weights = static_cast<Bytes>(at) * sizeof(float);
+    at += bias + biases;
+  }
+}
+
+/// The weights that the parts of a pass read, packed one after the other from 0 on.
+std::vector<WeightPiece> pieces_of(const Layout& layout, Pass pass) {
+  std::vector<WeightPiece> pieces;
+  Bytes at = 0;
+  for (const Part& part : layout.of(pass)) {
+    if (layout.way.partition == Partition::batch && !pieces.empty()) break;
+    const bool data = pass == Pass::data;
+    pieces.push_back({.outputs = data ? Range{0, layout.spec.outputs} : part.channels,
+                      .inputs = data ? part.channels : Range{0, layout.spec.input.channels},
+                      .layout = part.plan->weights(),
+                      .begin = at});
+    at += static_cast<Bytes>(round_up(static_cast<Size>(part.plan->weights().bytes()),
+                                      static_cast<Size>(kScratchAlignment)));
+  }
+  return pieces;
+}
+
+std::vector<WeightPiece> arena_pieces(const Layout& layout) {
+  std::vector<WeightPiece> pieces;
+  for (const Piece& piece : layout.pieces)
+    pieces.push_back({.outputs = piece.outputs,
+                      .inputs = {0, layout.spec.input.channels},
+                      .layout = piece.layout,
+                      .begin = static_cast<Bytes>(piece.begin) * sizeof(float)});
+  return pieces;
+}
+
+bool same_weights(const std::vector<WeightPiece>& a, const std::vector<WeightPiece>& b) {
+  return std::ranges::equal(a, b, [](const WeightPiece& x, const WeightPiece& y) {
+    return x.outputs == y.outputs && x.inputs == y.inputs && x.layout == y.layout;
+  });
+}
+
+/// Finds or makes the weights that `pass` reads; false where they cannot be brought there.
+bool place_weights(Layout& layout, Pass pass) {
+  auto& parts = layout.parts[static_cast<std::size_t>(pass)];
+  if (parts.empty()) return true;
+  const std::vector<WeightPiece> arena = arena_pieces(layout);
+  std::vector<WeightPiece> wanted = pieces_of(layout, pass);
+  int copy = -1;
+  if (!same_weights(wanted, arena)) {
+    const auto found = std::ranges::find_if(
+        layout.copies, [&](const auto& other) { return same_weights(wanted, other); });
+    copy = static_cast<int>(found - layout.copies.begin());
+    if (found == layout.copies.end()) {
+      auto transfers = plan_transfers(arena, wanted, layout.members);
+      if (!transfers) return false;
+      for (WeightTransfer& one : *transfers) one.to_begin += layout.copy_bytes;
+      for (WeightPiece& piece : wanted) piece.begin += layout.copy_bytes;
+      layout.copy_bytes = wanted.back().begin + static_cast<Bytes>(round_up(
+                                                    static_cast<Size>(wanted.back().layout.bytes()),
+                                                    static_cast<Size>(kScratchAlignment)));
+      layout.copies.push_back(wanted);
+      layout.transfers.push_back(std::move(*transfers));
+    }
+  }
+  const std::vector<WeightPiece>& place =
+      copy < 0 ? arena : layout.copies[static_cast<std::size_t>(copy)];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].copy = copy;
+    parts[i].weights = place[place.size() == 1 ? 0 : i].begin;
+  }
+  return true;
+}
+
+void place_scratch(Layout& layout) {
+  const auto place = [&layout](Bytes bytes) {
+    const Bytes begin = layout.scratch_bytes;
+    layout.scratch_bytes += static_cast<Bytes>(
+        round_up(static_cast<Size>(bytes), static_cast<Size>(kScratchAlignment)));
+    return begin;
+  };
+  for (int member = 0; member < layout.members; ++member) {
+    Bytes packed = 0;
+    Bytes scratchpad = 0;
+    for (const Pass pass : kPasses) {
+      if (member >= static_cast<int>(layout.of(pass).size())) continue;
+      const Part& part = layout.of(pass)[static_cast<std::size_t>(member)];
+      ImageShape image = pass == Pass::data ? layout.spec.input : layout.spec.output();
+      image.channels = part.channels.size();
+      if (layout.packs())
+        packed = std::max(packed,
+                          static_cast<Bytes>(native_elements(image)) * bytes_of(layout.spec.type));
+      scratchpad = std::max(scratchpad, part.plan->scratchpad_bytes());
+    }
+    // The first member's gradient is written straight into the arena.
+    const bool partial = layout.sums() && member > 0;
+    layout.scratch.push_back(
+        {.packed = place(packed),
+         .partial =
+             place(partial ? static_cast<Bytes>(layout.elements()) * sizeof(float) : Bytes{0}),
+         .scratchpad = place(scratchpad)});
+  }
+}
+
+}  // namespace
+
+std::string Way::name(const Conv2dSpec& spec) const {
+  std::string text(name_of(partition));
+  for (const Pass pass : kPasses)
+    if (has_pass(spec, pass))
+      text += fmt::format(" {}={}", onednn::name_of(pass), name_of(method(pass)));
+  return text;
+}
+
+Range Layout::owned(int member) const {
+  if (way.partition == Partition::channels) {
+    const Piece& piece = pieces[static_cast<std::size_t>(member)];
+    return {piece.begin, piece.begin + piece.elements};
+  }
+  const Range lines =
+      part_of(elements() / kAlignment, member, static_cast<Size>(of(Pass::weights).size()));
+  return {lines.begin * kAlignment, lines.end * kAlignment};
+}
+
+std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass pass,
+                               int threads) {
+  const auto works = [&](Method method) {
+    return !plan_parts(spec, partition, pass, method, threads).empty();
+  };
+  std::vector<Method> methods;
+  if (works(Method::direct)) methods.push_back(Method::direct);
+  if (winograd_may_win(spec, partition, pass, threads) && works(Method::winograd))
+    methods.push_back(Method::winograd);
+  if (methods.empty()) methods.push_back(Method::gemm);
+  return methods;
+}
+
+bool channels_may_win(const Conv2dSpec& spec, int threads) {
+  if (threads == 1 || (spec.plain_input && spec.input_gradient)) return false;
+  if (channel_blocks(spec.outputs) < 2) return false;
+  if (spec.input.batch < threads) return true;
+  // Cutting by samples moves the weights' gradients between cores, by channels the activations.
+  const Size weights =
+      spec.outputs * spec.input.channels * spec.window.kernel_height * spec.window.kernel_width;
+  return 4 * weights >= spec.input.elements() + spec.output().elements();
+}
+
+std::shared_ptr<const Layout> make_layout(const Conv2dSpec& spec, const Way& way, int threads) {
+  auto layout = std::make_shared<Layout>();
+  layout->spec = spec;
+  layout->way = way;
+  for (const Pass pass : kPasses) {
+    if (!has_pass(spec, pass)) continue;
+    auto& parts = layout->parts[static_cast<std::size_t>(pass)];
+    parts = plan_parts(spec, way.partition, pass, way.method(pass), threads);
+    if (parts.empty()) return nullptr;
+    layout->members = std::max(layout->members, static_cast<int>(parts.size()));
+  }
+  place_pieces(*layout);
+  if (!place_weights(*layout, Pass::forward) || !place_weights(*layout, Pass::data)) return nullptr;
+  place_scratch(*layout);
+  return layout;
+}
+
+}  // namespace ptbench::conv2d

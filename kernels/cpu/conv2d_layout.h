@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/onednn_weights.h"
+#include "kernels/spec.h"
+
+// Who computes what of a convolution, and where everything lies: what a plan and its operators
+// share. Private to the conv2d files.
+namespace ptbench::conv2d {
+
+using onednn::Pass;
+constexpr std::array<Pass, 3> kPasses{Pass::forward, Pass::weights, Pass::data};
+
+/// How a convolution is cut among members. By samples: each reads all weights, and their gradients
+/// are summed. By channels: of the output in the forward and the weights pass, of the input in the
+/// data pass; each has weights of its own, and no gradient is summed.
+enum class Partition { batch, channels };
+enum class Method { direct, winograd, gemm };
+
+/// One way to compute a convolution.
+struct Way {
+  Partition partition = Partition::batch;
+  std::array<Method, 3> methods{};  ///< of each pass
+  [[nodiscard]] Method method(Pass pass) const { return methods[static_cast<std::size_t>(pass)]; }
+  /// "batch forward=winograd weights=direct data=winograd"; no "data" for first layers.
+  [[nodiscard]] std::string name(const Conv2dSpec& spec) const;
+};
+
+/// One member's part of one pass.
+struct Part {
+  Range samples;
+  Range channels;  ///< of the output; of the input in the data pass
+  std::shared_ptr<const onednn::PassPlan> plan;
+  int copy = -1;      ///< which of the copies holds its weights; -1: the arena
+  Bytes weights = 0;  ///< where its weights or their gradients begin there
+};
+
+/// A piece of the arena: weights of some outputs and their biases.
+struct Piece {
+  Range outputs;
+  Size begin = 0;     ///< first element
+  Size weights = 0;   ///< elements of the weights
+  Size bias = 0;      ///< of its biases, from `begin`
+  Size elements = 0;  ///< weights, biases and padding
+  onednn::WeightLayout layout;
+};
+
+/// Offsets in the scratch memory, in bytes.
+struct MemberScratch {
+  Bytes packed = 0;   ///< this member's channels of y, of its gradient or of the gradient of x
+  Bytes partial = 0;  ///< gradient of the parameters over this member's samples
+  Bytes scratchpad = 0;
+};
+
+struct Layout {
+  Conv2dSpec spec;
+  Way way;
+  std::array<std::vector<Part>, 3> parts;  ///< of each pass, one a member
+  std::vector<Piece> pieces;
+  /// Copies of the weights for passes that cannot use the arena's.
+  std::vector<std::vector<WeightPiece>> copies;
+  std::vector<std::vector<WeightTransfer>> transfers;  ///< of each copy
+  Bytes copy_bytes = 0;                                ///< the workspace
+  std::vector<MemberScratch> scratch;
+  Bytes scratch_bytes = 0;
+  int members = 1;  ///< of the pass that has most
+
+  [[nodiscard]] const std::vector<Part>& of(Pass pass) const {
+    return parts[static_cast<std::size_t>(pass)];
+  }
+  [[nodiscard]] Size elements() const { return pieces.back().begin + pieces.back().elements; }
+  /// Members' gradients are to be summed.
+  [[nodiscard]] bool sums() const {
+    return way.partition == Partition::batch && of(Pass::weights).size() > 1;
+  }
+  /// Channels of several samples do not lie side by side: they are packed for the kernels.
+  [[nodiscard]] bool packs() const {
+    return way.partition == Partition::channels && spec.input.batch > 1;
+  }
+  /// What the member reduces and updates, in elements.
+  [[nodiscard]] Range owned(int member) const;
+};
+
+/// The methods that a pass cut like that can be computed with, the safest first. Empty where the
+/// partition does not go with the spec.
+[[nodiscard]] std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass pass,
+                                             int threads);
+
+/// Whether cutting by channels can be faster than by samples.
+[[nodiscard]] bool channels_may_win(const Conv2dSpec& spec, int threads);
+
+/// Null where `way` cannot be had.
+[[nodiscard]] std::shared_ptr<const Layout> make_layout(const Conv2dSpec& spec, const Way& way,
+                                                        int threads);
+
+}  // namespace ptbench::conv2d

@@ -1,0 +1,90 @@
+#include "kernels/cpu/conv2d_winograd.h"
+
+#include "kernels/cpu/winograd_bf16.h"
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+using onednn::ConvolutionShape;
+using onednn::Pass;
+using onednn::PassMemory;
+
+bool fits(const ConvolutionShape& shape) {
+  const Window& w = shape.window;
+  constexpr Size kMostPadding = 2;
+  return shape.type == ElementType::bf16 && !shape.bias && !shape.plain_input &&
+         w.kernel_height == 3 && w.kernel_width == 3 && w.stride_height == 1 &&
+         w.stride_width == 1 && w.padding_height <= kMostPadding &&
+         w.padding_width <= kMostPadding && has_winograd_bf16();
+}
+
+class WinogradKernel final : public onednn::Kernel {
+ public:
+  WinogradKernel(const WinogradShape& shape, Pass pass, const PassMemory& memory)
+      : shape_(shape), pass_(pass), memory_(memory) {}
+
+  void run() override {
+    const auto* input = static_cast<const Bf16*>(memory_.input);
+    const auto* weights = static_cast<const float*>(memory_.weights);
+    const auto* output = static_cast<const Bf16*>(memory_.output);
+    // What a pass writes is const in PassMemory, as it depends on the pass which one that is.
+    switch (pass_) {
+      case Pass::forward:
+        winograd_forward(shape_, input, weights, const_cast<Bf16*>(output), memory_.scratchpad);
+        return;
+      case Pass::data:
+        winograd_data(shape_, output, weights, const_cast<Bf16*>(input), memory_.scratchpad);
+        return;
+      case Pass::weights:
+        winograd_weights(shape_, input, output, const_cast<float*>(weights), memory_.scratchpad);
+        return;
+    }
+  }
+
+ private:
+  WinogradShape shape_;
+  Pass pass_;
+  PassMemory memory_;
+};
+
+class WinogradPlan final : public onednn::PassPlan {
+ public:
+  WinogradPlan(const ConvolutionShape& shape, Pass pass)
+      : shape_{.input = shape.input,
+               .outputs = shape.outputs,
+               .padding_height = shape.window.padding_height,
+               .padding_width = shape.window.padding_width},
+        pass_(pass),
+        weights_(onednn::blocked({shape.outputs, shape.input.channels, 3, 3}, ElementType::f32)) {}
+
+  [[nodiscard]] const onednn::WeightLayout& weights() const override { return weights_; }
+  [[nodiscard]] Bytes scratchpad_bytes() const override {
+    switch (pass_) {
+      case Pass::forward: return winograd_forward_scratch(shape_);
+      case Pass::data: return winograd_data_scratch(shape_);
+      case Pass::weights: return winograd_weights_scratch(shape_);
+    }
+    throw Defect("unknown pass of convolutions");
+  }
+  [[nodiscard]] std::string description() const override {
+    return weights_.text() + " winograd_2x3:bf16";
+  }
+  [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
+    return std::make_unique<WinogradKernel>(shape_, pass_, memory);
+  }
+
+ private:
+  WinogradShape shape_;
+  Pass pass_;
+  onednn::WeightLayout weights_;
+};
+
+}  // namespace
+
+std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(const ConvolutionShape& shape,
+                                                                  Pass pass) {
+  return fits(shape) ? std::make_shared<const WinogradPlan>(shape, pass) : nullptr;
+}
+
+}  // namespace ptbench

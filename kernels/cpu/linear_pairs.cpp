@@ -1,0 +1,304 @@
+#include "kernels/cpu/linear_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/linear_pairs_layout.h"
+#include "kernels/cpu/linear_pairs_packing.h"
+#include "kernels/cpu/pair_products.h"
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+using linear_pairs::Chunk;
+using linear_pairs::for_each_panel;
+using linear_pairs::Grid;
+using linear_pairs::Layout;
+using linear_pairs::Rows;
+using linear_pairs::values_of;
+using products::kBlock;
+
+class PairsLinear final : public Operator {
+ public:
+  PairsLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team)
+      : layout_(std::move(layout)), bindings_(bindings), team_(team) {
+    ensure(bindings.workspace.size() >= layout_->workspace_bytes &&
+               bindings.scratch.size() >= layout_->scratch_bytes,
+           "a linear layer has its memory");
+  }
+
+  void parameters_changed() override {
+    team_.run(layout_->grid.members(), [this](int member) { refresh(member); });
+  }
+
+  void forward() override {
+    const int members = layout_->grid.members();
+    if (layout_->pads_input()) team_.run(members, [this](int member) { pad_input(member); });
+    team_.run(members, [this](int member) { compute_output(member); });
+  }
+
+  void backward() override {
+    const int members = layout_->grid.members();
+    team_.run(members, [this](int member) { pack(member); });
+    team_.run(members, [this](int member) {
+      // Weights last: the update follows, and finds part of the gradient in the core's own cache.
+      if (layout_->spec.input_gradient) compute_input_gradient(member);
+      compute_weight_gradient(member);
+    });
+  }
+
+ private:
+  [[nodiscard]] const LinearSpec& spec() const { return layout_->spec; }
+  [[nodiscard]] std::uint32_t* scratch(Bytes begin) const {
+    return reinterpret_cast<std::uint32_t*>(bindings_.scratch.data() + begin);
+  }
+  [[nodiscard]] std::uint32_t* workspace(Bytes begin) const {
+    return reinterpret_cast<std::uint32_t*>(bindings_.workspace.data() + begin);
+  }
+  [[nodiscard]] Rows<const Bf16> input() const {
+    return {elements<Bf16>(bindings_.inputs[0]).data(), spec().batch, spec().inputs, spec().inputs};
+  }
+  [[nodiscard]] Rows<Bf16> padded_input() const {
+    const Size width = 2 * layout_->input_pairs();
+    return {reinterpret_cast<Bf16*>(scratch(layout_->padded)), spec().batch, width, width};
+  }
+  /// Where a panel's pair of inputs begins in the copy of a chunk's weights.
+  [[nodiscard]] Size forward_offset(const Chunk& chunk, Size panel, Size pair) const {
+    return products::packed_offset(layout_->input_pairs(), chunk.width(), pair, panel);
+  }
+  /// Where a panel's pairs of samples begin in a chunk's packed gradient.
+  [[nodiscard]] Size gradient_offset(const Chunk& chunk, Size panel) const {
+    return products::packed_offset(layout_->sample_pairs(), chunk.width(), 0, panel);
+  }
+
+  void refresh(int member) {
+    const Chunk& chunk = layout_->chunk(member);
+    const Range inputs = values_of(layout_->owned_inputs(member), spec().inputs);
+    const float* weights = bindings_.parameters.data() + chunk.begin;
+    for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+      const Size width = blocks * kBlock;
+      linear_pairs::pack_weights(
+          {weights + panel * kBlock * spec().inputs + inputs.begin * width, inputs.size(), width,
+           width},
+          workspace(chunk.forward) + forward_offset(chunk, panel, inputs.begin / 2));
+    });
+  }
+
+  void pad_input(int member) {
+    const Range samples = part_of(spec().batch, member, layout_->grid.members());
+    Rows<const Bf16> from = input();
+    Rows<Bf16> to = padded_input();
+    from.values += samples.begin * from.stride;
+    to.values += samples.begin * to.stride;
+    from.count = to.count = samples.size();
+    linear_pairs::pad_rows(from, to);
+  }
+
+  void compute_output(int member) {
+    const Chunk& chunk = layout_->chunk(member);
+    const Range samples = layout_->samples_of(member);
+    const Bf16* x = layout_->pads_input() ? padded_input().values : input().values;
+    const Size pairs = layout_->input_pairs();
+    const products::Left left{reinterpret_cast<const std::uint32_t*>(x) + samples.begin * pairs,
+                              pairs, 1};
+    const float* bias = bindings_.parameters.data() + chunk.begin + chunk.bias;
+    Bf16* y = elements<Bf16>(bindings_.output).data() + samples.begin * spec().outputs;
+    for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+      const products::Right right{workspace(chunk.forward) + forward_offset(chunk, panel, 0),
+                                  blocks * kBlock};
+      const Size column = (chunk.blocks.begin + panel) * kBlock;
+      linear_pairs::multiply_rounded(
+          pairs, left, right, blocks, {bias + panel * kBlock, spec().relu},
+          {y + column, samples.size(), spec().outputs - column, spec().outputs});
+    });
+  }
+
+  void pack(int member) {
+    linear_pairs::pack_samples(input(), layout_->shared_inputs(member), scratch(layout_->samples));
+    const Chunk& chunk = layout_->chunk(member);
+    const Range mine = layout_->masked_outputs(member);
+    for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+      const Size first = chunk.blocks.begin + panel;
+      const Range part = intersect(mine, {first, first + blocks});
+      if (!part.empty()) pack_gradient(chunk, part, panel, blocks);
+    });
+  }
+
+  /// Packs the gradient of some outputs, all in one panel of a chunk.
+  void pack_gradient(const Chunk& chunk, Range outputs, Size panel, Size panel_blocks) {
+    const Size column = outputs.begin * kBlock;
+    const Size in_chunk = column - chunk.blocks.begin * kBlock;
+    const Size in_panel = in_chunk - panel * kBlock;
+    const Bf16* gradient = elements<Bf16>(bindings_.output_gradients[0]).data();
+    const Bf16* output = elements<Bf16>(bindings_.output).data();
+    const Size width = 2 * layout_->output_pairs();
+    linear_pairs::GradientPacks to;
+    to.pairs = {scratch(chunk.pairs) + gradient_offset(chunk, panel) + in_panel,
+                panel_blocks * kBlock};
+    if (spec().input_gradient)
+      to.rows = {reinterpret_cast<Bf16*>(scratch(layout_->rows)) + column, spec().batch, width,
+                 width};
+    to.bias = bindings_.gradients.data() + chunk.begin + chunk.bias + in_chunk;
+    linear_pairs::pack_gradient(
+        {gradient + column, spec().batch, spec().outputs - column, spec().outputs},
+        spec().relu ? output + column : nullptr, outputs.size(), to);
+  }
+
+  void compute_input_gradient(int member) {
+    const Range inputs = layout_->shared_inputs(member);
+    const Size pairs = layout_->output_pairs();
+    const products::Left left{scratch(layout_->rows), pairs, 1};
+    std::uint32_t* weights = scratch(layout_->panels[static_cast<std::size_t>(member)]);
+    Bf16* to = elements<Bf16>(bindings_.input_gradients[0]).data();
+    for_each_panel(inputs.size(), [&](Size panel, Size blocks) {
+      gather_weights({inputs.begin + panel, inputs.begin + panel + blocks}, weights);
+      const Size column = (inputs.begin + panel) * kBlock;
+      linear_pairs::multiply_rounded(
+          pairs, left, {weights, blocks * kBlock}, blocks, {},
+          {to + column, spec().batch, spec().inputs - column, spec().inputs});
+    });
+  }
+
+  /// The weights of a panel of inputs as pairs of outputs.
+  void gather_weights(Range input_blocks, std::uint32_t* to) {
+    const Size step = input_blocks.size() * kBlock;
+    for (const Chunk& chunk : layout_->chunks)
+      for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+        for (Size block = input_blocks.begin; block < input_blocks.end; ++block)
+          gather_block(chunk, panel, blocks * kBlock, block,
+                       {to + (block - input_blocks.begin) * kBlock, step});
+        to += blocks * kBlock / 2 * step;
+      });
+  }
+
+  void gather_block(const Chunk& chunk, Size panel, Size width, Size input_block,
+                    const linear_pairs::Steps& to) {
+    const Size first = input_block * kBlock / 2;
+    const Size pairs = std::min(kBlock / 2, layout_->input_pairs() - first);
+    const std::uint32_t* from = workspace(chunk.forward) + forward_offset(chunk, panel, first);
+    for (Size column = 0; column < width; column += 2 * kBlock)
+      linear_pairs::transpose_weights({from + column, width}, pairs,
+                                      std::min(2 * kBlock, width - column),
+                                      {to.words + column / 2 * to.step, to.step});
+  }
+
+  void compute_weight_gradient(int member) {
+    const Chunk& chunk = layout_->chunk(member);
+    const Range inputs = layout_->owned_inputs(member);
+    const Size pairs = layout_->sample_pairs();
+    float* gradient = bindings_.gradients.data() + chunk.begin;
+    for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+      const products::Right right{scratch(chunk.pairs) + gradient_offset(chunk, panel),
+                                  blocks * kBlock};
+      for (Size block = inputs.begin; block < inputs.end; ++block) {
+        const Range rows = values_of({block, block + 1}, spec().inputs);
+        products::multiply_panel(
+            {.rows = rows.size(), .blocks = blocks, .steps = pairs, .stride = blocks * kBlock},
+            {scratch(layout_->samples) + block * pairs * kBlock, 1, kBlock}, right,
+            gradient + panel * kBlock * spec().inputs + rows.begin * blocks * kBlock);
+      }
+    });
+  }
+
+  std::shared_ptr<const Layout> layout_;
+  Bindings bindings_;
+  Team& team_;
+};
+
+class PairsLinearPlan final : public OperatorPlan {
+ public:
+  PairsLinearPlan(std::shared_ptr<const Layout> layout, Team& team)
+      : layout_(std::move(layout)), team_(team) {}
+
+  [[nodiscard]] ParameterLayout layout() const override {
+    ParameterLayout result;
+    result.elements = layout_->elements;
+    for (const Chunk& chunk : layout_->chunks) {
+      for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
+        for (int row = 0; row < layout_->grid.rows; ++row)
+          result.owned.push_back(owned(chunk, panel, blocks, row));
+      });
+      result.owned.back().range.end = chunk.begin + chunk.elements;  // with the biases
+    }
+    return result;
+  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
+  [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("pairs {}x{}", layout_->grid.rows, layout_->grid.columns);
+  }
+
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const override {
+    for_each_parameter(tensors, arena, [](float from, float& to) { to = from; });
+  }
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const override {
+    for_each_parameter(tensors, arena, [](float& to, float from) { to = from; });
+  }
+
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return std::make_unique<PairsLinear>(layout_, bindings, team_);
+  }
+
+ private:
+  /// The part of a panel's weights that the members of a row of the grid own.
+  [[nodiscard]] OwnedRange owned(const Chunk& chunk, Size panel, Size blocks, int row) const {
+    const int member = row * layout_->grid.columns + chunk.column;
+    const Range inputs = values_of(layout_->owned_inputs(member), layout_->spec.inputs);
+    const Size begin = chunk.begin + panel * kBlock * layout_->spec.inputs;
+    const Size width = blocks * kBlock;
+    return {.range = {begin + inputs.begin * width, begin + inputs.end * width}, .member = member};
+  }
+
+  /// Where the weight of a chunk's output lies, from the chunk's begin.
+  [[nodiscard]] Size weight_offset(const Chunk& chunk, Size output, Size input) const {
+    return products::packed_offset(layout_->spec.inputs, chunk.width(), input, output / kBlock) +
+           output % kBlock;
+  }
+
+  /// Calls visit(row-major element, the arena's element) for all that is not padding.
+  template <class Tensors, class Arena, class Visit>
+  void for_each_parameter(const Tensors& tensors, Arena arena, const Visit& visit) const {
+    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
+    const Size inputs = layout_->spec.inputs;
+    for (const Chunk& chunk : layout_->chunks) {
+      const Range outputs = values_of(chunk.blocks, layout_->spec.outputs);
+      auto* native = arena.data() + chunk.begin;
+      for (Size output = 0; output < outputs.size(); ++output) {
+        auto* weights = tensors[0].data() + (outputs.begin + output) * inputs;
+        for (Size in = 0; in < inputs; ++in)
+          visit(weights[in], native[weight_offset(chunk, output, in)]);
+        visit(tensors[1].data()[outputs.begin + output], native[chunk.bias + output]);
+      }
+    }
+  }
+
+  std::shared_ptr<const Layout> layout_;
+  Team& team_;
+};
+
+std::string candidate_name(const Grid& grid) {
+  return fmt::format("pairs {}x{}", grid.rows, grid.columns);
+}
+
+}  // namespace
+
+std::vector<std::string> linear_pairs_candidates(const LinearSpec& spec, int threads) {
+  std::vector<std::string> names;
+  for (const Grid& grid : linear_pairs::grids(spec, threads)) names.push_back(candidate_name(grid));
+  return names;
+}
+
+std::unique_ptr<OperatorPlan> plan_linear_pairs(const LinearSpec& spec, std::string_view candidate,
+                                                Team& team) {
+  for (const Grid& grid : linear_pairs::grids(spec, team.size()))
+    if (candidate == candidate_name(grid))
+      return std::make_unique<PairsLinearPlan>(linear_pairs::make_layout(spec, grid), team);
+  return nullptr;
+}
+
+}  // namespace ptbench

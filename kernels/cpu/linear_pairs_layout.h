@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/cpu/pair_products.h"
+#include "kernels/spec.h"
+
+// Who computes what of a linear layer, and where everything lies: what a plan and its operators
+// share. Private to the linear_pairs files.
+namespace ptbench::linear_pairs {
+
+using products::kBlock;
+using products::kPanelBlocks;
+
+/// How samples or inputs (rows) and outputs (columns) are cut; one of the two is 1.
+struct Grid {
+  int rows = 1;
+  int columns = 1;
+  [[nodiscard]] int members() const { return rows * columns; }
+};
+
+/// Blocks of 16 values that hold so many; the last may be broken.
+[[nodiscard]] constexpr Size blocks_of(Size values) { return (values + kBlock - 1) / kBlock; }
+/// The values of some blocks; the last block may have fewer than 16.
+[[nodiscard]] constexpr Range values_of(Range blocks, Size values) {
+  return {blocks.begin * kBlock, std::min(blocks.end * kBlock, values)};
+}
+
+/// Outputs whose weights lie together in the arena, in panels of at most 64 outputs, each inputs ×
+/// outputs, and their biases behind them.
+struct Chunk {
+  int column = 0;     ///< of the grid
+  Range blocks;       ///< of outputs
+  Size begin = 0;     ///< in the operator's part of the arena
+  Size bias = 0;      ///< from `begin`
+  Size elements = 0;  ///< padding included
+  Bytes forward = 0;  ///< copy in the workspace: pairs of inputs
+  Bytes pairs = 0;    ///< in the scratch memory: the outputs' gradient as pairs of samples
+  [[nodiscard]] Size width() const { return blocks.size() * kBlock; }
+};
+
+/// Who computes what, and where everything lies.
+struct Layout {
+  LinearSpec spec;
+  Grid grid;
+  std::vector<Chunk> chunks;  ///< one a column of the grid
+  Size elements = 0;
+  Bytes padded = 0;   ///< in the scratch memory: x with an even number of inputs
+  Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples
+  Bytes rows = 0;     ///< in the scratch memory: the masked gradient of y, whole blocks a row
+  std::vector<Bytes> panels;  ///< in the scratch memory: a member's panel of pairs of outputs
+  Bytes workspace_bytes = 0;
+  Bytes scratch_bytes = 0;
+
+  [[nodiscard]] Size input_blocks() const { return blocks_of(spec.inputs); }
+  [[nodiscard]] Size output_blocks() const { return blocks_of(spec.outputs); }
+  [[nodiscard]] Size input_pairs() const { return (spec.inputs + 1) / 2; }
+  [[nodiscard]] Size output_pairs() const { return output_blocks() * kBlock / 2; }
+  [[nodiscard]] Size sample_pairs() const { return (spec.batch + 1) / 2; }
+  [[nodiscard]] bool pads_input() const { return spec.inputs % 2 != 0; }
+
+  [[nodiscard]] const Chunk& chunk(int member) const {
+    return chunks[static_cast<std::size_t>(member % grid.columns)];
+  }
+  /// Samples that a member computes outputs of.
+  [[nodiscard]] Range samples_of(int member) const {
+    return part_of(spec.batch, member / grid.columns, grid.rows);
+  }
+  /// Blocks of inputs whose weights a member owns in its chunk.
+  [[nodiscard]] Range owned_inputs(int member) const {
+    return part_of(input_blocks(), member / grid.columns, grid.rows);
+  }
+  /// Blocks of inputs that a member computes the gradient of.
+  [[nodiscard]] Range shared_inputs(int member) const {
+    return part_of(input_blocks(), member, grid.members());
+  }
+  /// Blocks of outputs whose gradient a member masks.
+  [[nodiscard]] Range masked_outputs(int member) const {
+    const Range blocks = chunk(member).blocks;
+    const Range part = part_of(blocks.size(), member / grid.columns, grid.rows);
+    return {blocks.begin + part.begin, blocks.begin + part.end};
+  }
+};
+
+/// Calls visit(first block, number of blocks) for each panel of so many blocks.
+template <class Visit>
+void for_each_panel(Size blocks, const Visit& visit) {
+  for (Size block = 0; block < blocks; block += kPanelBlocks)
+    visit(block, std::min(kPanelBlocks, blocks - block));
+}
+
+/// Every way to share a layer among all threads, and one thread alone; none where the CPU or the
+/// type is another.
+[[nodiscard]] std::vector<Grid> grids(const LinearSpec& spec, int threads);
+
+[[nodiscard]] std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& grid);
+
+}  // namespace ptbench::linear_pairs

@@ -1,0 +1,538 @@
+#include "kernels/cpu/winograd_bf16.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/image.h"
+#include "kernels/cpu/pair_products.h"
+#include "src/base/error.h"
+
+#if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__)
+// g++ 12 warns falsely about its own header (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+// Every function that works on vectors carries the target; lambdas would not inherit it.
+#define PTBENCH_BF16 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
+
+namespace ptbench {
+namespace {
+
+constexpr Size kPoints = 16;  ///< of a transformed tile: 4 × 4
+constexpr Size kTile = 2;     ///< outputs of a tile in each direction
+
+/// How an image is cut into tiles; the last of a row or column may reach over the edge.
+struct Tiles {
+  ImageShape image;  ///< that the tiles' patches of 4 × 4 come from
+  ImageShape result;
+  Size padding_height;
+  Size padding_width;
+
+  [[nodiscard]] Size rows() const { return (result.height + kTile - 1) / kTile; }
+  [[nodiscard]] Size columns() const { return (result.width + kTile - 1) / kTile; }
+  [[nodiscard]] Size count() const { return result.batch * rows() * columns(); }
+};
+
+/// Which sample a tile is of and where its results begin.
+struct Place {
+  Size sample;
+  Size row;
+  Size column;
+};
+
+Place place_of(const Tiles& tiles, Size tile) {
+  const Size in_sample = tiles.rows() * tiles.columns();
+  const Size rest = tile % in_sample;
+  return {.sample = tile / in_sample,
+          .row = rest / tiles.columns() * kTile,
+          .column = rest % tiles.columns() * kTile};
+}
+
+[[PTBENCH_BF16]] inline __m512 load_bf16(const Bf16* from) {
+  const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+[[PTBENCH_BF16]] inline __m256i round_to_bf16(__m512 value) {
+  return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value));
+}
+
+[[PTBENCH_BF16]] inline void store_bf16(Bf16* to, __m512 value) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), round_to_bf16(value));
+}
+
+/// Two tiles' values of 16 channels as pairs: what a dot product takes.
+[[PTBENCH_BF16]] inline __m512i pair_up(__m512 first, __m512 second) {
+  const __m512i low = _mm512_cvtepu16_epi32(round_to_bf16(first));
+  const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(round_to_bf16(second)), 16);
+  return _mm512_or_si512(low, high);
+}
+
+/// 16 channels of a window of `side` × `side` pixels of one plane; zeros outside of it.
+template <std::size_t kSide>
+[[PTBENCH_BF16]] inline void load_window(const Bf16* plane, Size height, Size width, Size top,
+                                         Size left, __m512 (&values)[kSide][kSide]) {
+  constexpr auto side = static_cast<Size>(kSide);
+  const bool inside = top >= 0 && left >= 0 && top + side <= height && left + side <= width;
+  if (inside) {
+    const Bf16* corner = plane + (top * width + left) * kChannelBlock;
+#pragma GCC unroll 4
+    for (Size row = 0; row < side; ++row)
+#pragma GCC unroll 4
+      for (Size column = 0; column < side; ++column)
+        values[row][column] = load_bf16(corner + (row * width + column) * kChannelBlock);
+    return;
+  }
+  for (Size row = 0; row < side; ++row)
+    for (Size column = 0; column < side; ++column) {
+      const Size y = top + row;
+      const Size x = left + column;
+      const bool there = y >= 0 && x >= 0 && y < height && x < width;
+      values[row][column] =
+          there ? load_bf16(plane + (y * width + x) * kChannelBlock) : _mm512_setzero_ps();
+    }
+}
+
+/// Bᵀ·d·B: a patch of 4 × 4 inputs.
+[[PTBENCH_BF16]] inline void transform_patch(const __m512 (&d)[4][4], __m512 (&v)[4][4]) {
+  __m512 t[4][4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[0][i] = _mm512_sub_ps(d[0][i], d[2][i]);
+    t[1][i] = _mm512_add_ps(d[1][i], d[2][i]);
+    t[2][i] = _mm512_sub_ps(d[2][i], d[1][i]);
+    t[3][i] = _mm512_sub_ps(d[1][i], d[3][i]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    v[i][0] = _mm512_sub_ps(t[i][0], t[i][2]);
+    v[i][1] = _mm512_add_ps(t[i][1], t[i][2]);
+    v[i][2] = _mm512_sub_ps(t[i][2], t[i][1]);
+    v[i][3] = _mm512_sub_ps(t[i][1], t[i][3]);
+  }
+}
+
+/// A·d·Aᵀ: gradients of 2 × 2 outputs.
+[[PTBENCH_BF16]] inline void spread_gradients(const __m512 (&d)[2][2], __m512 (&v)[4][4]) {
+  const __m512 zero = _mm512_setzero_ps();
+  __m512 t[4][2];
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    t[0][i] = d[0][i];
+    t[1][i] = _mm512_add_ps(d[0][i], d[1][i]);
+    t[2][i] = _mm512_sub_ps(d[0][i], d[1][i]);
+    t[3][i] = _mm512_sub_ps(zero, d[1][i]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    v[i][0] = t[i][0];
+    v[i][1] = _mm512_add_ps(t[i][0], t[i][1]);
+    v[i][2] = _mm512_sub_ps(t[i][0], t[i][1]);
+    v[i][3] = _mm512_sub_ps(zero, t[i][1]);
+  }
+}
+
+/// Aᵀ·m·A: the 2 × 2 outputs.
+[[PTBENCH_BF16]] inline void gather_outputs(const __m512 (&m)[4][4], __m512 (&y)[2][2]) {
+  __m512 t[2][4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[0][i] = _mm512_add_ps(_mm512_add_ps(m[0][i], m[1][i]), m[2][i]);
+    t[1][i] = _mm512_sub_ps(_mm512_sub_ps(m[1][i], m[2][i]), m[3][i]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    y[i][0] = _mm512_add_ps(_mm512_add_ps(t[i][0], t[i][1]), t[i][2]);
+    y[i][1] = _mm512_sub_ps(_mm512_sub_ps(t[i][1], t[i][2]), t[i][3]);
+  }
+}
+
+/// G·g·Gᵀ: weights of one window.
+[[PTBENCH_BF16]] inline void transform_weights(const __m512 (&g)[3][3], __m512 (&u)[4][4]) {
+  const __m512 half = _mm512_set1_ps(0.5F);
+  __m512 t[4][3];
+#pragma GCC unroll 3
+  for (int i = 0; i < 3; ++i) {
+    const __m512 outer = _mm512_add_ps(g[0][i], g[2][i]);
+    t[0][i] = g[0][i];
+    t[1][i] = _mm512_mul_ps(half, _mm512_add_ps(outer, g[1][i]));
+    t[2][i] = _mm512_mul_ps(half, _mm512_sub_ps(outer, g[1][i]));
+    t[3][i] = g[2][i];
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512 outer = _mm512_add_ps(t[i][0], t[i][2]);
+    u[i][0] = t[i][0];
+    u[i][1] = _mm512_mul_ps(half, _mm512_add_ps(outer, t[i][1]));
+    u[i][2] = _mm512_mul_ps(half, _mm512_sub_ps(outer, t[i][1]));
+    u[i][3] = t[i][2];
+  }
+}
+
+/// Gᵀ·m·G: the gradient of a window's weights.
+[[PTBENCH_BF16]] inline void gather_weights(const __m512 (&m)[4][4], __m512 (&g)[3][3]) {
+  const __m512 half = _mm512_set1_ps(0.5F);
+  __m512 t[3][4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512 both = _mm512_mul_ps(half, _mm512_add_ps(m[1][i], m[2][i]));
+    t[0][i] = _mm512_add_ps(m[0][i], both);
+    t[1][i] = _mm512_mul_ps(half, _mm512_sub_ps(m[1][i], m[2][i]));
+    t[2][i] = _mm512_add_ps(m[3][i], both);
+  }
+#pragma GCC unroll 3
+  for (int i = 0; i < 3; ++i) {
+    const __m512 both = _mm512_mul_ps(half, _mm512_add_ps(t[i][1], t[i][2]));
+    g[i][0] = _mm512_add_ps(t[i][0], both);
+    g[i][1] = _mm512_mul_ps(half, _mm512_sub_ps(t[i][1], t[i][2]));
+    g[i][2] = _mm512_add_ps(t[i][3], both);
+  }
+}
+
+/// Channels with padding.
+Size padded(Size channels) { return channel_blocks(channels) * kChannelBlock; }
+
+/// Where the weights of a block of outputs and a block of inputs begin.
+constexpr Size kWindowBlock = 9 * kChannelBlock * kChannelBlock;
+
+/// Transformed weights of every point as right-hand sides of products over input channels (forward)
+/// or over output channels (data, windows turned by half a turn).
+class TransformedWeights {
+ public:
+  TransformedWeights(Size inputs, Size outputs, bool turned)
+      : reduced_(padded(turned ? outputs : inputs)),
+        columns_(padded(turned ? inputs : outputs)),
+        inputs_(channel_blocks(inputs)),
+        outputs_(channel_blocks(outputs)),
+        turned_(turned) {}
+
+  [[nodiscard]] Bytes bytes() const {
+    return static_cast<Bytes>(kPoints * reduced_ * columns_) * sizeof(Bf16);
+  }
+  [[nodiscard]] const std::uint32_t* point(const std::uint32_t* all, Size index) const {
+    return all + index * reduced_ / 2 * columns_;
+  }
+
+  void fill(const float* weights, std::uint32_t* to) const {
+    for (Size output = 0; output < outputs_; ++output)
+      for (Size input = 0; input < inputs_; ++input) {
+        const float* block = weights + (output * inputs_ + input) * kWindowBlock;
+        const Size reduced = turned_ ? output : input;
+        const Size column = turned_ ? input : output;
+        alignas(64) float turned[kWindowBlock];
+        if (turned_) {
+          turn(block, turned);
+          block = turned;
+        }
+        for (Size pair = 0; pair < kChannelBlock / 2; ++pair)
+          fill_pair(block, pair, reduced * kChannelBlock / 2 + pair, column, to);
+      }
+  }
+
+ private:
+  /// Inputs and outputs exchanged, windows upside down.
+  static void turn(const float* block, float* to) {
+    for (Size tap = 0; tap < 9; ++tap)
+      for (Size input = 0; input < kChannelBlock; ++input)
+        for (Size output = 0; output < kChannelBlock; ++output)
+          to[((8 - tap) * kChannelBlock + output) * kChannelBlock + input] =
+              block[(tap * kChannelBlock + input) * kChannelBlock + output];
+  }
+
+  [[PTBENCH_BF16]] void fill_pair(const float* block, Size pair, Size step, Size column,
+                                  std::uint32_t* to) const {
+    __m512 g[2][3][3];
+    __m512 u[2][4][4];
+    for (Size i = 0; i < 2; ++i) {
+      for (Size tap = 0; tap < 9; ++tap)
+        g[i][tap / 3][tap % 3] =
+            _mm512_loadu_ps(block + (tap * kChannelBlock + 2 * pair + i) * kChannelBlock);
+      transform_weights(g[i], u[i]);
+    }
+    const Size place = products::packed_offset(reduced_ / 2, columns_, step, column);
+    for (Size point = 0; point < kPoints; ++point)
+      _mm512_storeu_si512(to + point * reduced_ / 2 * columns_ + place,
+                          pair_up(u[0][point / 4][point % 4], u[1][point / 4][point % 4]));
+  }
+
+  Size reduced_;
+  Size columns_;
+  Size inputs_;   ///< blocks
+  Size outputs_;  ///< blocks
+  bool turned_;
+};
+
+/// A convolution of a native image with weights that are transformed first: tiles in chunks whose
+/// intermediate results stay in the core's own cache.
+class Filter {
+ public:
+  Filter(const Tiles& tiles, const TransformedWeights& weights)
+      : tiles_(tiles),
+        weights_(weights),
+        inputs_(padded(tiles.image.channels)),
+        outputs_(padded(tiles.result.channels)) {
+    constexpr Size kCache = Size{768} << 10U;
+    constexpr Size kLeast = 48;  // fewer, and the weights are read too often
+    const Size tile_bytes = kPoints * (2 * inputs_ + 4 * outputs_);
+    chunk_ = std::min(std::max(kCache / tile_bytes, kLeast), tiles.count());
+  }
+
+  [[nodiscard]] Bytes scratch_bytes() const {
+    return weights_.bytes() + static_cast<Bytes>(kPoints * chunk_ * (2 * inputs_ + 4 * outputs_));
+  }
+
+  void run(const Bf16* image, const float* weights, Bf16* result, std::byte* scratch) const {
+    auto* transformed = reinterpret_cast<std::uint32_t*>(scratch);
+    auto* sums = reinterpret_cast<float*>(scratch + weights_.bytes());
+    auto* patches = reinterpret_cast<Bf16*>(sums + kPoints * chunk_ * outputs_);
+    weights_.fill(weights, transformed);
+    for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
+      const Size count = std::min(chunk_, tiles_.count() - begin);
+      for (Size tile = 0; tile < count; ++tile) cut(image, begin + tile, patches + tile * inputs_);
+      for (Size point = 0; point < kPoints; ++point)
+        products::multiply(
+            {.rows = count, .columns = outputs_, .steps = inputs_ / 2},
+            {.values = reinterpret_cast<const std::uint32_t*>(patches + point * chunk_ * inputs_),
+             .row = inputs_ / 2,
+             .step = 1},
+            weights_.point(transformed, point), sums + point * chunk_ * outputs_);
+      for (Size tile = 0; tile < count; ++tile) put(sums + tile * outputs_, begin + tile, result);
+    }
+  }
+
+ private:
+  /// Transforms the patch of one tile.
+  [[PTBENCH_BF16]] void cut(const Bf16* image, Size tile, Bf16* to) const {
+    const Place at = place_of(tiles_, tile);
+    for (Size block = 0; block < inputs_ / kChannelBlock; ++block) {
+      __m512 d[4][4];
+      __m512 v[4][4];
+      load_window(image + plane_offset(tiles_.image, at.sample, block), tiles_.image.height,
+                  tiles_.image.width, at.row - tiles_.padding_height,
+                  at.column - tiles_.padding_width, d);
+      transform_patch(d, v);
+      Bf16* point = to + block * kChannelBlock;
+#pragma GCC unroll 16
+      for (Size i = 0; i < kPoints; ++i) store_bf16(point + i * chunk_ * inputs_, v[i / 4][i % 4]);
+    }
+  }
+
+  /// Writes the results of one tile, those that exist.
+  [[PTBENCH_BF16]] void put(const float* sums, Size tile, Bf16* result) const {
+    const Place at = place_of(tiles_, tile);
+    const Size height = std::min(kTile, tiles_.result.height - at.row);
+    const Size width = std::min(kTile, tiles_.result.width - at.column);
+    for (Size block = 0; block < outputs_ / kChannelBlock; ++block) {
+      __m512 m[4][4];
+      __m512 y[2][2];
+#pragma GCC unroll 16
+      for (Size i = 0; i < kPoints; ++i)
+        m[i / 4][i % 4] = _mm512_loadu_ps(sums + i * chunk_ * outputs_ + block * kChannelBlock);
+      gather_outputs(m, y);
+      Bf16* to = result + plane_offset(tiles_.result, at.sample, block) +
+                 (at.row * tiles_.result.width + at.column) * kChannelBlock;
+      for (Size row = 0; row < height; ++row)
+        for (Size column = 0; column < width; ++column)
+          store_bf16(to + (row * tiles_.result.width + column) * kChannelBlock, y[row][column]);
+    }
+  }
+
+  const Tiles& tiles_;
+  const TransformedWeights& weights_;
+  Size inputs_;   ///< channels, padded
+  Size outputs_;  ///< channels, padded
+  Size chunk_;    ///< tiles
+};
+
+/// The gradient of the weights: products of patches and spread gradients, summed over all tiles.
+class WeightGradient {
+ public:
+  explicit WeightGradient(const Tiles& tiles)
+      : tiles_(tiles),
+        inputs_(padded(tiles.image.channels)),
+        outputs_(padded(tiles.result.channels)) {
+    constexpr Size kCache = Size{1} << 20U;
+    constexpr Size kLeast = 128;  // fewer, and the sums are read and written too often
+    const Size tile_bytes = kPoints * 2 * (inputs_ + outputs_);
+    const Size even = (tiles.count() + 1) / 2 * 2;
+    chunk_ = std::min(std::max(kCache / tile_bytes / 2 * 2, kLeast), even);
+  }
+
+  [[nodiscard]] Bytes scratch_bytes() const {
+    return static_cast<Bytes>(kPoints *
+                              (4 * inputs_ * outputs_ + 2 * chunk_ * (inputs_ + outputs_)));
+  }
+
+  void run(const Bf16* image, const Bf16* gradient, float* weights, std::byte* scratch) const {
+    auto* sums = reinterpret_cast<float*>(scratch);
+    auto* patches = reinterpret_cast<std::uint32_t*>(sums + kPoints * inputs_ * outputs_);
+    auto* spread = patches + kPoints * chunk_ / 2 * inputs_;
+    for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
+      const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
+      for (Size pair = 0; pair < pairs; ++pair) {
+        cut(image, begin + 2 * pair, patches + pair * inputs_);
+        spread_out(gradient, begin + 2 * pair, spread + pair * outputs_);
+      }
+      for (Size point = 0; point < kPoints; ++point)
+        products::multiply_flat(
+            {.rows = inputs_, .columns = outputs_, .steps = pairs, .add = begin > 0},
+            {.values = patches + point * chunk_ / 2 * inputs_, .row = 1, .step = inputs_},
+            spread + point * chunk_ / 2 * outputs_, sums + point * inputs_ * outputs_);
+    }
+    for (Size output = 0; output < outputs_ / kChannelBlock; ++output)
+      for (Size input = 0; input < inputs_ / kChannelBlock; ++input)
+        put(sums, output, input,
+            weights + (output * (inputs_ / kChannelBlock) + input) * kWindowBlock);
+  }
+
+ private:
+  /// Transforms the patches of two tiles; one that does not exist is zero.
+  [[PTBENCH_BF16]] void cut(const Bf16* image, Size tile, std::uint32_t* to) const {
+    for (Size block = 0; block < inputs_ / kChannelBlock; ++block) {
+      __m512 d[4][4];
+      __m512 v[2][4][4];
+      for (Size i = 0; i < 2; ++i) {
+        const bool there = tile + i < tiles_.count();
+        const Place at = place_of(tiles_, there ? tile + i : tile);
+        load_window(image + plane_offset(tiles_.image, at.sample, block), tiles_.image.height,
+                    tiles_.image.width, at.row - tiles_.padding_height,
+                    at.column - tiles_.padding_width, d);
+        transform_patch(d, v[i]);
+        if (!there) clear(v[i]);
+      }
+      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * inputs_);
+    }
+  }
+
+  [[PTBENCH_BF16]] void spread_out(const Bf16* gradient, Size tile, std::uint32_t* to) const {
+    for (Size block = 0; block < outputs_ / kChannelBlock; ++block) {
+      __m512 d[2][2];
+      __m512 v[2][4][4];
+      for (Size i = 0; i < 2; ++i) {
+        const bool there = tile + i < tiles_.count();
+        const Place at = place_of(tiles_, there ? tile + i : tile);
+        load_window(gradient + plane_offset(tiles_.result, at.sample, block), tiles_.result.height,
+                    tiles_.result.width, at.row, at.column, d);
+        spread_gradients(d, v[i]);
+        if (!there) clear(v[i]);
+      }
+      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * outputs_);
+    }
+  }
+
+  [[PTBENCH_BF16]] static void clear(__m512 (&v)[4][4]) {
+    for (auto& row : v)
+      for (auto& value : row) value = _mm512_setzero_ps();
+  }
+
+  [[PTBENCH_BF16]] static void put_pairs(const __m512 (&v)[2][4][4], std::uint32_t* to,
+                                         Size point_size) {
+#pragma GCC unroll 16
+    for (Size i = 0; i < kPoints; ++i)
+      _mm512_storeu_si512(to + i * point_size, pair_up(v[0][i / 4][i % 4], v[1][i / 4][i % 4]));
+  }
+
+  [[PTBENCH_BF16]] void put(const float* sums, Size output, Size input, float* to) const {
+    for (Size row = 0; row < kChannelBlock; ++row) {
+      __m512 m[4][4];
+      __m512 g[3][3];
+      const float* from = sums + (input * kChannelBlock + row) * outputs_ + output * kChannelBlock;
+      for (Size i = 0; i < kPoints; ++i)
+        m[i / 4][i % 4] = _mm512_loadu_ps(from + i * inputs_ * outputs_);
+      gather_weights(m, g);
+      for (Size tap = 0; tap < 9; ++tap)
+        _mm512_storeu_ps(to + (tap * kChannelBlock + row) * kChannelBlock, g[tap / 3][tap % 3]);
+    }
+  }
+
+  const Tiles& tiles_;
+  Size inputs_;   ///< channels, padded
+  Size outputs_;  ///< channels, padded
+  Size chunk_;    ///< tiles, even
+};
+
+Tiles forward_tiles(const WinogradShape& shape) {
+  return {.image = shape.input,
+          .result = shape.output(),
+          .padding_height = shape.padding_height,
+          .padding_width = shape.padding_width};
+}
+
+/// The gradient of x is a convolution too, of the gradient of y with the windows turned.
+Tiles data_tiles(const WinogradShape& shape) {
+  return {.image = shape.output(),
+          .result = shape.input,
+          .padding_height = 2 - shape.padding_height,
+          .padding_width = 2 - shape.padding_width};
+}
+
+}  // namespace
+
+bool has_winograd_bf16() { return __builtin_cpu_supports("avx512bf16") != 0; }
+
+Bytes winograd_forward_scratch(const WinogradShape& shape) {
+  const Tiles tiles = forward_tiles(shape);
+  const TransformedWeights weights(shape.input.channels, shape.outputs, false);
+  return Filter(tiles, weights).scratch_bytes();
+}
+
+Bytes winograd_data_scratch(const WinogradShape& shape) {
+  const Tiles tiles = data_tiles(shape);
+  const TransformedWeights weights(shape.input.channels, shape.outputs, true);
+  return Filter(tiles, weights).scratch_bytes();
+}
+
+Bytes winograd_weights_scratch(const WinogradShape& shape) {
+  const Tiles tiles = forward_tiles(shape);
+  return WeightGradient(tiles).scratch_bytes();
+}
+
+void winograd_forward(const WinogradShape& shape, const Bf16* x, const float* weights, Bf16* y,
+                      std::byte* scratch) {
+  const Tiles tiles = forward_tiles(shape);
+  const TransformedWeights transformed(shape.input.channels, shape.outputs, false);
+  Filter(tiles, transformed).run(x, weights, y, scratch);
+}
+
+void winograd_data(const WinogradShape& shape, const Bf16* y_gradient, const float* weights,
+                   Bf16* x_gradient, std::byte* scratch) {
+  const Tiles tiles = data_tiles(shape);
+  const TransformedWeights transformed(shape.input.channels, shape.outputs, true);
+  Filter(tiles, transformed).run(y_gradient, weights, x_gradient, scratch);
+}
+
+void winograd_weights(const WinogradShape& shape, const Bf16* x, const Bf16* y_gradient,
+                      float* weight_gradient, std::byte* scratch) {
+  const Tiles tiles = forward_tiles(shape);
+  WeightGradient(tiles).run(x, y_gradient, weight_gradient, scratch);
+}
+
+}  // namespace ptbench
+
+#else
+
+namespace ptbench {
+
+bool has_winograd_bf16() { return false; }
+Bytes winograd_forward_scratch(const WinogradShape& /*shape*/) { return 0; }
+Bytes winograd_data_scratch(const WinogradShape& /*shape*/) { return 0; }
+Bytes winograd_weights_scratch(const WinogradShape& /*shape*/) { return 0; }
+void winograd_forward(const WinogradShape& /*shape*/, const Bf16* /*x*/, const float* /*weights*/,
+                      Bf16* /*y*/, std::byte* /*scratch*/) {
+  throw Defect("bf16 products are x86's");
+}
+void winograd_data(const WinogradShape& /*shape*/, const Bf16* /*y_gradient*/,
+                   const float* /*weights*/, Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
+  throw Defect("bf16 products are x86's");
+}
+void winograd_weights(const WinogradShape& /*shape*/, const Bf16* /*x*/, const Bf16* /*y_gradient*/,
+                      float* /*weight_gradient*/, std::byte* /*scratch*/) {
+  throw Defect("bf16 products are x86's");
+}
+
+}  // namespace ptbench
+
+#endif

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "src/base/shape.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+enum class ElementType : std::uint8_t { f32, bf16 };
+[[nodiscard]] constexpr Bytes bytes_of(ElementType type) {
+  return type == ElementType::f32 ? 4 : 2;
+}
+/// "f32", "bf16".
+[[nodiscard]] constexpr std::string_view name_of(ElementType type) {
+  return type == ElementType::f32 ? "f32" : "bf16";
+}
+
+/// The upper half of a float: 8 bits of exponent, 7 of fraction.
+struct Bf16 {
+  std::uint16_t bits = 0;
+  friend constexpr bool operator==(Bf16, Bf16) = default;
+};
+[[nodiscard]] constexpr float to_float(Bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
+}
+/// Rounds to nearest, ties to even; NaN stays NaN.
+[[nodiscard]] constexpr Bf16 to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (value != value) return {static_cast<std::uint16_t>((bits >> 16U) | 0x40U)};
+  return {static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U)};
+}
+
+/// How a tensor lies in memory: row-major as the outside knows it, or as the backend likes to keep
+/// images (4-D tensors only), which nobody else looks into. Where a backend pads images, the
+/// padding is zero: who writes such a tensor writes zeros there.
+enum class TensorFormat : std::uint8_t { plain, native };
+
+/// Whole tensor, batch first; images are batch × channels × height × width.
+struct TensorSpec {
+  Shape shape;
+  ElementType type = ElementType::f32;
+  TensorFormat format = TensorFormat::plain;
+  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
+};
+
+struct ImageShape {
+  Size batch = 0;
+  Size channels = 0;
+  Size height = 0;
+  Size width = 0;
+  [[nodiscard]] constexpr Size pixels() const { return height * width; }
+  [[nodiscard]] constexpr Size elements() const { return batch * channels * pixels(); }
+  [[nodiscard]] Shape shape() const { return {batch, channels, height, width}; }
+  friend bool operator==(const ImageShape&, const ImageShape&) = default;
+};
+
+/// A tensor's bytes as elements of type T; the memory is aligned for it.
+template <class T>
+[[nodiscard]] std::span<T> elements(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+template <class T>
+[[nodiscard]] std::span<const T> elements(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+}  // namespace ptbench

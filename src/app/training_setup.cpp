@@ -1,0 +1,48 @@
+#include "src/app/training_setup.h"
+
+#include <utility>
+#include <vector>
+
+namespace ptbench {
+
+std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& shape) {
+  std::vector<OperatorSpec> specs;
+  for (LoweredOperator& lowered : lower(graph, shape.lowering()).operators)
+    specs.push_back(std::move(lowered.spec));
+  return specs;
+}
+
+Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
+  return {ground.data.size(),
+          {.micro_batch = shape.micro_batch, .accumulation_steps = shape.step.accumulation_steps},
+          ground.config.options.shuffle,
+          ground.config.options.seed};
+}
+
+std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const TrainingShape& shape,
+                                         std::shared_ptr<const ProgramPlan> plan) {
+  auto replica = std::make_unique<Replica>(std::move(plan), shape.step,
+                                           ground.communicator.memory(), ground.device.memory());
+  Program& program = replica->program();
+  replica->attach(std::make_unique<BatchLoader>(
+      ground.data, sampler_of(ground, shape), program.input(), program.labels(),
+      &ground.device.team(), static_cast<int>(ground.config.options.data_workers)));
+  StrategyContext context{.replicas = {}, .communicator = ground.communicator};
+  context.replicas.push_back(std::move(replica));
+  return ground.config.strategy.build(std::move(context));
+}
+
+void start_weights(const RunConfig& config, Program& program) {
+  if (!config.options.initial_weights) {
+    program.initialise(config.options.seed);
+    return;
+  }
+  const std::string& path = *config.options.initial_weights;
+  const std::vector<NamedTensor> tensors = read_weights(path);
+  std::vector<NamedTensor> ordered;
+  for (const NamedTensor* tensor : match_weights(tensors, program.plan().tensors(), path))
+    ordered.push_back(*tensor);
+  program.import_tensors(ordered);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,94 @@
+#include "src/app/verification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/units.h"
+#include "src/device/memory.h"
+#include "strategies/verify.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Size kSteps = 30;
+constexpr Size kLeastSteps = 3;
+constexpr double kSeconds = 10;
+
+/// At larger rates rounding alone drives two trainings apart; Adam's updates do not shrink with the
+/// gradients, so it gets less.
+double learning_rate(const OptimizerSpec& optimizer) {
+  const double usual = optimizer.kind == OptimizerKind::sgd ? 1e-2 : 1e-3;
+  return optimizer.lr > 0 ? std::min(usual, optimizer.lr) : usual;
+}
+
+VerificationBounds bounds_of(const TrainingShape& tested) {
+  if (tested.type == ElementType::bf16) return {.loss = 2e-2, .parameters = 0};
+  return {.loss = 1e-5, .parameters = 1e-4};
+}
+
+VerificationPlan not_run(std::string reason) {
+  return {.tested = std::nullopt, .oracle = std::nullopt, .reason = std::move(reason)};
+}
+
+Bytes memory_of(const TrainingGround& ground, const TrainingShape& shape) {
+  return estimate_memory(ground.graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
+}
+
+}  // namespace
+
+VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
+                                   const TrainingShape& shape) {
+  if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
+  const bool accumulates = shape.step.accumulation_steps > 1;
+  const bool narrow = shape.type != ElementType::f32;
+  if (!accumulates && !narrow)
+    return not_run("serial training in fp32 is what others are compared with");
+  TrainingShape oracle = shape;
+  oracle.type = ElementType::f32;
+  oracle.step.loss_scale = {};
+  if (accumulates && !graph.has_batch_norm()) {
+    oracle.micro_batch = shape.global_batch();
+    oracle.step.accumulation_steps = 1;
+  } else if (!narrow) {
+    return not_run(
+        "batch norm sees other statistics in smaller micro-batches, so the unsplit batch "
+        "computes something else");
+  }
+  VerificationPlan plan{.tested = shape, .oracle = oracle, .reason = {}};
+  const double lr = learning_rate(shape.step.optimizer);
+  plan.tested->step.optimizer.lr = lr;
+  plan.oracle->step.optimizer.lr = lr;
+  return plan;
+}
+
+VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                                    const Choices& choices, const Clock& clock,
+                                    const std::function<bool()>& keep_going) {
+  const Bytes wanted = memory_of(ground, *plan.tested) + memory_of(ground, *plan.oracle);
+  if (wanted > available_memory()) {
+    VerificationRecord record;
+    record.reason = fmt::format("two copies need {} of memory, {} is available",
+                                format_bytes(wanted), format_bytes(available_memory()));
+    return record;
+  }
+  const auto train = [&](const TrainingShape& shape) {
+    auto program = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(),
+                                                       ground.backend, choices);
+    auto strategy = build_training(ground, shape, std::move(program));
+    start_weights(ground.config, strategy->replica().program());
+    return strategy;
+  };
+  const auto tested = train(*plan.tested);
+  const auto oracle = train(*plan.oracle);
+  const double begin = clock.now();
+  VerificationRecord record = verify(*tested, *oracle, bounds_of(*plan.tested), kSteps, [&] {
+    const bool few = tested->steps() < kLeastSteps;
+    return keep_going() && (few || clock.now() - begin < kSeconds);
+  });
+  record.lr = plan.tested->step.optimizer.lr;
+  return record;
+}
+
+}  // namespace ptbench

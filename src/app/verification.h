@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "src/app/training_setup.h"
+#include "src/base/clock.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// Whether and with what a run is compared before it is timed.
+struct VerificationPlan {
+  std::optional<TrainingShape> tested;
+  std::optional<TrainingShape> oracle;  ///< empty: nothing to compare with
+  std::string reason;                   ///< why not, where that is so
+};
+
+/// The oracle of accumulation is the unsplit batch, that of another precision is fp32; models with
+/// batch norm see other statistics in another micro-batch, so these keep it.
+[[nodiscard]] VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
+                                                 const TrainingShape& shape);
+
+/// Trains both side by side, on copies that are gone afterwards. `choices` has those of both.
+[[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
+                                                  const VerificationPlan& plan,
+                                                  const Choices& choices, const Clock& clock,
+                                                  const std::function<bool()>& keep_going);
+
+}  // namespace ptbench

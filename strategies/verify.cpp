@@ -1,0 +1,71 @@
+#include "strategies/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptbench {
+namespace {
+
+/// ‖a − b‖ / ‖b‖, infinite where only b is zero.
+double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+    norm += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / norm);
+}
+
+/// Fills in the worst tensor, and fails the record where it differs by more than `bound`.
+void compare_parameters(Program& tested, Program& oracle, double bound,
+                        VerificationRecord& record) {
+  const std::vector<NamedTensor> left = tested.export_tensors();
+  const std::vector<NamedTensor> right = oracle.export_tensors();
+  double worst = -1;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const double difference = relative_difference(left[i].values, right[i].values);
+    if (difference <= worst) continue;
+    worst = difference;
+    record.worst_tensor = left[i].name;
+  }
+  if (worst <= bound) return;
+  record.status = VerificationStatus::failed;
+  record.reason =
+      fmt::format("'{}' differs from the oracle's by {:.1e} of its norm, more than {:.0e}",
+                  *record.worst_tensor, worst, bound);
+}
+
+}  // namespace
+
+VerificationRecord verify(Strategy& tested, Strategy& oracle, const VerificationBounds& bounds,
+                          Size steps, const std::function<bool()>& keep_going) {
+  VerificationRecord record;
+  record.status = VerificationStatus::passed;
+  record.tolerance = bounds.loss;
+  record.steps = 0;
+  record.max_relative_error = 0;
+  for (Size step = 0; step < steps && (step == 0 || keep_going()); ++step) {
+    const auto loss = static_cast<double>(tested.step());
+    const auto expected = static_cast<double>(oracle.step());
+    ++*record.steps;
+    const double error = std::abs(loss - expected) / std::max(1.0, std::abs(expected));
+    // NaN is an error too.
+    if (error <= *record.max_relative_error) continue;
+    record.max_relative_error = std::isfinite(error) ? std::optional(error) : std::nullopt;
+    if (error <= bounds.loss) continue;
+    record.status = VerificationStatus::failed;
+    record.reason =
+        fmt::format("the loss of step {} is {}, the oracle's {}: more than {:.0e} apart", step + 1,
+                    loss, expected, bounds.loss);
+    return record;
+  }
+  if (bounds.parameters > 0)
+    compare_parameters(tested.replica().program(), oracle.replica().program(), bounds.parameters,
+                       record);
+  return record;
+}
+
+}  // namespace ptbench

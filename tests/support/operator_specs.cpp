@@ -1,0 +1,298 @@
+#include "tests/support/operator_specs.h"
+
+#include <array>
+
+namespace ptbench::testing {
+namespace {
+
+using enum ElementType;
+using enum TensorFormat;
+
+constexpr std::array kTypes{f32, bf16};
+
+template <class Spec>
+void append(std::vector<OperatorSpec>& all, const std::vector<Spec>& specs) {
+  all.insert(all.end(), specs.begin(), specs.end());
+}
+
+/// Each spec in f32 and in bf16.
+template <class Spec>
+std::vector<Spec> in_both_types(const std::vector<Spec>& specs) {
+  std::vector<Spec> all;
+  for (Spec spec : specs) {
+    for (const ElementType type : kTypes) {
+      spec.type = type;
+      all.push_back(spec);
+    }
+  }
+  return all;
+}
+
+Window square(Size kernel, Size stride = 1, Size padding = 0) {
+  return {.kernel_height = kernel,
+          .kernel_width = kernel,
+          .stride_height = stride,
+          .stride_width = stride,
+          .padding_height = padding,
+          .padding_width = padding};
+}
+
+/// What element-wise operators work on: rows and images with whole and with broken blocks.
+std::vector<TensorSpec> tensor_specs() {
+  std::vector<TensorSpec> tensors;
+  for (const ElementType type : kTypes) {
+    tensors.push_back({.shape = {1, 1}, .type = type, .format = plain});
+    tensors.push_back({.shape = {3, 17}, .type = type, .format = plain});
+    tensors.push_back({.shape = {7, 3, 5, 2}, .type = type, .format = plain});
+    tensors.push_back({.shape = {1, 1, 1, 1}, .type = type, .format = native});
+    tensors.push_back({.shape = {2, 17, 3, 5}, .type = type, .format = native});
+    tensors.push_back({.shape = {5, 33, 2, 1}, .type = type, .format = native});
+    tensors.push_back({.shape = {2, 64, 8, 8}, .type = type, .format = native});
+  }
+  tensors.push_back({.shape = {20'011}, .type = f32, .format = plain});
+  return tensors;
+}
+
+}  // namespace
+
+std::vector<LinearSpec> linear_specs() {
+  std::vector<LinearSpec> specs{
+      {.batch = 1, .inputs = 1, .outputs = 1},
+      {.batch = 1, .inputs = 10, .outputs = 2, .relu = true, .input_gradient = false},
+      {.batch = 1, .inputs = 784, .outputs = 13, .relu = true},
+      {.batch = 3, .inputs = 10, .outputs = 2, .input_gradient = false},
+      {.batch = 3, .inputs = 64, .outputs = 512, .relu = true, .input_gradient = false},
+      {.batch = 7, .inputs = 17, .outputs = 13, .relu = true},
+      {.batch = 7, .inputs = 17, .outputs = 1024, .input_gradient = false},
+      {.batch = 32, .inputs = 10, .outputs = 2, .input_gradient = false},
+      {.batch = 33, .inputs = 1, .outputs = 512, .relu = true},
+      {.batch = 33, .inputs = 64, .outputs = 10},
+      {.batch = 33, .inputs = 784, .outputs = 128, .relu = true},
+      {.batch = 128, .inputs = 10, .outputs = 1},
+      {.batch = 128, .inputs = 17, .outputs = 2, .relu = true},
+      {.batch = 32, .inputs = 64, .outputs = 1024, .relu = true, .input_gradient = false},
+      {.batch = 128, .inputs = 512, .outputs = 10},
+  };
+  const std::vector<LinearSpec> in_bf16{
+      {.batch = 1, .inputs = 1, .outputs = 1, .type = bf16},
+      {.batch = 1, .inputs = 784, .outputs = 13, .relu = true, .type = bf16},
+      {.batch = 3, .inputs = 64, .outputs = 512, .input_gradient = false, .type = bf16},
+      {.batch = 7, .inputs = 17, .outputs = 13, .relu = true, .type = bf16},
+      {.batch = 33, .inputs = 65, .outputs = 10, .type = bf16},
+      {.batch = 33, .inputs = 1, .outputs = 128, .relu = true, .type = bf16},
+      {.batch = 128, .inputs = 512, .outputs = 10, .type = bf16},
+  };
+  specs.insert(specs.end(), in_bf16.begin(), in_bf16.end());
+  return specs;
+}
+
+std::vector<Conv2dSpec> conv2d_specs() {
+  const auto image = [](Size batch, Size channels, Size height, Size width) {
+    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
+  };
+  const Window uneven{.kernel_height = 3,
+                      .kernel_width = 1,
+                      .stride_height = 1,
+                      .stride_width = 2,
+                      .padding_height = 1,
+                      .padding_width = 0};
+  const Window wide{.kernel_height = 2,
+                    .kernel_width = 5,
+                    .stride_height = 3,
+                    .stride_width = 2,
+                    .padding_height = 0,
+                    .padding_width = 2};
+  return in_both_types<Conv2dSpec>({
+      // One pixel, one channel.
+      {.input = image(1, 1, 1, 1), .outputs = 1, .window = square(1), .bias = true},
+      {.input = image(2, 17, 1, 1), .outputs = 3, .window = square(3, 1, 1)},
+      // First layers: plain data of one or three channels.
+      {.input = image(3, 1, 9, 7),
+       .outputs = 8,
+       .window = square(3, 1, 1),
+       .bias = true,
+       .plain_input = true,
+       .input_gradient = false},
+      {.input = image(2, 3, 15, 13),
+       .outputs = 16,
+       .window = square(7, 2, 3),
+       .plain_input = true,
+       .input_gradient = false},
+      {.input = image(1, 3, 5, 5), .outputs = 17, .window = square(3), .plain_input = true},
+      // One sample and broken blocks.
+      {.input = image(1, 33, 5, 6), .outputs = 17, .window = square(3, 1, 1), .bias = true},
+      {.input = image(5, 17, 4, 3), .outputs = 33, .window = square(1)},
+      {.input = image(2, 3, 6, 6), .outputs = 33, .window = square(3, 1, 1)},
+      // Strides that leave a rest; kernels larger and smaller than their stride.
+      {.input = image(3, 16, 8, 7), .outputs = 32, .window = square(3, 2, 1)},
+      {.input = image(2, 32, 7, 7), .outputs = 16, .window = square(1, 2)},
+      {.input = image(2, 16, 9, 8), .outputs = 16, .window = square(2, 3)},
+      {.input = image(2, 16, 6, 5), .outputs = 16, .window = square(5, 1, 2), .bias = true},
+      // Not square; padded more than needed.
+      {.input = image(2, 17, 5, 8), .outputs = 16, .window = uneven, .bias = true},
+      {.input = image(2, 16, 9, 7), .outputs = 5, .window = wide},
+      {.input = image(2, 16, 3, 3), .outputs = 16, .window = square(3, 1, 3)},
+      {.input = image(1, 3, 4, 4), .outputs = 3, .window = square(1, 1, 1), .bias = true},
+      // As residual networks have them.
+      {.input = image(2, 64, 8, 8), .outputs = 64, .window = square(3, 1, 1)},
+      {.input = image(3, 32, 6, 6), .outputs = 64, .window = square(3, 2, 1)},
+      {.input = image(4, 64, 4, 4),
+       .outputs = 32,
+       .window = square(3, 1, 1),
+       .input_gradient = false},
+  });
+}
+
+std::vector<BatchNormSpec> batch_norm_specs() {
+  const auto image = [](Size batch, Size channels, Size height, Size width) {
+    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
+  };
+  return in_both_types<BatchNormSpec>({
+      {.input = image(1, 1, 1, 1)},
+      {.input = image(1, 17, 1, 1), .add = true, .relu = true},
+      {.input = image(2, 3, 1, 1), .relu = true},
+      {.input = image(7, 33, 1, 1)},
+      {.input = image(1, 16, 5, 7), .relu = true, .gradient_terms = 2},
+      {.input = image(3, 17, 4, 3), .add = true},
+      {.input = image(3, 5, 3, 5), .add = true, .relu = true, .gradient_terms = 2},
+      {.input = image(2, 1, 9, 2), .gradient_terms = 2},
+      {.input = image(2, 33, 3, 3), .relu = true, .input_gradient = false},
+      {.input = image(2, 64, 8, 8), .add = true, .relu = true},
+      {.input = image(5, 32, 6, 6), .relu = true},
+  });
+}
+
+std::vector<ReluSpec> relu_specs() {
+  std::vector<ReluSpec> specs;
+  for (const TensorSpec& tensor : tensor_specs()) specs.push_back({.tensor = tensor});
+  specs.push_back({.tensor = {.shape = {10, 100}}, .input_gradient = false});
+  return specs;
+}
+
+std::vector<GeluSpec> gelu_specs() {
+  std::vector<GeluSpec> specs;
+  for (const TensorSpec& tensor : tensor_specs()) specs.push_back({.tensor = tensor});
+  specs.push_back({.tensor = {.shape = {10, 100}}, .input_gradient = false});
+  return specs;
+}
+
+std::vector<AddSpec> add_specs() {
+  std::vector<AddSpec> specs;
+  for (const TensorSpec& tensor : tensor_specs()) specs.push_back({.tensor = tensor});
+  return specs;
+}
+
+std::vector<ForkSpec> fork_specs() {
+  std::vector<ForkSpec> specs;
+  Size terms = 2;
+  for (const TensorSpec& tensor : tensor_specs()) {
+    specs.push_back({.tensor = tensor, .gradient_terms = terms});
+    terms = terms == 2 ? 3 : 2;
+  }
+  specs.push_back({.tensor = {.shape = {2, 3}}, .gradient_terms = 1});
+  return specs;
+}
+
+std::vector<PoolSpec> pool_specs() {
+  const auto image = [](Size batch, Size channels, Size height, Size width) {
+    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
+  };
+  const Window uneven{.kernel_height = 1,
+                      .kernel_width = 4,
+                      .stride_height = 2,
+                      .stride_width = 3,
+                      .padding_height = 0,
+                      .padding_width = 2};
+  const Window whole{.kernel_height = 4, .kernel_width = 2, .stride_height = 1, .stride_width = 1};
+  std::vector<PoolSpec> specs;
+  for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
+    for (const PoolSpec& spec : in_both_types<PoolSpec>({
+             {.input = image(1, 1, 1, 1), .window = square(1)},
+             {.input = image(3, 17, 6, 8), .window = square(2, 2)},
+             {.input = image(2, 33, 7, 5), .window = square(3, 2, 1)},
+             {.input = image(1, 3, 5, 5), .window = square(3, 1, 1)},
+             {.input = image(2, 16, 7, 8), .window = square(2, 3), .input_gradient = false},
+             {.input = image(5, 5, 6, 9), .window = uneven},
+             {.input = image(2, 17, 4, 2), .window = whole},
+             {.input = image(2, 64, 8, 8), .window = square(4, 2, 1)},
+         })) {
+      specs.push_back(spec);
+      specs.back().kind = kind;
+    }
+  }
+  return specs;
+}
+
+std::vector<ReorderSpec> reorder_specs() {
+  std::vector<ReorderSpec> specs;
+  const auto between = [&](TensorSpec from, TensorSpec to, bool input_gradient = true) {
+    for (const ElementType from_type : kTypes) {
+      for (const ElementType to_type : kTypes) {
+        from.type = from_type;
+        to.type = to_type;
+        specs.push_back({.from = from, .to = to, .input_gradient = input_gradient});
+      }
+    }
+  };
+  const auto rows = [](Size batch, Size values) {
+    return TensorSpec{.shape = {batch, values}, .type = f32, .format = plain};
+  };
+  const auto image = [](const Shape& shape, TensorFormat format) {
+    return TensorSpec{.shape = shape, .type = f32, .format = format};
+  };
+  between(rows(1, 1), rows(1, 1));
+  between(rows(3, 17), rows(3, 17), false);
+  between(image({2, 3, 5, 4}, plain), image({2, 3, 5, 4}, native), false);
+  between(image({3, 17, 2, 3}, native), rows(3, 102));
+  between(image({5, 33, 1, 1}, native), rows(5, 33));
+  between(rows(2, 144), image({2, 16, 3, 3}, native));
+  between(image({2, 64, 4, 4}, native), image({2, 64, 4, 4}, plain));
+  return specs;
+}
+
+std::vector<SoftmaxCrossEntropySpec> loss_specs() {
+  return {{.batch = 1, .classes = 2, .global_batch = 1},
+          {.batch = 3, .classes = 10, .global_batch = 3},
+          {.batch = 7, .classes = 1, .global_batch = 7},
+          {.batch = 33, .classes = 13, .global_batch = 100},
+          {.batch = 128, .classes = 10, .global_batch = 128},
+          {.batch = 64, .classes = 1000, .global_batch = 128},
+          {.batch = 1, .classes = 3, .global_batch = 1, .type = bf16},
+          {.batch = 33, .classes = 10, .global_batch = 100, .type = bf16},
+          {.batch = 16, .classes = 101, .global_batch = 16, .type = bf16}};
+}
+
+std::vector<OperatorSpec> exact_specs() {
+  std::vector<OperatorSpec> specs;
+  append(specs, linear_specs());
+  append(specs, conv2d_specs());
+  append(specs, relu_specs());
+  append(specs, add_specs());
+  append(specs, fork_specs());
+  for (const PoolSpec& spec : pool_specs()) {
+    // A mean of small integers is exact where it divides by a power of two.
+    const Size size = spec.window.kernel_height * spec.window.kernel_width;
+    if (spec.kind == PoolKind::max || (size & (size - 1)) == 0) specs.emplace_back(spec);
+  }
+  append(specs, reorder_specs());
+  return specs;
+}
+
+std::vector<OperatorSpec> contract_specs() {
+  std::vector<OperatorSpec> specs;
+  append(specs, linear_specs());
+  append(specs, conv2d_specs());
+  append(specs, batch_norm_specs());
+  append(specs, relu_specs());
+  append(specs, gelu_specs());
+  append(specs, add_specs());
+  append(specs, fork_specs());
+  append(specs, pool_specs());
+  append(specs, reorder_specs());
+  append(specs, loss_specs());
+  return specs;
+}
+
+ElementType type_of(const OperatorSpec& spec) { return tensors_of(spec).inputs.front().type; }
+
+}  // namespace ptbench::testing

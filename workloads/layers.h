@@ -1,0 +1,35 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "workloads/graph.h"
+#include "workloads/json_fields.h"
+
+namespace ptbench {
+
+/// A key of a layer in model files, besides name, type and inputs.
+struct LayerKey {
+  std::string_view name;
+  std::string_view values;    ///< what it may be
+  std::string_view fallback;  ///< what it is when it is left out; empty: it must be given
+};
+
+/// A row of the table of layer types. To add one: a struct in graph.h with its shape rule, its
+/// lowering, and a row in layers.cpp; model files and docs/models.md have it from there (a test
+/// keeps the document's table equal).
+struct LayerType {
+  std::string_view name;  ///< "conv2d"
+  std::string_view summary;
+  std::size_t inputs = 1;
+  std::vector<LayerKey> keys;
+  /// The layer that the fields describe; name, type and inputs are the caller's.
+  Layer (*read)(const JsonFields& fields) = nullptr;
+  /// Adds the keys of `layer` that are not at their defaults; false if it is of another type.
+  bool (*write)(const Layer& layer, nlohmann::ordered_json& fields) = nullptr;
+};
+
+[[nodiscard]] const std::vector<LayerType>& layer_types();
+
+}  // namespace ptbench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/spec.h"
+#include "workloads/graph.h"
+
+namespace ptbench {
+
+/// What a graph is lowered for.
+struct Lowering {
+  Size batch = 0;                       ///< samples of a micro-batch
+  Size global_batch = 0;                ///< samples over which the loss is a mean
+  ElementType type = ElementType::f32;  ///< of activations and of what is multiplied
+};
+
+/// Index of the tensor that holds the data: batch × sample, plain, f32.
+constexpr Size kDataTensor = 0;
+/// What a loss has for an output.
+constexpr Size kNoTensor = -1;
+
+/// Values between operators.
+struct LoweredTensor {
+  TensorSpec spec;
+  Size producer = kNoTensor;        ///< operator; none for the data
+  Size same_memory_as = kNoTensor;  ///< an earlier tensor that this one is another view of
+  bool needs_gradient = false;      ///< something that is trained comes before it
+};
+
+/// One operator of a lowered graph.
+struct LoweredOperator {
+  OperatorSpec spec;
+  std::string node;  ///< whose parameters these are
+  std::vector<Size> inputs;
+  Size output = kNoTensor;
+};
+
+/// A graph as operators over tensors, in forward order, the loss last.
+struct LoweredGraph {
+  std::vector<LoweredTensor> tensors;
+  std::vector<LoweredOperator> operators;
+};
+
+/// Where the gradients of an operator's output come from: (operator, input) pairs.
+struct Use {
+  Size reader = 0;
+  std::size_t input = 0;
+};
+/// The uses of every tensor, in forward order.
+[[nodiscard]] std::vector<std::vector<Use>> uses_of(const LoweredGraph& graph);
+
+/// The operators of `graph`. What is fused: a ReLU that alone uses a linear layer or a batch norm;
+/// an addition that alone uses a batch norm. Images are native, everything else plain; the data
+/// stay plain for a convolution. A tensor with several users is forked, unless a batch norm made
+/// it for two, which sums their gradients itself.
+[[nodiscard]] LoweredGraph lower(const Graph& graph, const Lowering& lowering);
+
+}  // namespace ptbench

@@ -1,0 +1,100 @@
+#include "workloads/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Bytes kAlignment = 128;
+
+/// A moment of a step: forward passes come first, backward passes in reverse.
+class Moments {
+ public:
+  explicit Moments(const LoweredGraph& graph) : count_(static_cast<Size>(graph.operators.size())) {}
+  [[nodiscard]] static Size forward(Size op) { return op; }
+  [[nodiscard]] Size backward(Size op) const { return 2 * count_ - 1 - op; }
+  [[nodiscard]] static Size loading() { return -1; }
+
+ private:
+  Size count_;
+};
+
+/// The tensor whose memory `tensor` has.
+std::size_t root_of(const LoweredGraph& graph, std::size_t tensor) {
+  while (graph.tensors[tensor].same_memory_as != kNoTensor)
+    tensor = static_cast<std::size_t>(graph.tensors[tensor].same_memory_as);
+  return tensor;
+}
+
+}  // namespace
+
+ActivationMemory place_activations(const LoweredGraph& graph,
+                                   FunctionRef<Bytes(const TensorSpec&)> bytes_of) {
+  const Moments moments(graph);
+  std::vector<Lifetime> pieces;
+  for (const LoweredTensor& tensor : graph.tensors) {
+    const bool data = tensor.producer == kNoTensor;
+    const Size first = data ? Moments::loading() : Moments::forward(tensor.producer);
+    // A backward pass may look at its operator's output.
+    const Size last = data ? first : moments.backward(tensor.producer);
+    const bool own_memory = tensor.same_memory_as == kNoTensor;
+    pieces.push_back(
+        {.bytes = own_memory ? bytes_of(tensor.spec) : 0, .first = first, .last = last});
+  }
+  const std::vector<std::vector<Use>> uses = uses_of(graph);
+  for (std::size_t tensor = 0; tensor < uses.size(); ++tensor) {
+    Lifetime& life = pieces[root_of(graph, tensor)];
+    for (const Use& use : uses[tensor]) {
+      // Without gradients, and when a step only evaluates, the forward pass is the last.
+      life.last = std::max({life.last, Moments::forward(use.reader), moments.backward(use.reader)});
+    }
+  }
+  ActivationMemory memory;
+  std::vector<std::pair<std::size_t, std::size_t>> owners;
+  for (std::size_t op = 0; op < graph.operators.size(); ++op) {
+    const LoweredOperator& lowered = graph.operators[op];
+    memory.gradients.emplace_back(lowered.inputs.size(), Bytes{0});
+    memory.needed.emplace_back(lowered.inputs.size(), false);
+    for (std::size_t input = 0; input < lowered.inputs.size(); ++input) {
+      const LoweredTensor& tensor = graph.tensors[static_cast<std::size_t>(lowered.inputs[input])];
+      if (!tensor.needs_gradient) continue;
+      memory.needed[op][input] = true;
+      owners.emplace_back(op, input);
+      pieces.push_back({.bytes = bytes_of(tensor.spec),
+                        .first = moments.backward(static_cast<Size>(op)),
+                        .last = moments.backward(tensor.producer)});
+    }
+  }
+  const Placement placement = place(pieces, kAlignment);
+  memory.total = placement.total;
+  for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
+    memory.tensors.push_back(placement.offsets[root_of(graph, tensor)]);
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    memory.gradients[owners[i].first][owners[i].second] =
+        placement.offsets[graph.tensors.size() + i];
+  return memory;
+}
+
+MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType type,
+                                 const OptimizerSpec& optimizer) {
+  // In double: a product of absurd sizes must be large, not negative.
+  const auto bytes = [](double wanted) {
+    constexpr double kMost = 1e18;
+    return static_cast<Bytes>(std::min(wanted, kMost));
+  };
+  const double parameters = static_cast<double>(graph.parameter_count()) * sizeof(float);
+  const LoweredGraph one = lower(graph, {.batch = 1, .global_batch = 1, .type = type});
+  const ActivationMemory sample = place_activations(one, [](const TensorSpec& tensor) {
+    return static_cast<Bytes>(tensor.shape.elements()) * bytes_of(tensor.type);
+  });
+  return {.parameters = bytes(parameters),
+          .gradients = bytes(parameters),
+          .optimizer = bytes(parameters * optimizer.state_arenas()),
+          .activations = bytes(static_cast<double>(sample.total) * static_cast<double>(batch)),
+          .workspace = 0};
+}
+
+}  // namespace ptbench

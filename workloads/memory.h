@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/optimizer.h"
+#include "src/base/function_ref.h"
+#include "src/base/size.h"
+#include "workloads/lower.h"
+#include "workloads/placement.h"
+
+namespace ptbench {
+
+/// Where the activations of a lowered graph and their gradients lie, in one piece of memory:
+/// an activation from the forward pass of its producer to its last backward reader, a gradient from
+/// who writes it to who reads it. What backward no longer needs makes room for gradients.
+struct ActivationMemory {
+  std::vector<Bytes> tensors;                 ///< offset of each tensor
+  std::vector<std::vector<Bytes>> gradients;  ///< offset for each operator's inputs; see `needed`
+  std::vector<std::vector<bool>> needed;      ///< whether that input has a gradient
+  Bytes total = 0;
+};
+[[nodiscard]] ActivationMemory place_activations(const LoweredGraph& graph,
+                                                 FunctionRef<Bytes(const TensorSpec&)> bytes_of);
+
+/// Bytes by what they are for; all of them allocated before the first step.
+struct MemoryPrediction {
+  Bytes parameters = 0;
+  Bytes gradients = 0;
+  Bytes optimizer = 0;
+  Bytes activations = 0;  ///< with their gradients
+  Bytes workspace = 0;    ///< of operators, with their scratch
+  [[nodiscard]] Bytes total() const {
+    return parameters + gradients + optimizer + activations + workspace;
+  }
+};
+
+/// From shapes alone, before anything is timed or allocated; workspaces are left out.
+/// Saturates instead of overflowing, whatever the batch.
+[[nodiscard]] MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType type,
+                                               const OptimizerSpec& optimizer);
+
+}  // namespace ptbench

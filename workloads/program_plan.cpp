@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/error.h"
+#include "src/base/hash.h"
+#include "workloads/program.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Bytes kAlignment = 128;
+
+Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
+
+Size elements_of(const std::vector<ParameterSpec>& tensors) {
+  Size elements = 0;
+  for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();
+  return elements;
+}
+
+const Node* node_named(const Graph& graph, const std::string& name) {
+  const auto found = std::ranges::find(graph.nodes, name, &Node::name);
+  return found == graph.nodes.end() ? nullptr : &*found;
+}
+
+/// He, Zhang, Ren, Sun, "Delving deep into rectifiers" (2015), of the outputs, as torchvision.
+void draw_kaiming_normal(ParameterSpec& weight) {
+  const Size fan_out = weight.shape.elements() / weight.shape[1];
+  weight.distribution = Distribution::normal;
+  weight.spread = static_cast<float>(std::sqrt(2.0 / static_cast<double>(fan_out)));
+}
+
+}  // namespace
+
+ProgramPlan::ProgramPlan(const Graph& graph, const Lowering& lowering, const KernelBackend& backend,
+                         const Choices& choices)
+    : lowering_(lowering),
+      classes_(graph.classes),
+      backend_(&backend),
+      graph_(lower(graph, lowering)) {
+  std::string text = backend.fingerprint();
+  for (const LoweredOperator& lowered : graph_.operators) {
+    const std::string key = key_of(lowered.spec);
+    const auto choice = choices.find(key);
+    ensure(choice != choices.end(), "every operator has been chosen");
+    Step step;
+    step.plan = backend.plan(lowered.spec, choice->second);
+    const Size buffers = elements_of(buffers_of(lowered.spec));
+    step.buffers = {buffer_elements_, buffer_elements_ + buffers};
+    buffer_elements_ += buffers;
+    step.trained = !parameters_of(lowered.spec).empty() || lowered.output == kNoTensor ||
+                   std::ranges::any_of(lowered.inputs, [&](Size input) {
+                     return graph_.tensors[static_cast<std::size_t>(input)].needs_gradient;
+                   });
+    text += fmt::format("\n{} {}: {}", lowered.node, key, step.plan->description());
+    steps_.push_back(std::move(step));
+    add_tensors(graph, lowered);
+  }
+  lay_out_arena();
+  activations_ =
+      place_activations(graph_, [&](const TensorSpec& tensor) { return backend.bytes_of(tensor); });
+  hash_ = fmt::format("{:016x}", fnv1a(text));
+}
+
+void ProgramPlan::add_tensors(const Graph& graph, const LoweredOperator& lowered) {
+  const auto add = [&](ParameterSpec tensor) {
+    tensor.name = fmt::format("{}.{}", lowered.node, tensor.name);
+    tensors_.push_back(std::move(tensor));
+  };
+  for (ParameterSpec& tensor : parameters_of(lowered.spec)) {
+    const Node* node = node_named(graph, lowered.node);
+    const auto* conv = node == nullptr ? nullptr : std::get_if<Conv2dLayer>(&node->layer);
+    if (conv != nullptr && conv->init == ConvInit::kaiming_normal && tensor.name == "weight")
+      draw_kaiming_normal(tensor);
+    add(std::move(tensor));
+  }
+  for (ParameterSpec& tensor : buffers_of(lowered.spec)) add(std::move(tensor));
+}
+
+void ProgramPlan::lay_out_arena() {
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const ParameterLayout layout = steps_[i].plan->layout();
+    steps_[i].arena = {arena_elements_, arena_elements_ + layout.elements};
+    for (const OwnedRange& part : layout.owned)
+      owned_.push_back(
+          {.range = {part.range.begin + arena_elements_, part.range.end + arena_elements_},
+           .member = part.member});
+    arena_elements_ += layout.elements;
+  }
+}
+
+Size ProgramPlan::largest_slice() const {
+  Size largest = 0;
+  for (const Step& step : steps_) largest = std::max(largest, step.arena.size());
+  return largest;
+}
+
+Bytes ProgramPlan::workspace_bytes() const {
+  Bytes bytes = 0;
+  for (const Step& step : steps_)
+    bytes += (step.plan->workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  return bytes;
+}
+
+Bytes ProgramPlan::scratch_bytes() const {
+  Bytes bytes = 0;
+  for (const Step& step : steps_) bytes = std::max(bytes, step.plan->scratch_bytes());
+  return bytes;
+}
+
+MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumulates,
+                                     const MemorySource& source) const {
+  const Bytes arena = source.footprint(float_bytes(arena_elements_));
+  MemoryPrediction memory;
+  memory.parameters = arena;
+  memory.gradients = arena;
+  if (accumulates) memory.gradients += source.footprint(float_bytes(largest_slice()));
+  memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
+  memory.activations = source.footprint(activations_.total) +
+                       source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
+  memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
+                     source.footprint(float_bytes(buffer_elements_));
+  return memory;
+}
+
+}  // namespace ptbench
