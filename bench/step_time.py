@@ -38,23 +38,26 @@ def core_latency_ns(ptbench):
     return None if seconds is None else 1e9 * seconds
 
 
-def peer_seconds(command, threads):
+def peer_result(command, threads):
+    """Step seconds, and peak memory in bytes or None."""
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "close"}
     output = run(shlex.split(command), environment)
     for line in output.splitlines():
         if line.startswith("{"):
-            return json.loads(line)["step_seconds"]
+            result = json.loads(line)
+            return result["step_seconds"], result.get("peak_memory_bytes")
     found = re.search(r"med(?:ian)? ([0-9.]+) ms", output)
     if not found:
         sys.exit(f"no step time in the output of {command}:\n{output}")
-    return float(found.group(1)) / 1e3
+    return float(found.group(1)) / 1e3, None
 
 
 def ptbench_record(arguments):
     # One process a round: the unit of evidence is a process.
     return json.loads(run([arguments.ptbench, "run", "-w", arguments.workload, "--threads",
-                           str(arguments.threads), "--max-time", str(arguments.max_time),
-                           "--json"]))
+                           str(arguments.threads), "--precision", arguments.precision,
+                           "--verify", "off", "--max-time", str(arguments.max_time),
+                           "--json", *shlex.split(arguments.options)]))
 
 
 def text(seconds):
@@ -70,20 +73,22 @@ def placement(ends):
 
 
 def measure(arguments, peers):
-    """One dictionary a round: program -> (step seconds, placement), and ptbench's record."""
+    """One dictionary a round: program -> (step seconds, placement), program -> peak memory, and
+    ptbench's record."""
     programs = ["ptbench", *peers]
     rounds = []
     for number in range(arguments.rounds):
-        times, record = {}, None
+        times, memory, record = {}, {}, None
         latency = [core_latency_ns(arguments.ptbench)]
         for name in programs:
             if name == "ptbench":
                 record = ptbench_record(arguments)
                 times[name] = record["runs"][0]["step_seconds"]["median"]
+                memory[name] = record["runs"][0]["memory"]["peak_bytes"]
             else:
-                times[name] = peer_seconds(peers[name], arguments.threads)
+                times[name], memory[name] = peer_result(peers[name], arguments.threads)
             latency.append(core_latency_ns(arguments.ptbench))
-        rounds.append({"record": record,
+        rounds.append({"record": record, "memory": memory,
                        "programs": {name: (times[name], placement(latency[at:at + 2]))
                                     for at, name in enumerate(programs)}})
         print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr)
@@ -112,6 +117,17 @@ def summary(rounds, names, wanted):
         cells.append(f"{text(statistics.median(peer for peer, _ in pairs))}, {ratio:.2f}× "
                      f"({len(pairs)} rounds)")
     return "| " + " | ".join(cells) + " |"
+
+
+def memory_line(rounds, names):
+    own = max(row["memory"]["ptbench"] for row in rounds)
+    parts = [f"ptbench {own / 2**20:.0f} MiB"]
+    for name in names:
+        peaks = [row["memory"][name] for row in rounds if row["memory"][name]]
+        if peaks:
+            parts.append(f"{name} {max(peaks) / 2**20:.0f} MiB (ptbench takes "
+                         f"{own / max(peaks):.2f} of it)")
+    return "Peak memory, largest of all rounds: " + ", ".join(parts) + "."
 
 
 def report(arguments, peers, rounds):
@@ -145,6 +161,7 @@ def report(arguments, peers, rounds):
               "| placement | ptbench | of FMA peak | " + " | ".join(names) + " |",
               "|---|---|---|" + "---|" * len(names)]
     lines += [summary(rounds, names, wanted) for wanted in ("near", "far")]
+    lines += ["", memory_line(rounds, names), ""]
     return "\n".join(lines) + "\n"
 
 
@@ -153,6 +170,8 @@ def main():
     parser.add_argument("-w", "--workload", default="mlp")
     parser.add_argument("--ptbench", default="build/release/ptbench")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--options", default="", help="more options of `ptbench run`")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--max-time", type=float, default=10)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
