@@ -34,9 +34,13 @@ bool has_result(const RunRecord& run) {
   return run.status == Status::ok || run.status == Status::interrupted;
 }
 
+/// Serial fp32 training is what others are compared with: that it was not needs no saying.
 bool has_verification(const RunRecord& run) {
+  const StrategyRecord& strategy = run.strategy;
+  const bool differs = strategy.world_size > 1 || strategy.accumulation_steps.value_or(1) > 1 ||
+                       strategy.precision != "fp32";
   return run.verification.status != VerificationStatus::not_run ||
-         run.verification.reason.has_value();
+         (differs && run.verification.reason.has_value());
 }
 
 constexpr std::array<Line, 12> kLines{{
@@ -76,7 +80,9 @@ constexpr std::array<Line, 12> kLines{{
      {"first {loss.first}, last {loss.last}", "test accuracy {accuracy.test}",
       "train accuracy {accuracy.train}", "target reached after {time_to_target_seconds}"},
      has_result},
-    {"memory", {"peak {memory.peak_bytes}", "predicted {memory.predicted_bytes}"}},
+    {"memory",
+     {"peak {memory.peak_bytes}", "{memory.before_bytes} before planning",
+      "predicted {memory.predicted_bytes} more"}},
     {"verified",
      {"{verification.status}", "{verification.reason}", "{verification.steps:step}",
       "largest error {verification.max_relative_error} of {verification.tolerance} allowed",

@@ -50,6 +50,7 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   RunRecord record;
   record.id = config.id;
   record.workload.name = config.workload.name;
+  if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
   record.strategy.devices = {"cpu"};

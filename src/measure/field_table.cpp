@@ -67,6 +67,8 @@ constexpr auto kFields = std::to_array<Field>({
     {"reason", none, "why the status is not ok", get<&Run::reason>},
 
     {"workload.name", none, "the model", get<&Run::workload, &WorkloadRecord::name>},
+    {"workload.file", none, "the model file that describes it",
+     get<&Run::workload, &WorkloadRecord::file>},
     {"workload.parameters", count, "scalars that training changes",
      get<&Run::workload, &WorkloadRecord::parameters>},
     {"workload.flops_per_sample", operations, "forward and backward of one sample",

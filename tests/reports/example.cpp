@@ -10,7 +10,7 @@ namespace {
 RunRecord measured_run() {
   RunRecord run;
   run.id = "mlp/serial/n1/b64/fp32/data=tests/data/digits";
-  run.workload = {"mlp", 1'125'386, 6.75e6, {1, 8, 8}};
+  run.workload = {"mlp", std::nullopt, 1'125'386, 6.75e6, {1, 8, 8}};
   run.strategy = {.name = "serial",
                   .world_size = 1,
                   .devices = {"cpu"},
