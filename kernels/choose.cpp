@@ -267,6 +267,7 @@ Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& sp
                const std::function<bool()>& keep_going) {
   Choices choices;
   for (const OperatorSpec& spec : specs) {
+    if (!keep_going()) break;
     const std::string key = key_of(spec);
     if (choices.contains(key)) continue;
     if (const auto found = known.find(key); found != known.end()) {

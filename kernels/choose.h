@@ -23,7 +23,7 @@ using Choices = std::map<std::string, std::string>;
 /// Candidates whose names have another number of words are timed at the end.
 ///
 /// One candidate at a time has memory from `memory`, beside the operator's tensors. `keep_going` is
-/// asked between candidates; false ends with the best so far.
+/// asked between candidates; false ends it, and leaves the choices of the rest out.
 [[nodiscard]] Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
                              const Choices& known, MemorySource& memory, const Clock& clock,
                              const std::function<bool()>& keep_going);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ptbench {
 namespace {
 
-/// ‖a − b‖ / ‖b‖, infinite where only b is zero.
+/// ‖a − b‖ / ‖b‖; infinite where only b is zero, and where anything is not finite.
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0;
   double norm = 0;
@@ -16,7 +17,9 @@ double relative_difference(const std::vector<float>& a, const std::vector<float>
     difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
     norm += std::pow(static_cast<double>(b[i]), 2);
   }
-  return difference == 0 ? 0 : std::sqrt(difference / norm);
+  if (difference == 0) return 0;
+  const double relative = std::sqrt(difference / norm);
+  return std::isfinite(relative) ? relative : std::numeric_limits<double>::infinity();
 }
 
 /// Fills in the worst tensor, and fails the record where it differs by more than `bound`.
@@ -31,6 +34,10 @@ void compare_parameters(Program& tested, Program& oracle, double bound,
     worst = difference;
     record.worst_tensor = left[i].name;
   }
+  // In the scale of the losses' bound, so that the record holds one number.
+  const double share = worst / bound * *record.tolerance;
+  if (record.max_relative_error && share > *record.max_relative_error)
+    record.max_relative_error = std::isfinite(share) ? std::optional(share) : std::nullopt;
   if (worst <= bound) return;
   record.status = VerificationStatus::failed;
   record.reason =
@@ -51,6 +58,13 @@ VerificationRecord verify(Strategy& tested, Strategy& oracle, const Verification
     const auto loss = static_cast<double>(tested.step());
     const auto expected = static_cast<double>(oracle.step());
     ++*record.steps;
+    if (!std::isfinite(expected)) {
+      record.status = VerificationStatus::failed;
+      record.max_relative_error = std::nullopt;
+      record.reason = fmt::format("training itself diverges: the oracle's loss of step {} is {}",
+                                  step + 1, expected);
+      return record;
+    }
     const double error = std::abs(loss - expected) / std::max(1.0, std::abs(expected));
     // NaN is an error too.
     if (error <= *record.max_relative_error) continue;

@@ -77,6 +77,7 @@ class ShapeRule {
     const Window& w = layer.window;
     require_image();
     check_window(w);
+    check_area(w.kernel_height, w.kernel_width);
     // As PyTorch: beyond it, whole windows would lie in the padding.
     if (w.padding_height > w.kernel_height / 2 || w.padding_width > w.kernel_width / 2)
       throw misfit(node_,
@@ -87,6 +88,7 @@ class ShapeRule {
   }
   Shape operator()(const GlobalPoolLayer& /*layer*/) const {
     require_image();
+    check_area(input()[1], input()[2]);
     return {input()[0], 1, 1};
   }
   Shape operator()(const FlattenLayer& /*layer*/) const {
@@ -103,6 +105,14 @@ class ShapeRule {
 
  private:
   [[nodiscard]] const Shape& input() const { return inputs_.front(); }
+
+  /// A pool looks at all of a window at once.
+  void check_area(Size height, Size width) const {
+    constexpr Size kMost = Size{1} << 24U;
+    if (height > kMost || width > kMost || height * width > kMost)
+      throw misfit(node_, fmt::format("pools over {}x{} values", height, width),
+                   "pool over at most 2^24 at a time");
+  }
 
   void require_image() const {
     if (!is_image(input()))
@@ -217,6 +227,9 @@ std::vector<Shape> Graph::output_shapes() const {
     shapes.push_back(shape);
   }
   check_logits(nodes.back(), shapes.back(), classes);
+  if (parameters == 0)
+    throw usage_error("the model has no parameters, so there is nothing to train",
+                      "add a linear layer, a convolution or a batch norm");
   return shapes;
 }
 

@@ -8,8 +8,6 @@
 namespace ptbench {
 namespace {
 
-constexpr Bytes kAlignment = 128;
-
 /// A moment of a step: forward passes come first, backward passes in reverse.
 class Moments {
  public:
@@ -32,7 +30,8 @@ std::size_t root_of(const LoweredGraph& graph, std::size_t tensor) {
 }  // namespace
 
 ActivationMemory place_activations(const LoweredGraph& graph,
-                                   FunctionRef<Bytes(const TensorSpec&)> bytes_of) {
+                                   FunctionRef<Bytes(const TensorSpec&)> bytes_of,
+                                   Bytes alignment) {
   const Moments moments(graph);
   std::vector<Lifetime> pieces;
   for (const LoweredTensor& tensor : graph.tensors) {
@@ -68,7 +67,7 @@ ActivationMemory place_activations(const LoweredGraph& graph,
                         .last = moments.backward(tensor.producer)});
     }
   }
-  const Placement placement = place(pieces, kAlignment);
+  const Placement placement = place(pieces, alignment);
   memory.total = placement.total;
   for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
     memory.tensors.push_back(placement.offsets[root_of(graph, tensor)]);
@@ -87,9 +86,15 @@ MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType typ
   };
   const double parameters = static_cast<double>(graph.parameter_count()) * sizeof(float);
   const LoweredGraph one = lower(graph, {.batch = 1, .global_batch = 1, .type = type});
-  const ActivationMemory sample = place_activations(one, [](const TensorSpec& tensor) {
-    return static_cast<Bytes>(tensor.shape.elements()) * bytes_of(tensor.type);
-  });
+  // As a CPU keeps images: channels in blocks of 16.
+  constexpr Size kChannels = 16;
+  const auto padded_bytes = [](const TensorSpec& tensor) {
+    const Size elements = tensor.shape.elements();
+    const Size channels = tensor.format == TensorFormat::native ? tensor.shape[1] : 1;
+    const Size padded = tensor.format == TensorFormat::native ? round_up(channels, kChannels) : 1;
+    return static_cast<Bytes>(elements / channels * padded) * bytes_of(tensor.type);
+  };
+  const ActivationMemory sample = place_activations(one, padded_bytes, 1);
   return {.parameters = bytes(parameters),
           .gradients = bytes(parameters),
           .optimizer = bytes(parameters * optimizer.state_arenas()),

@@ -20,7 +20,8 @@ struct ActivationMemory {
   Bytes total = 0;
 };
 [[nodiscard]] ActivationMemory place_activations(const LoweredGraph& graph,
-                                                 FunctionRef<Bytes(const TensorSpec&)> bytes_of);
+                                                 FunctionRef<Bytes(const TensorSpec&)> bytes_of,
+                                                 Bytes alignment = 128);
 
 /// Bytes by what they are for; all of them allocated before the first step.
 struct MemoryPrediction {

@@ -53,8 +53,7 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
   const Bytes arena = float_bytes(plan_->arena_elements());
   parameters_ = arenas.allocate(arena, "parameters");
   gradients_ = arenas.allocate(arena, "gradients");
-  if (accumulates)
-    one_slice_ = memory.allocate(float_bytes(plan_->largest_slice()), "gradients of a micro-batch");
+  if (accumulates) fresh_gradients_ = memory.allocate(arena, "gradients of a micro-batch");
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   labels_ = memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
   loss_ = memory.allocate(sizeof(float), "the loss");
@@ -114,9 +113,8 @@ Bindings Program::bindings_of(std::size_t step, Bytes workspace,
     bindings.loss_scale = loss_scale_.as<float>();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
-  bindings.gradients = one_slice_.bytes() > 0
-                           ? slice_of(one_slice_.as<float>(), {0, planned.arena.size()})
-                           : slice_of(gradients(), planned.arena);
+  bindings.gradients =
+      slice_of(accumulates() ? fresh_gradients_.as<float>() : gradients(), planned.arena);
   bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
   bindings.workspace =
       workspace_.as<std::byte>().subspan(workspace, planned.plan->workspace_bytes());
@@ -151,15 +149,14 @@ float Program::evaluate() {
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
-  const bool accumulates = one_slice_.bytes() > 0;
-  ensure(accumulates || mode == GradientMode::replace, "this program adds up gradients");
+  ensure(accumulates() || mode == GradientMode::replace, "this program adds up gradients");
   for (std::size_t i = operators_.size(); i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     operators_[i]->backward();
     if (step.arena.empty()) continue;
-    if (accumulates) {
-      const auto terms = slice_of<const float>(one_slice_.as<float>(), {0, step.arena.size()});
+    if (accumulates()) {
+      const auto terms = slice_of<const float>(fresh_gradients_.as<float>(), step.arena);
       if (mode == GradientMode::replace)
         passes_->assign(step.arena, terms);
       else

@@ -42,8 +42,6 @@ class ProgramPlan {
   [[nodiscard]] Size arena_elements() const { return arena_elements_; }
   /// Floats of the running statistics, in forward order.
   [[nodiscard]] Size buffer_elements() const { return buffer_elements_; }
-  /// Floats of the largest slice.
-  [[nodiscard]] Size largest_slice() const;
   /// Who computes and updates which part of the arena, ascending.
   [[nodiscard]] const std::vector<OwnedRange>& owned() const { return owned_; }
   /// Whole names ("bn1.weight", "bn1.running_mean"), in forward order, an operator's parameters
@@ -121,6 +119,7 @@ class Program {
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
   [[nodiscard]] Bindings bindings_of(std::size_t step, Bytes workspace,
                                      const std::vector<std::vector<Use>>& uses) const;
+  [[nodiscard]] bool accumulates() const { return fresh_gradients_.bytes() > 0; }
   void refresh();
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
@@ -129,8 +128,8 @@ class Program {
   std::shared_ptr<const ProgramPlan> plan_;
   Buffer parameters_;
   Buffer gradients_;
-  Buffer one_slice_;  ///< where operators write gradients that are added up; empty unless they are
-  Buffer buffers_;    ///< running statistics
+  Buffer fresh_gradients_;  ///< of a micro-batch, to be added up; empty where none are
+  Buffer buffers_;          ///< running statistics
   Buffer labels_;
   Buffer loss_;
   Buffer loss_scale_;

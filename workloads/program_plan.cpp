@@ -91,12 +91,6 @@ void ProgramPlan::lay_out_arena() {
   }
 }
 
-Size ProgramPlan::largest_slice() const {
-  Size largest = 0;
-  for (const Step& step : steps_) largest = std::max(largest, step.arena.size());
-  return largest;
-}
-
 Bytes ProgramPlan::workspace_bytes() const {
   Bytes bytes = 0;
   for (const Step& step : steps_)
@@ -116,7 +110,7 @@ MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumu
   MemoryPrediction memory;
   memory.parameters = arena;
   memory.gradients = arena;
-  if (accumulates) memory.gradients += source.footprint(float_bytes(largest_slice()));
+  if (accumulates) memory.gradients += arena;
   memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
   memory.activations = source.footprint(activations_.total) +
                        source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));

@@ -47,6 +47,7 @@ class SoftmaxCrossEntropy final : public Operator {
   }
 
   void backward() override {
+    if (bindings_.input_gradients[0].empty()) return;  // nothing is trained
     const float scale = 1.0F / static_cast<float>(spec_.global_batch) * bindings_.loss_scale[0];
     team_.run(members_, [this, scale](int member) {
       const Range part = part_of(spec_.batch, member, members_);

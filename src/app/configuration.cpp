@@ -46,7 +46,11 @@ std::string precision_of(const RunOptions& options, const StrategyRow& strategy)
   return precision;
 }
 
-void require_sensible_targets(const RunOptions& options) {
+void require_sensible_ends(const RunOptions& options) {
+  const bool keeps = options.save_initial_weights || options.save_final_weights || options.loss_log;
+  if (options.verify == VerifyMode::only && keeps)
+    throw usage_error("--verify only trains nothing that could be kept",
+                      "leave out --save-initial-weights, --save-final-weights and --loss-log");
   if ((options.target_accuracy || options.target_loss) && !options.epochs)
     throw usage_error(fmt::format("--{} needs to know when to give up",
                                   options.target_accuracy ? "target-accuracy" : "target-loss"),
@@ -132,7 +136,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.strategy = find_strategy(options.strategy);
   require_possible_world(options, config.strategy);
   require_cpu(options.device);
-  require_sensible_targets(options);
+  require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy);
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
   config.step = {

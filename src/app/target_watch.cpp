@@ -16,7 +16,7 @@ TargetWatch::TargetWatch(const RunOptions& options, const DataSource& data, Size
       begin_(clock.now()) {}
 
 void TargetWatch::step(float loss) {
-  if (!asked()) return;
+  if (!asked(*options_)) return;
   loss_sum_ += static_cast<double>(loss);
   if (++steps_ % steps_per_epoch_ != 0) return;
   epoch_loss_ = loss_sum_ / static_cast<double>(steps_per_epoch_);

@@ -18,21 +18,23 @@ class TargetWatch {
   TargetWatch(const RunOptions& options, const DataSource& data, Size steps_per_epoch,
               const Clock& clock, std::function<bool()> keep_going);
 
+  /// Whether there is a target.
+  [[nodiscard]] static bool asked(const RunOptions& options) {
+    return options.target_accuracy.has_value() || options.target_loss.has_value();
+  }
+
   /// After each step, with its loss.
   void step(float loss);
-  /// Between samples: looks, if an epoch has ended since.
+  /// Between samples, which must not reach over the end of an epoch: looks, if one has ended.
   void look(Program& program);
 
   [[nodiscard]] const bool& reached() const { return reached_; }
   /// Whether there was a target that was not reached.
-  [[nodiscard]] bool missed() const { return asked() && !reached_; }
+  [[nodiscard]] bool missed() const { return asked(*options_) && !reached_; }
   /// Seconds of training until the target; empty unless it was reached.
   [[nodiscard]] std::optional<double> seconds() const { return seconds_; }
 
  private:
-  [[nodiscard]] bool asked() const {
-    return options_->target_accuracy.has_value() || options_->target_loss.has_value();
-  }
   [[nodiscard]] bool good_enough(Program& program) const;
 
   const RunOptions* options_;

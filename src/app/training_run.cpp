@@ -54,6 +54,10 @@ class TrainingRun {
   void enter(RankPhase phase) {
     board_.enter(0, phase);
     around_.progress.begin(name_of(phase));
+    stop_if_interrupted();
+  }
+
+  void stop_if_interrupted() const {
     if (around_.interrupt.requested()) throw Interrupted{};
   }
 
@@ -81,12 +85,13 @@ class TrainingRun {
     const VerificationPlan check = plan_verification(config_, graph, shape);
     record_.memory.before_bytes = resident_memory();
     const Choices choices = choose_operators(ground, shape, check);
-    if (!verified(ground, check, choices) || config_.options.verify == VerifyMode::only) return;
+    if (!verified(ground, check, choices)) return;
+    if (config_.options.verify == VerifyMode::only) return;
     reset_peak_resident_memory();
     const auto strategy = build(ground, shape, choices);
     const Samples samples = measure_steps(*strategy, data);
     summarize(samples, backend, *strategy);
-    if (!samples.interrupted) finish(strategy->replica().program(), data);
+    if (record_.status == Status::ok) finish(strategy->replica().program(), data);
   }
 
   DataSource load_data() {
@@ -121,21 +126,31 @@ class TrainingRun {
     record_.data.samples_left_out = sampler.samples_left_out();
   }
 
-  /// Of the run and of its oracle.
+  /// Of the run and of its oracle. A plan file need not know the oracle's, which may be compared
+  /// or not.
   Choices choose_operators(const TrainingGround& ground, const TrainingShape& shape,
                            const VerificationPlan& check) {
     enter(RankPhase::choosing);
-    std::vector<OperatorSpec> specs = operators_of(ground.graph, shape);
-    if (check.oracle)
-      std::ranges::move(operators_of(ground.graph, *check.oracle), std::back_inserter(specs));
     const std::string fingerprint = ground.backend.fingerprint();
     PlanStore store = config_.options.plan_file
                           ? PlanStore::of_file(*config_.options.plan_file, fingerprint)
                           : PlanStore::of_host(fingerprint);
+    const Choices known = store.load();
     const CpuLoad load;
-    Choices choices = choose(ground.backend, specs, store.load(), ground.device.memory(),
-                             around_.clock, not_interrupted());
-    if (!around_.interrupt.requested()) keep(choices, store, load.foreign_share().value_or(0));
+    const auto choose_among = [&](const TrainingShape& trained, const Choices& so_far) {
+      Choices chosen = choose(ground.backend, operators_of(ground.graph, trained), so_far,
+                              ground.device.memory(), around_.clock, not_interrupted());
+      stop_if_interrupted();
+      return chosen;
+    };
+    Choices choices = choose_among(shape, known);
+    if (store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
+    if (check.oracle) {
+      Choices more = known;
+      more.insert(choices.begin(), choices.end());
+      choices.merge(choose_among(*check.oracle, more));
+    }
+    if (!store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
     return choices;
   }
 
@@ -161,16 +176,30 @@ class TrainingRun {
                 const Choices& choices) {
     if (!check.oracle) {
       record_.verification.reason = check.reason;
+      tell_unverified(check.reason);
       return true;
     }
     enter(RankPhase::verifying);
     record_.verification =
         run_verification(ground, check, choices, around_.clock, not_interrupted());
+    stop_if_interrupted();
     if (record_.verification.status != VerificationStatus::failed) return true;
     record_.status = Status::failed;
     record_.reason =
         fmt::format("does not match serial training: {}", record_.verification.reason.value_or(""));
     return false;
+  }
+
+  /// Who asked for a comparison is told that there was none.
+  void tell_unverified(const std::string& reason) {
+    if (config_.options.verify == VerifyMode::only) {
+      record_.status = Status::skipped;
+      record_.reason = "nothing was verified: " + reason;
+    }
+    if (config_.options.verify == VerifyMode::on)
+      record_.warnings.push_back({.code = "not-verified",
+                                  .message = "nothing was verified: " + reason,
+                                  .remedy = "Leave --verify on out where that is all right."});
   }
 
   std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
@@ -209,7 +238,9 @@ class TrainingRun {
                      .warmup = config_.options.warmup,
                      .max_time_seconds = config_.options.max_time_seconds};
     if (config_.options.epochs) length.epoch_steps = *config_.options.epochs * steps_per_epoch_;
-    const MeasuringPlan measuring = plan_measuring(length);
+    MeasuringPlan measuring = plan_measuring(length);
+    // So that no epoch ends within a sample.
+    if (TargetWatch::asked(config_.options)) measuring.config.sample_seconds = 0;
     TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
     UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);
@@ -244,11 +275,20 @@ class TrainingRun {
     return loss;
   }
 
+  /// Loss scaling skips steps whose gradients overflow; a loss that is not finite stays so.
+  void fail_if_diverged() {
+    if (record_.status != Status::ok || !record_.loss.last || std::isfinite(*record_.loss.last))
+      return;
+    record_.status = Status::failed;
+    record_.reason = fmt::format("training diverged: the last loss is {}", *record_.loss.last);
+  }
+
   void summarize(const Samples& samples, const KernelBackend& backend, Strategy& strategy) {
     record_.compute.peak_flops_per_second = backend.measure_peak_flops(config_.type, around_.clock);
     record_.compute.peak_source =
         fmt::format("measured: {} multiply-adds, threads: {}", config_.precision, config_.threads);
     summarize_run(samples, record_);
+    fail_if_diverged();
     const BatchLoader& loader = strategy.replica().loader();
     if (config_.options.data_workers > 0 && strategy.steps() > 0)
       record_.phases_seconds.data = loader.seconds_waited() / static_cast<double>(strategy.steps());
@@ -281,6 +321,7 @@ class TrainingRun {
     enter(RankPhase::evaluating);
     record_.accuracy = AccuracyRecord{.train = accuracy(program, data.train, not_interrupted()),
                                       .test = accuracy(program, data.test, not_interrupted())};
+    stop_if_interrupted();
   }
 
   const RunConfig& config_;

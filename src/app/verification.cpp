@@ -32,8 +32,8 @@ VerificationPlan not_run(std::string reason) {
   return {.tested = std::nullopt, .oracle = std::nullopt, .reason = std::move(reason)};
 }
 
-Bytes memory_of(const TrainingGround& ground, const TrainingShape& shape) {
-  return estimate_memory(ground.graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
+Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
+  return estimate_memory(graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
 }
 
 }  // namespace
@@ -43,7 +43,8 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
   const bool accumulates = shape.step.accumulation_steps > 1;
   const bool narrow = shape.type != ElementType::f32;
-  if (!accumulates && !narrow)
+  const bool scales = shape.step.loss_scale.kind != LossScaling::none;
+  if (!accumulates && !narrow && !scales)
     return not_run("serial training in fp32 is what others are compared with");
   TrainingShape oracle = shape;
   oracle.type = ElementType::f32;
@@ -51,11 +52,15 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   if (accumulates && !graph.has_batch_norm()) {
     oracle.micro_batch = shape.global_batch();
     oracle.step.accumulation_steps = 1;
-  } else if (!narrow) {
+  } else if (accumulates && !narrow && !scales) {
     return not_run(
         "batch norm sees other statistics in smaller micro-batches, so the unsplit batch "
         "computes something else");
   }
+  const Bytes wanted = memory_of(graph, shape) + memory_of(graph, oracle);
+  if (wanted > available_memory())
+    return not_run(fmt::format("two copies need {} of memory, {} is available",
+                               format_bytes(wanted), format_bytes(available_memory())));
   VerificationPlan plan{.tested = shape, .oracle = oracle, .reason = {}};
   const double lr = learning_rate(shape.step.optimizer);
   plan.tested->step.optimizer.lr = lr;
@@ -66,13 +71,6 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
 VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
                                     const Choices& choices, const Clock& clock,
                                     const std::function<bool()>& keep_going) {
-  const Bytes wanted = memory_of(ground, *plan.tested) + memory_of(ground, *plan.oracle);
-  if (wanted > available_memory()) {
-    VerificationRecord record;
-    record.reason = fmt::format("two copies need {} of memory, {} is available",
-                                format_bytes(wanted), format_bytes(available_memory()));
-    return record;
-  }
   const auto train = [&](const TrainingShape& shape) {
     auto program = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(),
                                                        ground.backend, choices);

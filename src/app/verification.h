@@ -18,7 +18,8 @@ struct VerificationPlan {
 };
 
 /// The oracle of accumulation is the unsplit batch, that of another precision is fp32; models with
-/// batch norm see other statistics in another micro-batch, so these keep it.
+/// batch norm see other statistics in another micro-batch, so these keep it. Nothing is compared
+/// where two copies would not fit into the memory that is left.
 [[nodiscard]] VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
                                                  const TrainingShape& shape);
 

@@ -44,6 +44,7 @@ TEST_CASE("mistakes on the command line", "[run]") {
       {{"--loss-scale", "much"}, 1, "--loss-scale"},
       {{"--loss-scale", "0"}, 1, "--loss-scale"},
       {{"--verify", "yes"}, 1, "--verify"},
+      {{"--verify", "only", "--loss-log", "l.csv"}, 1, "--verify only"},
       {{"--target-accuracy", "0.9"}, 1, "add --epochs"},
       {{"--target-accuracy", "2", "--epochs", "1"}, 1, "--target-accuracy"},
       {{"--data-workers", "-1"}, 1, "--data-workers"},

@@ -23,6 +23,11 @@ nlohmann::json record_of(const RunCommand& run, const ProgramResult& result,
   return run.json(name)["runs"][0];
 }
 
+bool has_warning(const nlohmann::json& record, const std::string& code) {
+  return std::ranges::any_of(record["warnings"],
+                             [&](const auto& warning) { return warning["code"] == code; });
+}
+
 void require_bf16() {
   if (!has_bf16_products()) skip("this CPU does not multiply bf16");
 }
@@ -104,6 +109,42 @@ TEST_CASE("verification alone times nothing", "[run]") {
   CHECK(record["samples"]["count"].is_null());
 }
 
+TEST_CASE("who asks for a comparison that there is not is told so", "[run]") {
+  const RunCommand run;
+  const auto only = record_of(run, run({"-w", "linear", "--verify", "only", "-o", "r.json"}));
+  CHECK(only["status"] == "skipped");
+  CHECK_THAT(only["reason"].get<std::string>(), Contains("nothing was verified"));
+  const auto on =
+      record_of(run, run({"-w", "linear", "--verify", "on", "--steps", "1", "-o", "r.json"}));
+  CHECK(on["status"] == "ok");
+  CHECK(has_warning(on, "not-verified"));
+}
+
+TEST_CASE("a plan file serves with and without verification", "[run]") {
+  const RunCommand run;
+  std::vector<std::string> arguments{"-w",       "mlp", "--accumulate", "2",         "-b", "4",
+                                     "--steps",  "1",   "--plan",       "plan.json", "-o", "r.json",
+                                     "--verify", "off"};
+  const auto without = record_of(run, run(arguments));
+  const std::string plan = run.text("plan.json");
+  arguments.back() = "on";
+  const auto with = record_of(run, run(arguments));
+  CHECK(with["verification"]["status"] == "passed");
+  CHECK(with["strategy"]["plan_hash"] == without["strategy"]["plan_hash"]);
+  CHECK(run.text("plan.json") == plan);
+}
+
+TEST_CASE("a loss scale is verified too, and diverging under one is a failure", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(
+      run, run({"-w", "mlp", "-b", "8", "--loss-scale", "1024", "--steps", "2", "-o", "r.json"}));
+  CHECK(record["verification"]["status"] == "passed");
+  const ProgramResult diverged = run({"-w", "mlp", "-b", "8", "--loss-scale", "dynamic", "--lr",
+                                      "1e6", "--steps", "8", "--warmup", "0", "-o", "d.json"});
+  CHECK(diverged.exit_code == 2);
+  CHECK(run.json("d.json")["runs"][0]["status"] == "failed");
+}
+
 TEST_CASE("a model file trains like a workload of the catalog", "[run]") {
   const RunCommand run;
   run.write("m.json", small_model());
@@ -162,9 +203,7 @@ TEST_CASE("training stops at its target and tells the time to it", "[run]") {
                           "2", "--target-accuracy", "0.99", "-o", "r.json"}));
   CHECK(missed["samples"]["stop_reason"] == "epochs");
   CHECK(missed["time_to_target_seconds"].is_null());
-  const auto& warnings = missed["warnings"];
-  CHECK(std::ranges::any_of(
-      warnings, [](const auto& warning) { return warning["code"] == "target-not-reached"; }));
+  CHECK(has_warning(missed, "target-not-reached"));
 }
 
 TEST_CASE("CIFAR-10 files train the model of their shape", "[run]") {

@@ -183,6 +183,19 @@ TEST_CASE("sizes beyond 2^40 are refused, not multiplied", "[workloads]") {
         (half + 1) * (2 * half - 1));
 }
 
+TEST_CASE("a model that has nothing to train is refused", "[workloads]") {
+  CHECK_THAT(complaint(chain({3}, {ReluLayer{}}, 3)), Contains("no parameters"));
+}
+
+TEST_CASE("pools look at no more than 2^24 values at once", "[workloads]") {
+  const Shape image{1, 5000, 5000};
+  CHECK_THAT(complaint(chain(image, {GlobalPoolLayer{}, FlattenLayer{}, LinearLayer{1}}, 1)),
+             Contains("'a' pools over 5000x5000 values"));
+  CHECK_THAT(complaint(chain(
+                 image, {PoolLayer{.kind = PoolKind::average, .window = window(5000, 1, 0)}}, 1)),
+             Contains("'a' pools over 5000x5000 values"));
+}
+
 TEST_CASE("unknown workloads are refused with a suggestion", "[workloads]") {
   CHECK_THROWS_WITH(find_workload("mpl"), Contains("did you mean 'mlp'?"));
   CHECK_THROWS_WITH(find_workload("resnet"), Contains("unknown workload 'resnet'"));

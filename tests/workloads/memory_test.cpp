@@ -1,0 +1,46 @@
+#include "workloads/memory.h"
+
+#include <catch2/catch.hpp>
+
+#include "workloads/catalog.h"
+
+namespace ptbench {
+namespace {
+
+MemoryPrediction estimate(const char* name, Size batch, ElementType type = ElementType::f32) {
+  const Workload workload = find_workload(name);
+  return estimate_memory(workload.build(workload.input_shape), batch, type, workload.optimizer);
+}
+
+TEST_CASE("memory of absurd batches is large, not negative", "[workloads]") {
+  for (const char* name : {"linear", "mlp", "resnet18"}) {
+    const Bytes some = estimate(name, 1).total();
+    const Bytes many = estimate(name, Size{1} << 62U).total();
+    CAPTURE(name);
+    CHECK(many > some);
+    CHECK(many >= Bytes{1} << 59U);
+  }
+}
+
+TEST_CASE("parameters, their gradients and momentum take what they say", "[workloads]") {
+  const MemoryPrediction memory = estimate("resnet18", 1);
+  CHECK(memory.parameters == 4 * 11'173'962);
+  CHECK(memory.gradients == memory.parameters);
+  CHECK(memory.optimizer == memory.parameters);
+}
+
+TEST_CASE("activations grow with the batch and shrink with their type", "[workloads]") {
+  const Bytes one = estimate("resnet18", 1).activations;
+  CHECK(estimate("resnet18", 64).activations == 64 * one);
+  const auto narrow = static_cast<double>(estimate("resnet18", 1, ElementType::bf16).activations);
+  // But for the data, which stay f32 until they are cast.
+  CHECK(narrow == Approx(static_cast<double>(one) / 2).epsilon(0.02));
+}
+
+TEST_CASE("a batch of rows takes its rows and no rounding", "[workloads]") {
+  // Data, logits and their gradient: 10 + 2 + 2 floats.
+  CHECK(estimate("linear", 1000).activations == 1000 * 14 * sizeof(float));
+}
+
+}  // namespace
+}  // namespace ptbench
