@@ -143,56 +143,56 @@ OperatorTensors tensors_of(const OperatorSpec& spec) {
   const auto plain = [](Size rows, Size columns, ElementType type) {
     return TensorSpec{.shape = {rows, columns}, .type = type, .format = TensorFormat::plain};
   };
-  return std::visit(
-      Overloaded{
-          [&](const LinearSpec& s) {
-            return OperatorTensors{.inputs = {plain(s.batch, s.inputs, s.type)},
-                                   .output = plain(s.batch, s.outputs, s.type),
-                                   .input_gradient = s.input_gradient};
-          },
-          [](const Conv2dSpec& s) {
-            TensorSpec input = native(s.input, s.type);
-            if (s.plain_input) input.format = TensorFormat::plain;
-            return OperatorTensors{.inputs = {input},
-                                   .output = native(s.output(), s.type),
-                                   .input_gradient = s.input_gradient};
-          },
-          [](const BatchNormSpec& s) {
-            const TensorSpec image = native(s.input, s.type);
-            OperatorTensors tensors = like(image, s.input_gradient);
-            if (s.add) tensors.inputs.push_back(image);
-            tensors.gradient_terms = s.gradient_terms;
-            return tensors;
-          },
-          [](const ReluSpec& s) { return like(s.tensor, s.input_gradient); },
-          [](const GeluSpec& s) { return like(s.tensor, s.input_gradient); },
-          [](const AddSpec& s) {
-            OperatorTensors tensors = like(s.tensor, true);
-            tensors.inputs.push_back(s.tensor);
-            return tensors;
-          },
-          [](const ForkSpec& s) {
-            OperatorTensors tensors = like(s.tensor, true);
-            tensors.gradient_terms = s.gradient_terms;
-            return tensors;
-          },
-          [](const PoolSpec& s) {
-            return OperatorTensors{.inputs = {native(s.input, s.type)},
-                                   .output = native(s.output(), s.type),
-                                   .input_gradient = s.input_gradient};
-          },
-          [](const ReorderSpec& s) {
-            return OperatorTensors{
-                .inputs = {s.from}, .output = s.to, .input_gradient = s.input_gradient};
-          },
-          [&](const SoftmaxCrossEntropySpec& s) {
-            return OperatorTensors{.inputs = {plain(s.batch, s.classes, s.type)},
-                                   .output = std::nullopt,
-                                   .labels = s.batch,
-                                   .gradient_terms = 0};
-          },
-      },
-      spec);
+  return std::visit(Overloaded{
+                        [&](const LinearSpec& s) {
+                          return OperatorTensors{.inputs = {plain(s.batch, s.inputs, s.type)},
+                                                 .output = plain(s.batch, s.outputs, s.type),
+                                                 .input_gradient = s.input_gradient};
+                        },
+                        [](const Conv2dSpec& s) {
+                          TensorSpec input = native(s.input, s.type);
+                          if (s.plain_input) input.format = TensorFormat::plain;
+                          return OperatorTensors{.inputs = {input},
+                                                 .output = native(s.output(), s.type),
+                                                 .input_gradient = s.input_gradient};
+                        },
+                        [](const BatchNormSpec& s) {
+                          const TensorSpec image = native(s.input, s.type);
+                          OperatorTensors tensors = like(image, s.input_gradient);
+                          if (s.add) tensors.inputs.push_back(image);
+                          tensors.gradient_terms = s.gradient_terms;
+                          return tensors;
+                        },
+                        [](const ReluSpec& s) { return like(s.tensor, s.input_gradient); },
+                        [](const GeluSpec& s) { return like(s.tensor, s.input_gradient); },
+                        [](const AddSpec& s) {
+                          OperatorTensors tensors = like(s.tensor, true);
+                          tensors.inputs.push_back(s.tensor);
+                          return tensors;
+                        },
+                        [](const ForkSpec& s) {
+                          OperatorTensors tensors = like(s.tensor, true);
+                          tensors.gradient_terms = s.gradient_terms;
+                          return tensors;
+                        },
+                        [](const PoolSpec& s) {
+                          return OperatorTensors{.inputs = {native(s.input, s.type)},
+                                                 .output = native(s.output(), s.type),
+                                                 .input_gradient = s.input_gradient};
+                        },
+                        [](const ReorderSpec& s) {
+                          return OperatorTensors{.inputs = {s.from},
+                                                 .output = s.to,
+                                                 .input_gradient = s.input_gradient};
+                        },
+                        [&](const SoftmaxCrossEntropySpec& s) {
+                          return OperatorTensors{.inputs = {plain(s.batch, s.classes, s.type)},
+                                                 .output = std::nullopt,
+                                                 .labels = s.batch,
+                                                 .gradient_terms = 0};
+                        },
+                    },
+                    spec);
 }
 
 std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec) {
@@ -205,8 +205,7 @@ std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec) {
   if (const auto* s = std::get_if<Conv2dSpec>(&spec)) {
     // nn.Conv2d, likewise: inputs are channels × kernel.
     const Window& w = s->window;
-    const auto inputs =
-        static_cast<double>(s->input.channels * w.kernel_height * w.kernel_width);
+    const auto inputs = static_cast<double>(s->input.channels * w.kernel_height * w.kernel_width);
     const auto bound = static_cast<float>(1.0 / std::sqrt(inputs));
     std::vector<ParameterSpec> parameters = {
         {.name = "weight",

@@ -38,7 +38,7 @@ struct Interval {
 struct WorkloadRecord {
   std::string name;
   std::optional<std::string> file;  ///< the model file that describes it, as the user named it
-  std::optional<Size> parameters;  ///< scalars that training changes
+  std::optional<Size> parameters;   ///< scalars that training changes
   std::optional<double> flops_per_sample;
   std::vector<Size> input_shape;  ///< of one sample; empty: not known
 };
