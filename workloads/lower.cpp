@@ -109,7 +109,7 @@ class Lowerer {
 
   Size add_tensor(TensorSpec spec, Size producer, bool needs_gradient) {
     lowered_.tensors.push_back(
-        {.spec = std::move(spec), .producer = producer, .needs_gradient = needs_gradient});
+        {.spec = spec, .producer = producer, .needs_gradient = needs_gradient});
     return static_cast<Size>(lowered_.tensors.size()) - 1;
   }
 

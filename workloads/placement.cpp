@@ -14,8 +14,10 @@ Placement place(std::span<const Lifetime> pieces, Bytes alignment) {
   const auto aligned = [&](Bytes bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::size_t i) { return pieces[i].bytes; });
+  // Of equal pieces the first comes first: the same placement everywhere.
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return pieces[a].bytes != pieces[b].bytes ? pieces[a].bytes > pieces[b].bytes : a < b;
+  });
   Placement placement{.offsets = std::vector<Bytes>(pieces.size(), 0), .total = 0};
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t piece : order) {

@@ -28,8 +28,8 @@ constexpr Size kTile = 2;     ///< outputs of a tile in each direction
 struct Tiles {
   ImageShape image;  ///< that the tiles' patches of 4 × 4 come from
   ImageShape result;
-  Size padding_height;
-  Size padding_width;
+  Size padding_height = 0;
+  Size padding_width = 0;
 
   [[nodiscard]] Size rows() const { return (result.height + kTile - 1) / kTile; }
   [[nodiscard]] Size columns() const { return (result.width + kTile - 1) / kTile; }
@@ -72,10 +72,10 @@ Place place_of(const Tiles& tiles, Size tile) {
 }
 
 /// 16 channels of a window of `side` × `side` pixels of one plane; zeros outside of it.
-template <std::size_t kSide>
+template <std::size_t Side>
 [[PTBENCH_BF16]] inline void load_window(const Bf16* plane, Size height, Size width, Size top,
-                                         Size left, __m512 (&values)[kSide][kSide]) {
-  constexpr auto side = static_cast<Size>(kSide);
+                                         Size left, __m512 (&values)[Side][Side]) {
+  constexpr auto side = static_cast<Size>(Side);
   const bool inside = top >= 0 && left >= 0 && top + side <= height && left + side <= width;
   if (inside) {
     const Bf16* corner = plane + (top * width + left) * kChannelBlock;

@@ -27,8 +27,10 @@ void drop_pinning_variables(int /*argc*/, char** /*argv*/, char** environment) {
 }
 
 // Functions of the executable that run before the initialisers of its libraries (ELF gABI).
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the pointer is const.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const kBeforeLibraries)(int, char**, char**) = drop_pinning_variables;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 #endif
 

@@ -20,6 +20,7 @@ using Rows = std::vector<Row>;
 // Counts end where no machine follows, so that products of a few of them cannot overflow.
 constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
+constexpr const char* kTraining = "What to train, and how";
 constexpr std::uint64_t kMostAccumulation = 1'000'000;
 
 template <class Catalog>
@@ -100,7 +101,7 @@ void add_output(RunOptions& options, const OptionInfo& option, std::string_view 
 }
 
 void append_training(Rows& rows) {
-  const std::string group = "What to train, and how";
+  const std::string group = kTraining;
   rows.push_back(Row{{.name = "workload",
                       .short_name = 'w',
                       .value = "NAME|FILE.json",
@@ -132,6 +133,10 @@ void append_training(Rows& rows) {
                                .example = "128",
                                .excludes = {"batch-size"}},
                               &RunOptions::global_batch, 1, kMostSamples));
+}
+
+void append_arithmetic(Rows& rows) {
+  const std::string group = kTraining;
   rows.push_back(whole_option({.name = "accumulate",
                                .value = "K",
                                .group = group,
@@ -357,6 +362,7 @@ void append_files(Rows& rows) {
 OptionTable<RunOptions> run_option_table() {
   Rows rows;
   append_training(rows);
+  append_arithmetic(rows);
   append_machine(rows);
   append_optimizer(rows);
   append_data(rows);

@@ -7,8 +7,8 @@ namespace ptbench {
 
 std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& shape) {
   std::vector<OperatorSpec> specs;
-  for (LoweredOperator& lowered : lower(graph, shape.lowering()).operators)
-    specs.push_back(std::move(lowered.spec));
+  for (const LoweredOperator& lowered : lower(graph, shape.lowering()).operators)
+    specs.push_back(lowered.spec);
   return specs;
 }
 

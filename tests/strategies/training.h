@@ -19,6 +19,7 @@ struct TrainingSpec {
   StepSpec step;
   ElementType type = ElementType::f32;
   std::string strategy = "serial";
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::string candidate = {};  ///< used by every operator that has it; others take their first
   Size samples = 0;            ///< 0: three global batches and one over
 };

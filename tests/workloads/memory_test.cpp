@@ -24,7 +24,7 @@ TEST_CASE("memory of absurd batches is large, not negative", "[workloads]") {
 
 TEST_CASE("parameters, their gradients and momentum take what they say", "[workloads]") {
   const MemoryPrediction memory = estimate("resnet18", 1);
-  CHECK(memory.parameters == 4 * 11'173'962);
+  CHECK(memory.parameters == Bytes{4} * 11'173'962);
   CHECK(memory.gradients == memory.parameters);
   CHECK(memory.optimizer == memory.parameters);
 }
@@ -39,7 +39,7 @@ TEST_CASE("activations grow with the batch and shrink with their type", "[worklo
 
 TEST_CASE("a batch of rows takes its rows and no rounding", "[workloads]") {
   // Data, logits and their gradient: 10 + 2 + 2 floats.
-  CHECK(estimate("linear", 1000).activations == 1000 * 14 * sizeof(float));
+  CHECK(estimate("linear", 1000).activations == Bytes{1000} * 14 * sizeof(float));
 }
 
 }  // namespace
