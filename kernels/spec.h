@@ -36,6 +36,9 @@ struct Window {
   Size stride_width = 1;
   Size padding_height = 0;
   Size padding_width = 0;
+  [[nodiscard]] static Window square(Size kernel, Size stride = 1, Size padding = 0) {
+    return {kernel, kernel, stride, stride, padding, padding};
+  }
   /// floor((size + 2·padding - kernel) / stride) + 1, as PyTorch; below 1 where nothing fits.
   [[nodiscard]] Size output_height(Size height) const;
   [[nodiscard]] Size output_width(Size width) const;

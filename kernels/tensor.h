@@ -58,6 +58,9 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
+/// The image that a tensor of rank 4 holds; rows of values are images of one pixel.
+[[nodiscard]] ImageShape image_of(const TensorSpec& tensor);
+
 /// A tensor's bytes as elements of type T; the memory is aligned for it.
 template <class T>
 [[nodiscard]] std::span<T> elements(std::span<std::byte> bytes) {

@@ -15,7 +15,6 @@ Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
   }
   const KernelBackend& backend = program_.plan().backend();
   optimizer_ = backend.plan_optimizer(step.optimizer, spans, program_.plan().owned());
-  passes_ = backend.plan_gradient_passes(program_.gradients(), program_.plan().owned());
 }
 
 float Replica::compute_gradients(GradientsReady ready) {

@@ -49,7 +49,7 @@ class Replica {
 
   /// With loss scaling, after all gradients are final: whether they are finite, so that the step
   /// may be made.
-  [[nodiscard]] bool gradients_finite() { return passes_->finite(all()); }
+  [[nodiscard]] bool gradients_finite() { return program_.gradients_finite(); }
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
@@ -60,7 +60,6 @@ class Replica {
   LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<GradientPasses> passes_;
   std::unique_ptr<BatchLoader> loader_;
 };
 

@@ -15,12 +15,6 @@ bool is(const Node& node) {
   return std::holds_alternative<L>(node.layer);
 }
 
-ImageShape image_of(const TensorSpec& tensor) {
-  const Shape& shape = tensor.shape;
-  if (shape.rank() == 2) return {.batch = shape[0], .channels = shape[1], .height = 1, .width = 1};
-  return {.batch = shape[0], .channels = shape[1], .height = shape[2], .width = shape[3]};
-}
-
 /// Which nodes become one operator: for every node the last one of its group, at whose place the
 /// operator stands.
 class Fusion {

@@ -9,8 +9,6 @@
 namespace ptbench {
 namespace {
 
-constexpr Bytes kAlignment = 128;
-
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
 
 template <class T>
@@ -64,12 +62,8 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
   set_loss_scale(1);
   passes_ = plan_->backend().plan_gradient_passes(gradients(), plan_->owned());
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
-  Bytes workspace = 0;
-  for (std::size_t i = 0; i < plan_->steps().size(); ++i) {
-    const OperatorPlan& planned = *plan_->steps()[i].plan;
-    operators_.push_back(planned.bind(bindings_of(i, workspace, uses)));
-    workspace += (planned.workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  for (std::size_t i = 0; i < plan_->steps().size(); ++i)
+    operators_.push_back(plan_->steps()[i].plan->bind(bindings_of(i, uses)));
 }
 
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
@@ -89,8 +83,7 @@ std::span<std::byte> Program::gradient_memory(const Use& use) const {
                                               plan_->backend().bytes_of(spec));
 }
 
-Bindings Program::bindings_of(std::size_t step, Bytes workspace,
-                              const std::vector<std::vector<Use>>& uses) const {
+Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Use>>& uses) const {
   const LoweredOperator& lowered = plan_->graph().operators[step];
   const ProgramPlan::Step& planned = plan_->steps()[step];
   Bindings bindings;
@@ -117,7 +110,7 @@ Bindings Program::bindings_of(std::size_t step, Bytes workspace,
       slice_of(accumulates() ? fresh_gradients_.as<float>() : gradients(), planned.arena);
   bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
   bindings.workspace =
-      workspace_.as<std::byte>().subspan(workspace, planned.plan->workspace_bytes());
+      workspace_.as<std::byte>().subspan(planned.workspace, planned.plan->workspace_bytes());
   bindings.scratch = scratch_.as<std::byte>().first(planned.plan->scratch_bytes());
   return bindings;
 }

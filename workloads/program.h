@@ -28,6 +28,7 @@ class ProgramPlan {
     std::unique_ptr<OperatorPlan> plan;
     Range arena;          ///< its slice of the parameter and gradient arenas
     Range buffers;        ///< its slice of the running statistics
+    Bytes workspace = 0;  ///< where its part of the workspace begins
     bool trained = true;  ///< whether it has anything to do in a backward pass
   };
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -47,7 +48,7 @@ class ProgramPlan {
   /// Whole names ("bn1.weight", "bn1.running_mean"), in forward order, an operator's parameters
   /// before its running statistics.
   [[nodiscard]] const std::vector<ParameterSpec>& tensors() const { return tensors_; }
-  [[nodiscard]] Bytes workspace_bytes() const;
+  [[nodiscard]] Bytes workspace_bytes() const { return workspace_bytes_; }
   /// Of the operator that needs most.
   [[nodiscard]] Bytes scratch_bytes() const;
   /// `accumulates` and `source`: as of the Program.
@@ -68,6 +69,7 @@ class ProgramPlan {
   ActivationMemory activations_;
   Size arena_elements_ = 0;
   Size buffer_elements_ = 0;
+  Bytes workspace_bytes_ = 0;
   std::vector<OwnedRange> owned_;
   std::vector<ParameterSpec> tensors_;
   std::string hash_;
@@ -98,6 +100,8 @@ class Program {
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { parameters_changed_ = true; }
+  /// Whether all gradients are finite.
+  [[nodiscard]] bool gradients_finite() { return passes_->finite({0, plan_->arena_elements()}); }
   /// What gradients are multiplied by, from the loss on; 1 at first.
   void set_loss_scale(float scale) { loss_scale_.as<float>()[0] = scale; }
 
@@ -117,7 +121,7 @@ class Program {
  private:
   [[nodiscard]] std::span<std::byte> tensor_memory(Size tensor) const;
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
-  [[nodiscard]] Bindings bindings_of(std::size_t step, Bytes workspace,
+  [[nodiscard]] Bindings bindings_of(std::size_t step,
                                      const std::vector<std::vector<Use>>& uses) const;
   [[nodiscard]] bool accumulates() const { return fresh_gradients_.bytes() > 0; }
   void refresh();

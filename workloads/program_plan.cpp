@@ -50,6 +50,8 @@ ProgramPlan::ProgramPlan(const Graph& graph, const Lowering& lowering, const Ker
     const Size buffers = elements_of(buffers_of(lowered.spec));
     step.buffers = {buffer_elements_, buffer_elements_ + buffers};
     buffer_elements_ += buffers;
+    step.workspace = workspace_bytes_;
+    workspace_bytes_ += (step.plan->workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
     step.trained = !parameters_of(lowered.spec).empty() || lowered.output == kNoTensor ||
                    std::ranges::any_of(lowered.inputs, [&](Size input) {
                      return graph_.tensors[static_cast<std::size_t>(input)].needs_gradient;
@@ -89,13 +91,6 @@ void ProgramPlan::lay_out_arena() {
            .member = part.member});
     arena_elements_ += layout.elements;
   }
-}
-
-Bytes ProgramPlan::workspace_bytes() const {
-  Bytes bytes = 0;
-  for (const Step& step : steps_)
-    bytes += (step.plan->workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
-  return bytes;
 }
 
 Bytes ProgramPlan::scratch_bytes() const {

@@ -53,15 +53,9 @@ class ResNetBuilder {
   }
 
   Size add_conv(std::string name, Size outputs, Size kernel, Size stride, Size input) {
-    const Size padding = kernel / 2;
     return add(std::move(name),
                Conv2dLayer{.outputs = outputs,
-                           .window = {.kernel_height = kernel,
-                                      .kernel_width = kernel,
-                                      .stride_height = stride,
-                                      .stride_width = stride,
-                                      .padding_height = padding,
-                                      .padding_width = padding},
+                           .window = Window::square(kernel, stride, kernel / 2),
                            .bias = false,
                            .init = ConvInit::kaiming_normal},
                input);
@@ -77,15 +71,7 @@ class ResNetBuilder {
     add("bn1", BatchNormLayer{}, last());
     add("relu", ReluLayer{}, last());
     if (net_.image_net_stem)
-      add("maxpool",
-          PoolLayer{.kind = PoolKind::max,
-                    .window = {.kernel_height = 3,
-                               .kernel_width = 3,
-                               .stride_height = 2,
-                               .stride_width = 2,
-                               .padding_height = 1,
-                               .padding_width = 1}},
-          last());
+      add("maxpool", PoolLayer{.kind = PoolKind::max, .window = Window::square(3, 2, 1)}, last());
     channels_ = kChannels;
   }
 

@@ -7,7 +7,6 @@
 namespace ptbench {
 namespace {
 
-using onednn::ConvolutionShape;
 using onednn::Pass;
 using onednn::PassMemory;
 using onednn::WeightLayout;
@@ -58,7 +57,7 @@ struct Scratch {
 };
 
 struct Geometry {
-  ConvolutionShape shape;
+  Conv2dSpec shape;
   ImageShape output;
   SampleLayout input_layout;
   SampleLayout output_layout;
@@ -66,11 +65,10 @@ struct Geometry {
   Scratch scratch;
 };
 
-Geometry geometry_of(const ConvolutionShape& shape) {
-  const Conv2dSpec spec{.input = shape.input, .outputs = shape.outputs, .window = shape.window};
+Geometry geometry_of(const Conv2dSpec& shape) {
   Geometry g;
   g.shape = shape;
-  g.output = spec.output();
+  g.output = shape.output();
   g.input_layout = {.image = shape.input, .plain = shape.plain_input};
   g.output_layout = {.image = g.output, .plain = false};
   g.inner = shape.input.channels * shape.window.kernel_height * shape.window.kernel_width;
@@ -214,7 +212,7 @@ class GemmKernel final : public onednn::Kernel {
 
 class GemmPlan final : public onednn::PassPlan {
  public:
-  GemmPlan(const ConvolutionShape& shape, Pass pass)
+  GemmPlan(const Conv2dSpec& shape, Pass pass)
       : geometry_(geometry_of(shape)),
         pass_(pass),
         weights_(onednn::row_major({shape.outputs, shape.input.channels, shape.window.kernel_height,
@@ -240,8 +238,7 @@ class GemmPlan final : public onednn::PassPlan {
 
 }  // namespace
 
-std::shared_ptr<const onednn::PassPlan> plan_gemm_convolution(const ConvolutionShape& shape,
-                                                              Pass pass) {
+std::shared_ptr<const onednn::PassPlan> plan_gemm_convolution(const Conv2dSpec& shape, Pass pass) {
   return std::make_shared<GemmPlan>(shape, pass);
 }
 

@@ -14,7 +14,6 @@ namespace ptbench::conv2d {
 namespace {
 
 using onednn::ConvolutionMethod;
-using onednn::ConvolutionShape;
 using onednn::PassPlan;
 using onednn::WeightLayout;
 
@@ -71,19 +70,16 @@ Part part_of_member(const Conv2dSpec& spec, Partition partition, Pass pass, int 
           .plan = nullptr};
 }
 
-ConvolutionShape shape_of(const Conv2dSpec& spec, Pass pass, const Part& part) {
-  ConvolutionShape shape{.input = spec.input,
-                         .outputs = spec.outputs,
-                         .window = spec.window,
-                         .bias = spec.bias && pass != Pass::data,
-                         .plain_input = spec.plain_input,
-                         .type = spec.type};
-  shape.input.batch = part.samples.size();
-  (pass == Pass::data ? shape.input.channels : shape.outputs) = part.channels.size();
-  return shape;
+/// What one member computes.
+Conv2dSpec spec_of(const Conv2dSpec& whole, Pass pass, const Part& part) {
+  Conv2dSpec spec = whole;
+  spec.bias = whole.bias && pass != Pass::data;
+  spec.input.batch = part.samples.size();
+  (pass == Pass::data ? spec.input.channels : spec.outputs) = part.channels.size();
+  return spec;
 }
 
-std::shared_ptr<const PassPlan> plan_pass(const ConvolutionShape& shape, Method method, Pass pass,
+std::shared_ptr<const PassPlan> plan_pass(const Conv2dSpec& shape, Method method, Pass pass,
                                           const std::optional<WeightLayout>& weights) {
   switch (method) {
     case Method::direct:
@@ -102,10 +98,10 @@ std::vector<Part> plan_parts(const Conv2dSpec& spec, Partition partition, Pass p
                              int threads) {
   std::vector<Part> parts;
   const int members = members_of(spec, partition, pass, threads);
-  std::optional<ConvolutionShape> last;
+  std::optional<Conv2dSpec> last;
   for (int member = 0; member < members; ++member) {
     Part part = part_of_member(spec, partition, pass, member, members);
-    const ConvolutionShape shape = shape_of(spec, pass, part);
+    const Conv2dSpec shape = spec_of(spec, pass, part);
     if (shape == last) {
       part.plan = parts.back().plan;
     } else {

@@ -6,11 +6,10 @@
 namespace ptbench {
 namespace {
 
-using onednn::ConvolutionShape;
 using onednn::Pass;
 using onednn::PassMemory;
 
-bool fits(const ConvolutionShape& shape) {
+bool fits(const Conv2dSpec& shape) {
   const Window& w = shape.window;
   constexpr Size kMostPadding = 2;
   return shape.type == ElementType::bf16 && !shape.bias && !shape.plain_input &&
@@ -21,8 +20,8 @@ bool fits(const ConvolutionShape& shape) {
 
 class WinogradKernel final : public onednn::Kernel {
  public:
-  WinogradKernel(const WinogradShape& shape, Pass pass, const PassMemory& memory)
-      : shape_(shape), pass_(pass), memory_(memory) {}
+  WinogradKernel(const Conv2dSpec& spec, Pass pass, const PassMemory& memory)
+      : spec_(spec), pass_(pass), memory_(memory) {}
 
   void run() override {
     const auto* input = static_cast<const Bf16*>(memory_.input);
@@ -31,39 +30,36 @@ class WinogradKernel final : public onednn::Kernel {
     // What a pass writes is const in PassMemory, as it depends on the pass which one that is.
     switch (pass_) {
       case Pass::forward:
-        winograd_forward(shape_, input, weights, const_cast<Bf16*>(output), memory_.scratchpad);
+        winograd_forward(spec_, input, weights, const_cast<Bf16*>(output), memory_.scratchpad);
         return;
       case Pass::data:
-        winograd_data(shape_, output, weights, const_cast<Bf16*>(input), memory_.scratchpad);
+        winograd_data(spec_, output, weights, const_cast<Bf16*>(input), memory_.scratchpad);
         return;
       case Pass::weights:
-        winograd_weights(shape_, input, output, const_cast<float*>(weights), memory_.scratchpad);
+        winograd_weights(spec_, input, output, const_cast<float*>(weights), memory_.scratchpad);
         return;
     }
   }
 
  private:
-  WinogradShape shape_;
+  Conv2dSpec spec_;
   Pass pass_;
   PassMemory memory_;
 };
 
 class WinogradPlan final : public onednn::PassPlan {
  public:
-  WinogradPlan(const ConvolutionShape& shape, Pass pass)
-      : shape_{.input = shape.input,
-               .outputs = shape.outputs,
-               .padding_height = shape.window.padding_height,
-               .padding_width = shape.window.padding_width},
+  WinogradPlan(const Conv2dSpec& spec, Pass pass)
+      : spec_(spec),
         pass_(pass),
-        weights_(onednn::blocked({shape.outputs, shape.input.channels, 3, 3}, ElementType::f32)) {}
+        weights_(onednn::blocked({spec.outputs, spec.input.channels, 3, 3}, ElementType::f32)) {}
 
   [[nodiscard]] const onednn::WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {
     switch (pass_) {
-      case Pass::forward: return winograd_forward_scratch(shape_);
-      case Pass::data: return winograd_data_scratch(shape_);
-      case Pass::weights: return winograd_weights_scratch(shape_);
+      case Pass::forward: return winograd_forward_scratch(spec_);
+      case Pass::data: return winograd_data_scratch(spec_);
+      case Pass::weights: return winograd_weights_scratch(spec_);
     }
     throw Defect("unknown pass of convolutions");
   }
@@ -71,18 +67,18 @@ class WinogradPlan final : public onednn::PassPlan {
     return weights_.text() + " winograd_2x3:bf16";
   }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
-    return std::make_unique<WinogradKernel>(shape_, pass_, memory);
+    return std::make_unique<WinogradKernel>(spec_, pass_, memory);
   }
 
  private:
-  WinogradShape shape_;
+  Conv2dSpec spec_;
   Pass pass_;
   onednn::WeightLayout weights_;
 };
 
 }  // namespace
 
-std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(const ConvolutionShape& shape,
+std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(const Conv2dSpec& shape,
                                                                   Pass pass) {
   return fits(shape) ? std::make_shared<const WinogradPlan>(shape, pass) : nullptr;
 }

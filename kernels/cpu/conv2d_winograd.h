@@ -10,6 +10,6 @@ namespace ptbench {
 /// Null where shape or machine do not allow it: 3×3 windows of stride 1, padding up to 2, native
 /// input, no bias.
 [[nodiscard]] std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(
-    const onednn::ConvolutionShape& shape, onednn::Pass pass);
+    const Conv2dSpec& shape, onednn::Pass pass);
 
 }  // namespace ptbench

@@ -33,14 +33,6 @@ constexpr int kCandidateSet = 2;
 /// From here on a library call always costs less than it saves.
 constexpr double kDirectLimit = 1 << 20;
 
-/// A native tensor as an image: batch × channels × height × width, or rows of values.
-ImageShape image_of(const TensorSpec& tensor) {
-  const Shape& shape = tensor.shape;
-  ensure(shape.rank() == 4 || shape.rank() == 2, "a native tensor is an image");
-  if (shape.rank() == 2) return {.batch = shape[0], .channels = shape[1], .height = 1, .width = 1};
-  return {.batch = shape[0], .channels = shape[1], .height = shape[2], .width = shape[3]};
-}
-
 /// Calls visit(row-major index, native index) for every element that is not padding.
 template <class Visit>
 void for_each_element(const ImageShape& image, const Visit& visit) {

@@ -335,8 +335,8 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
   });
 }
 
-std::shared_ptr<const PassPlan> plan_convolution(const ConvolutionShape& shape,
-                                                 ConvolutionMethod method, Pass pass,
+std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, ConvolutionMethod method,
+                                                 Pass pass,
                                                  const std::optional<WeightLayout>& weights) {
   using dnnl::convolution_backward_data;
   using dnnl::convolution_backward_weights;

@@ -100,24 +100,13 @@ struct InnerProductShape {
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_inner_product(
     const InnerProductShape& shape, Pass pass, const std::optional<WeightLayout>& weights);
 
-/// Images native but for a plain input.
-struct ConvolutionShape {
-  ImageShape input;
-  Size outputs = 0;
-  Window window;
-  bool bias = false;
-  bool plain_input = false;
-  ElementType type = ElementType::f32;
-  friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
-};
-
 /// Winograd's minimal filtering needs fewer multiplications for 3×3 windows of stride 1 (Lavin and
 /// Gray 2016), and rounds more.
 enum class ConvolutionMethod { direct, winograd };
 
-/// As plan_inner_product.
+/// As plan_inner_product; `shape` is what one thread computes, its bias that of this pass.
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_convolution(
-    const ConvolutionShape& shape, ConvolutionMethod method, Pass pass,
+    const Conv2dSpec& shape, ConvolutionMethod method, Pass pass,
     const std::optional<WeightLayout>& weights);
 
 /// to = from in another layout, or another type; both of the same shape.

@@ -1,7 +1,6 @@
 #include "kernels/cpu/partition.h"
 
 #include "kernels/cpu/image.h"
-#include "src/base/error.h"
 
 namespace ptbench {
 namespace {
@@ -12,13 +11,6 @@ Size memory_elements(const TensorSpec& tensor) {
 }
 
 }  // namespace
-
-ImageShape image_of(const TensorSpec& native) {
-  const Shape& shape = native.shape;
-  if (shape.rank() == 2) return {.batch = shape[0], .channels = shape[1], .height = 1, .width = 1};
-  ensure(shape.rank() == 4, "native tensors are images or rows of values");
-  return {.batch = shape[0], .channels = shape[1], .height = shape[2], .width = shape[3]};
-}
 
 ElementPartition::ElementPartition(const TensorSpec& tensor, Size cost, int team_size)
     : elements_(memory_elements(tensor)),

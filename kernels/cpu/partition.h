@@ -19,9 +19,6 @@ namespace ptbench {
   return static_cast<int>(std::clamp<Size>(batch, 1, members_for(work, team_size)));
 }
 
-/// The image that a native tensor holds; rows of values are images of one pixel.
-[[nodiscard]] ImageShape image_of(const TensorSpec& native);
-
 /// How a team shares a tensor's elements, padding included: native tensors by samples, as every
 /// operator on images does, so that a sample stays in its member's caches; plain ones by vectors.
 class ElementPartition {

@@ -24,12 +24,16 @@ namespace {
 constexpr Size kPoints = 16;  ///< of a transformed tile: 4 × 4
 constexpr Size kTile = 2;     ///< outputs of a tile in each direction
 
+struct Padding {
+  Size height = 0;
+  Size width = 0;
+};
+
 /// How an image is cut into tiles; the last of a row or column may reach over the edge.
 struct Tiles {
   ImageShape image;  ///< that the tiles' patches of 4 × 4 come from
   ImageShape result;
-  Size padding_height = 0;
-  Size padding_width = 0;
+  Padding padding;
 
   [[nodiscard]] Size rows() const { return (result.height + kTile - 1) / kTile; }
   [[nodiscard]] Size columns() const { return (result.width + kTile - 1) / kTile; }
@@ -311,8 +315,8 @@ class Filter {
       __m512 d[4][4];
       __m512 v[4][4];
       load_window(image + plane_offset(tiles_.image, at.sample, block), tiles_.image.height,
-                  tiles_.image.width, at.row - tiles_.padding_height,
-                  at.column - tiles_.padding_width, d);
+                  tiles_.image.width, at.row - tiles_.padding.height,
+                  at.column - tiles_.padding.width, d);
       transform_patch(d, v);
       Bf16* point = to + block * kChannelBlock;
 #pragma GCC unroll 16
@@ -373,8 +377,10 @@ class WeightGradient {
     for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
       const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
       for (Size pair = 0; pair < pairs; ++pair) {
-        cut(image, begin + 2 * pair, patches + pair * inputs_);
-        spread_out(gradient, begin + 2 * pair, spread + pair * outputs_);
+        transform<4, transform_patch>(image, tiles_.image, tiles_.padding, inputs_,
+                                      begin + 2 * pair, patches + pair * inputs_);
+        transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs_, begin + 2 * pair,
+                                       spread + pair * outputs_);
       }
       for (Size point = 0; point < kPoints; ++point)
         products::multiply_flat(
@@ -389,37 +395,23 @@ class WeightGradient {
   }
 
  private:
-  /// Transforms the patches of two tiles; one that does not exist is zero.
-  [[PTBENCH_BF16]] void cut(const Bf16* image, Size tile, std::uint32_t* to) const {
-    for (Size block = 0; block < inputs_ / kChannelBlock; ++block) {
-      __m512 d[4][4];
+  /// Transforms windows of one image of two tiles, `padding` before where their results begin; a
+  /// tile that does not exist is zero. `channels` and `to`: of the transformed.
+  template <std::size_t Side, void (*kTransform)(const __m512 (&)[Side][Side], __m512 (&)[4][4])>
+  [[PTBENCH_BF16]] void transform(const Bf16* from, const ImageShape& image, Padding padding,
+                                  Size channels, Size tile, std::uint32_t* to) const {
+    for (Size block = 0; block < channels / kChannelBlock; ++block) {
+      __m512 d[Side][Side];
       __m512 v[2][4][4];
       for (Size i = 0; i < 2; ++i) {
         const bool there = tile + i < tiles_.count();
         const Place at = place_of(tiles_, there ? tile + i : tile);
-        load_window(image + plane_offset(tiles_.image, at.sample, block), tiles_.image.height,
-                    tiles_.image.width, at.row - tiles_.padding_height,
-                    at.column - tiles_.padding_width, d);
-        transform_patch(d, v[i]);
+        load_window(from + plane_offset(image, at.sample, block), image.height, image.width,
+                    at.row - padding.height, at.column - padding.width, d);
+        kTransform(d, v[i]);
         if (!there) clear(v[i]);
       }
-      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * inputs_);
-    }
-  }
-
-  [[PTBENCH_BF16]] void spread_out(const Bf16* gradient, Size tile, std::uint32_t* to) const {
-    for (Size block = 0; block < outputs_ / kChannelBlock; ++block) {
-      __m512 d[2][2];
-      __m512 v[2][4][4];
-      for (Size i = 0; i < 2; ++i) {
-        const bool there = tile + i < tiles_.count();
-        const Place at = place_of(tiles_, there ? tile + i : tile);
-        load_window(gradient + plane_offset(tiles_.result, at.sample, block), tiles_.result.height,
-                    tiles_.result.width, at.row, at.column, d);
-        spread_gradients(d, v[i]);
-        if (!there) clear(v[i]);
-      }
-      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * outputs_);
+      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * channels);
     }
   }
 
@@ -454,59 +446,58 @@ class WeightGradient {
   Size chunk_;    ///< tiles, even
 };
 
-Tiles forward_tiles(const WinogradShape& shape) {
-  return {.image = shape.input,
-          .result = shape.output(),
-          .padding_height = shape.padding_height,
-          .padding_width = shape.padding_width};
+Tiles forward_tiles(const Conv2dSpec& spec) {
+  return {.image = spec.input,
+          .result = spec.output(),
+          .padding = {.height = spec.window.padding_height, .width = spec.window.padding_width}};
 }
 
 /// The gradient of x is a convolution too, of the gradient of y with the windows turned.
-Tiles data_tiles(const WinogradShape& shape) {
-  return {.image = shape.output(),
-          .result = shape.input,
-          .padding_height = 2 - shape.padding_height,
-          .padding_width = 2 - shape.padding_width};
+Tiles data_tiles(const Conv2dSpec& spec) {
+  return {.image = spec.output(),
+          .result = spec.input,
+          .padding = {.height = 2 - spec.window.padding_height,
+                      .width = 2 - spec.window.padding_width}};
 }
 
 }  // namespace
 
 bool has_winograd_bf16() { return __builtin_cpu_supports("avx512bf16") != 0; }
 
-Bytes winograd_forward_scratch(const WinogradShape& shape) {
-  const Tiles tiles = forward_tiles(shape);
-  const TransformedWeights weights(shape.input.channels, shape.outputs, false);
+Bytes winograd_forward_scratch(const Conv2dSpec& spec) {
+  const Tiles tiles = forward_tiles(spec);
+  const TransformedWeights weights(spec.input.channels, spec.outputs, false);
   return Filter(tiles, weights).scratch_bytes();
 }
 
-Bytes winograd_data_scratch(const WinogradShape& shape) {
-  const Tiles tiles = data_tiles(shape);
-  const TransformedWeights weights(shape.input.channels, shape.outputs, true);
+Bytes winograd_data_scratch(const Conv2dSpec& spec) {
+  const Tiles tiles = data_tiles(spec);
+  const TransformedWeights weights(spec.input.channels, spec.outputs, true);
   return Filter(tiles, weights).scratch_bytes();
 }
 
-Bytes winograd_weights_scratch(const WinogradShape& shape) {
-  const Tiles tiles = forward_tiles(shape);
+Bytes winograd_weights_scratch(const Conv2dSpec& spec) {
+  const Tiles tiles = forward_tiles(spec);
   return WeightGradient(tiles).scratch_bytes();
 }
 
-void winograd_forward(const WinogradShape& shape, const Bf16* x, const float* weights, Bf16* y,
+void winograd_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
                       std::byte* scratch) {
-  const Tiles tiles = forward_tiles(shape);
-  const TransformedWeights transformed(shape.input.channels, shape.outputs, false);
+  const Tiles tiles = forward_tiles(spec);
+  const TransformedWeights transformed(spec.input.channels, spec.outputs, false);
   Filter(tiles, transformed).run(x, weights, y, scratch);
 }
 
-void winograd_data(const WinogradShape& shape, const Bf16* y_gradient, const float* weights,
+void winograd_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
                    Bf16* x_gradient, std::byte* scratch) {
-  const Tiles tiles = data_tiles(shape);
-  const TransformedWeights transformed(shape.input.channels, shape.outputs, true);
+  const Tiles tiles = data_tiles(spec);
+  const TransformedWeights transformed(spec.input.channels, spec.outputs, true);
   Filter(tiles, transformed).run(y_gradient, weights, x_gradient, scratch);
 }
 
-void winograd_weights(const WinogradShape& shape, const Bf16* x, const Bf16* y_gradient,
+void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
                       float* weight_gradient, std::byte* scratch) {
-  const Tiles tiles = forward_tiles(shape);
+  const Tiles tiles = forward_tiles(spec);
   WeightGradient(tiles).run(x, y_gradient, weight_gradient, scratch);
 }
 
@@ -517,18 +508,18 @@ void winograd_weights(const WinogradShape& shape, const Bf16* x, const Bf16* y_g
 namespace ptbench {
 
 bool has_winograd_bf16() { return false; }
-Bytes winograd_forward_scratch(const WinogradShape& /*shape*/) { return 0; }
-Bytes winograd_data_scratch(const WinogradShape& /*shape*/) { return 0; }
-Bytes winograd_weights_scratch(const WinogradShape& /*shape*/) { return 0; }
-void winograd_forward(const WinogradShape& /*shape*/, const Bf16* /*x*/, const float* /*weights*/,
+Bytes winograd_forward_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+Bytes winograd_data_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+Bytes winograd_weights_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+void winograd_forward(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const float* /*weights*/,
                       Bf16* /*y*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
-void winograd_data(const WinogradShape& /*shape*/, const Bf16* /*y_gradient*/,
-                   const float* /*weights*/, Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
+void winograd_data(const Conv2dSpec& /*spec*/, const Bf16* /*y_gradient*/, const float* /*weights*/,
+                   Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
-void winograd_weights(const WinogradShape& /*shape*/, const Bf16* /*x*/, const Bf16* /*y_gradient*/,
+void winograd_weights(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const Bf16* /*y_gradient*/,
                       float* /*weight_gradient*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }

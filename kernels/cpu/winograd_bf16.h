@@ -2,46 +2,35 @@
 
 #include <cstddef>
 
+#include "kernels/spec.h"
 #include "kernels/tensor.h"
 #include "src/base/size.h"
 
+// Convolutions of bf16 images with 3×3 windows of stride 1 by Winograd's minimal filtering
+// F(2×2, 3×3), on one thread (Lavin and Gray, "Fast algorithms for convolutional neural networks",
+// 2016): 16 multiplications for 4 outputs instead of 36. Images are native; the transforms are
+// additions in f32, whose results are rounded to bf16 once, as operands of AVX512_BF16 dot
+// products with f32 sums. Weights and their gradients are f32 in blocks of
+// outputs/16 × inputs/16 × 3 × 3 × 16 inputs × 16 outputs, padded with zeros. Specs have bf16,
+// native inputs, no bias, and paddings up to 2.
 namespace ptbench {
-
-/// Convolutions of bf16 images with 3×3 windows of stride 1 by Winograd's minimal filtering
-/// F(2×2, 3×3), on one thread (Lavin and Gray, "Fast algorithms for convolutional neural networks",
-/// 2016): 16 multiplications for 4 outputs instead of 36. Images are native; the transforms are
-/// additions in f32, whose results are rounded to bf16 once, as operands of AVX512_BF16 dot
-/// products with f32 sums. Weights and their gradients are f32 in blocks of
-/// outputs/16 × inputs/16 × 3 × 3 × 16 inputs × 16 outputs, padded with zeros.
-struct WinogradShape {
-  ImageShape input;
-  Size outputs = 0;
-  Size padding_height = 0;  ///< 0, 1 or 2
-  Size padding_width = 0;
-  [[nodiscard]] ImageShape output() const {
-    return {.batch = input.batch,
-            .channels = outputs,
-            .height = input.height + 2 * padding_height - 2,
-            .width = input.width + 2 * padding_width - 2};
-  }
-};
 
 /// Whether this machine has the instructions.
 [[nodiscard]] bool has_winograd_bf16();
 
 /// Memory for intermediate results of each pass, aligned to 64 bytes when used.
-[[nodiscard]] Bytes winograd_forward_scratch(const WinogradShape& shape);
-[[nodiscard]] Bytes winograd_data_scratch(const WinogradShape& shape);
-[[nodiscard]] Bytes winograd_weights_scratch(const WinogradShape& shape);
+[[nodiscard]] Bytes winograd_forward_scratch(const Conv2dSpec& spec);
+[[nodiscard]] Bytes winograd_data_scratch(const Conv2dSpec& spec);
+[[nodiscard]] Bytes winograd_weights_scratch(const Conv2dSpec& spec);
 
 /// y from x and W.
-void winograd_forward(const WinogradShape& shape, const Bf16* x, const float* weights, Bf16* y,
+void winograd_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
                       std::byte* scratch);
 /// The gradient of x from that of y and W.
-void winograd_data(const WinogradShape& shape, const Bf16* y_gradient, const float* weights,
+void winograd_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
                    Bf16* x_gradient, std::byte* scratch);
 /// The gradient of W from x and the gradient of y.
-void winograd_weights(const WinogradShape& shape, const Bf16* x, const Bf16* y_gradient,
+void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
                       float* weight_gradient, std::byte* scratch);
 
 }  // namespace ptbench

@@ -2,7 +2,6 @@
 // process to one core before `main` begins; users set them for the programs beside which they
 // measure ptbench, which pins its threads itself. So they go before any library is initialised.
 #include <array>
-#include <cstring>
 #include <string_view>
 
 namespace {

@@ -29,7 +29,7 @@ VerificationBounds bounds_of(const TrainingShape& tested) {
 }
 
 VerificationPlan not_run(std::string reason) {
-  return {.tested = std::nullopt, .oracle = std::nullopt, .reason = std::move(reason)};
+  return {.tested = {}, .oracle = std::nullopt, .reason = std::move(reason)};
 }
 
 Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
@@ -63,7 +63,7 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
                                format_bytes(wanted), format_bytes(available_memory())));
   VerificationPlan plan{.tested = shape, .oracle = oracle, .reason = {}};
   const double lr = learning_rate(shape.step.optimizer);
-  plan.tested->step.optimizer.lr = lr;
+  plan.tested.step.optimizer.lr = lr;
   plan.oracle->step.optimizer.lr = lr;
   return plan;
 }
@@ -78,14 +78,14 @@ VerificationRecord run_verification(const TrainingGround& ground, const Verifica
     start_weights(ground.config, strategy->replica().program());
     return strategy;
   };
-  const auto tested = train(*plan.tested);
+  const auto tested = train(plan.tested);
   const auto oracle = train(*plan.oracle);
   const double begin = clock.now();
-  VerificationRecord record = verify(*tested, *oracle, bounds_of(*plan.tested), kSteps, [&] {
+  VerificationRecord record = verify(*tested, *oracle, bounds_of(plan.tested), kSteps, [&] {
     const bool few = tested->steps() < kLeastSteps;
     return keep_going() && (few || clock.now() - begin < kSeconds);
   });
-  record.lr = plan.tested->step.optimizer.lr;
+  record.lr = plan.tested.step.optimizer.lr;
   return record;
 }
 

@@ -12,7 +12,7 @@ namespace ptbench {
 
 /// Whether and with what a run is compared before it is timed.
 struct VerificationPlan {
-  std::optional<TrainingShape> tested;
+  TrainingShape tested;
   std::optional<TrainingShape> oracle;  ///< empty: nothing to compare with
   std::string reason;                   ///< why not, where that is so
 };

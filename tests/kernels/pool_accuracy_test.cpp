@@ -52,15 +52,6 @@ void check_by_hand(const PoolSpec& spec, const OperatorData& data, const std::ve
       });
 }
 
-Window square(Size kernel, Size stride, Size padding) {
-  return {.kernel_height = kernel,
-          .kernel_width = kernel,
-          .stride_height = stride,
-          .stride_width = stride,
-          .padding_height = padding,
-          .padding_width = padding};
-}
-
 constexpr ImageShape kThreeByThree{.batch = 1, .channels = 1, .height = 3, .width = 3};
 
 }  // namespace
@@ -90,8 +81,10 @@ TEST_CASE("pools agree with the loops in double within their type's rounding") {
 
 TEST_CASE("of equal values a max pool takes the first in row-major order") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
-    const PoolSpec spec{
-        .kind = PoolKind::max, .input = kThreeByThree, .window = square(2, 1, 0), .type = type};
+    const PoolSpec spec{.kind = PoolKind::max,
+                        .input = kThreeByThree,
+                        .window = Window::square(2, 1, 0),
+                        .type = type};
     // All equal: each window's first pixel gets its gradient.
     check_by_hand(spec,
                   {.inputs = {{7, 7, 7, 7, 7, 7, 7, 7, 7}}, .output_gradients = {{1, 2, 3, 4}}},
@@ -109,21 +102,24 @@ TEST_CASE("of equal values a max pool takes the first in row-major order") {
 }
 
 TEST_CASE("a max pool's padding is less than every value") {
-  const PoolSpec spec{.kind = PoolKind::max, .input = kThreeByThree, .window = square(3, 2, 1)};
+  const PoolSpec spec{
+      .kind = PoolKind::max, .input = kThreeByThree, .window = Window::square(3, 2, 1)};
   check_by_hand(
       spec, {.inputs = {{-5, -6, -7, -8, -9, -4, -3, -2, -1}}, .output_gradients = {{1, 2, 3, 4}}},
       {-5, -4, -2, -1}, {1, 0, 0, 0, 0, 2, 0, 3, 4});
   const PoolSpec one{.kind = PoolKind::max,
                      .input = {.batch = 1, .channels = 1, .height = 1, .width = 1},
-                     .window = square(3, 1, 1)};
+                     .window = Window::square(3, 1, 1)};
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   check_by_hand(one, {.inputs = {{kLowest}}, .output_gradients = {{2}}}, {kLowest}, {2});
 }
 
 TEST_CASE("an average pool counts its padding as zeros") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
-    const PoolSpec spec{
-        .kind = PoolKind::average, .input = kThreeByThree, .window = square(2, 2, 1), .type = type};
+    const PoolSpec spec{.kind = PoolKind::average,
+                        .input = kThreeByThree,
+                        .window = Window::square(2, 2, 1),
+                        .type = type};
     check_by_hand(
         spec,
         {.inputs = {{4, 8, 12, 16, 20, 24, 28, 32, 36}}, .output_gradients = {{4, 8, 12, 16}}},
@@ -134,7 +130,7 @@ TEST_CASE("an average pool counts its padding as zeros") {
 TEST_CASE("a diverged model shows behind a pool: NaN stays NaN") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
-    const PoolSpec spec{.kind = kind, .input = kThreeByThree, .window = square(3, 1, 0)};
+    const PoolSpec spec{.kind = kind, .input = kThreeByThree, .window = Window::square(3, 1, 0)};
     for (std::size_t place = 0; place < 9; ++place) {
       OperatorData data{.inputs = {{1, 9, 2, 3, 4, 5, 6, 7, 8}}, .output_gradients = {{1}}};
       data.inputs[0][place] = kNan;
@@ -149,7 +145,8 @@ TEST_CASE("a diverged model shows behind a pool: NaN stays NaN") {
 
 TEST_CASE("of several NaN a max pool takes the last, as in PyTorch") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  const PoolSpec spec{.kind = PoolKind::max, .input = kThreeByThree, .window = square(3, 1, 0)};
+  const PoolSpec spec{
+      .kind = PoolKind::max, .input = kThreeByThree, .window = Window::square(3, 1, 0)};
   const OperatorData data{.inputs = {{1, kNan, 2, 3, kNan, 5, 6, 7, 8}}, .output_gradients = {{3}}};
   for_each_candidate(spec, [&](const KernelBackend& backend, int /*threads*/,
                                const std::string& candidate) {

@@ -147,12 +147,7 @@ TEST_CASE("accuracy counts every sample once, whatever the batch", "[strategies]
 Graph small_resnet() {
   const auto conv = [](Size outputs, Size stride) {
     return Conv2dLayer{.outputs = outputs,
-                       .window = {.kernel_height = 3,
-                                  .kernel_width = 3,
-                                  .stride_height = stride,
-                                  .stride_width = stride,
-                                  .padding_height = 1,
-                                  .padding_width = 1},
+                       .window = Window::square(3, stride, 1),
                        .bias = false,
                        .init = ConvInit::kaiming_normal};
   };

@@ -28,15 +28,6 @@ std::vector<Spec> in_both_types(const std::vector<Spec>& specs) {
   return all;
 }
 
-Window square(Size kernel, Size stride = 1, Size padding = 0) {
-  return {.kernel_height = kernel,
-          .kernel_width = kernel,
-          .stride_height = stride,
-          .stride_width = stride,
-          .padding_height = padding,
-          .padding_width = padding};
-}
-
 /// What element-wise operators work on: rows and images with whole and with broken blocks.
 std::vector<TensorSpec> tensor_specs() {
   std::vector<TensorSpec> tensors;
@@ -104,41 +95,41 @@ std::vector<Conv2dSpec> conv2d_specs() {
                     .padding_width = 2};
   return in_both_types<Conv2dSpec>({
       // One pixel, one channel.
-      {.input = image(1, 1, 1, 1), .outputs = 1, .window = square(1), .bias = true},
-      {.input = image(2, 17, 1, 1), .outputs = 3, .window = square(3, 1, 1)},
+      {.input = image(1, 1, 1, 1), .outputs = 1, .window = Window::square(1), .bias = true},
+      {.input = image(2, 17, 1, 1), .outputs = 3, .window = Window::square(3, 1, 1)},
       // First layers: plain data of one or three channels.
       {.input = image(3, 1, 9, 7),
        .outputs = 8,
-       .window = square(3, 1, 1),
+       .window = Window::square(3, 1, 1),
        .bias = true,
        .plain_input = true,
        .input_gradient = false},
       {.input = image(2, 3, 15, 13),
        .outputs = 16,
-       .window = square(7, 2, 3),
+       .window = Window::square(7, 2, 3),
        .plain_input = true,
        .input_gradient = false},
-      {.input = image(1, 3, 5, 5), .outputs = 17, .window = square(3), .plain_input = true},
+      {.input = image(1, 3, 5, 5), .outputs = 17, .window = Window::square(3), .plain_input = true},
       // One sample and broken blocks.
-      {.input = image(1, 33, 5, 6), .outputs = 17, .window = square(3, 1, 1), .bias = true},
-      {.input = image(5, 17, 4, 3), .outputs = 33, .window = square(1)},
-      {.input = image(2, 3, 6, 6), .outputs = 33, .window = square(3, 1, 1)},
+      {.input = image(1, 33, 5, 6), .outputs = 17, .window = Window::square(3, 1, 1), .bias = true},
+      {.input = image(5, 17, 4, 3), .outputs = 33, .window = Window::square(1)},
+      {.input = image(2, 3, 6, 6), .outputs = 33, .window = Window::square(3, 1, 1)},
       // Strides that leave a rest; kernels larger and smaller than their stride.
-      {.input = image(3, 16, 8, 7), .outputs = 32, .window = square(3, 2, 1)},
-      {.input = image(2, 32, 7, 7), .outputs = 16, .window = square(1, 2)},
-      {.input = image(2, 16, 9, 8), .outputs = 16, .window = square(2, 3)},
-      {.input = image(2, 16, 6, 5), .outputs = 16, .window = square(5, 1, 2), .bias = true},
+      {.input = image(3, 16, 8, 7), .outputs = 32, .window = Window::square(3, 2, 1)},
+      {.input = image(2, 32, 7, 7), .outputs = 16, .window = Window::square(1, 2)},
+      {.input = image(2, 16, 9, 8), .outputs = 16, .window = Window::square(2, 3)},
+      {.input = image(2, 16, 6, 5), .outputs = 16, .window = Window::square(5, 1, 2), .bias = true},
       // Not square; padded more than needed.
       {.input = image(2, 17, 5, 8), .outputs = 16, .window = uneven, .bias = true},
       {.input = image(2, 16, 9, 7), .outputs = 5, .window = wide},
-      {.input = image(2, 16, 3, 3), .outputs = 16, .window = square(3, 1, 3)},
-      {.input = image(1, 3, 4, 4), .outputs = 3, .window = square(1, 1, 1), .bias = true},
+      {.input = image(2, 16, 3, 3), .outputs = 16, .window = Window::square(3, 1, 3)},
+      {.input = image(1, 3, 4, 4), .outputs = 3, .window = Window::square(1, 1, 1), .bias = true},
       // As residual networks have them.
-      {.input = image(2, 64, 8, 8), .outputs = 64, .window = square(3, 1, 1)},
-      {.input = image(3, 32, 6, 6), .outputs = 64, .window = square(3, 2, 1)},
+      {.input = image(2, 64, 8, 8), .outputs = 64, .window = Window::square(3, 1, 1)},
+      {.input = image(3, 32, 6, 6), .outputs = 64, .window = Window::square(3, 2, 1)},
       {.input = image(4, 64, 4, 4),
        .outputs = 32,
-       .window = square(3, 1, 1),
+       .window = Window::square(3, 1, 1),
        .input_gradient = false},
   });
 }
@@ -207,14 +198,14 @@ std::vector<PoolSpec> pool_specs() {
   std::vector<PoolSpec> specs;
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
     for (const PoolSpec& spec : in_both_types<PoolSpec>({
-             {.input = image(1, 1, 1, 1), .window = square(1)},
-             {.input = image(3, 17, 6, 8), .window = square(2, 2)},
-             {.input = image(2, 33, 7, 5), .window = square(3, 2, 1)},
-             {.input = image(1, 3, 5, 5), .window = square(3, 1, 1)},
-             {.input = image(2, 16, 7, 8), .window = square(2, 3), .input_gradient = false},
+             {.input = image(1, 1, 1, 1), .window = Window::square(1)},
+             {.input = image(3, 17, 6, 8), .window = Window::square(2, 2)},
+             {.input = image(2, 33, 7, 5), .window = Window::square(3, 2, 1)},
+             {.input = image(1, 3, 5, 5), .window = Window::square(3, 1, 1)},
+             {.input = image(2, 16, 7, 8), .window = Window::square(2, 3), .input_gradient = false},
              {.input = image(5, 5, 6, 9), .window = uneven},
              {.input = image(2, 17, 4, 2), .window = whole},
-             {.input = image(2, 64, 8, 8), .window = square(4, 2, 1)},
+             {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
          })) {
       specs.push_back(spec);
       specs.back().kind = kind;

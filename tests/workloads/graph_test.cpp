@@ -27,15 +27,6 @@ Graph chain(const Shape& input, const std::vector<Layer>& layers, Size classes) 
   return graph;
 }
 
-Window window(Size kernel, Size stride, Size padding) {
-  return {.kernel_height = kernel,
-          .kernel_width = kernel,
-          .stride_height = stride,
-          .stride_width = stride,
-          .padding_height = padding,
-          .padding_width = padding};
-}
-
 Conv2dLayer conv(Size outputs, const Window& moves = {}) {
   return {.outputs = outputs, .window = moves};
 }
@@ -79,8 +70,8 @@ TEST_CASE("every layer makes the shape that PyTorch's makes", "[workloads]") {
                    .padding_width = 1};
   const Graph graph =
       chain({3, 20, 31},
-            {conv(8, odd), BatchNormLayer{}, ReluLayer{}, pool(window(2, 2, 1)),
-             PoolLayer{.kind = PoolKind::average, .window = window(2, 1, 0)}, GeluLayer{},
+            {conv(8, odd), BatchNormLayer{}, ReluLayer{}, pool(Window::square(2, 2, 1)),
+             PoolLayer{.kind = PoolKind::average, .window = Window::square(2, 1, 0)}, GeluLayer{},
              GlobalPoolLayer{}, FlattenLayer{}, BatchNormLayer{}, LinearLayer{4}},
             4);
   CHECK(graph.output_shapes() == std::vector<Shape>{{8, 9, 10},
@@ -106,7 +97,9 @@ TEST_CASE("layers before which nothing is trained compute no input gradient", "[
   CHECK(chain({6}, {ReluLayer{}, LinearLayer{4}}, 4).flops_per_sample() == 2 * rows);
   CHECK(chain({6}, {BatchNormLayer{}, LinearLayer{4}}, 4).flops_per_sample() == 3 * rows);
   const Graph images = chain(
-      {1, 6, 6}, {pool(window(2, 2, 0)), conv(5, window(3, 1, 1)), conv(7), FlattenLayer{}}, 63);
+      {1, 6, 6},
+      {pool(Window::square(2, 2, 0)), conv(5, Window::square(3, 1, 1)), conv(7), FlattenLayer{}},
+      63);
   CHECK(images.flops_per_sample() == 2 * 2.0 * 5 * 9 * 9 + 3 * 2.0 * 7 * 9 * 5);
 }
 
@@ -123,20 +116,26 @@ TEST_CASE("a layer whose input does not fit is named", "[workloads]") {
   const auto [layer, input, words] = GENERATE(table<Layer, Shape, const char*>({
       {LinearLayer{10}, {3, 4, 4}, "'b' is linear and wants a row, and gets an image of 3x4x4"},
       {conv(10), {5}, "'b' wants an image, and gets a row of 5"},
-      {pool(window(1, 1, 0)), {5}, "'b' wants an image, and gets a row of 5"},
+      {pool(Window::square(1, 1, 0)), {5}, "'b' wants an image, and gets a row of 5"},
       {GlobalPoolLayer{}, {5}, "'b' wants an image, and gets a row of 5"},
       {FlattenLayer{}, {5}, "'b' wants an image, and gets a row of 5"},
       {LinearLayer{0}, {5}, "'b' has 0 outputs"},
       {LinearLayer{-7}, {5}, "'b' has -7 outputs"},
       {conv(0), {3, 4, 4}, "'b' has 0 outputs"},
-      {conv(1, window(0, 1, 0)), {3, 4, 4}, "'b' has a kernel of 0x0"},
-      {conv(1, window(1, 0, 0)), {3, 4, 4}, "a stride of 0x0"},
-      {conv(1, window(1, 1, -1)), {3, 4, 4}, "a padding of -1x-1"},
-      {conv(1, window(5, 1, 0)), {3, 4, 4}, "kernel of 5x5, and its input with padding is 4x4"},
-      {conv(1, window(7, 1, 1)), {3, 4, 4}, "kernel of 7x7, and its input with padding is 6x6"},
-      {pool(window(5, 5, 0)), {3, 4, 4}, "kernel of 5x5, and its input with padding is 4x4"},
-      {pool(window(3, 1, 2)), {3, 4, 4}, "'b' pools over 3x3 with a padding of 2x2"},
-      {pool(window(0, 1, 0)), {3, 4, 4}, "'b' has a kernel of 0x0"},
+      {conv(1, Window::square(0, 1, 0)), {3, 4, 4}, "'b' has a kernel of 0x0"},
+      {conv(1, Window::square(1, 0, 0)), {3, 4, 4}, "a stride of 0x0"},
+      {conv(1, Window::square(1, 1, -1)), {3, 4, 4}, "a padding of -1x-1"},
+      {conv(1, Window::square(5, 1, 0)),
+       {3, 4, 4},
+       "kernel of 5x5, and its input with padding is 4x4"},
+      {conv(1, Window::square(7, 1, 1)),
+       {3, 4, 4},
+       "kernel of 7x7, and its input with padding is 6x6"},
+      {pool(Window::square(5, 5, 0)),
+       {3, 4, 4},
+       "kernel of 5x5, and its input with padding is 4x4"},
+      {pool(Window::square(3, 1, 2)), {3, 4, 4}, "'b' pools over 3x3 with a padding of 2x2"},
+      {pool(Window::square(0, 1, 0)), {3, 4, 4}, "'b' has a kernel of 0x0"},
   }));
   CHECK_THAT(complaint(chain(input, {ReluLayer{}, layer}, 10)), Contains(words));
 }
@@ -169,11 +168,11 @@ TEST_CASE("sizes beyond 2^40 are refused, not multiplied", "[workloads]") {
   CHECK_THAT(complaint(chain({kHuge}, {LinearLayer{kHuge}}, 1)),
              Contains("more than 2^40 parameters"));
   CHECK_THAT(complaint(chain(pixel, {conv(kHuge + 1)}, 1)), Contains("'a' has 1099511627777"));
-  CHECK_THAT(complaint(chain(pixel, {conv(1, window(kHuge, 1, kHuge))}, 1)),
+  CHECK_THAT(complaint(chain(pixel, {conv(1, Window::square(kHuge, 1, kHuge))}, 1)),
              Contains("'a' gives an image of") && Contains("more than 2^40 values"));
-  CHECK_THAT(complaint(chain(pixel, {conv(1, window(kHuge + 1, 1, kHuge))}, 1)),
+  CHECK_THAT(complaint(chain(pixel, {conv(1, Window::square(kHuge + 1, 1, kHuge))}, 1)),
              Contains("'a' has a kernel of"));
-  CHECK_THAT(complaint(chain(pixel, {conv(kHuge / 4, window(1, 1, 1))}, 1)),
+  CHECK_THAT(complaint(chain(pixel, {conv(kHuge / 4, Window::square(1, 1, 1))}, 1)),
              Contains("more than 2^40 values"));
   // Two halves, each of them possible.
   const Size half = Size{1} << 19U;
@@ -191,9 +190,10 @@ TEST_CASE("pools look at no more than 2^24 values at once", "[workloads]") {
   const Shape image{1, 5000, 5000};
   CHECK_THAT(complaint(chain(image, {GlobalPoolLayer{}, FlattenLayer{}, LinearLayer{1}}, 1)),
              Contains("'a' pools over 5000x5000 values"));
-  CHECK_THAT(complaint(chain(
-                 image, {PoolLayer{.kind = PoolKind::average, .window = window(5000, 1, 0)}}, 1)),
-             Contains("'a' pools over 5000x5000 values"));
+  CHECK_THAT(
+      complaint(chain(
+          image, {PoolLayer{.kind = PoolKind::average, .window = Window::square(5000, 1, 0)}}, 1)),
+      Contains("'a' pools over 5000x5000 values"));
 }
 
 TEST_CASE("unknown workloads are refused with a suggestion", "[workloads]") {

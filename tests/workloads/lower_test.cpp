@@ -17,10 +17,7 @@ std::vector<std::string> keys_of(const LoweredGraph& graph) {
 }
 
 Conv2dLayer conv3x3(Size outputs) {
-  return {
-      .outputs = outputs,
-      .window = {.kernel_height = 3, .kernel_width = 3, .padding_height = 1, .padding_width = 1},
-      .bias = false};
+  return {.outputs = outputs, .window = Window::square(3, 1, 1), .bias = false};
 }
 
 /// relu(bn2(conv2(stem)) + stem), pooled.

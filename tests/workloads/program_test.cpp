@@ -59,43 +59,31 @@ class ProgramUnderTest {
 };
 
 Conv2dLayer conv(Size outputs, Size kernel, Size stride, Size padding) {
-  return {.outputs = outputs,
-          .window = {.kernel_height = kernel,
-                     .kernel_width = kernel,
-                     .stride_height = stride,
-                     .stride_width = stride,
-                     .padding_height = padding,
-                     .padding_width = padding},
-          .bias = true};
+  return {.outputs = outputs, .window = Window::square(kernel, stride, padding), .bias = true};
 }
 
 /// Every kind of layer, shortcuts of two and three users, a tensor that is added to itself.
 Graph everything() {
-  return {.input_shape = {2, 6, 6},
-          .classes = 3,
-          .nodes = {{.name = "conv1", .layer = conv(4, 3, 1, 1), .inputs = {-1}},
-                    {.name = "bn1", .layer = BatchNormLayer{}, .inputs = {0}},
-                    {.name = "gelu1", .layer = GeluLayer{}, .inputs = {1}},
-                    {.name = "conv2", .layer = conv(4, 3, 1, 1), .inputs = {2}},
-                    {.name = "bn2", .layer = BatchNormLayer{}, .inputs = {3}},
-                    {.name = "add1", .layer = AddLayer{}, .inputs = {4, 2}},
-                    {.name = "gelu2", .layer = GeluLayer{}, .inputs = {5}},
-                    {.name = "add2", .layer = AddLayer{}, .inputs = {6, 2}},
-                    {.name = "double", .layer = AddLayer{}, .inputs = {7, 7}},
-                    {.name = "pool",
-                     .layer = PoolLayer{.kind = PoolKind::average,
-                                        .window = {.kernel_height = 3,
-                                                   .kernel_width = 3,
-                                                   .stride_height = 2,
-                                                   .stride_width = 2,
-                                                   .padding_height = 1,
-                                                   .padding_width = 1}},
-                     .inputs = {8}},
-                    {.name = "flatten", .layer = FlattenLayer{}, .inputs = {9}},
-                    {.name = "fc1", .layer = LinearLayer{8}, .inputs = {10}},
-                    {.name = "bn3", .layer = BatchNormLayer{}, .inputs = {11}},
-                    {.name = "gelu3", .layer = GeluLayer{}, .inputs = {12}},
-                    {.name = "fc2", .layer = LinearLayer{3}, .inputs = {13}}}};
+  return {
+      .input_shape = {2, 6, 6},
+      .classes = 3,
+      .nodes = {{.name = "conv1", .layer = conv(4, 3, 1, 1), .inputs = {-1}},
+                {.name = "bn1", .layer = BatchNormLayer{}, .inputs = {0}},
+                {.name = "gelu1", .layer = GeluLayer{}, .inputs = {1}},
+                {.name = "conv2", .layer = conv(4, 3, 1, 1), .inputs = {2}},
+                {.name = "bn2", .layer = BatchNormLayer{}, .inputs = {3}},
+                {.name = "add1", .layer = AddLayer{}, .inputs = {4, 2}},
+                {.name = "gelu2", .layer = GeluLayer{}, .inputs = {5}},
+                {.name = "add2", .layer = AddLayer{}, .inputs = {6, 2}},
+                {.name = "double", .layer = AddLayer{}, .inputs = {7, 7}},
+                {.name = "pool",
+                 .layer = PoolLayer{.kind = PoolKind::average, .window = Window::square(3, 2, 1)},
+                 .inputs = {8}},
+                {.name = "flatten", .layer = FlattenLayer{}, .inputs = {9}},
+                {.name = "fc1", .layer = LinearLayer{8}, .inputs = {10}},
+                {.name = "bn3", .layer = BatchNormLayer{}, .inputs = {11}},
+                {.name = "gelu3", .layer = GeluLayer{}, .inputs = {12}},
+                {.name = "fc2", .layer = LinearLayer{3}, .inputs = {13}}}};
 }
 
 TEST_CASE("gradients of a whole graph are those of its loss", "[workloads]") {
