@@ -56,7 +56,7 @@ def ptbench_record(arguments):
     # One process a round: the unit of evidence is a process.
     return json.loads(run([arguments.ptbench, "run", "-w", arguments.workload, "--threads",
                            str(arguments.threads), "--precision", arguments.precision,
-                           "--verify", "off", "--max-time", str(arguments.max_time),
+                           "--verify", "off", "--repeats", "1", "--max-time", str(arguments.max_time),
                            "--json", *shlex.split(arguments.options)]))
 
 

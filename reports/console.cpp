@@ -59,10 +59,12 @@ constexpr std::array<Line, 12> kLines{{
      Paint::bold},
     {"step time",
      {"{step_seconds.median} median",
-      "80 % of samples within {step_seconds.p10} to {step_seconds.p90}", "p99 {step_seconds.p99}"},
+      "80 % of samples within {step_seconds.p10} to {step_seconds.p90}", "p99 {step_seconds.p99}",
+      "{step_seconds.run_to_run_sd} run to run"},
      has_result},
     {"samples",
-     {"{samples.count:sample} of {samples.steps_per_sample:step}",
+     {"{samples.repetitions:repetition}",
+      "{samples.count:sample} of {samples.steps_per_sample:step}",
       "{samples.warmup_discarded:warm-up step}", "stopped by {samples.stop_reason}"},
      has_result},
     {"phases",
@@ -98,9 +100,11 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return single_line(fmt::format("{}", fmt::join(words, separator)));
 }
 
-/// A field as text, or one of the two lists that people want to see; empty if not known.
+/// A field as text, or what people want to see of three lists; empty if not known.
 std::string text_of(const RunRecord& run, std::string_view path) {
   if (path == "strategy.devices") return joined(run.strategy.devices, "+");
+  if (path == "samples.repetitions")
+    return run.samples.repetitions.empty() ? "" : fmt::format("{}", run.samples.repetitions.size());
   if (path == "workload.input_shape")
     return fmt::format("{}", fmt::join(run.workload.input_shape, "x"));
   const Field& field = find_field(path);

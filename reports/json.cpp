@@ -47,10 +47,12 @@ Json to_json_value(const SliceRecord& slice) {
           {"first", slice.first},
           {"count", slice.count},
           {"clean", slice.clean},
+          {"median_seconds", to_json_value(slice.median_seconds)},
           {"core_latency_seconds", to_json_value(slice.core_latency_seconds)},
           {"placement", to_json_value(slice.placement)},
           {"foreign_cpu_fraction", to_json_value(slice.foreign_cpu_fraction)},
-          {"steal_fraction", to_json_value(slice.steal_fraction)}};
+          {"steal_fraction", to_json_value(slice.steal_fraction)},
+          {"frequency_hertz", to_json_value(slice.frequency_hertz)}};
 }
 
 Json to_json_value(const RepetitionRecord& repetition) {

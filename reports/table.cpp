@@ -17,18 +17,21 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kLeastLastColumn = 30;
 
-bool holds_numbers(const Table& table, std::size_t column) {
-  return std::ranges::any_of(table.rows, [column](const std::vector<FieldValue>& row) {
-    return std::holds_alternative<std::int64_t>(row[column]) ||
-           std::holds_alternative<double>(row[column]);
-  });
+bool is_right(const Table& table, std::size_t column) {
+  return table.columns[column].is_right ||
+         std::ranges::any_of(table.rows, [column](const std::vector<FieldValue>& row) {
+           return std::holds_alternative<std::int64_t>(row[column]) ||
+                  std::holds_alternative<double>(row[column]);
+         });
 }
 
-std::size_t widest(const std::vector<std::vector<std::string>>& lines, std::size_t column) {
-  std::size_t width = 0;
+/// Of each column but the last.
+std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines.front().size() - 1);
   for (const std::vector<std::string>& line : lines)
-    width = std::max(width, code_points(line[column]));
-  return width;
+    for (std::size_t column = 0; column < widths.size(); ++column)
+      widths[column] = std::max(widths[column], code_points(line[column]));
+  return widths;
 }
 
 std::string cell_text(const FieldValue& cell, Unit unit) {
@@ -82,12 +85,15 @@ Json json_of(const Table& table) {
 
 std::string table_text(const Table& table) {
   const std::vector<std::vector<std::string>> lines = texts_of(table);
-  const std::size_t last = table.columns.size() - 1;
+  const std::vector<std::size_t> widths = widths_of(lines);
+  const std::size_t last = widths.size();
+  std::vector<bool> right;
+  for (std::size_t column = 0; column < last; ++column) right.push_back(is_right(table, column));
   std::string text;
   for (const std::vector<std::string>& line : lines) {
     std::string start;
     for (std::size_t column = 0; column < last; ++column)
-      start += padded(line[column], widest(lines, column), holds_numbers(table, column)) + "  ";
+      start += padded(line[column], widths[column], right[column]) + "  ";
     const std::size_t indent = code_points(start);
     text +=
         start + wrapped(line[last], indent, std::max(kColumns, indent + kLeastLastColumn)) + "\n";

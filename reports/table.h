@@ -11,6 +11,7 @@ struct TableColumn {
   std::string key;      ///< in JSON, with its unit: "memory_bytes"
   std::string heading;  ///< for people
   Unit unit = Unit::none;
+  bool is_right = false;  ///< texts are aligned as numbers are
 };
 
 /// Rows under one or more named columns, that can be printed as text, Markdown or JSON.

@@ -1,6 +1,13 @@
 #include "strategies/replica.h"
 
 namespace ptbench {
+namespace {
+
+std::uint64_t payload_of(Size micro_batch) { return static_cast<std::uint64_t>(micro_batch); }
+
+Bytes bytes_of(Range slice) { return static_cast<Bytes>(slice.size()) * sizeof(float); }
+
+}  // namespace
 
 Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
                  MemorySource& arenas, MemorySource& memory)
@@ -21,19 +28,39 @@ float Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
   float loss = 0;
   for (Size micro_batch = 0; micro_batch < accumulation_steps_; ++micro_batch) {
-    loader_->next();
-    loss += program_.forward();
-    const auto mode =
-        micro_batch == 0 ? Program::GradientMode::replace : Program::GradientMode::add;
+    load(micro_batch);
+    loss += forward(micro_batch);
     if (micro_batch + 1 < accumulation_steps_)
-      program_.backward(mode, [](Range) {});
+      backward(micro_batch, [](Range) {});
     else
-      program_.backward(mode, ready);
+      backward(micro_batch, ready);
   }
   return loss;
 }
 
+void Replica::load(Size micro_batch) {
+  const PhaseScope scope(timer_, StepPhase::data, payload_of(micro_batch));
+  loader_->next();
+}
+
+float Replica::forward(Size micro_batch) {
+  const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
+  return program_.forward();
+}
+
+void Replica::backward(Size micro_batch, GradientsReady ready) {
+  const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
+  program_.backward(micro_batch == 0 ? Program::GradientMode::replace : Program::GradientMode::add,
+                    ready);
+}
+
+bool Replica::gradients_finite() {
+  const PhaseScope scope(timer_, StepPhase::optimizer);
+  return program_.gradients_finite();
+}
+
 void Replica::optimizer_step(Range slice, Size step) {
+  const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
   optimizer_->step(slice, step, 1 / scaler_.scale());
   program_.parameters_changed();
 }

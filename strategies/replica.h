@@ -5,6 +5,7 @@
 
 #include "kernels/backend.h"
 #include "src/data/batch_loader.h"
+#include "src/measure/step_phases.h"
 #include "strategies/loss_scaling.h"
 #include "workloads/program.h"
 
@@ -49,18 +50,26 @@ class Replica {
 
   /// With loss scaling, after all gradients are final: whether they are finite, so that the step
   /// may be made.
-  [[nodiscard]] bool gradients_finite() { return program_.gradients_finite(); }
+  [[nodiscard]] bool gradients_finite();
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
 
+  /// As Strategy::observe, for the phases data, forward, backward and optimizer.
+  void observe(PhaseTimer* timer) { timer_ = timer; }
+
  private:
+  void load(Size micro_batch);
+  float forward(Size micro_batch);
+  void backward(Size micro_batch, GradientsReady ready);
+
   Program program_;
   Size accumulation_steps_;
   LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<BatchLoader> loader_;
+  PhaseTimer* timer_ = nullptr;
 };
 
 }  // namespace ptbench

@@ -9,15 +9,15 @@ class Serial final : public Strategy {
  public:
   explicit Serial(std::unique_ptr<Replica> replica) : replica_(std::move(replica)) {}
 
-  float step() override {
-    ++steps_;
-    return replica_->updates_slice_by_slice() ? step_slice_by_slice() : scaled_step();
-  }
-
   [[nodiscard]] Size steps() const override { return steps_; }
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
+  float take_step() override {
+    ++steps_;
+    return replica_->updates_slice_by_slice() ? step_slice_by_slice() : scaled_step();
+  }
+
   /// Backward is done with an operator's parameters once it has announced their gradients, so the
   /// update can follow at once, while they are still in the caches of those who computed them.
   float step_slice_by_slice() {

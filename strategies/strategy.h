@@ -5,6 +5,7 @@
 
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
+#include "src/measure/step_phases.h"
 #include "strategies/replica.h"
 
 namespace ptbench {
@@ -15,11 +16,32 @@ class Strategy {
   virtual ~Strategy() = default;
   /// One optimizer step over the next global batch, data to update. Returns the global batch's mean
   /// loss, as of before the update. Allocates nothing.
-  virtual float step() = 0;
+  float step() {
+    const StepScope scope(timer_, steps() + 1);
+    return take_step();
+  }
   /// Optimizer steps so far.
   [[nodiscard]] virtual Size steps() const = 0;
   /// The replica of this process whose parameters count.
   [[nodiscard]] virtual Replica& replica() = 0;
+
+  /// Adds the phases of the steps to come to `timer`, which outlives the observation; null ends it.
+  void observe(PhaseTimer* timer) {
+    timer_ = timer;
+    observe_replicas(timer);
+  }
+
+ protected:
+  /// Null: no phase is timed.
+  [[nodiscard]] PhaseTimer* timer() const { return timer_; }
+
+ private:
+  /// What step() returns, and `steps` is one more afterwards.
+  virtual float take_step() = 0;
+  /// To those replicas that the thread which calls step() runs: a timer is for one thread.
+  virtual void observe_replicas(PhaseTimer* timer) { replica().observe(timer); }
+
+  PhaseTimer* timer_ = nullptr;
 };
 
 /// What a strategy is built over; everything outlives it.

@@ -38,7 +38,7 @@ void declare(CLI::App& app, const OptionInfo& option) {
 [[noreturn]] void refuse_unknown(const std::vector<OptionInfo>& options, std::string_view word) {
   std::vector<std::string> names{"help"};
   for (const OptionInfo& option : options)
-    if (!option.argument) names.push_back(option.name);
+    if (!option.argument && !option.hidden) names.push_back(option.name);
   const std::string_view spelled = word.substr(0, word.find('='));
   // Without dashes, which every name has and which would count as letters that are right.
   const std::string_view name =

@@ -99,6 +99,7 @@ Table options() {
                           {"help", "meaning"}},
               .rows = {}};
   for (const OptionInfo& option : run_option_table().infos()) {
+    if (option.hidden) continue;
     const std::string short_name =
         option.short_name == '\0' ? std::string() : fmt::format("-{}", option.short_name);
     table.rows.push_back({option.spelling(), text_or_nothing(short_name),

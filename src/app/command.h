@@ -30,7 +30,8 @@ struct Command {
 };
 
 /// Lets `command` take the options of `table` and call `body` with the configuration that they
-/// make. A configuration with a member `command_line` gets argv.
+/// make. A configuration with a member `command_line` gets argv, and one with a member
+/// `assignments` what was assigned, by name.
 template <class Config>
 [[nodiscard]] Command with_options(Command command, OptionTable<Config> table,
                                    std::function<ExitCode(const Config&)> body) {
@@ -41,6 +42,8 @@ template <class Config>
     Config config = table.configure(assignments);
     if constexpr (requires { config.command_line = command_line; })
       config.command_line = command_line;
+    if constexpr (requires { config.assignments = std::vector<NamedAssignment>(); })
+      config.assignments = named_assignments(table.infos(), assignments);
     return body(config);
   };
   return command;

@@ -2,16 +2,20 @@
 #include "src/app/command_table.h"
 #include "src/app/doctor.h"
 #include "src/app/help.h"
+#include "src/app/noise_watch.h"
 
 namespace ptbench {
 namespace {
 
 struct DoctorOptions {
+  bool noise = false;
+  double seconds = 60;
   bool json = false;
 };
 
 ExitCode examine(const DoctorOptions& options) {
-  const std::vector<FindingGroup> groups = examine_machine(install_paths());
+  const std::vector<FindingGroup> groups =
+      options.noise ? watch_noise(options.seconds) : examine_machine(install_paths());
   write_standard_output(options.json ? tables_json(doctor_tables(groups))
                                      : doctor_text(groups, kHelpWidth));
   return ExitCode::ok;
@@ -25,13 +29,26 @@ Command make_doctor_command() {
        .summary = "say what this machine has to measure with, and what is missing",
        .description =
            "Looks at engines, devices, libraries, processor, noise and files. What is missing is "
-           "named together with how to get it; nothing of it is an error.",
+           "named together with how to get it; nothing of it is an error. With --noise it measures "
+           "for "
+           "a minute and says what a benchmark on this machine can resolve.",
        .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
+                    {"ptbench doctor --noise", "how small a difference can be told here"},
                     {"ptbench doctor --json", "the same for a script"}},
        .options = {},
        .run = {}},
       OptionTable<DoctorOptions>(
-          {flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
+          {flag_option({.name = "noise",
+                        .group = "Noise",
+                        .help = "watch the machine: measure short repetitions for --seconds"},
+                       &DoctorOptions::noise),
+           real_option({.name = "seconds",
+                        .value = "S",
+                        .group = "Noise",
+                        .help = "how long to watch",
+                        .fallback = "60"},
+                       &DoctorOptions::seconds, 1, 86400),
+           flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
                        &DoctorOptions::json)}),
       examine);
 }

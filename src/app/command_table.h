@@ -13,6 +13,8 @@ namespace ptbench {
 [[nodiscard]] std::vector<Command> command_table();
 
 [[nodiscard]] Command make_run_command();
+[[nodiscard]] Command make_sweep_command();
+[[nodiscard]] Command make_compare_command();
 [[nodiscard]] Command make_list_command();
 [[nodiscard]] Command make_doctor_command();
 [[nodiscard]] Command make_validate_command();

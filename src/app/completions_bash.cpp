@@ -9,7 +9,7 @@ namespace {
 std::string option_words(const Command& command) {
   std::string words = "--help -h";
   for (const OptionInfo& option : command.options) {
-    if (option.argument) continue;
+    if (option.argument || option.hidden) continue;
     words += " " + option.spelling();
     if (option.short_name != '\0') words += fmt::format(" -{}", option.short_name);
   }
@@ -29,7 +29,7 @@ std::string offer(const OptionInfo& option) {
 std::string value_cases(const Command& command) {
   std::string text;
   for (const OptionInfo& option : command.options) {
-    if (option.argument || option.is_flag()) continue;
+    if (option.argument || option.is_flag() || option.hidden) continue;
     std::string pattern = fmt::format("{}:{}", command.name, option.spelling());
     if (option.short_name != '\0')
       pattern += fmt::format(" | {}:-{}", command.name, option.short_name);

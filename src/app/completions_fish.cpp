@@ -47,7 +47,8 @@ std::string fish_completions(const std::vector<Command>& commands) {
     text += fmt::format("complete -c ptbench -n __fish_use_subcommand -a {} -d {}\n", command.name,
                         quoted(command.summary));
   for (const Command& command : commands)
-    for (const OptionInfo& option : command.options) text += line(command, option);
+    for (const OptionInfo& option : command.options)
+      if (!option.hidden) text += line(command, option);
   return text;
 }
 

@@ -52,7 +52,8 @@ std::string specification(const OptionInfo& option) {
 
 std::string command_case(const Command& command) {
   std::string text = fmt::format("    {}) _arguments -s -S \\\n", command.name);
-  for (const OptionInfo& option : command.options) text += specification(option);
+  for (const OptionInfo& option : command.options)
+    if (!option.hidden) text += specification(option);
   return text + "      '(-h --help)'{-h,--help}'[show help]' ;;\n";
 }
 

@@ -5,22 +5,30 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/version.h"
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/device/core_latency.h"
+#include "src/device/cpu_load.h"
+#include "src/device/frequency.h"
 #include "src/device/hwloc_version.h"
 #include "src/device/isa.h"
 #include "src/device/memory.h"
+#include "src/device/pressure.h"
 #include "src/device/probe.h"
+#include "src/device/team.h"
 #include "src/device/topology.h"
+#include "src/measure/slice_probe.h"
+#include "src/measure/step_phases.h"
 
 namespace ptbench {
 namespace {
@@ -30,6 +38,7 @@ namespace fs = std::filesystem;
 constexpr const char* kReady = "ready";
 constexpr const char* kNote = "note";
 constexpr const char* kWarning = "warning";
+constexpr const char* kQuietRemedy = "end what else runs before measuring";
 
 Finding note(std::string name, FieldValue value, std::string detail) {
   return {std::move(name), kNote, std::move(value), std::move(detail), ""};
@@ -81,6 +90,13 @@ FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
   return group;
 }
 
+Finding examine_nvtx() {
+  if (has_nvtx()) return {"nvtx", kReady, true, "profilers see steps and their phases", ""};
+  return {"nvtx", "not part of this build", false, "nvtx3/nvToolsExt.h was not found or not wanted",
+          "install the CUDA Toolkit or PyPI's nvidia-nvtx, and build ptbench with the CMake option "
+          "PTBENCH_NVTX_INCLUDE naming the folder that holds nvtx3"};
+}
+
 FindingGroup examine_libraries(const CudaProbe& cuda) {
   FindingGroup group{"libraries",
                      {note("onednn", onednn_version(), onednn_version()),
@@ -90,6 +106,7 @@ FindingGroup examine_libraries(const CudaProbe& cuda) {
   if (!cuda.driver_version.empty())
     group.findings.push_back(
         note("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
+  group.findings.push_back(examine_nvtx());
   return group;
 }
 
@@ -111,11 +128,17 @@ std::vector<int> spread_cpus(const Topology& topology) {
 }
 
 Finding examine_core_latency(const Topology& topology) {
-  const std::optional<double> latency = worst_core_latency(spread_cpus(topology));
-  if (!latency) return note("core_latency_seconds", FieldValue(), "one core only");
-  return note("core_latency_seconds", *latency,
-              fmt::format("{} between the farthest cores: {}", format_duration(*latency),
-                          name_of(placement_of(*latency))));
+  constexpr const char* kName = "core_latency_seconds";
+  if (topology.cores.size() < 2) return note(kName, FieldValue(), "one core only");
+  Team team(spread_cpus(topology));
+  const std::optional<CoreLatency> latency = worst_core_latency(team);
+  if (!latency) return note(kName, FieldValue(), "one core only");
+  if (latency->disturbed)
+    return {kName, kWarning, FieldValue(), "not known: other programs hold the cores",
+            kQuietRemedy};
+  return note(kName, latency->seconds,
+              fmt::format("{} at worst from core to core: {}", format_duration(latency->seconds),
+                          name_of(placement_of(latency->seconds))));
 }
 
 Finding examine_huge_pages() {
@@ -155,21 +178,101 @@ FindingGroup examine_processor(const Topology& topology) {
            examine_huge_pages()}};
 }
 
+std::string percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+
+std::optional<Finding> examine_load_average(const Topology& topology) {
+  std::array<double, 1> load{};
+  if (getloadavg(load.data(), 1) != 1) return std::nullopt;
+  const bool busy = load[0] > 0.25 * static_cast<double>(topology.cores.size());
+  return Finding{"load_average", busy ? kWarning : kNote, load[0],
+                 fmt::format("{:.2f} over the last minute", load[0]), busy ? kQuietRemedy : ""};
+}
+
+/// What others use of the cores right now: the average above looks back.
+std::optional<Finding> examine_foreign_load(const Topology& topology) {
+  constexpr auto kWatched = std::chrono::milliseconds(250);  // 25 of the kernel's ticks
+  std::vector<int> cpus;
+  for (const Core& core : topology.cores) cpus.push_back(core.cpu);
+  const CpuLoad watch(cpus);
+  std::this_thread::sleep_for(kWatched);
+  const std::optional<LoadShares> load = watch.shares();
+  if (!load) return std::nullopt;
+  const bool busy = load->foreign_fraction > kCleanForeignFraction;
+  return Finding{"foreign_cpu_fraction", busy ? kWarning : kNote, load->foreign_fraction,
+                 fmt::format("{} of the cores just now", percent(load->foreign_fraction)),
+                 busy ? kQuietRemedy : ""};
+}
+
+std::optional<Finding> examine_steal() {
+  const std::optional<CpuTimes> times = CpuLoad().since_boot();
+  if (!times || times->total <= 0) return std::nullopt;
+  const double share = times->steal / times->total;
+  const bool much = share > kQuietStealFraction;
+  return Finding{"steal_fraction", much ? kWarning : kNote, share,
+                 fmt::format("{} taken by the hypervisor since the start", percent(share)),
+                 much ? "measure on a machine that shares no cores" : ""};
+}
+
+std::optional<Finding> examine_frequency() {
+  const double frequency = effective_frequency();
+  return note("frequency_hertz", frequency, format_si(frequency) + "Hz just now, on one core");
+}
+
+std::optional<Finding> examine_governor() {
+  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  if (governor.empty()) return std::nullopt;
+  const bool saving = governor == "powersave" || governor == "conservative";
+  return Finding{"frequency_governor", saving ? kWarning : kNote, governor, governor,
+                 saving ? "as root: cpupower frequency-set -g performance" : ""};
+}
+
+std::optional<Finding> examine_quota(const Topology& topology) {
+  const std::optional<double> quota = cpu_quota();
+  if (!quota) return note("cpu_quota", FieldValue(), "none: the control group allows all cores");
+  const bool tight = *quota < static_cast<double>(topology.cores.size());
+  return Finding{
+      "cpu_quota", tight ? kWarning : kNote, *quota,
+      fmt::format("the control group allows {:.3g} of {} cores", *quota, topology.cores.size()),
+      tight ? "raise the container's CPU limit, or keep --threads below it" : ""};
+}
+
+std::optional<Finding> examine_throttling(const Pressure& pressure) {
+  if (!pressure.throttled_periods) return std::nullopt;
+  return note("cpu_quota_used_up", *pressure.throttled_periods,
+              fmt::format("{} times since the control group was made",
+                          format_count(*pressure.throttled_periods)));
+}
+
+std::optional<Finding> examine_heat(const Pressure& pressure) {
+  if (!pressure.thermal_throttles) return std::nullopt;
+  const bool hot = *pressure.thermal_throttles > 0;
+  return Finding{"thermal_throttling", hot ? kWarning : kNote, *pressure.thermal_throttles,
+                 fmt::format("{} times since the start", format_count(*pressure.thermal_throttles)),
+                 hot ? "see to cooling, or cap the frequency" : ""};
+}
+
+std::optional<Finding> examine_swap(const Pressure& pressure) {
+  if (!pressure.swapped_bytes) return std::nullopt;
+  const Bytes bytes = *pressure.swapped_bytes;
+  return note("swapped_bytes", static_cast<Size>(bytes),
+              fmt::format("{} to swap and back since the start", format_bytes(bytes)));
+}
+
 FindingGroup examine_noise(const Topology& topology) {
   FindingGroup group{"noise", {}};
-  std::array<double, 1> load{};
-  if (getloadavg(load.data(), 1) == 1) {
-    const bool busy = load[0] > 0.25 * static_cast<double>(topology.cores.size());
-    group.findings.push_back({"load_average", busy ? kWarning : kNote, load[0],
-                              fmt::format("{:.2f} over the last minute", load[0]),
-                              busy ? "end what else runs before measuring" : ""});
-  }
-  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  if (!governor.empty()) {
-    const bool saving = governor == "powersave" || governor == "conservative";
-    group.findings.push_back({"frequency_governor", saving ? kWarning : kNote, governor, governor,
-                              saving ? "as root: cpupower frequency-set -g performance" : ""});
-  }
+  const auto add = [&group](std::optional<Finding> finding) {
+    if (finding) group.findings.push_back(*std::move(finding));
+  };
+  const Pressure pressure = read_pressure();
+  add(examine_load_average(topology));
+  add(examine_foreign_load(topology));
+  add(examine_steal());
+  add(examine_frequency());
+  add(examine_governor());
+  add(examine_quota(topology));
+  add(examine_throttling(pressure));
+  add(examine_heat(pressure));
+  add(examine_swap(pressure));
   return group;
 }
 

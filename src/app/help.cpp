@@ -46,6 +46,7 @@ std::string entry(const std::string& left, std::string_view right, std::size_t i
 std::size_t column_for(const std::vector<OptionInfo>& options) {
   std::size_t widest = left_column({.name = "help", .short_name = 'h'}).size();
   for (const OptionInfo& option : options) {
+    if (option.hidden) continue;
     const std::size_t size = left_column(option).size();
     if (size <= kWidestSpelling) widest = std::max(widest, size);
   }
@@ -63,7 +64,8 @@ std::string examples_text(const std::vector<Example>& examples) {
 std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
   std::vector<std::string> groups;
   for (const OptionInfo& option : options)
-    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+    if (!option.hidden && std::ranges::find(groups, option.group) == groups.end())
+      groups.push_back(option.group);
   return groups;
 }
 
@@ -107,7 +109,8 @@ std::string command_text(const Command& command) {
   for (const std::string& group : groups_of(command.options)) {
     text += fmt::format("\n{}:\n", group);
     for (const OptionInfo& option : command.options)
-      if (option.group == group) text += entry(left_column(option), right_column(option), column);
+      if (option.group == group && !option.hidden)
+        text += entry(left_column(option), right_column(option), column);
   }
   text += "\nHelp:\n" + entry("  -h, --help", "show this help", column);
   return text;

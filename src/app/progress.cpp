@@ -1,5 +1,6 @@
 #include "src/app/progress.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace ptbench {
 namespace {
@@ -21,11 +23,33 @@ bool can_clear_lines(std::FILE* stream) {
   return isatty(fileno(stream)) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-/// A line as wide as the terminal would wrap, and half of it could not be cleared.
-std::size_t room_on(std::FILE* stream) {
+/// Of the terminal that `file` is; 0 for what is none.
+std::size_t columns_of(int file) {
   winsize size{};
-  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
-  return size.ws_col - std::size_t{1};
+  return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/// Of the terminal that this process was started from.
+std::size_t columns_of_terminal() {
+  const int terminal = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) return 0;
+  const std::size_t columns = columns_of(terminal);
+  (void)close(terminal);
+  return columns;
+}
+
+/// A line as wide as the terminal would wrap, and half of it could not be cleared.
+std::size_t room_on(std::FILE* stream, bool passed_on) {
+  std::size_t columns = columns_of(fileno(stream));
+  if (columns == 0 && passed_on) columns = columns_of_terminal();
+  return columns < 2 ? 79 : columns - 1;
+}
+
+/// `size` bytes of `line`, or fewer where these would end within a letter of UTF-8.
+std::size_t whole_letters(std::string_view line, std::size_t size) {
+  if (size >= line.size()) return line.size();
+  while (size > 0 && (static_cast<unsigned char>(line[size]) & 0xC0U) == 0x80U) --size;
+  return size;
 }
 
 /// "2 min 5 s", "12 s": whole seconds.
@@ -45,8 +69,10 @@ std::string_view write_time_left(double seconds, std::array<char, 32>& buffer) {
 Progress::Progress(const Clock& clock, std::FILE* stream)
     : Progress(clock, stream, can_clear_lines(stream)) {}
 
-Progress::Progress(const Clock& clock, std::FILE* stream, bool visible)
-    : clock_(clock), stream_(stream), visible_(visible) {}
+Progress::Progress(const Clock& clock, std::FILE* stream, bool visible, std::string prefix)
+    : clock_(clock), stream_(stream), visible_(visible), prefix_(std::move(prefix)) {
+  if (!prefix_.empty()) prefix_ += ": ";
+}
 
 void Progress::begin(std::string_view phase) {
   if (!visible_) return;
@@ -86,12 +112,14 @@ void Progress::show(double share, std::string_view detail, double now) {
   if (done > first_share_ && elapsed >= kTooSoonToTell)
     left = write_time_left(elapsed * (1 - done) / (done - first_share_), time);
 
-  std::array<char, 160> line{};
-  const std::size_t room = std::min(line.size() - kClearRest.size(), room_on(stream_) + 1);
-  const auto end = fmt::format_to_n(
-      line.data(), room, "\r{} {:3.0f} %{}{}{}{}", std::string_view(phase_.data(), phase_size_),
-      done * 100, detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ", left);
-  const std::size_t size = std::min(end.size, room);
+  std::array<char, 240> line{};
+  const std::size_t most = line.size() - kClearRest.size();
+  const auto end =
+      fmt::format_to_n(line.data(), most, "\r{}{} {:3.0f} %{}{}{}{}", prefix_,
+                       std::string_view(phase_.data(), phase_size_), done * 100,
+                       detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ", left);
+  const std::size_t size = whole_letters({line.data(), std::min(end.size, most)},
+                                         room_on(stream_, !prefix_.empty()) + 1);
   (void)kClearRest.copy(line.data() + size, kClearRest.size());
   // One call for the whole line, so that other messages do not fall into it. A terminal that is
   // gone is no reason to fail.
@@ -99,6 +127,12 @@ void Progress::show(double share, std::string_view detail, double now) {
   (void)std::fflush(stream_);
   shown_ = true;
   last_shown_ = now;
+}
+
+void Progress::pass_on(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stream_);
+  (void)std::fflush(stream_);
+  shown_ = visible_;
 }
 
 void Progress::clear() {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 #include "src/base/clock.h"
@@ -17,8 +18,9 @@ class Progress {
  public:
   /// Shows on `stream` if that is a terminal that can clear a line. Both outlive the progress.
   explicit Progress(const Clock& clock, std::FILE* stream = stderr);
-  /// For tests: `visible` decides.
-  Progress(const Clock& clock, std::FILE* stream, bool visible);
+  /// `visible` decides, for tests, and for a process whose standard error another one passes on to
+  /// a terminal. "PREFIX: " stands before every line, unless it is empty.
+  Progress(const Clock& clock, std::FILE* stream, bool visible, std::string prefix = {});
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -31,8 +33,13 @@ class Progress {
   /// As before, for phases that end with time rather than with a number of steps: `share` of the
   /// phase is over, from 0 to 1.
   void update(double share);
+  /// Writes what another process wrote for the stream, its own progress perhaps, which the next
+  /// `clear` takes off too.
+  void pass_on(std::string_view text);
   /// Takes the line off the terminal.
   void clear();
+
+  [[nodiscard]] bool visible() const { return visible_; }
 
  private:
   [[nodiscard]] bool due(double now) const;
@@ -41,6 +48,7 @@ class Progress {
   const Clock& clock_;
   std::FILE* stream_;
   bool visible_;
+  std::string prefix_;  ///< with what separates it
   bool shown_ = false;
   bool phase_is_new_ = true;
   double first_share_ = 0;

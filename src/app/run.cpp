@@ -1,84 +1,27 @@
 #include "src/app/run.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <cstdio>
+#include <utility>
 
-#include <chrono>
-
-#include "kernels/cpu/cpu_backend.h"
 #include "src/app/configuration.h"
 #include "src/app/interrupt.h"
+#include "src/app/noise_store.h"
 #include "src/app/progress.h"
+#include "src/app/repetition_rule.h"
+#include "src/app/run_arguments.h"
 #include "src/app/run_files.h"
+#include "src/app/run_record.h"
+#include "src/app/run_session.h"
 #include "src/app/training_run.h"
-#include "src/app/version.h"
 #include "src/base/error.h"
+#include "src/device/pressure.h"
 #include "src/device/topology.h"
-#include "src/measure/environment.h"
+#include "src/measure/noise_warnings.h"
+#include "src/measure/spread.h"
 
 namespace ptbench {
 namespace {
-
-OptimizerRecord describe(const OptimizerSpec& spec) {
-  OptimizerRecord record;
-  record.name = name_of(spec.kind);
-  record.lr = spec.lr;
-  record.weight_decay = spec.weight_decay;
-  if (spec.kind == OptimizerKind::sgd) {
-    record.momentum = spec.momentum;
-  } else {
-    record.beta1 = spec.beta1;
-    record.beta2 = spec.beta2;
-    record.epsilon = spec.epsilon;
-  }
-  return record;
-}
-
-void add_machine_warnings(const RunConfig& config, const Topology& topology, RunRecord& record) {
-  if (build_info().build_type != "Release")
-    record.warnings.push_back({.code = "debug-build",
-                               .message = fmt::format("this is a {} build: its speed says nothing",
-                                                      build_info().build_type),
-                               .remedy = "Build with the CMake preset 'release'."});
-  if (config.threads > static_cast<int>(topology.cores.size()))
-    record.warnings.push_back(
-        {.code = "oversubscribed-cores",
-         .message = fmt::format("{} threads share {} cores", config.threads, topology.cores.size()),
-         .remedy = fmt::format("Use --threads {} or less.", topology.cores.size())});
-}
-
-RunRecord begin_record(const RunConfig& config, const Topology& topology) {
-  RunRecord record;
-  record.id = config.id;
-  record.workload.name = config.workload.name;
-  if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
-  record.strategy.name = config.strategy.name;
-  record.strategy.world_size = config.options.nproc;
-  record.strategy.devices = {"cpu"};
-  record.strategy.threads = config.threads;
-  record.strategy.accumulation_steps = config.step.accumulation_steps;
-  record.strategy.precision = config.precision;
-  record.strategy.batch_per_replica = config.batch;
-  record.strategy.global_batch = config.global_batch;
-  record.optimizer = describe(config.step.optimizer);
-  add_machine_warnings(config, topology, record);
-  return record;
-}
-
-ResultFile begin_result(const RunConfig& config, const Topology& topology) {
-  const BuildInfo build = build_info();
-  ResultFile file;
-  file.generator.version = build.version;
-  file.generator.git_commit = build.git_commit;
-  file.generator.build_type = build.build_type;
-  file.created = rfc3339_utc(std::chrono::system_clock::now());
-  file.command = config.options.command_line;
-  file.environment = describe_environment(topology);
-  file.environment.devices.push_back(
-      {.id = "cpu", .name = topology.cpu_model, .memory_bytes = topology.memory_bytes});
-  file.environment.libraries["onednn"] = onednn_version();
-  file.runs.push_back(begin_record(config, topology));
-  return file;
-}
 
 ExitCode exit_code_of(Status status) {
   switch (status) {
@@ -90,26 +33,103 @@ ExitCode exit_code_of(Status status) {
   return ExitCode::defect;
 }
 
-}  // namespace
-
-ExitCode run_command(const RunOptions& options) {
-  InterruptWatch interrupt;  // before any thread is made
-  const SteadyClock clock;
-  Progress progress(clock);
-  const Topology topology = discover_topology();
-  const RunConfig config = configure_run(options, topology);
-  RunFiles files(options);
-  ResultFile result = begin_result(config, topology);
-  RunRecord& record = result.runs.front();
+/// In this process.
+void measure_here(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
+                  RunRecord& record) {
   try {
-    train_and_measure(
-        config, topology,
-        {.clock = clock, .interrupt = interrupt, .progress = progress, .files = files}, record);
+    train_and_measure(config, topology, around, record);
   } catch (const Error& error) {
     if (error.code() != ExitCode::failed) throw;
     record.status = Status::failed;  // a configuration that fails is a record too
     record.reason = error.what();
   }
+}
+
+/// Repetitions until `rule` has enough. Why measuring ended; empty where something else ended it.
+std::optional<StopReason> repeat(RunSession& session, const RepetitionRule& rule,
+                                 const PriorNoise& prior, const Clock& clock) {
+  const double begin = clock.now();
+  for (;;) {
+    const Size before = session.repetitions();
+    if (!session.repeat(rule.label(before)) || session.repetitions() == before) return std::nullopt;
+    const Size done = session.repetitions();
+    const bool precise = is_precise_enough(session.record().samples, rule.target_noise(), prior);
+    if (!rule.wants_another(done, precise, clock.now() - begin))
+      return rule.stop_reason(done, precise);
+  }
+}
+
+SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
+  RunArguments arguments = pass_on(config.options.assignments);
+  return {.program = "/proc/self/exe",  // stays this program, even if its file is replaced
+          .arguments = std::move(arguments.common),
+          .first_arguments = std::move(arguments.first),
+          .plan_file = config.options.plan_file,
+          .id = config.id,
+          .repetition_seconds = rule.repetition_seconds(),
+          .least_seconds = rule.least_seconds()};
+}
+
+/// A process that ended before it could describe what it measures leaves `begun` to do so.
+void take_record(RunRecord measured, RunRecord& begun) {
+  if (!measured.workload.name.empty()) {
+    begun = std::move(measured);
+    return;
+  }
+  begun.status = measured.status;
+  begun.reason = std::move(measured.reason);
+}
+
+/// By fresh processes. Throws what they were refused before they measured anything.
+void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
+                          const RunSurroundings& around, RunRecord& record) {
+  around.files.leave_training_files();
+  const RepetitionRule rule(config.options);
+  RunSession session(session_of(config, rule), {.clock = around.clock,
+                                                .interrupt = around.interrupt,
+                                                .progress = around.progress,
+                                                .prior = prior});
+  std::optional<StopReason> reason;
+  if (session.prepare()) reason = repeat(session, rule, prior, around.clock);
+  if (session.refusal() && session.repetitions() == 0) throw Error(*session.refusal());
+  take_record(session.record(), record);
+  record.samples.stop_reason = reason;
+}
+
+/// What can be said of a run once all of it was measured, in however many processes.
+void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
+                   RunRecord& record) {
+  if (config.options.pass == RunPass::prepare) return;
+  const auto cores = static_cast<Size>(topology.cores.size());
+  add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
+                              .fixed_length = is_one_process(config.options),
+                              .cores = std::min<Size>(config.threads, cores),
+                              .pressure = pressure});
+}
+
+}  // namespace
+
+ExitCode run_command(const RunOptions& options) {
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress = options.progress_prefix
+                          ? Progress(clock, stderr, true, *options.progress_prefix)
+                          : Progress(clock);
+  require_possible_repeats(options);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  RunFiles files(options);
+  ResultFile result = begin_result(options.command_line, topology);
+  RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
+  const PriorNoise prior = NoiseStore().load(result.environment.host.name);
+  const RunSurroundings around{
+      .clock = clock, .interrupt = interrupt, .progress = progress, .files = files};
+  const PressureWatch pressure;
+  if (is_one_process(options))
+    measure_here(config, topology, around, record);
+  else
+    measure_by_processes(config, prior, around, record);
+  finish_record(config, topology, pressure.so_far(), record);
   progress.clear();
   files.publish(result);
   return exit_code_of(record.status);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/option_table.h"
 #include "src/base/size.h"
 #include "strategies/loss_scaling.h"
 
@@ -12,6 +13,15 @@ namespace ptbench {
 
 /// Whether a run is compared with serial training: `automatic` where that could differ.
 enum class VerifyMode : std::uint8_t { automatic, on, off, only };
+
+/// Which part of a run this process does. A run of several repetitions starts a process for each,
+/// with hidden options of `run`.
+enum class RunPass : std::uint8_t {
+  all,      ///< choose operators, verify, measure one repetition, phases
+  prepare,  ///< choose operators, verify
+  first,    ///< measure one repetition, phases
+  next,     ///< measure one repetition
+};
 
 /// What the user asked for on `ptbench run`, option by option; empty where the option was not given
 /// and its default depends on the workload, the data or the machine. Every field has its row in
@@ -40,8 +50,11 @@ struct RunOptions {
 
   std::optional<Size> steps;
   std::optional<Size> epochs;
-  std::optional<Size> warmup;  ///< empty: auto
-  double max_time_seconds = 30;
+  std::optional<Size> warmup;          ///< empty: auto
+  std::optional<Size> repeats;         ///< fresh processes; empty: 5, or more until precise
+  std::optional<double> target_noise;  ///< half width of the interval, a fraction; empty: 0.01
+  double min_time_seconds = 2;         ///< measured, over all repetitions
+  double max_time_seconds = 30;        ///< over all repetitions
   std::optional<double> target_accuracy;
   std::optional<double> target_loss;
   VerifyMode verify = VerifyMode::automatic;
@@ -55,7 +68,13 @@ struct RunOptions {
   std::optional<std::string> save_final_weights;
   bool json = false;  ///< the same as `--output -`
 
-  std::vector<std::string> command_line;  ///< argv, for the record
+  RunPass pass = RunPass::all;
+  std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
+  std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
+  double slowdown = 0;                         ///< share by which each step is made longer
+
+  std::vector<std::string> command_line;     ///< argv, for the record
+  std::vector<NamedAssignment> assignments;  ///< all that was given, for processes to start
 
   friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };

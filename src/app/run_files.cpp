@@ -1,46 +1,27 @@
 #include "src/app/run_files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "reports/console.h"
 #include "reports/json.h"
-#include "src/base/error.h"
-#include "src/base/log.h"
+#include "src/app/named_files.h"
 
 namespace ptbench {
 namespace {
 
 /// Two options that name one file would overwrite each other's work.
 void refuse_shared_files(const RunOptions& options) {
-  std::vector<std::string> paths;
-  for (const std::string& output : options.outputs)
-    if (output != "-") paths.push_back(output);
+  std::vector<std::string> paths = options.outputs;
   for (const auto& file : {options.loss_log, options.save_initial_weights,
                            options.save_final_weights, options.plan_file})
     if (file) paths.push_back(*file);
-  for (std::string& path : paths)
-    path = std::filesystem::absolute(path).lexically_normal().string();
-  std::ranges::sort(paths);
-  const auto twice = std::ranges::adjacent_find(paths);
-  if (twice != paths.end())
-    throw usage_error(fmt::format("two options name the file '{}'", printable(*twice)),
-                      "give each its own file");
+  refuse_files_named_twice(paths);
 }
 
 std::unique_ptr<OutputFile> open(const std::optional<std::string>& path) {
   return path ? std::make_unique<OutputFile>(*path) : nullptr;
-}
-
-ConsoleStyle style_of(std::FILE* stream) {
-  const bool terminal = isatty(fileno(stream)) != 0;
-  const bool plain = std::getenv("NO_COLOR") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  return {.colour = terminal && !plain};
 }
 
 }  // namespace
@@ -59,14 +40,20 @@ RunFiles::RunFiles(const RunOptions& options) : json_on_standard_output_(options
   final_weights_ = open(options.save_final_weights);
 }
 
+void RunFiles::leave_training_files() {
+  loss_log_.reset();
+  initial_weights_.reset();
+  final_weights_.reset();
+}
+
 void RunFiles::publish(const ResultFile& result) {
   if (loss_log_) loss_log_->commit();
   for (const Report& report : reports_) report.file->commit(report.reporter->write(result));
   if (json_on_standard_output_) {
-    fmt::print(stderr, "{}", to_console(result, style_of(stderr)));
+    fmt::print(stderr, "{}", to_console(result, console_style(stderr)));
     fmt::print("{}", to_json(result));
   } else {
-    fmt::print("{}", to_console(result, style_of(stdout)));
+    fmt::print("{}", to_console(result, console_style(stdout)));
   }
 }
 

@@ -25,6 +25,10 @@ class RunFiles {
   [[nodiscard]] OutputFile* initial_weights() { return initial_weights_.get(); }
   [[nodiscard]] OutputFile* final_weights() { return final_weights_.get(); }
 
+  /// Gives up what training writes, the loss log and weights, for another process to write: it is
+  /// known now that it can.
+  void leave_training_files();
+
   /// Writes `result` in every format that was asked for, and publishes the loss log. The summary
   /// goes to standard output, or to standard error where that carries JSON.
   void publish(const ResultFile& result);

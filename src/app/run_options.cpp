@@ -22,6 +22,8 @@ constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
 constexpr const char* kTraining = "What to train, and how";
 constexpr std::uint64_t kMostAccumulation = 1'000'000;
+constexpr std::uint64_t kMostRepeats = 1000;
+constexpr double kLeastNoise = 1e-5;
 
 template <class Catalog>
 std::vector<std::string> names_in(const Catalog& catalog) {
@@ -93,6 +95,22 @@ void set_warmup(RunOptions& options, const OptionInfo& option, std::string_view 
     options.warmup = static_cast<Size>(whole_value(option, text, 0, kMostSteps));
 }
 
+/// A share, as "0.01" or "1%".
+void set_target_noise(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const bool percent = text.ends_with('%');
+  const std::optional<double> number = parse_real(percent ? text.substr(0, text.size() - 1) : text);
+  const double share = number.value_or(0) / (percent ? 100 : 1);
+  if (share < kLeastNoise || share > 1) refuse_value(option, text);
+  options.target_noise = share;
+}
+
+void set_pass(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string pass = choice_value(option, text);
+  options.pass = pass == "prepare" ? RunPass::prepare
+                 : pass == "first" ? RunPass::first
+                                   : RunPass::next;
+}
+
 /// The extension says the format: an unknown one is refused before anything is measured.
 void add_output(RunOptions& options, const OptionInfo& option, std::string_view text) {
   const std::string file = text_value(option, text);
@@ -108,7 +126,8 @@ void append_training(Rows& rows) {
                       .group = group,
                       .help = "the model with its loss and input shape, or a model file",
                       .fallback = "mlp",
-                      .choices = names_in(workload_catalog())},
+                      .choices = names_in(workload_catalog()),
+                      .grid = true},
                      set_workload});
   rows.push_back(choice_option({.name = "strategy",
                                 .short_name = 's',
@@ -116,7 +135,8 @@ void append_training(Rows& rows) {
                                 .group = group,
                                 .help = "how one optimizer step is spread over devices",
                                 .fallback = "serial",
-                                .choices = names_in(strategy_catalog())},
+                                .choices = names_in(strategy_catalog()),
+                                .grid = true},
                                &RunOptions::strategy));
   rows.push_back(whole_option({.name = "batch-size",
                                .short_name = 'b',
@@ -124,14 +144,16 @@ void append_training(Rows& rows) {
                                .group = group,
                                .help = "samples in one replica's micro-batch",
                                .fallback = "the workload's",
-                               .example = "128"},
+                               .example = "128",
+                               .grid = true},
                               &RunOptions::batch_size, 1, kMostSamples));
   rows.push_back(whole_option({.name = "global-batch",
                                .value = "G",
                                .group = group,
                                .help = "samples in one optimizer step; excludes --batch-size",
                                .example = "128",
-                               .excludes = {"batch-size"}},
+                               .excludes = {"batch-size"},
+                               .grid = true},
                               &RunOptions::global_batch, 1, kMostSamples));
 }
 
@@ -142,7 +164,8 @@ void append_arithmetic(Rows& rows) {
                                .group = group,
                                .help = "micro-batches in one optimizer step",
                                .fallback = "1 (grad-accum: 4)",
-                               .example = "4"},
+                               .example = "4",
+                               .grid = true},
                               &RunOptions::accumulate, 1, kMostAccumulation));
   rows.push_back(Row{{.name = "precision",
                       .value = "TYPE",
@@ -150,7 +173,8 @@ void append_arithmetic(Rows& rows) {
                       .help = "compute type; master weights stay fp32",
                       .fallback = "fp32 (amp: the device's best)",
                       .domain = "fp32, tf32, bf16 or fp16",
-                      .choices = {"fp32", "bf16"}},
+                      .choices = {"fp32", "bf16"},
+                      .grid = true},
                      set_precision});
   rows.push_back(Row{{.name = "loss-scale",
                       .value = "none|dynamic|X",
@@ -159,7 +183,8 @@ void append_arithmetic(Rows& rows) {
                               "overflow",
                       .fallback = "none",
                       .domain = "none, dynamic or a number from 1e-12 to 1e12",
-                      .choices = {"none", "dynamic"}},
+                      .choices = {"none", "dynamic"},
+                      .grid = true},
                      set_loss_scale});
   rows.push_back(whole_option({.name = "seed",
                                .value = "N",
@@ -176,7 +201,8 @@ void append_machine(Rows& rows) {
                                .value = "N",
                                .group = group,
                                .help = "ranks or replicas on this host",
-                               .fallback = "1"},
+                               .fallback = "1",
+                               .grid = true},
                               &RunOptions::nproc, 1, 4096));
   rows.push_back(Row{{.name = "device",
                       .value = "DEVICE",
@@ -191,7 +217,8 @@ void append_machine(Rows& rows) {
                                .group = group,
                                .help = "threads of one CPU replica",
                                .fallback = "cores / nproc",
-                               .example = "2"},
+                               .example = "2",
+                               .grid = true},
                               &RunOptions::threads, 1, 1024));
 }
 
@@ -202,28 +229,32 @@ void append_optimizer(Rows& rows) {
                                 .group = group,
                                 .help = "the update rule, as PyTorch defines it",
                                 .fallback = "the workload's",
-                                .choices = optimizer_names()},
+                                .choices = optimizer_names(),
+                                .grid = true},
                                &RunOptions::optimizer));
   rows.push_back(real_option({.name = "lr",
                               .value = "X",
                               .group = group,
                               .help = "learning rate",
                               .fallback = "the workload's",
-                              .example = "0.01"},
+                              .example = "0.01",
+                              .grid = true},
                              &RunOptions::lr, 0, 1e6));
   rows.push_back(real_option({.name = "momentum",
                               .value = "X",
                               .group = group,
                               .help = "momentum of sgd",
                               .fallback = "the workload's",
-                              .example = "0.9"},
+                              .example = "0.9",
+                              .grid = true},
                              &RunOptions::momentum, 0, 1));
   rows.push_back(real_option({.name = "weight-decay",
                               .value = "X",
                               .group = group,
                               .help = "L2 penalty of sgd and adam, decoupled decay of adamw",
                               .fallback = "the workload's",
-                              .example = "5e-4"},
+                              .example = "5e-4",
+                              .grid = true},
                              &RunOptions::weight_decay, 0, 1e6));
 }
 
@@ -236,25 +267,29 @@ void append_data(Rows& rows) {
                    .help = "made-up samples, or a directory of IDX (MNIST), CIFAR-10 binary or NPY "
                            "files",
                    .fallback = "synthetic",
-                   .hint = ValueHint::directory},
+                   .hint = ValueHint::directory,
+                   .grid = true},
                   &RunOptions::data));
   rows.push_back(whole_option({.name = "samples",
                                .value = "N",
                                .group = group,
                                .help = "samples in an epoch of synthetic data",
                                .fallback = "the workload's",
-                               .example = "1000"},
+                               .example = "1000",
+                               .grid = true},
                               &RunOptions::samples, 1, kMostSamples));
   rows.push_back(switch_option({.name = "shuffle",
                                 .group = group,
                                 .help = "sample order: a function of seed and epoch, or by index",
-                                .fallback = "on"},
+                                .fallback = "on",
+                                .grid = true},
                                &RunOptions::shuffle));
   rows.push_back(whole_option({.name = "data-workers",
                                .value = "N",
                                .group = group,
                                .help = "threads that prepare batches ahead",
-                               .fallback = "0"},
+                               .fallback = "0",
+                               .grid = true},
                               &RunOptions::data_workers, 0, 64));
 }
 
@@ -281,10 +316,38 @@ void append_length(Rows& rows) {
                       .domain = "auto or " + whole_domain(0, kMostSteps),
                       .choices = {"auto"}},
                      set_warmup});
+}
+
+void append_stop_rule(Rows& rows) {
+  const std::string group = "How precise, within how much time (without --steps and --epochs)";
+  rows.push_back(whole_option({.name = "repeats",
+                               .value = "K",
+                               .group = group,
+                               .help = "measure in exactly K fresh processes; with --target-noise, "
+                                       "in at least K",
+                               .fallback = "5, more until --target-noise",
+                               .example = "5"},
+                              &RunOptions::repeats, 1, kMostRepeats));
+  rows.push_back(Row{{.name = "target-noise",
+                      .value = "P",
+                      .group = group,
+                      .help = "add processes until half the width of the 95 % interval of the step "
+                              "time is at most P of it",
+                      .fallback = "1 %",
+                      .example = "1%",
+                      .domain = "a share from 0.00001 to 1, or from 0.001% to 100%"},
+                     set_target_noise});
+  rows.push_back(real_option({.name = "min-time",
+                              .value = "S",
+                              .group = group,
+                              .help = "seconds to measure at least, over all processes",
+                              .fallback = "2"},
+                             &RunOptions::min_time_seconds, 0, 1e6));
   rows.push_back(real_option({.name = "max-time",
                               .value = "S",
                               .group = group,
-                              .help = "seconds after which measuring ends, all in all",
+                              .help = "seconds after which measuring ends, over all processes and "
+                                      "whatever the other options say",
                               .fallback = "30"},
                              &RunOptions::max_time_seconds, 0.001, 1e6));
 }
@@ -357,6 +420,38 @@ void append_files(Rows& rows) {
                                file.field));
 }
 
+/// What a run tells the processes that it starts, and what tests of gates need.
+void append_hidden(Rows& rows) {
+  const std::string group = "Hidden";
+  rows.push_back(Row{{.name = "pass",
+                      .value = "PASS",
+                      .group = group,
+                      .help = "do this part of a run in this process",
+                      .choices = {"prepare", "first", "next"},
+                      .hidden = true},
+                     set_pass});
+  rows.push_back(text_option({.name = "keep-plan",
+                              .value = "FILE",
+                              .group = group,
+                              .help = "write the choices of operators there too",
+                              .hint = ValueHint::file,
+                              .hidden = true},
+                             &RunOptions::keep_plan));
+  rows.push_back(text_option({.name = "progress-prefix",
+                              .value = "TEXT",
+                              .group = group,
+                              .help = "show progress after this text, wherever it goes",
+                              .hidden = true},
+                             &RunOptions::progress_prefix));
+  rows.push_back(real_option({.name = "slowdown",
+                              .value = "X",
+                              .group = group,
+                              .help = "make every step this share longer, and say so in the record",
+                              .fallback = "0",
+                              .hidden = true},
+                             &RunOptions::slowdown, 0, 100));
+}
+
 }  // namespace
 
 OptionTable<RunOptions> run_option_table() {
@@ -367,8 +462,10 @@ OptionTable<RunOptions> run_option_table() {
   append_optimizer(rows);
   append_data(rows);
   append_length(rows);
+  append_stop_rule(rows);
   append_checks(rows);
   append_files(rows);
+  append_hidden(rows);
   return OptionTable<RunOptions>(std::move(rows));
 }
 

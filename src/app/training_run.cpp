@@ -20,10 +20,14 @@
 #include "src/data/source.h"
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
+#include "src/measure/machine_probe.h"
 #include "src/measure/plan_measuring.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/repetition.h"
 #include "src/measure/sampling.h"
 #include "src/measure/summarize_run.h"
 #include "strategies/evaluate.h"
+#include "strategies/phase_pass.h"
 #include "workloads/program.h"
 
 namespace ptbench {
@@ -47,7 +51,7 @@ class TrainingRun {
     around_.progress.clear();
     if (record_.status == Status::interrupted)
       record_.reason = fmt::format("interrupted by a signal while {}", name_of(board_.phase(0)));
-    record_.memory.peak_bytes = peak_resident_memory();
+    if (!record_.memory.peak_bytes) record_.memory.peak_bytes = peak_resident_memory();
   }
 
  private:
@@ -86,13 +90,18 @@ class TrainingRun {
     record_.memory.before_bytes = resident_memory();
     const Choices choices = choose_operators(ground, shape, check);
     if (!verified(ground, check, choices)) return;
-    if (config_.options.verify == VerifyMode::only) return;
+    if (config_.options.verify == VerifyMode::only || pass() == RunPass::prepare) return;
     reset_peak_resident_memory();
-    const auto strategy = build(ground, shape, choices);
-    const Samples samples = measure_steps(*strategy, data);
+    auto strategy = build(ground, shape, choices);
+    const Samples samples = measure_steps(*strategy, data, device.team());
     summarize(samples, backend, *strategy);
     if (record_.status == Status::ok) finish(strategy->replica().program(), data);
+    record_.memory.peak_bytes = peak_resident_memory();
+    strategy.reset();
+    if (record_.status == Status::ok && pass() != RunPass::next) time_phases(ground, shape);
   }
+
+  [[nodiscard]] RunPass pass() const { return config_.options.pass; }
 
   DataSource load_data() {
     enter(RankPhase::loading_data);
@@ -145,6 +154,8 @@ class TrainingRun {
     };
     Choices choices = choose_among(shape, known);
     if (store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
+    if (config_.options.keep_plan)
+      PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(choices);
     if (check.oracle) {
       Choices more = known;
       more.insert(choices.begin(), choices.end());
@@ -205,12 +216,12 @@ class TrainingRun {
   std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
                                   const Choices& choices) {
     enter(RankPhase::planning);
-    auto plan = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
-                                                    choices);
-    record_.strategy.plan_hash = plan->hash();
+    plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
+                                                choices);
+    record_.strategy.plan_hash = plan_->hash();
     record_.strategy.communicator = ground.communicator.name();
-    predict_memory(*plan, ground, shape);
-    auto strategy = build_training(ground, shape, std::move(plan));
+    predict_memory(*plan_, ground, shape);
+    auto strategy = build_training(ground, shape, plan_);
     Program& program = strategy->replica().program();
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
@@ -232,20 +243,23 @@ class TrainingRun {
     record_.memory.predicted_bytes = code + data.total() + staged * sample_bytes;
   }
 
-  Samples measure_steps(Strategy& strategy, const DataSource& data) {
+  Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team) {
     RunLength length{.steps = config_.options.steps,
                      .epoch_steps = std::nullopt,
                      .warmup = config_.options.warmup,
+                     .min_time_seconds = config_.options.min_time_seconds,
                      .max_time_seconds = config_.options.max_time_seconds};
     if (config_.options.epochs) length.epoch_steps = *config_.options.epochs * steps_per_epoch_;
     MeasuringPlan measuring = plan_measuring(length);
     // So that no epoch ends within a sample.
     if (TargetWatch::asked(config_.options)) measuring.config.sample_seconds = 0;
+    MachineProbe probe(team);
+    measuring.config.probe = &probe;
     TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
     UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);
     const Samples samples =
-        measure([&] { target.step(train_step(strategy)); }, measuring.config, rule, around_.clock,
+        measure([&] { target.step(slowed_step(strategy)); }, measuring.config, rule, around_.clock,
                 [this] { return around_.interrupt.requested(); },
                 [&](const SamplingProgress& progress) {
                   show(progress);
@@ -257,6 +271,17 @@ class TrainingRun {
                                   .message = "training ended before it reached its target",
                                   .remedy = "Train for more --epochs, or ask for less."});
     return samples;
+  }
+
+  /// A step, and idle spinning for the share of it that --slowdown asks for.
+  float slowed_step(Strategy& strategy) {
+    const double slowdown = config_.options.slowdown;
+    if (slowdown <= 0) return train_step(strategy);
+    const double begin = around_.clock.now();
+    const float loss = train_step(strategy);
+    const double end = begin + (around_.clock.now() - begin) * (1 + slowdown);
+    while (around_.clock.now() < end) continue;
+    return loss;
   }
 
   float train_step(Strategy& strategy) {
@@ -287,11 +312,11 @@ class TrainingRun {
     record_.compute.peak_flops_per_second = backend.measure_peak_flops(config_.type, around_.clock);
     record_.compute.peak_source =
         fmt::format("measured: {} multiply-adds, threads: {}", config_.precision, config_.threads);
-    summarize_run(samples, record_);
+    add_repetition(samples, record_.samples);
+    if (config_.options.slowdown > 0) record_.samples.slowdown = config_.options.slowdown;
+    summarize_run(record_, PriorNoise());
+    if (samples.interrupted) record_.status = Status::interrupted;
     fail_if_diverged();
-    const BatchLoader& loader = strategy.replica().loader();
-    if (config_.options.data_workers > 0 && strategy.steps() > 0)
-      record_.phases_seconds.data = loader.seconds_waited() / static_cast<double>(strategy.steps());
     if (const Size skipped = strategy.replica().scaler().skipped(); skipped > 0)
       record_.warnings.push_back(
           {.code = "skipped-steps",
@@ -314,6 +339,16 @@ class TrainingRun {
     if (LossLog* log = around_.files.loss_log()) log->flush();
   }
 
+  /// On a copy, so that neither weights nor samples know of it.
+  void time_phases(const TrainingGround& ground, const TrainingShape& shape) {
+    enter(RankPhase::timing_phases);
+    const auto copy = build_training(ground, shape, plan_);
+    start_weights(config_, copy->replica().program());
+    record_.phases_seconds = measure_phases(*copy, around_.clock, not_interrupted());
+    stop_if_interrupted();
+    summarize_run(record_, PriorNoise());
+  }
+
   void finish(Program& program, const DataSource& data) {
     if (OutputFile* file = around_.files.final_weights())
       file->commit(serialize_weights(program.export_tensors()));
@@ -331,6 +366,7 @@ class TrainingRun {
   std::array<PhaseBoard::Slot, 1> slots_{};
   PhaseBoard board_{slots_};
   Size steps_per_epoch_ = 0;
+  std::shared_ptr<const ProgramPlan> plan_;
 };
 
 }  // namespace

@@ -40,6 +40,15 @@ std::string limit_text(std::uint64_t limit) {
 
 std::string OptionInfo::spelling() const { return argument ? name : "--" + name; }
 
+std::vector<NamedAssignment> named_assignments(const std::vector<OptionInfo>& options,
+                                               const std::vector<OptionAssignment>& assignments) {
+  std::vector<NamedAssignment> named;
+  named.reserve(assignments.size());
+  for (const OptionAssignment& assignment : assignments)
+    named.push_back({options.at(assignment.option).name, assignment.text});
+  return named;
+}
+
 void check_assignments(const std::vector<OptionInfo>& options,
                        const std::vector<OptionAssignment>& assignments) {
   std::vector<std::size_t> times(options.size());

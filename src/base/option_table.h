@@ -35,6 +35,8 @@ struct OptionInfo {
   bool repeatable = false;
   bool argument = false;  ///< positional: given without its name
   bool required = false;
+  bool grid = false;    ///< measured: part of a run's id, and of a sweep it takes a list
+  bool hidden = false;  ///< for processes that ptbench starts: parsed, and shown nowhere
 
   [[nodiscard]] bool is_flag() const { return value.empty() && !argument; }
   /// As an error message calls it: "--batch-size", "FILE".
@@ -46,6 +48,17 @@ struct OptionAssignment {
   std::size_t option = 0;
   std::string text;  ///< empty for flags
 };
+
+/// The same by the option's long name, which means something without the table.
+struct NamedAssignment {
+  std::string name;
+  std::string text;  ///< empty for flags
+
+  friend bool operator==(const NamedAssignment&, const NamedAssignment&) = default;
+};
+
+[[nodiscard]] std::vector<NamedAssignment> named_assignments(
+    const std::vector<OptionInfo>& options, const std::vector<OptionAssignment>& assignments);
 
 /// Throws a usage error when an option that is not repeatable was given twice, when options exclude
 /// each other, or when a required one is missing.

@@ -12,6 +12,7 @@ std::string_view name_of(RankPhase phase) {
     case RankPhase::warming_up: return "warming up";
     case RankPhase::measuring: return "measuring";
     case RankPhase::evaluating: return "evaluating";
+    case RankPhase::timing_phases: return "timing phases";
     case RankPhase::saving: return "saving";
     case RankPhase::done: return "done";
   }

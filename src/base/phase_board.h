@@ -19,6 +19,7 @@ enum class RankPhase : std::uint32_t {
   warming_up,
   measuring,
   evaluating,
+  timing_phases,
   saving,
   done,
 };

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "src/base/clock.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -45,14 +44,10 @@ BatchLoader::BatchLoader(const SampleSource& source, Sampler sampler, std::span<
 }
 
 void BatchLoader::next() {
-  if (prefetcher_ == nullptr) {
+  if (prefetcher_ == nullptr)
     gather_next();
-    return;
-  }
-  const SteadyClock clock;
-  const double begin = clock.now();
-  copy_next();
-  seconds_waited_ += clock.now() - begin;
+  else
+    copy_next();
 }
 
 void BatchLoader::gather_next() {

@@ -38,10 +38,6 @@ class BatchLoader {
   /// Tells the epoch of the next micro-batch, steps in an epoch and samples left out.
   [[nodiscard]] const Sampler& sampler() const { return sampler_; }
 
-  /// How long `next` has waited for workers and copied what they delivered, all in all; 0 without
-  /// workers.
-  [[nodiscard]] double seconds_waited() const { return seconds_waited_; }
-
  private:
   void gather_next();
   void copy_next();
@@ -53,7 +49,6 @@ class BatchLoader {
   std::span<std::int32_t> labels_;
   std::size_t elements_;  ///< of one sample
   Team* team_;            ///< null where one thread copies all
-  double seconds_waited_ = 0;
   std::unique_ptr<Prefetcher> prefetcher_;  ///< null without workers
 };
 

@@ -2,23 +2,30 @@
 
 #include <optional>
 #include <string_view>
-#include <vector>
+
+#include "src/device/team.h"
 
 namespace ptbench {
 
 /// Near: cores that answer through a shared cache; far: they do not, whatever the machine says of
 /// itself (hypervisors move virtual cores).
-enum class Placement { near, far };
-[[nodiscard]] std::string_view name_of(Placement placement);
+enum class CorePlacement { near, far };
+[[nodiscard]] std::string_view name_of(CorePlacement placement);
 
-/// One-way latency between two CPUs in seconds: a flag bounced between two pinned threads, the
-/// least of `rounds` times the mean of `round_trips`. The caller's affinity is put back.
-[[nodiscard]] double core_latency(int cpu_a, int cpu_b, int rounds = 3, int round_trips = 300);
+/// How long cores take to hear from each other.
+struct CoreLatency {
+  double seconds = 0;      ///< one way, between the two that took longest
+  bool disturbed = false;  ///< somebody else had a core, so that `seconds` tells of no placement
+};
 
-/// The worst latency between all pairs of `cpus`; empty for fewer than two.
-[[nodiscard]] std::optional<double> worst_core_latency(const std::vector<int>& cpus);
+/// Bounces a flag between neighbours in the ring of the team's members, one pair after the other:
+/// per pair the least of `rounds` times the mean of `round_trips`, of the pairs the worst. Members
+/// that share a CPU count once; empty where all do. Called by the team's maker. A pair that has not
+/// finished a round in 20 ms is disturbed and ends the probe.
+[[nodiscard]] std::optional<CoreLatency> worst_core_latency(Team& team, int rounds = 3,
+                                                            int round_trips = 300);
 
 /// Classes split at a two-fold gap: near up to 80 ns.
-[[nodiscard]] Placement placement_of(double latency_seconds);
+[[nodiscard]] CorePlacement placement_of(double latency_seconds);
 
 }  // namespace ptbench

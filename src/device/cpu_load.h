@@ -1,27 +1,56 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace ptbench {
 
-/// How busy somebody else keeps the machine's cores, from its making until it is asked.
+/// What became of the time of some CPUs, as shares of all of it, 0 to 1.
+struct LoadShares {
+  double foreign_fraction = 0;  ///< used by others than this process
+  double steal_fraction = 0;    ///< taken by the hypervisor
+};
+
+/// Time of some CPUs since the machine started, in seconds of one CPU.
+struct CpuTimes {
+  int cpus = 0;      ///< how many
+  double total = 0;  ///< of all together
+  double busy = 0;   ///< of it neither idle nor stolen
+  double steal = 0;
+  double own = 0;  ///< that this process used, on whatever CPU
+};
+
+/// Adds up the lines of `cpus` (each once; none: all that are online) in the text of /proc/stat,
+/// which counts in ticks. Empty where one is missing (it is offline) or cannot be read. Old kernels
+/// have no column for steal: it is 0.
+[[nodiscard]] std::optional<CpuTimes> parse_cpu_times(std::string_view stat,
+                                                      std::span<const int> cpus,
+                                                      double tick_seconds);
+
+/// What happened between two readings of the same CPUs. Empty where less than 50 ms passed (the
+/// kernel counts in ticks of 10 ms), or a CPU came or went.
+[[nodiscard]] std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& end);
+
+/// How busy somebody else keeps CPUs, from its making or its last restart until it is asked. Only
+/// its making allocates. For one thread.
 class CpuLoad {
  public:
-  CpuLoad();
-  /// Share of the machine's CPU time that neither this process used nor was idle (steal counts);
-  /// 0 to 1. Empty where /proc/stat cannot be read, or less than 50 ms passed: the kernel counts in
-  /// ticks of 10 ms.
+  /// Of these CPUs; none: of all.
+  explicit CpuLoad(std::vector<int> cpus = {});
+
+  void restart() { begin_ = since_boot(); }
+  /// Empty where /proc/stat does not tell.
+  [[nodiscard]] std::optional<LoadShares> shares() const;
+  /// Foreign and steal together.
   [[nodiscard]] std::optional<double> foreign_share() const;
+  [[nodiscard]] std::optional<CpuTimes> since_boot() const;
 
  private:
-  struct Times {
-    double total = 0;  ///< seconds of all cores
-    double busy = 0;   ///< of them not idle
-    double own = 0;    ///< of this process
-  };
-  [[nodiscard]] static std::optional<Times> read();
-
-  std::optional<Times> begin_;
+  std::vector<int> cpus_;           ///< ascending, each once
+  mutable std::vector<char> text_;  ///< of the file, as far as it speaks of CPUs
+  std::optional<CpuTimes> begin_;
 };
 
 }  // namespace ptbench

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "src/base/error.h"
 
@@ -48,6 +50,121 @@ FieldValue get(const RunRecord& run) {
   return follow(run, Members...);
 }
 
+template <class T>
+constexpr std::array<T, 0> kValuesOf{};
+template <>
+constexpr std::array kValuesOf<Status>{Status::ok, Status::failed, Status::skipped,
+                                       Status::interrupted};
+template <>
+constexpr std::array kValuesOf<StopReason>{StopReason::noise, StopReason::max_time,
+                                           StopReason::steps, StopReason::epochs,
+                                           StopReason::target};
+template <>
+constexpr std::array kValuesOf<VerificationStatus>{
+    VerificationStatus::passed, VerificationStatus::failed, VerificationStatus::not_run};
+template <>
+constexpr std::array kValuesOf<ScalingMode>{ScalingMode::weak, ScalingMode::strong};
+
+bool is_unknown(const FieldValue& value) { return std::holds_alternative<std::monostate>(value); }
+
+template <class T>
+bool assign_enum(T& place, const FieldValue& value) {
+  static_assert(!kValuesOf<T>.empty(), "an enumeration whose values are not listed");
+  const auto* const name = std::get_if<std::string>(&value);
+  if (name == nullptr) return false;
+  const auto* const found =
+      std::ranges::find_if(kValuesOf<T>, [&](T candidate) { return name_of(candidate) == *name; });
+  if (found == kValuesOf<T>.end()) return false;
+  place = *found;
+  return true;
+}
+
+bool assign_number(double& place, const FieldValue& value) {
+  if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
+    place = static_cast<double>(*whole);
+    return true;
+  }
+  const auto* const number = std::get_if<double>(&value);
+  if (number != nullptr) place = *number;
+  return number != nullptr;
+}
+
+template <std::integral T>
+bool assign_whole(T& place, const FieldValue& value) {
+  const auto* const whole = std::get_if<std::int64_t>(&value);
+  if (whole == nullptr || !std::in_range<T>(*whole)) return false;
+  place = static_cast<T>(*whole);
+  return true;
+}
+
+template <class T>
+bool assign(T& place, const FieldValue& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return assign_enum(place, value);
+  } else if constexpr (std::floating_point<T>) {
+    return assign_number(place, value);
+  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    return assign_whole(place, value);
+  } else {
+    const T* const held = std::get_if<T>(&value);
+    if (held != nullptr) place = *held;
+    return held != nullptr;
+  }
+}
+
+template <class T>
+bool assign_or_clear(T& place, const FieldValue& value) {
+  if constexpr (IsOptional<T>::value) {
+    if (is_unknown(value)) {
+      place.reset();
+      return true;
+    }
+    typename T::value_type held{};
+    if (!assign(held, value)) return false;
+    place = std::move(held);
+    return true;
+  } else {
+    return is_unknown(value) || assign(place, value);
+  }
+}
+
+template <class Object, class Member, class... Rest>
+bool follow_and_set(Object& object, const FieldValue& value, Member member, Rest... rest) {
+  if constexpr (IsOptional<Object>::value) {
+    if (object) return follow_and_set(*object, value, member, rest...);
+    if (is_unknown(value)) return true;
+    typename Object::value_type fresh{};
+    if (!follow_and_set(fresh, value, member, rest...)) return false;
+    object = std::move(fresh);
+    return true;
+  } else if constexpr (sizeof...(Rest) == 0) {
+    return assign_or_clear(object.*member, value);
+  } else {
+    return follow_and_set(object.*member, value, rest...);
+  }
+}
+
+/// The setter of a chain of members; an empty optional on the way comes into being for a value that
+/// is known.
+template <auto... Members>
+bool set(RunRecord& run, const FieldValue& value) {
+  return follow_and_set(run, value, Members...);
+}
+
+template <auto... Members>
+constexpr Field field(std::string_view path, Unit unit, std::string_view summary) {
+  return {path, unit, summary, get<Members...>, set<Members...>};
+}
+
+/// Records know one unit only.
+FieldValue get_throughput_unit(const RunRecord& /*run*/) {
+  return std::string(name_of(Unit::samples_per_second));
+}
+
+bool set_throughput_unit(RunRecord& run, const FieldValue& value) {
+  return is_unknown(value) || value == get_throughput_unit(run);
+}
+
 using Run = RunRecord;
 using Strategy = StrategyRecord;
 using Optimizer = OptimizerRecord;
@@ -62,182 +179,183 @@ using Loss = ScalingLossRecord;
 using enum Unit;
 
 constexpr auto kFields = std::to_array<Field>({
-    {"id", none, "what was measured, unique in a file", get<&Run::id>},
-    {"status", none, "ok, failed, skipped or interrupted", get<&Run::status>},
-    {"reason", none, "why the status is not ok", get<&Run::reason>},
+    field<&Run::id>("id", none, "what was measured, unique in a file"),
+    field<&Run::status>("status", none, "ok, failed, skipped or interrupted"),
+    field<&Run::reason>("reason", none, "why the status is not ok"),
 
-    {"workload.name", none, "the model", get<&Run::workload, &WorkloadRecord::name>},
-    {"workload.file", none, "the model file that describes it",
-     get<&Run::workload, &WorkloadRecord::file>},
-    {"workload.parameters", count, "scalars that training changes",
-     get<&Run::workload, &WorkloadRecord::parameters>},
-    {"workload.flops_per_sample", operations, "forward and backward of one sample",
-     get<&Run::workload, &WorkloadRecord::flops_per_sample>},
+    field<&Run::workload, &WorkloadRecord::name>("workload.name", none, "the model"),
+    field<&Run::workload, &WorkloadRecord::file>("workload.file", none,
+                                                 "the model file that describes it"),
+    field<&Run::workload, &WorkloadRecord::parameters>("workload.parameters", count,
+                                                       "scalars that training changes"),
+    field<&Run::workload, &WorkloadRecord::flops_per_sample>(
+        "workload.flops_per_sample", operations, "forward and backward of one sample"),
 
-    {"strategy.name", none, "how the step is spread", get<&Run::strategy, &Strategy::name>},
-    {"strategy.world_size", count, "ranks or replicas", get<&Run::strategy, &Strategy::world_size>},
-    {"strategy.threads", count, "threads of one CPU replica",
-     get<&Run::strategy, &Strategy::threads>},
-    {"strategy.accumulation_steps", count, "micro-batches in an optimizer step",
-     get<&Run::strategy, &Strategy::accumulation_steps>},
-    {"strategy.precision", none, "compute type", get<&Run::strategy, &Strategy::precision>},
-    {"strategy.batch_per_replica", count, "samples in one replica's micro-batch",
-     get<&Run::strategy, &Strategy::batch_per_replica>},
-    {"strategy.global_batch", count, "samples in an optimizer step",
-     get<&Run::strategy, &Strategy::global_batch>},
-    {"strategy.bucket_bytes", bytes, "gradient bucket",
-     get<&Run::strategy, &Strategy::bucket_bytes>},
-    {"strategy.overlap", none, "communicates during backward",
-     get<&Run::strategy, &Strategy::overlap>},
-    {"strategy.communicator", none, "who moves gradients",
-     get<&Run::strategy, &Strategy::communicator>},
-    {"strategy.plan_hash", none, "equal for equal operator choices",
-     get<&Run::strategy, &Strategy::plan_hash>},
+    field<&Run::strategy, &Strategy::name>("strategy.name", none, "how the step is spread"),
+    field<&Run::strategy, &Strategy::world_size>("strategy.world_size", count, "ranks or replicas"),
+    field<&Run::strategy, &Strategy::threads>("strategy.threads", count,
+                                              "threads of one CPU replica"),
+    field<&Run::strategy, &Strategy::accumulation_steps>("strategy.accumulation_steps", count,
+                                                         "micro-batches in an optimizer step"),
+    field<&Run::strategy, &Strategy::precision>("strategy.precision", none, "compute type"),
+    field<&Run::strategy, &Strategy::batch_per_replica>("strategy.batch_per_replica", count,
+                                                        "samples in one replica's micro-batch"),
+    field<&Run::strategy, &Strategy::global_batch>("strategy.global_batch", count,
+                                                   "samples in an optimizer step"),
+    field<&Run::strategy, &Strategy::bucket_bytes>("strategy.bucket_bytes", bytes,
+                                                   "gradient bucket"),
+    field<&Run::strategy, &Strategy::overlap>("strategy.overlap", none,
+                                              "communicates during backward"),
+    field<&Run::strategy, &Strategy::communicator>("strategy.communicator", none,
+                                                   "who moves gradients"),
+    field<&Run::strategy, &Strategy::plan_hash>("strategy.plan_hash", none,
+                                                "equal for equal operator choices"),
 
-    {"optimizer.name", none, "update rule", get<&Run::optimizer, &Optimizer::name>},
-    {"optimizer.lr", none, "learning rate", get<&Run::optimizer, &Optimizer::lr>},
-    {"optimizer.momentum", none, "SGD's momentum", get<&Run::optimizer, &Optimizer::momentum>},
-    {"optimizer.weight_decay", none, "weight decay",
-     get<&Run::optimizer, &Optimizer::weight_decay>},
-    {"optimizer.beta1", none, "Adam's first decay", get<&Run::optimizer, &Optimizer::beta1>},
-    {"optimizer.beta2", none, "Adam's second decay", get<&Run::optimizer, &Optimizer::beta2>},
-    {"optimizer.epsilon", none, "Adam's term outside the root",
-     get<&Run::optimizer, &Optimizer::epsilon>},
+    field<&Run::optimizer, &Optimizer::name>("optimizer.name", none, "update rule"),
+    field<&Run::optimizer, &Optimizer::lr>("optimizer.lr", none, "learning rate"),
+    field<&Run::optimizer, &Optimizer::momentum>("optimizer.momentum", none, "SGD's momentum"),
+    field<&Run::optimizer, &Optimizer::weight_decay>("optimizer.weight_decay", none,
+                                                     "weight decay"),
+    field<&Run::optimizer, &Optimizer::beta1>("optimizer.beta1", none, "Adam's first decay"),
+    field<&Run::optimizer, &Optimizer::beta2>("optimizer.beta2", none, "Adam's second decay"),
+    field<&Run::optimizer, &Optimizer::epsilon>("optimizer.epsilon", none,
+                                                "Adam's term outside the root"),
 
-    {"data.source", none, "synthetic, or a directory", get<&Run::data, &DataRecord::source>},
-    {"data.samples", count, "samples in an epoch", get<&Run::data, &DataRecord::samples>},
-    {"data.samples_left_out", count, "samples of an epoch that fill no global batch",
-     get<&Run::data, &DataRecord::samples_left_out>},
-    {"data.workers", count, "loader threads", get<&Run::data, &DataRecord::workers>},
+    field<&Run::data, &DataRecord::source>("data.source", none, "synthetic, or a directory"),
+    field<&Run::data, &DataRecord::samples>("data.samples", count, "samples in an epoch"),
+    field<&Run::data, &DataRecord::samples_left_out>(
+        "data.samples_left_out", count, "samples of an epoch that fill no global batch"),
+    field<&Run::data, &DataRecord::workers>("data.workers", count, "loader threads"),
 
-    {"samples.warmup_discarded", count, "steps before measuring",
-     get<&Run::samples, &Samples::warmup_discarded>},
-    {"samples.count", count, "samples measured", get<&Run::samples, &Samples::count>},
-    {"samples.stop_reason", none, "why measuring ended", get<&Run::samples, &Samples::stop_reason>},
-    {"samples.steps_per_sample", count, "steps that one sample lasts",
-     get<&Run::samples, &Samples::steps_per_sample>},
+    field<&Run::samples, &Samples::warmup_discarded>("samples.warmup_discarded", count,
+                                                     "steps before measuring"),
+    field<&Run::samples, &Samples::count>("samples.count", count, "samples measured"),
+    field<&Run::samples, &Samples::stop_reason>("samples.stop_reason", none, "why measuring ended"),
+    field<&Run::samples, &Samples::steps_per_sample>("samples.steps_per_sample", count,
+                                                     "steps that one sample lasts"),
+    field<&Run::samples, &Samples::slowdown>("samples.slowdown", fraction,
+                                             "each step was made longer by this, on purpose"),
 
-    {"step_seconds.median", seconds, "median time of a step",
-     get<&Run::step_seconds, &Steps::median>},
-    {"step_seconds.mean", seconds, "mean time of a step", get<&Run::step_seconds, &Steps::mean>},
-    {"step_seconds.stddev", seconds, "standard deviation of the samples",
-     get<&Run::step_seconds, &Steps::stddev>},
-    {"step_seconds.min", seconds, "least sample", get<&Run::step_seconds, &Steps::min>},
-    {"step_seconds.max", seconds, "largest sample", get<&Run::step_seconds, &Steps::max>},
-    {"step_seconds.p10", seconds, "10th percentile of the samples",
-     get<&Run::step_seconds, &Steps::p10>},
-    {"step_seconds.p90", seconds, "90th percentile of the samples",
-     get<&Run::step_seconds, &Steps::p90>},
-    {"step_seconds.p95", seconds, "95th percentile of the samples",
-     get<&Run::step_seconds, &Steps::p95>},
-    {"step_seconds.p99", seconds, "99th percentile of the samples",
-     get<&Run::step_seconds, &Steps::p99>},
-    {"step_seconds.ci95_low", seconds, "95 % interval across repetitions, low end",
-     get<&Run::step_seconds, &Steps::ci95, &Interval::low>},
-    {"step_seconds.ci95_high", seconds, "95 % interval across repetitions, high end",
-     get<&Run::step_seconds, &Steps::ci95, &Interval::high>},
-    {"step_seconds.run_to_run_sd", seconds, "standard deviation of the repetitions' medians",
-     get<&Run::step_seconds, &Steps::run_to_run_sd>},
+    field<&Run::step_seconds, &Steps::median>("step_seconds.median", seconds,
+                                              "median time of a step"),
+    field<&Run::step_seconds, &Steps::mean>("step_seconds.mean", seconds, "mean time of a step"),
+    field<&Run::step_seconds, &Steps::stddev>("step_seconds.stddev", seconds,
+                                              "standard deviation of the samples"),
+    field<&Run::step_seconds, &Steps::min>("step_seconds.min", seconds, "least sample"),
+    field<&Run::step_seconds, &Steps::max>("step_seconds.max", seconds, "largest sample"),
+    field<&Run::step_seconds, &Steps::p10>("step_seconds.p10", seconds,
+                                           "10th percentile of the samples"),
+    field<&Run::step_seconds, &Steps::p90>("step_seconds.p90", seconds,
+                                           "90th percentile of the samples"),
+    field<&Run::step_seconds, &Steps::p95>("step_seconds.p95", seconds,
+                                           "95th percentile of the samples"),
+    field<&Run::step_seconds, &Steps::p99>("step_seconds.p99", seconds,
+                                           "99th percentile of the samples"),
+    field<&Run::step_seconds, &Steps::ci95, &Interval::low>(
+        "step_seconds.ci95_low", seconds, "95 % interval across repetitions, low end"),
+    field<&Run::step_seconds, &Steps::ci95, &Interval::high>(
+        "step_seconds.ci95_high", seconds, "95 % interval across repetitions, high end"),
+    field<&Run::step_seconds, &Steps::run_to_run_sd>(
+        "step_seconds.run_to_run_sd", seconds, "standard deviation of the repetitions' medians"),
 
-    {"throughput.value", samples_per_second, "global batch over the slowest rank's step time",
-     get<&Run::throughput, &ThroughputRecord::value>},
-    {"throughput.unit", none, "of throughput.value",
-     [](const Run&) { return FieldValue{std::string(name_of(samples_per_second))}; }},
-    {"throughput.ci95_low", samples_per_second, "95 % interval across repetitions, low end",
-     get<&Run::throughput, &ThroughputRecord::ci95, &Interval::low>},
-    {"throughput.ci95_high", samples_per_second, "95 % interval across repetitions, high end",
-     get<&Run::throughput, &ThroughputRecord::ci95, &Interval::high>},
+    field<&Run::throughput, &ThroughputRecord::value>(
+        "throughput.value", samples_per_second, "global batch over the slowest rank's step time"),
+    {"throughput.unit", none, "of throughput.value", get_throughput_unit, set_throughput_unit},
+    field<&Run::throughput, &ThroughputRecord::ci95, &Interval::low>(
+        "throughput.ci95_low", samples_per_second, "95 % interval across repetitions, low end"),
+    field<&Run::throughput, &ThroughputRecord::ci95, &Interval::high>(
+        "throughput.ci95_high", samples_per_second, "95 % interval across repetitions, high end"),
 
-    {"phases_seconds.data", seconds, "waiting for input", get<&Run::phases_seconds, &Phases::data>},
-    {"phases_seconds.scatter", seconds, "input to the replicas",
-     get<&Run::phases_seconds, &Phases::scatter>},
-    {"phases_seconds.replicate", seconds, "parameters to the replicas",
-     get<&Run::phases_seconds, &Phases::replicate>},
-    {"phases_seconds.forward", seconds, "forward pass and loss",
-     get<&Run::phases_seconds, &Phases::forward>},
-    {"phases_seconds.gather", seconds, "outputs from the replicas",
-     get<&Run::phases_seconds, &Phases::gather>},
-    {"phases_seconds.backward", seconds, "backward pass",
-     get<&Run::phases_seconds, &Phases::backward>},
-    {"phases_seconds.reduce", seconds, "gradients to one replica",
-     get<&Run::phases_seconds, &Phases::reduce>},
-    {"phases_seconds.communication", seconds, "collectives, hidden part included",
-     get<&Run::phases_seconds, &Phases::communication>},
-    {"phases_seconds.communication_exposed", seconds, "collectives that no computation hides",
-     get<&Run::phases_seconds, &Phases::communication_exposed>},
-    {"phases_seconds.optimizer", seconds, "parameter update",
-     get<&Run::phases_seconds, &Phases::optimizer>},
-    {"phases_seconds.other", seconds, "rest of the step",
-     get<&Run::phases_seconds, &Phases::other>},
+    field<&Run::phases_seconds, &Phases::data>("phases_seconds.data", seconds, "waiting for input"),
+    field<&Run::phases_seconds, &Phases::scatter>("phases_seconds.scatter", seconds,
+                                                  "input to the replicas"),
+    field<&Run::phases_seconds, &Phases::replicate>("phases_seconds.replicate", seconds,
+                                                    "parameters to the replicas"),
+    field<&Run::phases_seconds, &Phases::forward>("phases_seconds.forward", seconds,
+                                                  "forward pass and loss"),
+    field<&Run::phases_seconds, &Phases::gather>("phases_seconds.gather", seconds,
+                                                 "outputs from the replicas"),
+    field<&Run::phases_seconds, &Phases::backward>("phases_seconds.backward", seconds,
+                                                   "backward pass"),
+    field<&Run::phases_seconds, &Phases::reduce>("phases_seconds.reduce", seconds,
+                                                 "gradients to one replica"),
+    field<&Run::phases_seconds, &Phases::communication>("phases_seconds.communication", seconds,
+                                                        "collectives, hidden part included"),
+    field<&Run::phases_seconds, &Phases::communication_exposed>(
+        "phases_seconds.communication_exposed", seconds, "collectives that no computation hides"),
+    field<&Run::phases_seconds, &Phases::optimizer>("phases_seconds.optimizer", seconds,
+                                                    "parameter update"),
+    field<&Run::phases_seconds, &Phases::other>("phases_seconds.other", seconds,
+                                                "rest of the step"),
 
-    {"memory.before_bytes", bytes, "resident before planning: program and data",
-     get<&Run::memory, &MemoryRecord::before_bytes>},
-    {"memory.peak_bytes", bytes, "largest use, shared pages once",
-     get<&Run::memory, &MemoryRecord::peak_bytes>},
-    {"memory.predicted_bytes", bytes, "what was expected before allocating",
-     get<&Run::memory, &MemoryRecord::predicted_bytes>},
+    field<&Run::memory, &MemoryRecord::before_bytes>("memory.before_bytes", bytes,
+                                                     "resident before planning: program and data"),
+    field<&Run::memory, &MemoryRecord::peak_bytes>("memory.peak_bytes", bytes,
+                                                   "largest use, shared pages once"),
+    field<&Run::memory, &MemoryRecord::predicted_bytes>("memory.predicted_bytes", bytes,
+                                                        "what was expected before allocating"),
 
-    {"compute.flops_per_step", operations, "operations of an optimizer step",
-     get<&Run::compute, &Compute::flops_per_step>},
-    {"compute.flops_per_second", operations_per_second, "achieved",
-     get<&Run::compute, &Compute::flops_per_second>},
-    {"compute.peak_flops_per_second", operations_per_second, "dense peak of the compute type",
-     get<&Run::compute, &Compute::peak_flops_per_second>},
-    {"compute.utilization", fraction, "achieved over peak",
-     get<&Run::compute, &Compute::utilization>},
-    {"compute.peak_source", none, "where the peak comes from",
-     get<&Run::compute, &Compute::peak_source>},
+    field<&Run::compute, &Compute::flops_per_step>("compute.flops_per_step", operations,
+                                                   "operations of an optimizer step"),
+    field<&Run::compute, &Compute::flops_per_second>("compute.flops_per_second",
+                                                     operations_per_second, "achieved"),
+    field<&Run::compute, &Compute::peak_flops_per_second>(
+        "compute.peak_flops_per_second", operations_per_second, "dense peak of the compute type"),
+    field<&Run::compute, &Compute::utilization>("compute.utilization", fraction,
+                                                "achieved over peak"),
+    field<&Run::compute, &Compute::peak_source>("compute.peak_source", none,
+                                                "where the peak comes from"),
 
-    {"energy.joules_per_step", joules, "energy of a step",
-     get<&Run::energy, &EnergyRecord::joules_per_step>},
-    {"energy.source", none, "which meter", get<&Run::energy, &EnergyRecord::source>},
+    field<&Run::energy, &EnergyRecord::joules_per_step>("energy.joules_per_step", joules,
+                                                        "energy of a step"),
+    field<&Run::energy, &EnergyRecord::source>("energy.source", none, "which meter"),
 
-    {"loss.first", none, "loss of the first step", get<&Run::loss, &LossRecord::first>},
-    {"loss.last", none, "loss of the last step", get<&Run::loss, &LossRecord::last>},
-    {"accuracy.train", fraction, "right answers on the training set",
-     get<&Run::accuracy, &AccuracyRecord::train>},
-    {"accuracy.test", fraction, "right answers on the test set",
-     get<&Run::accuracy, &AccuracyRecord::test>},
-    {"time_to_target_seconds", seconds, "training time until the target was reached",
-     get<&Run::time_to_target_seconds>},
+    field<&Run::loss, &LossRecord::first>("loss.first", none, "loss of the first step"),
+    field<&Run::loss, &LossRecord::last>("loss.last", none, "loss of the last step"),
+    field<&Run::accuracy, &AccuracyRecord::train>("accuracy.train", fraction,
+                                                  "right answers on the training set"),
+    field<&Run::accuracy, &AccuracyRecord::test>("accuracy.test", fraction,
+                                                 "right answers on the test set"),
+    field<&Run::time_to_target_seconds>("time_to_target_seconds", seconds,
+                                        "training time until the target was reached"),
 
-    {"verification.status", none, "passed, failed or not_run",
-     get<&Run::verification, &Verification::status>},
-    {"verification.reason", none, "why it was not run or failed",
-     get<&Run::verification, &Verification::reason>},
-    {"verification.steps", count, "steps compared", get<&Run::verification, &Verification::steps>},
-    {"verification.lr", none, "learning rate of both sides",
-     get<&Run::verification, &Verification::lr>},
-    {"verification.max_relative_error", none, "largest error",
-     get<&Run::verification, &Verification::max_relative_error>},
-    {"verification.tolerance", none, "largest error allowed",
-     get<&Run::verification, &Verification::tolerance>},
-    {"verification.worst_tensor", none, "which tensor erred most",
-     get<&Run::verification, &Verification::worst_tensor>},
+    field<&Run::verification, &Verification::status>("verification.status", none,
+                                                     "passed, failed or not_run"),
+    field<&Run::verification, &Verification::reason>("verification.reason", none,
+                                                     "why it was not run or failed"),
+    field<&Run::verification, &Verification::steps>("verification.steps", count, "steps compared"),
+    field<&Run::verification, &Verification::lr>("verification.lr", none,
+                                                 "learning rate of both sides"),
+    field<&Run::verification, &Verification::max_relative_error>("verification.max_relative_error",
+                                                                 none, "largest error"),
+    field<&Run::verification, &Verification::tolerance>("verification.tolerance", none,
+                                                        "largest error allowed"),
+    field<&Run::verification, &Verification::worst_tensor>("verification.worst_tensor", none,
+                                                           "which tensor erred most"),
 
-    {"scaling.mode", none, "weak or strong", get<&Run::scaling, &Scaling::mode>},
-    {"scaling.baseline", none, "id of the run compared with",
-     get<&Run::scaling, &Scaling::baseline>},
-    {"scaling.speedup", none, "throughput over the baseline's",
-     get<&Run::scaling, &Scaling::speedup>},
-    {"scaling.efficiency", fraction, "speedup over world size",
-     get<&Run::scaling, &Scaling::efficiency>},
-    {"scaling.efficiency_ci95_low", fraction, "95 % interval of the efficiency, low end",
-     get<&Run::scaling, &Scaling::efficiency_ci95, &Interval::low>},
-    {"scaling.efficiency_ci95_high", fraction, "95 % interval of the efficiency, high end",
-     get<&Run::scaling, &Scaling::efficiency_ci95, &Interval::high>},
-    {"scaling.efficiency_vs_one_rank", fraction, "against the strategy's own single rank",
-     get<&Run::scaling, &Scaling::efficiency_vs_one_rank>},
-    {"scaling.loss.compute_slowdown", fraction, "lost to slower computation",
-     get<&Run::scaling, &Scaling::loss, &Loss::compute_slowdown>},
-    {"scaling.loss.communication", fraction, "lost to exposed communication",
-     get<&Run::scaling, &Scaling::loss, &Loss::communication>},
-    {"scaling.loss.wait", fraction, "lost to waiting for other ranks",
-     get<&Run::scaling, &Scaling::loss, &Loss::wait>},
-    {"scaling.loss.data", fraction, "lost to waiting for input",
-     get<&Run::scaling, &Scaling::loss, &Loss::data>},
-    {"scaling.loss.overhead", fraction, "lost to the rest",
-     get<&Run::scaling, &Scaling::loss, &Loss::overhead>},
+    field<&Run::scaling, &Scaling::mode>("scaling.mode", none, "weak or strong"),
+    field<&Run::scaling, &Scaling::baseline>("scaling.baseline", none,
+                                             "id of the run compared with"),
+    field<&Run::scaling, &Scaling::speedup>("scaling.speedup", none,
+                                            "throughput over the baseline's"),
+    field<&Run::scaling, &Scaling::efficiency>("scaling.efficiency", fraction,
+                                               "speedup over world size"),
+    field<&Run::scaling, &Scaling::efficiency_ci95, &Interval::low>(
+        "scaling.efficiency_ci95_low", fraction, "95 % interval of the efficiency, low end"),
+    field<&Run::scaling, &Scaling::efficiency_ci95, &Interval::high>(
+        "scaling.efficiency_ci95_high", fraction, "95 % interval of the efficiency, high end"),
+    field<&Run::scaling, &Scaling::efficiency_vs_one_rank>(
+        "scaling.efficiency_vs_one_rank", fraction, "against the strategy's own single rank"),
+    field<&Run::scaling, &Scaling::loss, &Loss::compute_slowdown>(
+        "scaling.loss.compute_slowdown", fraction, "lost to slower computation"),
+    field<&Run::scaling, &Scaling::loss, &Loss::communication>(
+        "scaling.loss.communication", fraction, "lost to exposed communication"),
+    field<&Run::scaling, &Scaling::loss, &Loss::wait>("scaling.loss.wait", fraction,
+                                                      "lost to waiting for other ranks"),
+    field<&Run::scaling, &Scaling::loss, &Loss::data>("scaling.loss.data", fraction,
+                                                      "lost to waiting for input"),
+    field<&Run::scaling, &Scaling::loss, &Loss::overhead>("scaling.loss.overhead", fraction,
+                                                          "lost to the rest"),
 });
 
 }  // namespace

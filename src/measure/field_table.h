@@ -37,6 +37,10 @@ struct Field {
   Unit unit = Unit::none;
   std::string_view summary;  ///< one line for people
   FieldValue (*get)(const RunRecord&) = nullptr;
+  /// Whole numbers do for doubles, and enumerations are texts. A value that is not known clears an
+  /// optional member and leaves any other as it is. False, and no change, for a value of the wrong
+  /// type, a text that names no value of an enumeration, and another unit than the record's.
+  bool (*set)(RunRecord&, const FieldValue&) = nullptr;
 
   /// Which end of an interval it is, by the end of its path.
   [[nodiscard]] Bound bound() const;

@@ -10,7 +10,7 @@ namespace ptbench {
 namespace {
 
 constexpr Size kFixedWarmup = 10;
-constexpr Size kSamples = 100;
+constexpr Size kCleanSlices = 2;
 /// Share of the time that an automatic warm-up may take.
 constexpr double kWarmupShare = 0.5;
 
@@ -36,8 +36,9 @@ MeasuringPlan plan_measuring(const RunLength& length) {
   if (length.epoch_steps) return fixed_epochs(*length.epoch_steps, length.warmup);
   return {{.warmup_steps = length.warmup,
            .warmup_limit_seconds = kWarmupShare * length.max_time_seconds},
-          std::make_unique<TimeLimit>(std::make_unique<FixedSamples>(kSamples),
-                                      length.max_time_seconds)};
+          std::make_unique<TimeLimit>(
+              std::make_unique<CleanSlices>(kCleanSlices, length.min_time_seconds),
+              length.max_time_seconds)};
 }
 
 }  // namespace ptbench

@@ -14,7 +14,9 @@ struct RunLength {
   std::optional<Size> steps = std::nullopt;        ///< --steps: measured, warm-up comes before
   std::optional<Size> epoch_steps = std::nullopt;  ///< --epochs as steps in all, warm-up among them
   std::optional<Size> warmup = std::nullopt;       ///< --warmup; empty: auto
-  double max_time_seconds = 30;  ///< --max-time, where neither steps nor epochs are given
+  // Where neither steps nor epochs are given:
+  double min_time_seconds = 0.4;  ///< of measured steps
+  double max_time_seconds = 6;    ///< all in all
 };
 
 struct MeasuringPlan {
@@ -22,7 +24,8 @@ struct MeasuringPlan {
   std::unique_ptr<StopRule> rule;
 };
 
-/// Sampling and stop rule of a run. A run of fixed length warms up for a fixed number of steps, 10
+/// Sampling and stop rule of one repetition: until two slices were clean with the cores in one
+/// placement, or its time is over. A run of fixed length warms up for a fixed number of steps, 10
 /// where the user leaves it open (half of the epochs' steps if they are fewer than 20), so that a
 /// replay trains the same steps; else warm-up goes by time. Throws a usage error where warm-up
 /// leaves nothing to measure.

@@ -82,16 +82,19 @@ struct SliceRecord {
   Size first = 0;  ///< index into step_seconds
   Size count = 0;
   bool clean = false;
-  std::optional<double> core_latency_seconds;
-  std::optional<std::string> placement;
+  std::optional<double> median_seconds;        ///< of a step
+  std::optional<double> core_latency_seconds;  ///< the worse of both ends
+  std::optional<std::string> placement;        ///< "near", "far", "mixed"; empty on one core
   std::optional<double> foreign_cpu_fraction;
   std::optional<double> steal_fraction;
+  std::optional<double> frequency_hertz;  ///< the lower of both ends
 };
 
+/// What one fresh process measured.
 struct RepetitionRecord {
-  std::optional<double> median_seconds;
-  std::optional<std::string> placement;
-  std::optional<Size> clean_slices;
+  std::optional<double> median_seconds;  ///< of a step: the median of its slices' medians
+  std::optional<std::string> placement;  ///< of its clean slices; empty on one core
+  std::optional<Size> clean_slices;      ///< of that placement; 0: the median is of unclean ones
 };
 
 struct SamplesRecord {
@@ -99,6 +102,7 @@ struct SamplesRecord {
   std::optional<Size> count;
   std::optional<StopReason> stop_reason;
   std::optional<Size> steps_per_sample;
+  std::optional<double> slowdown;    ///< each step was made longer by this share, on purpose
   std::vector<double> step_seconds;  ///< one a sample: seconds of one step
   std::vector<SliceRecord> slices;
   std::vector<RepetitionRecord> repetitions;

@@ -13,6 +13,17 @@ constexpr double kWarmupSeconds = 0.3;
 constexpr Size kWarmupStepsWhenSlow = 2;
 constexpr double kSlowStepSeconds = 0.1;
 
+// Whether steps still become faster.
+constexpr double kWindowSeconds = 0.1;
+constexpr double kSteadyShare = 0.99;
+constexpr double kLongestWarmupSeconds = 1.5;
+
+/// Without a probe a slice is clean; with one, if it lasted long enough for load to show: the
+/// kernel counts in ticks of 10 ms.
+constexpr double kLeastSliceShare = 0.5;
+/// Half an hour of slices; beyond it the vector grows between slices.
+constexpr std::size_t kReservedSlices = 4096;
+
 constexpr Size kMostStepsPerSample = 1'000'000;
 /// 32 MiB of samples, over an hour of the shortest ones; beyond it the vector grows between
 /// samples.
@@ -57,8 +68,21 @@ class Measurement {
       last = clock_.now() - begin;
       fastest_step_ = std::min(fastest_step_, last);
       ++samples_.warmup_discarded;
+      watch_pace(last);
       report(true, samples_.warmup_discarded, last, elapsed());
     }
+  }
+
+  /// Compares the mean of each window of steps with that of the one before.
+  void watch_pace(double step_seconds) {
+    window_seconds_ += step_seconds;
+    ++window_steps_;
+    if (window_seconds_ < kWindowSeconds) return;
+    const double mean = window_seconds_ / static_cast<double>(window_steps_);
+    steady_ = mean >= kSteadyShare * previous_window_mean_;
+    previous_window_mean_ = mean;
+    window_seconds_ = 0;
+    window_steps_ = 0;
   }
 
   bool is_warm(double last_step_seconds) const {
@@ -68,21 +92,49 @@ class Measurement {
     if (done >= kWarmupStepsWhenSlow &&
         (last_step_seconds > kSlowStepSeconds || seconds >= config_.warmup_limit_seconds))
       return true;
-    return done >= kWarmupSteps && seconds >= kWarmupSeconds;
+    return done >= kWarmupSteps && seconds >= kWarmupSeconds &&
+           (steady_ || seconds >= kLongestWarmupSeconds);
   }
 
   void sample_until_stopped() {
     choose_steps_per_sample();
     samples_.step_seconds.reserve(static_cast<std::size_t>(most_samples()));
-    sampling_begin_ = clock_.now();
-    while (!stop_if_interrupted()) {
-      take_sample();
-      report(false, samples_.steps, samples_.step_seconds.back(), clock_.now() - sampling_begin_);
-      if (rule_.should_stop({samples_.step_seconds, samples_.steps, elapsed()})) {
+    samples_.slices.reserve(kReservedSlices);
+    while (!samples_.stop_reason && !stop_if_interrupted()) {
+      if (!in_slice_) begin_slice();
+      const double seconds = take_sample();
+      slice_seconds_ += seconds;
+      measured_seconds_ += seconds;
+      report(false, samples_.steps, samples_.step_seconds.back(), measured_seconds_);
+      if (slice_seconds_ >= config_.slice_seconds) end_slice();
+      if (rule_.should_stop({.step_seconds = samples_.step_seconds,
+                             .steps = samples_.steps,
+                             .elapsed_seconds = elapsed(),
+                             .slices = samples_.slices,
+                             .measured_seconds = measured_seconds_}))
         samples_.stop_reason = rule_.reason();
-        return;
-      }
     }
+    if (in_slice_) end_slice();
+  }
+
+  void begin_slice() {
+    in_slice_ = true;
+    slice_seconds_ = 0;
+    first_of_slice_ = std::ssize(samples_.step_seconds);
+    if (config_.probe != nullptr) config_.probe->begin();
+  }
+
+  void end_slice() {
+    in_slice_ = false;
+    SliceRecord slice;
+    slice.first = first_of_slice_;
+    slice.count = std::ssize(samples_.step_seconds) - first_of_slice_;
+    slice.clean = true;
+    if (config_.probe != nullptr) {
+      classify(slice, config_.probe->end());
+      slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * config_.slice_seconds;
+    }
+    if (slice.count > 0) samples_.slices.push_back(std::move(slice));
   }
 
   /// The fastest step of the warm-up counts, with a margin: a sample that turns out too short has
@@ -103,7 +155,8 @@ class Measurement {
 
   /// As many steps as were chosen; more, should they last less than a sample has to (there was no
   /// warm-up to choose by, or the machine has become faster).
-  void take_sample() {
+  /// Returns its duration in seconds.
+  double take_sample() {
     Size steps = 0;
     Size more = samples_.steps_per_sample;
     double seconds = 0;
@@ -119,6 +172,7 @@ class Measurement {
     samples_.steps_per_sample = std::max(samples_.steps_per_sample, steps);
     samples_.steps += steps;
     samples_.step_seconds.push_back(seconds / static_cast<double>(steps));
+    return seconds;
   }
 
   bool stop_if_interrupted() {
@@ -161,8 +215,15 @@ class Measurement {
   FunctionRef<bool()> interrupted_;
   FunctionRef<void(const SamplingProgress&)> progress_;
   double begin_;
-  double sampling_begin_ = 0;
   double fastest_step_ = std::numeric_limits<double>::infinity();
+  double window_seconds_ = 0;
+  Size window_steps_ = 0;
+  double previous_window_mean_ = std::numeric_limits<double>::infinity();
+  bool steady_ = false;
+  bool in_slice_ = false;
+  Size first_of_slice_ = 0;
+  double slice_seconds_ = 0;     ///< that this slice's samples lasted
+  double measured_seconds_ = 0;  ///< that all samples lasted
   Samples samples_;
 };
 

@@ -8,19 +8,25 @@
 #include "src/base/function_ref.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
+#include "src/measure/slice_probe.h"
 #include "src/measure/stop_rule.h"
 
 namespace ptbench {
 
 /// How steps become samples.
 struct SamplingConfig {
-  /// Steps not measured. Empty: until at least 30 steps and 0.3 s are done, or 2 steps where one
-  /// takes over 0.1 s (the first steps are 13–55 % slower; after 30 they are within 1 %).
+  /// Steps not measured. Empty: until at least 30 steps and 0.3 s are done and steps have stopped
+  /// becoming faster (by 1 % from one tenth of a second to the next; at most 1.5 s), or 2 steps
+  /// where one takes over 0.1 s (the first steps are 13–55 % slower; after 30 they are within 1 %).
   std::optional<Size> warmup_steps = std::nullopt;
   /// An automatic warm-up ends by then, so that it cannot eat up the time for measuring.
   double warmup_limit_seconds = std::numeric_limits<double>::infinity();
   /// A sample is as many steps as last this long, so that reading the clock costs nothing.
   double sample_seconds = 1e-3;
+  /// A slice is as many samples as last this long, one at least; the last one may be shorter.
+  double slice_seconds = 0.5;
+  /// Looks at the machine at both ends of a slice; null: every slice counts as clean.
+  SliceProbe* probe = nullptr;
 };
 
 /// What was measured in one process.
@@ -29,6 +35,7 @@ struct Samples {
   Size steps = 0;                         ///< measured
   Size steps_per_sample = 1;              ///< of a usual sample; the last one may be shorter
   std::vector<double> step_seconds;       ///< one a sample: duration / steps
+  std::vector<SliceRecord> slices;        ///< over step_seconds, without gaps
   double elapsed_seconds = 0;             ///< warm-up included
   std::optional<StopReason> stop_reason;  ///< empty when interrupted
   bool interrupted = false;
@@ -46,8 +53,8 @@ struct SamplingProgress {
 /// Warms up, then takes samples until `rule` has enough or `interrupted` says yes. `step` runs one
 /// whole optimizer step and is called exactly warmup_discarded + steps times. `interrupted` and
 /// `progress` are called between samples and between warm-up steps, outside the time that counts,
-/// so `progress` is also the place to write logs. After warm-up, nothing is allocated between
-/// steps. What `step` throws passes through.
+/// so `progress` is also the place to write logs; so is the probe, at the ends of slices. After
+/// warm-up, nothing is allocated between steps. What `step` throws passes through.
 [[nodiscard]] Samples measure(FunctionRef<void()> step, const SamplingConfig& config,
                               StopRule& rule, const Clock& clock, FunctionRef<bool()> interrupted,
                               FunctionRef<void(const SamplingProgress&)> progress);

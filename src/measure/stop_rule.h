@@ -13,9 +13,11 @@ namespace ptbench {
 
 /// What a stop rule may look at, after each sample.
 struct Evidence {
-  std::span<const double> step_seconds;  ///< of the samples so far
-  Size steps = 0;                        ///< measured so far
-  double elapsed_seconds = 0;            ///< since warm-up began
+  std::span<const double> step_seconds;      ///< of the samples so far
+  Size steps = 0;                            ///< measured so far
+  double elapsed_seconds = 0;                ///< since warm-up began
+  std::span<const SliceRecord> slices = {};  ///< that have ended
+  double measured_seconds = 0;               ///< that the samples lasted
 };
 
 /// How long measuring can last at most, whatever the samples say.
@@ -55,6 +57,20 @@ class FixedSteps final : public StopRule {
  private:
   Size steps_;
   StopReason reason_;
+};
+
+/// Enough for one repetition: so many clean slices of one placement, and so many seconds.
+class CleanSlices final : public StopRule {
+ public:
+  CleanSlices(Size slices, double least_seconds) : slices_(slices), least_seconds_(least_seconds) {}
+
+  [[nodiscard]] bool should_stop(const Evidence& evidence) override;
+  [[nodiscard]] StopReason reason() const override { return StopReason::noise; }
+  [[nodiscard]] Limits limits() const override { return {}; }
+
+ private:
+  Size slices_;
+  double least_seconds_;
 };
 
 /// A fixed number of samples.

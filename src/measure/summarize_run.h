@@ -1,13 +1,31 @@
 #pragma once
 
+#include <span>
+
+#include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
-#include "src/measure/sampling.h"
 
 namespace ptbench {
 
-/// Writes what `samples` say into `run`: samples, step_seconds, throughput (if the global batch is
-/// known) and compute (what is known of operations and peak). A value that needs several
-/// repetitions stays empty. Status becomes interrupted if sampling was.
-void summarize_run(const Samples& samples, RunRecord& run);
+/// Derives a run's figures from its raw samples, slices and repetitions: `samples.count`,
+/// `step_seconds`, `throughput`, `compute` (its peak is taken as given), and phases scaled so that
+/// they add up to the median step (`data` alone, which a loader tells, is left as it is). What
+/// these held before is overwritten, but for `compute.flops_per_step`. A record without samples
+/// keeps them empty.
+///
+/// The placement class with the most clean repetitions speaks for the run (near, where two have as
+/// many); without a clean one all repetitions do, and the prior is not asked. `step_seconds.median`
+/// is the geometric mean of its repetitions' medians; `ci95` and `run_to_run_sd` are across them,
+/// from three on; percentiles, mean, least and largest are of the samples in its clean slices. A
+/// record without repetitions or slices (an older one) is summarised from all its samples.
+void summarize_run(RunRecord& run, const PriorNoise& prior);
+
+/// Whether there is a step time: raw samples, or (in a history, which leaves them out) repetitions.
+[[nodiscard]] bool is_measured(const SamplesRecord& samples);
+
+/// The part of `samples` that a slice covers; nothing where it leads outside, as in a file that
+/// somebody else wrote.
+[[nodiscard]] std::span<const double> slice_samples(const SliceRecord& slice,
+                                                    std::span<const double> samples);
 
 }  // namespace ptbench

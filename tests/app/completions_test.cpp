@@ -39,6 +39,12 @@ TEST_CASE("every shell is told every command, option and choice") {
     for (const std::string* script : {&bash, &zsh, &fish}) CHECK(mentions(*script, command.name));
     for (const OptionInfo& option : command.options) {
       INFO(option.name);
+      if (option.hidden) {
+        for (const std::string* script : {&bash, &zsh})
+          CHECK_FALSE(mentions(*script, option.spelling()));
+        CHECK_FALSE(mentions(fish, "-l " + option.name));
+        continue;
+      }
       if (!option.argument) {
         CHECK(mentions(bash, option.spelling()));
         CHECK(mentions(zsh, option.spelling()));
@@ -53,7 +59,7 @@ TEST_CASE("every shell is told every command, option and choice") {
 
 TEST_CASE("bash offers commands, options and values") {
   CHECK(offered({"ptbench", "val"}) == "validate");
-  CHECK(mentions(offered({"ptbench", ""}), "run list doctor"));
+  CHECK(mentions(offered({"ptbench", ""}), "run sweep compare list doctor"));
   CHECK(offered({"ptbench", "run", "--weight"}) == "--weight-decay");
   CHECK(offered({"ptbench", "run", "-w", ""}) == "linear mlp resnet18 resnet50");
   CHECK(offered({"ptbench", "run", "--optimizer", "=", "adamw"}) == "adamw");

@@ -129,6 +129,33 @@ TEST_CASE("progress shows nothing where there is no terminal, and clears only wh
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
+TEST_CASE("progress that another process shows says whose it is") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
+  CHECK(progress.visible());
+  progress.begin("measuring");
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) ==
+        "repetition 3 of 5, 21.3 k samples/s ± 0.8 %: measuring  50 %\x1b[K");
+}
+
+TEST_CASE("what another process wrote is passed on, and cleared where lines can be") {
+  HandClock clock;
+  const Capture shown;
+  const Capture hidden;
+  Progress visible(clock, shown.stream(), true);
+  Progress invisible(clock, hidden.stream(), false);
+  CHECK_FALSE(invisible.visible());
+  for (Progress* progress : {&visible, &invisible}) {
+    progress->pass_on("\rmeasuring");
+    progress->clear();
+    progress->clear();
+  }
+  CHECK(shown.text() == "\rmeasuring\r\x1b[K");
+  CHECK(hidden.text() == "\rmeasuring");
+}
+
 TEST_CASE("a line never wraps on a narrow terminal") {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(terminal >= 0);
@@ -148,6 +175,14 @@ TEST_CASE("a line never wraps on a narrow terminal") {
     std::string shown(200, '\0');
     shown.resize(static_cast<std::size_t>(read(terminal, shown.data(), shown.size())));
     CHECK(shown == "\ra phase with a long\x1b[K");
+  }
+  {
+    Progress progress(clock, stream, true, "16 letters, say ±±±");
+    progress.begin("measuring");
+    progress.update(1, 2);
+    std::string shown(200, '\0');
+    shown.resize(static_cast<std::size_t>(read(terminal, shown.data(), shown.size())));
+    CHECK(shown == "\r\x1b[K\r16 letters, say ±\x1b[K");  // bytes are counted, and kept whole
   }
   std::fclose(stream);
   close(terminal);

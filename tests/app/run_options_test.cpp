@@ -164,6 +164,33 @@ TEST_CASE("slips of the finger get a suggestion") {
   CHECK(mentions(refusal({"-o", "results"}), "--output"));
 }
 
+TEST_CASE("an option that is hidden is taken, and suggested to nobody") {
+  CHECK(parsed({"--pass", "first"}).pass == RunPass::first);
+  CHECK(parsed({"--pass=next"}).pass == RunPass::next);
+  CHECK(parsed({"--pass=prepare", "--keep-plan", "p.json"}).keep_plan == "p.json");
+  CHECK(parsed({"--progress-prefix", "repetition 3 of 5"}).progress_prefix == "repetition 3 of 5");
+  CHECK(parsed({"--slowdown", "0.05"}).slowdown == 0.05);
+  CHECK(mentions(refusal({"--pass", "all"}), "prepare, first, next"));
+  CHECK(mentions(refusal({"--slowdwn", "1"}), "--help lists the options"));
+}
+
+TEST_CASE("noise is a share, or a percentage") {
+  CHECK(parsed({"--target-noise", "0.01"}).target_noise == 0.01);
+  CHECK(parsed({"--target-noise", "2.5%"}).target_noise == 0.025);
+  CHECK(parsed({"--target-noise=100%"}).target_noise == 1.0);
+  CHECK_FALSE(parsed({}).target_noise);
+  for (const char* bad : {"0", "0%", "%", "1.5", "101%", "1%%", "1 %", "-1%", "nan", "nan%"})
+    CHECK(mentions(refusal({std::string("--target-noise=") + bad}), "a share from 0.00001 to 1"));
+}
+
+TEST_CASE("repetitions have a number, and measuring a least and a largest time") {
+  CHECK_FALSE(parsed({}).repeats);
+  CHECK(parsed({"--repeats", "7"}).repeats == 7);
+  CHECK(parsed({"--min-time", "0"}).min_time_seconds == 0);
+  CHECK(mentions(refusal({"--repeats", "0"}), "a whole number from 1 to 1000"));
+  CHECK(mentions(refusal({"--repeats", "1001"}), "--repeats"));
+}
+
 TEST_CASE("devices have a form") {
   for (const char* bad : {"gpu", "cuda:", "cuda:0+", "cuda:+1", "cuda:a", "cuda:0,1", "CPU"})
     CHECK(mentions(refusal({"--device", bad}), "--device is"));

@@ -212,30 +212,6 @@ TEST_CASE("loader threads that deliver nothing are a run error after the deadlin
   CHECK(seconds_since(begin) >= 0.03);
   gate.open();
   CHECK_NOTHROW(loading.loader().next());
-  CHECK(loading.loader().seconds_waited() >= 0);
-}
-
-TEST_CASE("waiting for loader threads is counted", "[data]") {
-  Gate gate;
-  Loading loading(gate, {.micro_batch = 4}, true, 1);
-  CHECK(loading.loader().seconds_waited() == 0);
-  std::thread opener([&] {
-    std::this_thread::sleep_for(20ms);
-    gate.open();
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  loading.loader().next();
-  const double all = seconds_since(begin);
-  opener.join();
-  const double waited = loading.loader().seconds_waited();
-  CHECK(waited > 0.001);
-  CHECK(waited <= all);
-  loading.loader().next();
-  CHECK(loading.loader().seconds_waited() > waited);
-
-  Loading alone(gate, {.micro_batch = 4}, true, 0);
-  alone.loader().next();
-  CHECK(alone.loader().seconds_waited() == 0);
 }
 
 TEST_CASE("loader threads end at once", "[data]") {

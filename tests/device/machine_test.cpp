@@ -2,11 +2,9 @@
 #include <set>
 
 #include "src/base/error.h"
-#include "src/device/core_latency.h"
 #include "src/device/isa.h"
 #include "src/device/memory.h"
 #include "src/device/topology.h"
-#include "tests/support/skip.h"
 
 namespace ptbench {
 namespace {
@@ -20,16 +18,6 @@ TEST_CASE("the topology lists cores that exist, each once", "[device]") {
   CHECK(static_cast<int>(topology.cores.size()) <= topology.hardware_threads);
   CHECK(topology.memory_bytes > 0);
   CHECK_FALSE(topology.cpu_model.empty());
-}
-
-TEST_CASE("core latency is a plausible time and fits its class", "[device]") {
-  const Topology topology = discover_topology();
-  if (topology.cores.size() < 2) testing::skip("one core has nobody to talk to");
-  const double latency = core_latency(topology.cores[0].cpu, topology.cores[1].cpu, 1, 50);
-  CHECK(latency > 1e-9);
-  CHECK(placement_of(30e-9) == Placement::near);
-  CHECK(placement_of(180e-9) == Placement::far);
-  CHECK_FALSE(worst_core_latency({topology.cores[0].cpu}).has_value());
 }
 
 TEST_CASE("host memory is zero, aligned and released", "[device]") {

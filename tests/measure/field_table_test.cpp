@@ -13,6 +13,32 @@ FieldValue value_of(const RunRecord& run, std::string_view path) {
   return find_field(path).get(run);
 }
 
+bool set_to(RunRecord& run, std::string_view path, const FieldValue& value) {
+  return find_field(path).set(run, value);
+}
+
+/// A value that no other field has and that is no default, of the type that `field` takes.
+FieldValue distinct_value(const Field& field, std::size_t index) {
+  const auto number = static_cast<std::int64_t>(index) + 2;
+  RunRecord scratch;
+  for (const FieldValue& value :
+       {FieldValue{std::string(field.path)}, FieldValue{static_cast<double>(number) + 0.5},
+        FieldValue{number}, FieldValue{true}, FieldValue{"failed"}, FieldValue{"max_time"},
+        FieldValue{"strong"}, FieldValue{"samples/s"}})
+    if (field.set(scratch, value)) return value;
+  FAIL("nothing can be set to " << field.path);
+  return {};
+}
+
+/// Every field known, each with a value of its own.
+RunRecord distinct_record() {
+  RunRecord run;
+  const auto fields = field_table();
+  for (std::size_t index = 0; index < fields.size(); ++index)
+    CHECK(fields[index].set(run, distinct_value(fields[index], index)));
+  return run;
+}
+
 }  // namespace
 
 TEST_CASE("each path stands once in the table and each row is whole", "[measure]") {
@@ -22,6 +48,7 @@ TEST_CASE("each path stands once in the table and each row is whole", "[measure]
     CHECK(paths.insert(field.path).second);
     CHECK_FALSE(field.summary.empty());
     CHECK(field.get != nullptr);
+    CHECK(field.set != nullptr);
   }
   CHECK(paths.size() > 80);
 }
@@ -80,6 +107,66 @@ TEST_CASE("what is not finite is not known", "[measure]") {
   run.loss.last = std::numeric_limits<double>::infinity();
   CHECK(value_of(run, "loss.first") == FieldValue{});
   CHECK(value_of(run, "loss.last") == FieldValue{});
+}
+
+TEST_CASE("each field can be set, and changes no other", "[measure]") {
+  const RunRecord run = distinct_record();
+  const auto fields = field_table();
+  for (std::size_t index = 0; index < fields.size(); ++index) {
+    INFO(fields[index].path);
+    CHECK(fields[index].get(run) == distinct_value(fields[index], index));
+  }
+}
+
+TEST_CASE("a record that is set to what another's fields are is equal to it", "[measure]") {
+  for (const RunRecord& run : {RunRecord(), distinct_record()}) {
+    RunRecord copy;
+    for (const Field& field : field_table()) CHECK(field.set(copy, field.get(run)));
+    for (const Field& field : field_table()) {
+      INFO(field.path);
+      CHECK(field.get(copy) == field.get(run));
+    }
+    CHECK(copy.energy.has_value() == run.energy.has_value());
+    CHECK(copy.scaling.has_value() == run.scaling.has_value());
+    CHECK(copy.throughput.ci95.has_value() == run.throughput.ci95.has_value());
+  }
+}
+
+TEST_CASE("what is not known clears optional members and leaves the others", "[measure]") {
+  RunRecord run = distinct_record();
+  for (const Field& field : field_table()) CHECK(field.set(run, {}));
+  CHECK(run.id == "id");
+  CHECK(run.strategy.world_size > 1);
+  CHECK_FALSE(run.strategy.threads.has_value());
+  CHECK_FALSE(run.samples.stop_reason.has_value());
+  CHECK_FALSE(run.scaling.value().speedup.has_value());
+  RunRecord empty;
+  CHECK(set_to(empty, "scaling.speedup", {}));
+  CHECK_FALSE(empty.scaling.has_value());
+}
+
+TEST_CASE("whole numbers do for doubles, not the other way round", "[measure]") {
+  RunRecord run;
+  CHECK(set_to(run, "optimizer.weight_decay", std::int64_t{0}));
+  CHECK(run.optimizer.weight_decay == 0.0);
+  CHECK_FALSE(set_to(run, "strategy.threads", 2.0));
+  CHECK_FALSE(run.strategy.threads.has_value());
+}
+
+TEST_CASE("values of the wrong type are refused and change nothing", "[measure]") {
+  RunRecord run;
+  CHECK_FALSE(set_to(run, "id", std::int64_t{1}));
+  CHECK_FALSE(set_to(run, "strategy.overlap", std::int64_t{1}));
+  CHECK_FALSE(set_to(run, "strategy.bucket_bytes", std::int64_t{-1}));
+  CHECK_FALSE(set_to(run, "status", "good"));
+  CHECK_FALSE(set_to(run, "scaling.mode", "odd"));
+  CHECK_FALSE(set_to(run, "throughput.ci95_low", "1"));
+  CHECK_FALSE(set_to(run, "throughput.unit", "images/s"));
+  CHECK(run.status == Status::ok);
+  CHECK_FALSE(run.strategy.overlap.has_value());
+  CHECK_FALSE(run.strategy.bucket_bytes.has_value());
+  CHECK_FALSE(run.scaling.has_value());
+  CHECK_FALSE(run.throughput.ci95.has_value());
 }
 
 TEST_CASE("a field that does not exist is a defect", "[measure]") {

@@ -1,6 +1,7 @@
 #include "src/measure/plan_measuring.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "src/base/error.h"
 
@@ -44,13 +45,38 @@ TEST_CASE("a warm-up that leaves nothing of the epochs is refused", "[measure]")
   }
 }
 
-TEST_CASE("neither steps nor epochs: warm-up by time, samples bounded by time", "[measure]") {
-  const MeasuringPlan plan = plan_measuring({.max_time_seconds = 8});
+TEST_CASE("neither steps nor epochs: warm-up by time, a repetition within its time", "[measure]") {
+  const MeasuringPlan plan = plan_measuring({.min_time_seconds = 1, .max_time_seconds = 8});
   CHECK_FALSE(plan.config.warmup_steps.has_value());
   CHECK(plan.config.warmup_limit_seconds == 4);
   CHECK(plan.rule->limits().seconds == 8);
-  CHECK(plan.rule->limits().samples == 100);
+  CHECK(plan.rule->limits().steps == Limits::kUnlimited);
   CHECK(plan_measuring({.warmup = 3}).config.warmup_steps == 3);
+}
+
+TEST_CASE("a repetition needs two clean slices of one placement, and its least time", "[measure]") {
+  const MeasuringPlan plan = plan_measuring({.min_time_seconds = 1, .max_time_seconds = 8});
+  std::vector<SliceRecord> slices(3);
+  slices[0].placement = "near";
+  slices[0].clean = true;
+  slices[1].placement = "far";
+  slices[1].clean = true;
+  slices[2].placement = "near";
+  const std::vector<double> samples(10, 0.1);
+  Evidence evidence{.step_seconds = samples,
+                    .steps = 10,
+                    .elapsed_seconds = 2,
+                    .slices = slices,
+                    .measured_seconds = 1.5};
+  CHECK_FALSE(plan.rule->should_stop(evidence));
+  slices[2].clean = true;
+  CHECK(plan.rule->should_stop(evidence));
+  CHECK(plan.rule->reason() == StopReason::noise);
+  evidence.measured_seconds = 0.9;
+  CHECK_FALSE(plan.rule->should_stop(evidence));
+  evidence.elapsed_seconds = 8;
+  CHECK(plan.rule->should_stop(evidence));
+  CHECK(plan.rule->reason() == StopReason::max_time);
 }
 
 }  // namespace ptbench

@@ -1,10 +1,13 @@
 #include "src/measure/sampling.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "src/base/error.h"
@@ -59,6 +62,22 @@ TEST_CASE("automatic warm-up lasts 30 steps and 0.3 s", "[measure]") {
   }
   SECTION("its own limit ends it") {
     CHECK(with_steps_of(0x1p-4).measure(rule, {.warmup_limit_seconds = 0.5}).warmup_discarded == 8);
+  }
+}
+
+TEST_CASE("warm-up goes on while steps become faster, but not for ever", "[measure]") {
+  FixedSamples rule(1);
+  FakeRun run;
+  SECTION("steps settle after a while") {
+    run.step_seconds = [](Size step) { return step <= 70 ? 0.01 - 5e-5 * double(step) : 0.0065; };
+    const Samples samples = run.measure(rule);
+    CHECK(samples.warmup_discarded > 70);
+    CHECK(samples.warmup_discarded < 120);
+  }
+  SECTION("steps never settle") {
+    run.step_seconds = [](Size step) { return 0.05 * std::pow(0.98, double(step)); };
+    (void)run.measure(rule, {.sample_seconds = 0});
+    CHECK(run.progress.back().elapsed_seconds == Approx(1.5).margin(0.1));
   }
 }
 
@@ -151,6 +170,83 @@ TEST_CASE("time is over before the samples are", "[measure]") {
     CHECK(samples.step_seconds.size() == 1);
     CHECK(samples.stop_reason == StopReason::max_time);
   }
+}
+
+/// Tells what a script says, and at which steps it was asked.
+class ScriptedProbe final : public SliceProbe {
+ public:
+  ScriptedProbe(const FakeRun& run, std::vector<SliceConditions> script)
+      : run_(run), script_(std::move(script)) {}
+  void begin() override { begins.push_back(run_.steps); }
+  SliceConditions end() override {
+    ends.push_back(run_.steps);
+    const std::size_t now = std::min(ends.size(), script_.size()) - 1;
+    return script_[now];
+  }
+
+  std::vector<Size> begins;
+  std::vector<Size> ends;
+
+ private:
+  const FakeRun& run_;
+  std::vector<SliceConditions> script_;
+};
+
+SliceConditions quiet(double latency) {
+  return {.core_latency_begin = latency,
+          .core_latency_end = latency,
+          .foreign_cpu_fraction = 0,
+          .steal_fraction = 0,
+          .frequency_hertz = 3e9};
+}
+
+TEST_CASE("slices cover the samples, half a second each, and the probe stands at their ends",
+          "[measure]") {
+  FakeRun run = with_steps_of(0x1p-5);  // 16 steps are half a second
+  ScriptedProbe probe(run, {quiet(30e-9), quiet(30e-9), quiet(170e-9)});
+  FixedSteps rule(40);
+  const Samples samples = run.measure(rule, {.warmup_steps = 10, .probe = &probe});
+  REQUIRE(samples.slices.size() == 3);
+  CHECK(probe.begins == std::vector<Size>{10, 26, 42});
+  CHECK(probe.ends == std::vector<Size>{26, 42, 50});
+  CHECK(samples.slices[1].first == 16);
+  CHECK(samples.slices[1].count == 16);
+  CHECK(samples.slices[1].clean);
+  CHECK(samples.slices[1].placement == "near");
+  CHECK(samples.slices[2].placement == "far");
+  CHECK(samples.slices[2].count == 8);
+  CHECK(samples.slices[2].clean);  // a quarter of a second: long enough for load to show
+}
+
+TEST_CASE("a slice that is too short to see load is not clean", "[measure]") {
+  FakeRun run = with_steps_of(0x1p-5);
+  ScriptedProbe probe(run, {quiet(30e-9)});
+  FixedSteps rule(7);
+  const Samples samples = run.measure(rule, {.warmup_steps = 1, .probe = &probe});
+  REQUIRE(samples.slices.size() == 1);
+  CHECK_FALSE(samples.slices.front().clean);
+}
+
+TEST_CASE("a long step is a slice", "[measure]") {
+  FakeRun run = with_steps_of(3.0);
+  ScriptedProbe probe(run, {quiet(30e-9)});
+  CleanSlices rule(2, 0.4);
+  const Samples samples = run.measure(rule, {.probe = &probe});
+  CHECK(samples.warmup_discarded == 2);
+  CHECK(samples.slices.size() == 2);
+  CHECK(samples.steps == 2);
+  CHECK(samples.stop_reason == StopReason::noise);
+}
+
+TEST_CASE("foreign load prolongs a repetition until slices are clean again", "[measure]") {
+  SliceConditions busy = quiet(30e-9);
+  busy.foreign_cpu_fraction = 0.3;
+  FakeRun run = with_steps_of(0x1p-5);
+  ScriptedProbe probe(run, {quiet(30e-9), busy, busy, quiet(30e-9), quiet(30e-9)});
+  CleanSlices rule(2, 0.4);
+  const Samples samples = run.measure(rule, {.warmup_steps = 0, .probe = &probe});
+  CHECK(samples.slices.size() == 4);
+  CHECK_FALSE(samples.slices[1].clean);
 }
 
 TEST_CASE("what was measured before an interruption is kept", "[measure]") {

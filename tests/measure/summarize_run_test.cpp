@@ -1,35 +1,39 @@
 #include "src/measure/summarize_run.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/measure/simulated_runs.h"
 
 namespace ptbench {
 namespace {
 
-Samples three_samples() {
-  Samples samples;
-  samples.warmup_discarded = 30;
-  samples.steps = 6;
-  samples.steps_per_sample = 2;
-  samples.step_seconds = {0.004, 0.002, 0.009};
-  samples.stop_reason = StopReason::steps;
-  return samples;
+using testing::run_of;
+using testing::run_of_seconds;
+
+RunRecord three_samples() {
+  RunRecord run;
+  run.samples.step_seconds = {0.004, 0.002, 0.009};
+  return run;
+}
+
+RunRecord summarized(RunRecord run, const PriorNoise& prior = {}) {
+  summarize_run(run, prior);
+  return run;
 }
 
 }  // namespace
 
-TEST_CASE("a run's record holds its samples and what follows from them", "[measure]") {
-  RunRecord run;
+TEST_CASE("a record without repetitions is summarised from its samples", "[measure]") {
+  RunRecord run = three_samples();
   run.strategy.global_batch = 128;
   run.workload.flops_per_sample = 1e6;
   run.compute.peak_flops_per_second = 64e9;
-  summarize_run(three_samples(), run);
+  summarize_run(run, {});
 
-  CHECK(run.status == Status::ok);
-  CHECK(run.samples.warmup_discarded == 30);
   CHECK(run.samples.count == 3);
-  CHECK(run.samples.steps_per_sample == 2);
-  CHECK(run.samples.stop_reason == StopReason::steps);
-  CHECK(run.samples.step_seconds == std::vector<double>{0.004, 0.002, 0.009});
   CHECK(run.step_seconds.median == 0.004);
   CHECK(run.step_seconds.mean.value() == Approx(0.005));
   CHECK(run.step_seconds.min == 0.002);
@@ -39,12 +43,13 @@ TEST_CASE("a run's record holds its samples and what follows from them", "[measu
   CHECK(run.compute.flops_per_second.value() == Approx(32e9));
   CHECK(run.compute.utilization.value() == Approx(0.5));
   CHECK_FALSE(run.step_seconds.ci95.has_value());
+  CHECK_FALSE(run.step_seconds.run_to_run_sd.has_value());
   CHECK_FALSE(run.throughput.ci95.has_value());
+  CHECK(run.step_seconds.by_placement.empty());
 }
 
 TEST_CASE("rates need a batch, operations and a peak", "[measure]") {
-  RunRecord run;
-  summarize_run(three_samples(), run);
+  const RunRecord run = summarized(three_samples());
   CHECK(run.step_seconds.median.has_value());
   CHECK_FALSE(run.throughput.value.has_value());
   CHECK_FALSE(run.compute.flops_per_second.has_value());
@@ -52,27 +57,174 @@ TEST_CASE("rates need a batch, operations and a peak", "[measure]") {
 }
 
 TEST_CASE("operations that are known otherwise are kept", "[measure]") {
-  RunRecord run;
+  RunRecord run = three_samples();
   run.compute.flops_per_step = 4e6;
-  summarize_run(three_samples(), run);
+  summarize_run(run, {});
   CHECK(run.compute.flops_per_second.value() == Approx(1e9));
 }
 
-TEST_CASE("an interrupted run keeps what it has", "[measure]") {
+TEST_CASE("a record without samples has no figures, not even old ones", "[measure]") {
   RunRecord run;
   run.strategy.global_batch = 128;
-  Samples samples;
-  samples.interrupted = true;
-  samples.warmup_discarded = 3;
-  summarize_run(samples, run);
-  CHECK(run.status == Status::interrupted);
-  CHECK(run.reason.has_value());
-  CHECK(run.samples.warmup_discarded == 3);
+  run.step_seconds.median = 1;
+  run.throughput.value = 128;
+  run.compute.utilization = 0.5;
+  summarize_run(run, {});
   CHECK(run.samples.count == 0);
-  CHECK_FALSE(run.samples.stop_reason.has_value());
-  CHECK_FALSE(run.samples.steps_per_sample.has_value());
   CHECK_FALSE(run.step_seconds.median.has_value());
   CHECK_FALSE(run.throughput.value.has_value());
+  CHECK_FALSE(run.compute.utilization.has_value());
+}
+
+TEST_CASE("the median of a run is the geometric mean of its repetitions", "[measure]") {
+  RunRecord run = run_of_seconds({0.005, 0.00506, 0.00494});
+  run.strategy.global_batch = 100;
+  summarize_run(run, {});
+  const double centre = std::cbrt(0.005 * 0.00506 * 0.00494);
+  CHECK(run.step_seconds.median.value() == Approx(centre));
+  CHECK(run.step_seconds.run_to_run_sd.value() == Approx(6e-5));
+
+  double squares = 0;
+  for (const double seconds : {0.005, 0.00506, 0.00494})
+    squares += std::pow(std::log(seconds / centre), 2);
+  // t(0.975, 12) = 2.17881
+  const double half = 2.17881 * std::sqrt((10e-4 + squares) / 12) / std::sqrt(3.0);
+  REQUIRE(run.step_seconds.ci95.has_value());
+  CHECK(run.step_seconds.ci95->low == Approx(centre * std::exp(-half)).epsilon(1e-6));
+  CHECK(run.step_seconds.ci95->high == Approx(centre * std::exp(half)).epsilon(1e-6));
+  CHECK(run.throughput.value.value() == Approx(100 / centre));
+  CHECK(run.throughput.ci95->low == Approx(100 / run.step_seconds.ci95->high));
+  CHECK(run.throughput.ci95->high == Approx(100 / run.step_seconds.ci95->low));
+}
+
+TEST_CASE("an interval needs three repetitions", "[measure]") {
+  CHECK_FALSE(summarized(run_of_seconds({0.005})).step_seconds.ci95.has_value());
+  const RunRecord two = summarized(run_of_seconds({0.004, 0.009}));
+  CHECK(two.step_seconds.median.value() == Approx(0.006));
+  CHECK_FALSE(two.step_seconds.ci95.has_value());
+  CHECK_FALSE(two.step_seconds.run_to_run_sd.has_value());
+}
+
+TEST_CASE("the placement with the most clean repetitions speaks for the run", "[measure]") {
+  const RunRecord run = summarized(run_of({{.seconds = 0.006},
+                                           {.seconds = 0.008, .placement = "far"},
+                                           {.seconds = 0.008, .placement = "far"},
+                                           {.seconds = 0.06, .clean = false},
+                                           {.seconds = 0.06, .clean = false},
+                                           {.seconds = 0.06, .clean = false}}));
+  CHECK(run.step_seconds.median.value() == Approx(0.008));
+  CHECK(run.step_seconds.min.value() == Approx(0.9 * 0.008));
+  CHECK(run.step_seconds.max.value() == Approx(1.2 * 0.008));
+  CHECK(run.step_seconds.mean.value() == Approx(3.1 / 3 * 0.008));
+  REQUIRE(run.step_seconds.by_placement.size() == 2);
+  const auto& placements = run.step_seconds.by_placement;
+  CHECK(placements.at("near").median_seconds.value() == Approx(0.006));
+  CHECK(placements.at("near").repetitions == 1);
+  CHECK(placements.at("far").median_seconds.value() == Approx(0.008));
+  CHECK(placements.at("far").repetitions == 2);
+  CHECK(run.samples.count == 18);
+}
+
+TEST_CASE("of two placements with as many repetitions, near speaks", "[measure]") {
+  const RunRecord run = summarized(
+      run_of({{.seconds = 0.008, .placement = "far"}, {.seconds = 0.006, .placement = "near"}}));
+  CHECK(run.step_seconds.median.value() == Approx(0.006));
+}
+
+TEST_CASE("repetitions on one core are a class of their own", "[measure]") {
+  const RunRecord run = summarized(run_of_seconds({0.006, 0.006, 0.006}, std::nullopt));
+  CHECK(run.step_seconds.by_placement.at("one_core").repetitions == 3);
+  CHECK(run.step_seconds.min.value() == Approx(0.9 * 0.006));
+  CHECK(run.step_seconds.ci95.has_value());
+}
+
+TEST_CASE("without a clean repetition all of them speak, and for themselves", "[measure]") {
+  const RunRecord run =
+      summarized(run_of({{.seconds = 0.0060, .clean = false},
+                         {.seconds = 0.0061, .placement = "mixed", .clean = false},
+                         {.seconds = 0.0062, .clean = false}}));
+  CHECK(run.step_seconds.median.value() == Approx(std::cbrt(0.0060 * 0.0061 * 0.0062)));
+  CHECK(run.step_seconds.min.value() == Approx(0.9 * 0.0060));
+  CHECK(run.step_seconds.by_placement.empty());
+  // t(0.975, 2) = 4.30265, s of the logarithms nearly 0.0001 / 0.0061.
+  const double half = std::log(run.step_seconds.ci95->high / *run.step_seconds.median);
+  CHECK(half == Approx(4.30265 * 0.0001 / 0.0061 / std::sqrt(3.0)).epsilon(1e-3));
+}
+
+TEST_CASE("slices that lead outside the samples are passed over", "[measure]") {
+  RunRecord run = run_of_seconds({0.006});
+  SliceRecord& slice = run.samples.slices[0];
+  const auto covered = [&](Size first, Size count) {
+    slice.first = first;
+    slice.count = count;
+    return slice_samples(slice, run.samples.step_seconds).size();
+  };
+  constexpr Size kHuge = std::numeric_limits<Size>::max();
+  CHECK(covered(1, 2) == 2);
+  CHECK(covered(3, 0) == 0);
+  CHECK(covered(1, 3) == 0);
+  CHECK(covered(-1, 2) == 0);
+  CHECK(covered(0, -1) == 0);
+  CHECK(covered(kHuge, 1) == 0);
+  CHECK(covered(1, kHuge) == 0);
+  summarize_run(run, {});
+  CHECK(run.step_seconds.max.value() == Approx(1.2 * 0.006));
+}
+
+TEST_CASE("phases add up to the median step", "[measure]") {
+  RunRecord run = three_samples();
+  PhasesRecord& phases = run.phases_seconds;
+  phases.data = 0.0001;
+  phases.forward = 0.0005;
+  phases.backward = 0.0009;
+  phases.communication = 0.0008;  // hidden but for the exposed part
+  phases.communication_exposed = 0.0002;
+  phases.optimizer = 0.0002;
+  phases.other = 0.0001;
+  SECTION("they are scaled") {
+    summarize_run(run, {});
+    CHECK(phases.data.value() == Approx(0.0002));
+    CHECK(phases.forward.value() == Approx(0.001));
+    CHECK(phases.communication.value() == Approx(0.0016));
+    CHECK(phases.other.value() == Approx(0.0002));
+    CHECK_FALSE(phases.scatter.has_value());
+  }
+  SECTION("scaling them again changes nothing") {
+    summarize_run(run, {});
+    summarize_run(run, {});
+    CHECK(phases.backward.value() == Approx(0.0018));
+  }
+  SECTION("those of no length cannot be scaled") {
+    phases = {};
+    phases.forward = 0;
+    summarize_run(run, {});
+    CHECK(phases.forward == 0);
+  }
+}
+
+TEST_CASE("what a loader tells of its waiting is no phase pass", "[measure]") {
+  RunRecord run = three_samples();
+  run.phases_seconds.data = 0.0001;
+  summarize_run(run, {});
+  CHECK(run.phases_seconds.data == 0.0001);
+  CHECK_FALSE(run.phases_seconds.other.has_value());
+}
+
+TEST_CASE("the interval of a run covers the truth 95 times in 100", "[measure]") {
+  testing::NormalNumbers normal(1);
+  PriorNoise prior;
+  prior.learn("near", {.standard_deviation = 0.006, .degrees_of_freedom = 100});
+  constexpr int kRuns = 10'000;
+  int covered = 0;
+  for (int index = 0; index < kRuns; ++index) {
+    RunRecord run =
+        testing::simulate({.seconds = 0.006, .deviation = 0.006, .repetitions = 5}, normal);
+    summarize_run(run, prior);
+    const Interval interval = run.step_seconds.ci95.value();
+    if (interval.low <= 0.006 && 0.006 <= interval.high) ++covered;
+  }
+  CHECK(covered >= 93 * kRuns / 100);
+  CHECK(covered <= 97 * kRuns / 100);
 }
 
 }  // namespace ptbench

@@ -62,7 +62,17 @@ void add_parallel_facts(RunRecord& run) {
   run.strategy.bucket_bytes = 26'214'400;
   run.strategy.overlap = true;
   run.strategy.communicator = "shm";
-  run.samples.slices = {{0, 0, 4, true, 2.5e-8, "near", 0.01, 0.0}};
+  run.samples.slowdown = 0.05;
+  run.samples.slices = {{.repetition = 0,
+                         .first = 0,
+                         .count = 4,
+                         .clean = true,
+                         .median_seconds = 0.00205,
+                         .core_latency_seconds = 2.5e-8,
+                         .placement = "near",
+                         .foreign_cpu_fraction = 0.01,
+                         .steal_fraction = 0.0,
+                         .frequency_hertz = 2.9e9}};
   run.samples.repetitions = {{0.00205, "near", 1}};
   run.step_seconds.ci95 = Interval{0.00203, 0.00207};
   run.step_seconds.run_to_run_sd = 1.25e-5;

@@ -52,6 +52,10 @@ TEST_CASE("a run writes a valid record, a CSV row and a summary", "[run]") {
         Approx(record["strategy"]["global_batch"].get<double>() / seconds));
   CHECK(record["compute"]["utilization"].get<double>() > 0);
   CHECK(record["accuracy"].is_null());
+  double phases = 0;
+  for (const char* phase : {"data", "forward", "backward", "optimizer", "other"})
+    phases += record["phases_seconds"][phase].get<double>();
+  CHECK(phases == Approx(seconds));
   const std::string csv = run.text("r.csv");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 2);
 }

@@ -181,7 +181,7 @@ TEST_CASE("loader threads change nothing but the time", "[run]") {
                                       "--loss-log", std::string(workers) + ".csv", "-o", "r.json"});
     const auto record = record_of(run, result);
     CHECK(record["data"]["workers"] == std::stoi(workers));
-    CHECK(record["phases_seconds"]["data"].is_null() == (workers[0] == '0'));
+    CHECK(record["phases_seconds"]["data"].get<double>() > 0);
   }
   CHECK(run.text("0.csv") == run.text("1.csv"));
   CHECK(run.text("0.csv") == run.text("3.csv"));

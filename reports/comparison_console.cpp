@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "reports/comparison_parts.h"
+#include "reports/comparison_text.h"
+#include "reports/wrap.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+constexpr std::size_t kVerdictWidth = 14;  // "incomparable" and two blanks
+constexpr std::string_view kGap = "  ";
+
+std::string_view colour_of(Verdict verdict) {
+  if (is_failure(verdict)) return "31";
+  if (is_open(verdict)) return "33";
+  return verdict == Verdict::faster ? "32" : "";
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(width - std::min(width, code_points(text)), ' ');
+}
+
+/// The verdict as wide as its column.
+std::string verdict_cell(Verdict verdict, const ConsoleStyle& style) {
+  const std::string_view name = name_of(verdict);
+  const std::string blanks(kVerdictWidth - name.size(), ' ');
+  const std::string_view colour = colour_of(verdict);
+  if (!style.colour || colour.empty()) return std::string(name) + blanks;
+  return fmt::format("\x1b[{}m{}\x1b[0m{}", colour, name, blanks);
+}
+
+/// A run's row but for verdict and reasons.
+struct Row {
+  std::string id;
+  std::string seconds;      ///< "6.01 ms -> 6.31 ms"
+  std::string change;       ///< "+5.0 % (4.1 % to 5.9 %)"
+  std::string repetitions;  ///< "n 5/5"
+};
+
+Row row_of(const RunComparison& run) {
+  Row row{.id = single_line(run.id),
+          .seconds = seconds_text(run.base_seconds) + " -> " + seconds_text(run.new_seconds),
+          .change = change_text(run),
+          .repetitions = "n " + repetitions_text(run)};
+  if (const std::string interval = interval_text(run); !interval.empty())
+    row.change += fmt::format(" ({})", interval);
+  return row;
+}
+
+/// Columns as wide as what stands in them.
+struct Widths {
+  std::size_t id = 0;
+  std::size_t seconds = 0;
+  std::size_t change = 0;
+  std::size_t repetitions = 0;
+
+  void fit(const Row& row) {
+    id = std::max(id, code_points(row.id));
+    seconds = std::max(seconds, code_points(row.seconds));
+    change = std::max(change, code_points(row.change));
+    repetitions = std::max(repetitions, code_points(row.repetitions));
+  }
+
+  [[nodiscard]] std::size_t line() const {
+    return kVerdictWidth + id + seconds + change + repetitions + 3 * kGap.size();
+  }
+};
+
+std::string figures_text(const Row& row, const Widths& widths) {
+  return fmt::format("{}{}{}{}{}", padded(row.seconds, widths.seconds), kGap,
+                     padded(row.change, widths.change), kGap, row.repetitions);
+}
+
+/// `text` below a row, within the columns right of the verdicts.
+std::string note(std::string_view text, const ConsoleStyle& style) {
+  if (text.empty()) return {};
+  return std::string(kVerdictWidth, ' ') +
+         wrapped(single_line(text), kVerdictWidth, style.columns) + '\n';
+}
+
+/// On one line where all rows fit on one, on two otherwise.
+std::string run_text(const RunComparison& run, const Row& row, const Widths& widths,
+                     const ConsoleStyle& style) {
+  std::string text = verdict_cell(run.verdict, style);
+  if (widths.line() <= style.columns)
+    text += fmt::format("{}{}{}\n", padded(row.id, widths.id), kGap, figures_text(row, widths));
+  else
+    text += wrapped(row.id, kVerdictWidth, style.columns) + '\n' +
+            note(figures_text(row, widths), style);
+  text += note(run.reason, style);
+  if (!run.differences.empty())
+    text += note(fmt::format("differs: {}", fmt::join(run.differences, "; ")), style);
+  return text;
+}
+
+std::string differences_text(const Comparison& comparison, const ConsoleStyle& style) {
+  constexpr std::size_t kIndent = 2;
+  if (comparison.differences.empty()) return {};
+  std::string text = "BASE and NEW were measured in unlike environments:\n";
+  for (const std::string& difference : comparison.differences)
+    text += std::string(kIndent, ' ') +
+            wrapped(single_line(difference), 2 * kIndent, style.columns) + '\n';
+  return text + wrapped(environment_meaning(comparison), 0, style.columns) + '\n';
+}
+
+}  // namespace
+
+std::string comparison_console(const Comparison& comparison, const ConsoleStyle& style) {
+  std::vector<Row> rows;
+  Widths widths;
+  for (const RunComparison& run : comparison.runs) {
+    rows.push_back(row_of(run));
+    widths.fit(rows.back());
+  }
+  std::string text = differences_text(comparison, style);
+  for (std::size_t index = 0; index < rows.size(); ++index)
+    text += run_text(comparison.runs[index], rows[index], widths, style);
+  return text + wrapped(counts_text(comparison), 0, style.columns) + '\n';
+}
+
+}  // namespace ptbench

@@ -1,0 +1,58 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "reports/comparison_parts.h"
+#include "reports/comparison_text.h"
+#include "reports/json_text.h"
+
+namespace ptbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+/// Half an interval is none.
+Json interval(const std::optional<Interval>& value) {
+  if (!value || !std::isfinite(value->low) || !std::isfinite(value->high)) return nullptr;
+  return Json::array({value->low, value->high});
+}
+
+Json object_of(const RunComparison& run) {
+  return {{"id", run.id},
+          {"verdict", name_of(run.verdict)},
+          {"reason", run.reason.empty() ? Json(nullptr) : Json(run.reason)},
+          {"base_seconds", number(run.base_seconds)},
+          {"new_seconds", number(run.new_seconds)},
+          {"change", number(run.change)},
+          {"change_ci99", interval(run.change_ci99)},
+          {"base_repetitions", run.base_repetitions},
+          {"new_repetitions", run.new_repetitions},
+          {"differences", run.differences}};
+}
+
+Json counts_of(const Comparison& comparison) {
+  Json counts = Json::object();
+  for (const Verdict verdict : kVerdicts)
+    counts[std::string(name_of(verdict))] = count_of(comparison, verdict);
+  return counts;
+}
+
+}  // namespace
+
+std::string comparison_json(const Comparison& comparison) {
+  Json runs = Json::array();
+  for (const RunComparison& run : comparison.runs) runs.push_back(object_of(run));
+  return json_text({{"schema", "ptbench.comparison/1"},
+                    {"detect", comparison.detect},
+                    {"environment_ignored", comparison.environment_ignored},
+                    {"differences", comparison.differences},
+                    {"counts", counts_of(comparison)},
+                    {"runs", std::move(runs)}}) +
+         "\n";
+}
+
+}  // namespace ptbench

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "reports/comparison_parts.h"
+#include "reports/comparison_text.h"
+#include "reports/field_text.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+/// Text for an element or an attribute. XML 1.0 (section 2.2) has no control characters, which
+/// become \xNN, and neither U+FFFE nor U+FFFF, which become U+FFFD.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kNoCharacter = "\xEF\xBF";  // of U+FFFE and U+FFFF, and of U+FFFD
+  std::string result;
+  for (const char letter : single_line(text)) {
+    switch (letter) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      case '\'': result += "&apos;"; break;
+      default: {
+        const bool none =
+            result.ends_with(kNoCharacter) && static_cast<unsigned char>(letter) > 0xBD;
+        result += none ? '\xBD' : letter;
+      }
+    }
+  }
+  return result;
+}
+
+/// What a reader of the report needs to know of a run that did not stay the same.
+std::string message_of(const RunComparison& run) {
+  std::string message(name_of(run.verdict));
+  if (run.change)
+    message += fmt::format(": {} -> {}, {} ({})", seconds_text(run.base_seconds),
+                           seconds_text(run.new_seconds), change_text(run), interval_text(run));
+  if (!run.reason.empty()) message += ": " + run.reason;
+  if (!run.differences.empty())
+    message += fmt::format("; differs: {}", fmt::join(run.differences, "; "));
+  return escaped(message);
+}
+
+std::string outcome_of(const RunComparison& run) {
+  if (is_failure(run.verdict))
+    return fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n", name_of(run.verdict),
+                       message_of(run));
+  if (is_open(run.verdict))
+    return fmt::format("      <skipped message=\"{}\"/>\n", message_of(run));
+  return fmt::format("      <system-out>{}</system-out>\n", message_of(run));
+}
+
+std::string test_case_of(const RunComparison& run) {
+  const double seconds = run.new_seconds.value_or(0);
+  return fmt::format(
+      "    <testcase classname=\"ptbench.compare\" name=\"{}\" time=\"{}\">\n{}    </testcase>\n",
+      escaped(run.id), fmt::format("{:.9f}", std::isfinite(seconds) ? seconds : 0),
+      outcome_of(run));
+}
+
+std::string attributes_of(const Comparison& comparison) {
+  const auto count = [&](bool (*holds)(Verdict)) {
+    return std::ranges::count_if(comparison.runs, holds, &RunComparison::verdict);
+  };
+  return fmt::format(R"(name="ptbench compare" tests="{}" failures="{}" errors="0" skipped="{}")",
+                     comparison.runs.size(), count(is_failure), count(is_open));
+}
+
+std::string properties_of(const Comparison& comparison) {
+  const auto property = [](std::string_view name, std::string_view value) {
+    return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
+  };
+  std::string text = property("detect", number_text(comparison.detect));
+  for (const std::string& difference : comparison.differences)
+    text += property("difference", difference);
+  if (!comparison.differences.empty())
+    text += property("environment", environment_meaning(comparison));
+  return "    <properties>\n" + text + "    </properties>\n";
+}
+
+}  // namespace
+
+std::string comparison_junit(const Comparison& comparison) {
+  const std::string attributes = attributes_of(comparison);
+  std::string text =
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n  <testsuite {}>\n",
+                  attributes, attributes);
+  text += properties_of(comparison);
+  for (const RunComparison& run : comparison.runs) text += test_case_of(run);
+  return text + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace ptbench

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "reports/comparison_parts.h"
+#include "reports/comparison_text.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+/// Text that Markdown and HTML leave as it is: one line, with what means something there as a
+/// character reference. A name after '@' would be told that it was mentioned.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view kSpecial = R"(\`*_{}[]<>#~|&"'!$^)";
+  constexpr std::string_view kBlank = "&#8203;";  // of no width
+  std::string result;
+  for (const char letter : single_line(text)) {
+    if (kSpecial.find(letter) != std::string_view::npos)
+      result += fmt::format("&#{};", static_cast<int>(letter));
+    else
+      result += letter;
+    if (letter == '@') result += kBlank;
+  }
+  return result;
+}
+
+/// As code, not with backticks, within which nothing can be escaped.
+std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
+
+std::string row_of(const RunComparison& run) {
+  const std::string verdict = is_failure(run.verdict) || run.verdict == Verdict::faster
+                                  ? fmt::format("**{}**", name_of(run.verdict))
+                                  : std::string(name_of(run.verdict));
+  std::string remarks = escaped(run.reason);
+  for (const std::string& difference : run.differences)
+    remarks += (remarks.empty() ? "" : "; ") + escaped(difference);
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, code(run.id),
+                     seconds_text(run.base_seconds), seconds_text(run.new_seconds),
+                     change_text(run), interval_text(run), repetitions_text(run), remarks);
+}
+
+std::string table_of(const Comparison& comparison, bool same) {
+  std::string rows;
+  for (const RunComparison& run : comparison.runs)
+    if ((run.verdict == Verdict::same) == same) rows += row_of(run);
+  if (rows.empty()) return {};
+  return "| verdict | run | BASE | NEW | change | 99 % interval | n | remarks |\n"
+         "|---|---|--:|--:|--:|--:|--:|---|\n" +
+         rows + '\n';
+}
+
+std::string differences_of(const Comparison& comparison) {
+  if (comparison.differences.empty()) return {};
+  std::string text = fmt::format("{}:\n\n", environment_meaning(comparison));
+  for (const std::string& difference : comparison.differences)
+    text += "- " + code(difference) + '\n';
+  return text + '\n';
+}
+
+}  // namespace
+
+std::string comparison_markdown(const Comparison& comparison) {
+  std::string text = fmt::format("### ptbench compare: {}\n\n", counts_text(comparison));
+  text += differences_of(comparison);
+  text += table_of(comparison, false);
+  if (const std::size_t same = count_of(comparison, Verdict::same); same > 0)
+    // Without the blank lines the table would be taken for HTML.
+    text += fmt::format("<details><summary>{} same</summary>\n\n{}</details>\n\n", same,
+                        table_of(comparison, true));
+  return text + fmt::format(
+                    "Step times; a change of {} or more is looked for; n: clean "
+                    "repetitions, BASE/NEW.\n",
+                    percent_text(comparison.detect));
+}
+
+}  // namespace ptbench

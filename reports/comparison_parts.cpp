@@ -1,0 +1,73 @@
+#include "reports/comparison_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "src/base/units.h"
+
+namespace ptbench {
+namespace {
+
+/// One decimal, unless the number is too long to be read.
+std::string percent_number(double fraction) {
+  constexpr double kLongest = 9999.5;
+  const double percent = 100 * fraction;
+  return std::abs(percent) < kLongest ? fmt::format("{:.1f}", percent)
+                                      : fmt::format("{:.3g}", percent);
+}
+
+}  // namespace
+
+std::size_t count_of(const Comparison& comparison, Verdict verdict) {
+  return static_cast<std::size_t>(
+      std::ranges::count(comparison.runs, verdict, &RunComparison::verdict));
+}
+
+std::string counts_text(const Comparison& comparison) {
+  std::vector<std::string> counts;
+  for (const Verdict verdict : kVerdicts)
+    if (const std::size_t count = count_of(comparison, verdict); count > 0)
+      counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
+  return counts.empty() ? "nothing was compared" : fmt::format("{}", fmt::join(counts, ", "));
+}
+
+std::string_view environment_meaning(const Comparison& comparison) {
+  if (comparison.differences.empty()) return {};
+  if (comparison.environment_ignored)
+    return "the environments differ; compared all the same, as --ignore-environment asks";
+  return "no verdicts: the environments differ; --ignore-environment compares all the same";
+}
+
+bool is_failure(Verdict verdict) {
+  return verdict == Verdict::slower || verdict == Verdict::failed || verdict == Verdict::missing;
+}
+
+bool is_open(Verdict verdict) {
+  return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
+}
+
+std::string percent_text(double fraction) { return percent_number(fraction) + " %"; }
+
+std::string change_text(const RunComparison& run) {
+  if (!run.change) return {};
+  const std::string number = percent_number(*run.change);
+  return (number.starts_with('-') ? "" : "+") + number + " %";
+}
+
+std::string interval_text(const RunComparison& run) {
+  if (!run.change_ci99) return {};
+  return percent_text(run.change_ci99->low) + " to " + percent_text(run.change_ci99->high);
+}
+
+std::string seconds_text(const std::optional<double>& seconds) {
+  return seconds ? format_duration(*seconds) : "-";
+}
+
+std::string repetitions_text(const RunComparison& run) {
+  return fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
+}
+
+}  // namespace ptbench

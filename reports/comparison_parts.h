@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "src/measure/comparison.h"
+
+namespace ptbench {
+
+// What the texts of a comparison have in common.
+
+/// All verdicts, in the order in which they are counted.
+inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      Verdict::slower,
+                                      Verdict::ambiguous, Verdict::missing,     Verdict::added,
+                                      Verdict::failed,    Verdict::incomparable};
+
+[[nodiscard]] std::size_t count_of(const Comparison& comparison, Verdict verdict);
+
+/// "12 same, 1 slower, 2 ambiguous".
+[[nodiscard]] std::string counts_text(const Comparison& comparison);
+
+/// What the differences of the environments mean for the verdicts; empty where there are none.
+[[nodiscard]] std::string_view environment_meaning(const Comparison& comparison);
+
+/// Whether the exit code tells of it.
+[[nodiscard]] bool is_failure(Verdict verdict);
+/// Whether nothing can be said.
+[[nodiscard]] bool is_open(Verdict verdict);
+
+/// "5.0 %".
+[[nodiscard]] std::string percent_text(double fraction);
+/// "+5.0 %"; empty where it is not known.
+[[nodiscard]] std::string change_text(const RunComparison& run);
+/// "4.1 % to 5.9 %"; empty where it is not known.
+[[nodiscard]] std::string interval_text(const RunComparison& run);
+/// "6.01 ms", or "-".
+[[nodiscard]] std::string seconds_text(const std::optional<double>& seconds);
+/// Clean repetitions of both sides, "5/5".
+[[nodiscard]] std::string repetitions_text(const RunComparison& run);
+
+}  // namespace ptbench

@@ -1,0 +1,276 @@
+#include "reports/read_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "reports/from_json.h"
+#include "src/base/units.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view kSchema = "ptbench.result/1";
+constexpr std::string_view kFamily = "ptbench.result/";
+constexpr std::size_t kDeepest = 64;
+
+/// Line and column, both from 1, of the `position`th character.
+std::string line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, position == 0 ? 0 : position - 1);
+  const std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("line {}, column {}", 1 + std::ranges::count(before, '\n'),
+                     before.size() - start + 1);
+}
+
+/// nlohmann's message without its code, its place, and the last token, which may be the whole file.
+std::string reason_of(const std::exception& error) {
+  constexpr std::string_view kPlace = ", column ";
+  constexpr std::size_t kLongest = 120;
+  std::string_view text = error.what();
+  if (const std::size_t code = text.find("] "); code != std::string_view::npos)
+    text.remove_prefix(code + 2);
+  if (const std::size_t place = text.find(kPlace); place != std::string_view::npos)
+    text.remove_prefix(text.find(": ", place) + 2);
+  text = text.substr(0, text.find("; last read"));
+  return single_line(text.substr(0, kLongest));
+}
+
+/// What the reader of the text calls for each piece of JSON, in nlohmann's own terms. The document
+/// grows in `root_`; each run is turned into a record as soon as it is whole, and dropped.
+///
+/// nlohmann's parser with a callback, which could drop values too, looks at all elements of an
+/// array again after each object in it, and lets the second of two equal keys win.
+class ResultParser {
+ public:
+  ResultParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  /// Only of numbers with a sign. There is no integer -0, but a double.
+  bool number_integer(std::int64_t value) { return value == 0 ? add(-0.0) : add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string& /*token*/) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t& value) { return add(std::move(value)); }
+  bool start_object(std::size_t /*members*/) { return open(Json::object()); }
+  bool start_array(std::size_t /*elements*/) { return open(Json::array()); }
+  bool key(const std::string& key);
+  bool end_object();
+  bool end_array();
+  [[noreturn]] bool parse_error(std::size_t position, const std::string& token,
+                                const std::exception& error);
+
+  /// The file, after the whole text.
+  [[nodiscard]] ResultFile finish();
+
+ private:
+  /// An object or array that has not ended.
+  struct Level {
+    Json* json;
+    Json::object_t::value_type* member = nullptr;  ///< of an object: the one read last
+  };
+
+  bool add(Json value);
+  bool open(Json value);
+  Json& place_for(const Json& value);
+  [[nodiscard]] bool in_runs() const { return runs_ != nullptr && levels_.back().json == runs_; }
+  [[nodiscard]] std::string pointer() const;
+  void check_schema() const;
+  void take_run();
+
+  std::string_view text_;
+  const std::string& name_;
+  RunReader reader_;
+  Json root_;
+  std::vector<Level> levels_;
+  Json* runs_ = nullptr;  ///< while it is open
+  std::vector<RunRecord> records_;
+  std::unordered_map<std::string, std::size_t> first_with_;  ///< id → index of the run
+  bool has_runs_ = false;
+};
+
+/// Where `value` belongs; it replaces or follows what is there.
+Json& ResultParser::place_for(const Json& value) {
+  if (levels_.empty()) {
+    if (!value.is_object()) throw result_error(name_, "is no result: it is not an object");
+    return root_;
+  }
+  Json& parent = *levels_.back().json;
+  if (parent.is_object()) return levels_.back().member->second;
+  if (in_runs() && !value.is_object()) {
+    const Place document(name_);
+    const Place runs(document, "runs");
+    throw Place(runs, records_.size()).cannot_be(value);
+  }
+  return parent.emplace_back();
+}
+
+bool ResultParser::add(Json value) {
+  Json& place = place_for(value);  // first: it looks at the value
+  place = std::move(value);
+  return true;
+}
+
+bool ResultParser::open(Json value) {
+  if (levels_.size() == kDeepest)
+    throw result_error(name_,
+                       fmt::format("is nested more than {} deep at {}", kDeepest, pointer()));
+  const bool starts_runs =
+      levels_.size() == 1 && levels_.back().member->first == "runs" && value.is_array();
+  Json& place = place_for(value);
+  place = std::move(value);
+  levels_.push_back({.json = &place});
+  if (starts_runs) {
+    runs_ = &place;
+    has_runs_ = true;
+  }
+  return true;
+}
+
+bool ResultParser::key(const std::string& key) {
+  Level& level = levels_.back();
+  const auto [member, is_new] = level.json->get_ref<Json::object_t&>().emplace(key, nullptr);
+  level.member = &*member;
+  if (!is_new) throw result_error(name_, fmt::format("has {} twice", pointer()));
+  if (levels_.size() == 1 && key == "runs") check_schema();
+  return true;
+}
+
+bool ResultParser::end_object() {
+  levels_.pop_back();
+  if (!levels_.empty() && in_runs()) take_run();
+  return true;
+}
+
+bool ResultParser::end_array() {
+  if (in_runs()) runs_ = nullptr;
+  levels_.pop_back();
+  return true;
+}
+
+bool ResultParser::parse_error(std::size_t position, const std::string& /*token*/,
+                               const std::exception& error) {
+  throw result_error(
+      name_, fmt::format("is no JSON: {}: {}", line_and_column(text_, position), reason_of(error)));
+}
+
+/// Of the member read last, or of the element that is about to begin.
+std::string ResultParser::pointer() const {
+  std::vector<Place> places{Place(name_)};
+  places.reserve(levels_.size() + 1);  // places point at each other
+  for (const Level& level : levels_) {
+    if (level.json->is_object()) {
+      places.emplace_back(places.back(), level.member->first);
+      continue;
+    }
+    const std::size_t begun = &level == &levels_.back() ? 0 : 1;
+    const std::size_t index = level.json == runs_ ? records_.size() : level.json->size() - begun;
+    places.emplace_back(places.back(), index);
+  }
+  return places.back().pointer();
+}
+
+/// Before the first run: a newer one's fields would be called wrong.
+void ResultParser::check_schema() const {
+  const auto found = root_.find("schema");
+  if (found == root_.end()) {
+    throw result_error(name_, fmt::format("has no \"schema\" before its \"runs\"; a result starts "
+                                          "with \"schema\": \"{}\"",
+                                          kSchema));
+  }
+  if (!found->is_string()) throw Place(Place(name_), "schema").cannot_be(*found);
+  const auto& schema = found->get_ref<const std::string&>();
+  if (schema == kSchema) return;
+  if (schema.starts_with(kFamily))
+    throw result_error(name_,
+                       fmt::format("was written by a newer ptbench: its schema is {}, this one "
+                                   "reads {}",
+                                   single_line(schema.substr(0, 2 * kSchema.size())), kSchema),
+                       "use the ptbench that wrote it, or a newer one");
+  throw result_error(name_,
+                     fmt::format("is no result: its schema is '{}', not {}",
+                                 single_line(schema.substr(0, 2 * kSchema.size())), kSchema));
+}
+
+void ResultParser::take_run() {
+  const Place document(name_);
+  const Place runs(document, "runs");
+  const std::size_t index = records_.size();
+  const RunRecord& run = records_.emplace_back(reader_.read(runs_->back(), Place(runs, index)));
+  runs_->clear();
+  const auto [first, is_new] = first_with_.emplace(run.id, index);
+  if (!is_new)
+    throw result_error(name_, fmt::format("has two runs with one id: /runs/{}/id is the same as "
+                                          "/runs/{}/id",
+                                          index, first->second));
+}
+
+ResultFile ResultParser::finish() {
+  check_schema();
+  const Place document(name_);
+  if (const auto runs = root_.find("runs"); runs != root_.end() && !runs->is_array())
+    throw Place(document, "runs").cannot_be(*runs);
+  if (!has_runs_) throw result_error(name_, "is no result: it has no \"runs\"");
+  ResultFile file = read_frame(root_, document);
+  file.runs = std::move(records_);
+  return file;
+}
+
+Error cannot_read(const fs::path& path, const std::string& reason) {
+  return result_error(path.string(), fmt::format("cannot be read: {}", reason));
+}
+
+void refuse_large(const fs::path& path, std::uintmax_t size) {
+  if (size <= kLargestResultFile) return;
+  throw result_error(path.string(),
+                     fmt::format("has {}, more than the {} that are read", format_bytes(size),
+                                 format_bytes(kLargestResultFile)),
+                     "split its runs into several files, or leave their step_seconds out");
+}
+
+std::string text_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    throw cannot_read(path, error ? error.message() : "there is no such file");
+  if (fs::is_directory(status)) throw cannot_read(path, "it is a directory");
+  std::string text;
+  if (fs::is_regular_file(status)) {
+    const std::uintmax_t size = fs::file_size(path, error);
+    refuse_large(path, error ? 0 : size);
+    text.reserve(error ? 0 : size);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw cannot_read(path, "permission denied");
+  std::vector<char> block(1 << 16);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+    refuse_large(path, text.size());
+  }
+  if (file.bad()) throw cannot_read(path, "reading failed");
+  return text;
+}
+
+}  // namespace
+
+ResultFile read_result(std::string_view text, const std::string& name) {
+  ResultParser parser(text, name);
+  (void)Json::sax_parse(text.begin(), text.end(), &parser);
+  return parser.finish();
+}
+
+ResultFile read_result_file(const fs::path& path) {
+  return read_result(text_of(path), path.string());
+}
+
+}  // namespace ptbench

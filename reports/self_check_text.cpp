@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "reports/comparison_parts.h"
+#include "reports/comparison_text.h"
+#include "reports/json_text.h"
+#include "reports/wrap.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kColumns = 7;  // but for the run
+using Cells = std::array<std::string, kColumns>;
+
+constexpr std::string_view kLegend =
+    "run to run: standard deviation of the step time between processes; false alarms: halves of "
+    "the repetitions that differed when compared; 3, 5, 10 a side: the smallest change that 95 of "
+    "100 comparisons find with so many clean repetitions of BASE and of NEW";
+
+std::string precise_percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+
+Cells headings() {
+  return {"placement", "n", "run to run", "false alarms", "3 a side", "5 a side", "10 a side"};
+}
+
+Cells cells_of(const SelfCheck& check) {
+  const std::string alarms =
+      check.false_alarm_rate
+          ? fmt::format("{} of {}", percent_text(*check.false_alarm_rate), check.splits)
+          : "-";
+  return {single_line(check.placement),
+          std::to_string(check.repetitions),
+          precise_percent(check.standard_deviation),
+          alarms,
+          percent_text(check.resolvable_with_3),
+          percent_text(check.resolvable_with_5),
+          percent_text(check.resolvable_with_10)};
+}
+
+std::string line_of(const Cells& cells, const Cells& widest) {
+  std::string line;
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const std::size_t width = code_points(widest[column]);
+    const std::string blanks(width - std::min(width, code_points(cells[column])), ' ');
+    line += (column == 0 ? cells[column] + blanks : blanks + cells[column]) + "  ";
+  }
+  return line;
+}
+
+/// In each column the text that needs most room.
+Cells widest_of(const std::vector<Cells>& lines) {
+  Cells widest;
+  for (const Cells& cells : lines)
+    for (std::size_t column = 0; column < kColumns; ++column)
+      if (code_points(cells[column]) > code_points(widest[column])) widest[column] = cells[column];
+  return widest;
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json object_of(const SelfCheck& check) {
+  return {{"id", check.id},
+          {"placement", check.placement},
+          {"repetitions", check.repetitions},
+          {"standard_deviation", number(check.standard_deviation)},
+          {"false_alarm_rate", check.false_alarm_rate ? number(*check.false_alarm_rate) : nullptr},
+          {"splits", check.splits},
+          {"resolvable_with_3", number(check.resolvable_with_3)},
+          {"resolvable_with_5", number(check.resolvable_with_5)},
+          {"resolvable_with_10", number(check.resolvable_with_10)}};
+}
+
+}  // namespace
+
+std::string self_check_console(std::span<const SelfCheck> checks, const ConsoleStyle& style) {
+  constexpr std::size_t kLeastRun = 20;
+  std::vector<Cells> lines{headings()};
+  for (const SelfCheck& check : checks) lines.push_back(cells_of(check));
+  const Cells widest = widest_of(lines);
+  const std::size_t indent = code_points(line_of(widest, widest));
+  std::string text = line_of(lines.front(), widest) + "run\n";
+  for (std::size_t index = 0; index < checks.size(); ++index) {
+    const std::string id = single_line(checks[index].id);
+    // Beside the figures where there is room, else below them.
+    const bool beside = indent + std::max(kLeastRun, code_points(id)) <= style.columns;
+    std::string line = line_of(lines[index + 1], widest);
+    if (beside)
+      line += id;
+    else
+      line.replace(line.find_last_not_of(' ') + 1, std::string::npos,
+                   "\n  " + wrapped(id, 2, style.columns));
+    text += line + '\n';
+  }
+  return text + wrapped(kLegend, 0, style.columns) + '\n';
+}
+
+std::string self_check_json(std::span<const SelfCheck> checks) {
+  Json array = Json::array();
+  for (const SelfCheck& check : checks) array.push_back(object_of(check));
+  return json_text({{"schema", "ptbench.self_check/1"}, {"checks", std::move(array)}}) + "\n";
+}
+
+}  // namespace ptbench

@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <system_error>
+
+#include "reports/comparison_text.h"
+#include "reports/output_file.h"
+#include "reports/read_result.h"
+#include "src/app/command_table.h"
+#include "src/app/compare_options.h"
+#include "src/app/named_files.h"
+#include "src/app/noise_store.h"
+#include "src/app/result_history.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/measure/runs_by_id.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Size kLastEntries = 10;
+
+/// How a file with that extension is written.
+struct ComparisonReporter {
+  std::string_view extension;
+  std::string (*write)(const Comparison&);
+};
+
+constexpr std::array kReporters{ComparisonReporter{".md", comparison_markdown},
+                                ComparisonReporter{".json", comparison_json},
+                                ComparisonReporter{".xml", comparison_junit}};
+
+const ComparisonReporter& reporter_for(const std::string& output) {
+  const auto* const reporter = std::ranges::find(kReporters, fs::path(output).extension().string(),
+                                                 &ComparisonReporter::extension);
+  if (reporter == kReporters.end())
+    throw usage_error(
+        fmt::format("--output '{}' ends in no known format", single_line(output)),
+        "name a file that ends in .md, .json or .xml, or - for JSON on standard output");
+  return *reporter;
+}
+
+/// The files that a comparison writes, opened before anything is read.
+class ComparisonFiles {
+ public:
+  explicit ComparisonFiles(const std::vector<std::string>& outputs) {
+    for (const std::string& output : outputs)
+      if (output != "-")
+        files_.push_back({&reporter_for(output), std::make_unique<OutputFile>(output)});
+  }
+
+  void publish(const Comparison& comparison) {
+    for (const Report& report : files_) report.file->commit(report.reporter->write(comparison));
+  }
+
+ private:
+  struct Report {
+    const ComparisonReporter* reporter;
+    std::unique_ptr<OutputFile> file;
+  };
+
+  std::vector<Report> files_;
+};
+
+/// What is written must be nothing that is read, nor written twice.
+void refuse_shared_files(const CompareConfig& config, const ComparedSides& sides) {
+  refuse_files_named_twice(config.outputs);
+  std::vector<std::string> read = sides.base;
+  read.insert(read.end(), sides.fresh.begin(), sides.fresh.end());
+  if (config.history) read.push_back(*config.history);
+  for (std::string& path : read) path = whole_path(path);
+  for (const std::string& output : config.outputs)
+    if (output != "-" && std::ranges::find(read, whole_path(output)) != read.end())
+      throw usage_error(fmt::format("--output '{}' is a file that is read", printable(output)),
+                        "name another file");
+}
+
+/// The .json files in `folder`, sorted.
+std::vector<fs::path> results_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".json" && !entry->is_directory(error))
+      files.push_back(entry->path());
+  if (error)
+    throw usage_error(fmt::format("folder '{}' cannot be read: {}", single_line(folder.string()),
+                                  error.message()),
+                      "name a folder that you may read");
+  if (files.empty())
+    throw usage_error(fmt::format("folder '{}' has no .json files", single_line(folder.string())),
+                      "name a folder with results of ptbench run, or the results themselves");
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<ResultFile> read_side(const std::vector<std::string>& paths) {
+  std::vector<ResultFile> results;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      results.push_back(read_result_file(path));
+      continue;
+    }
+    for (const fs::path& file : results_in(path)) results.push_back(read_result_file(file));
+  }
+  return results;
+}
+
+/// "BASE has 'mlp/serial/n1/b64/fp32' and 2 more".
+std::string contents_text(std::string_view side, std::span<const ResultFile> files) {
+  std::size_t count = 0;
+  std::string first;
+  for (const ResultFile& file : files) {
+    if (count == 0 && !file.runs.empty()) first = single_line(file.runs.front().id);
+    count += file.runs.size();
+  }
+  if (count == 0) return fmt::format("{} has none", side);
+  return fmt::format("{} has '{}'{}", side, first,
+                     count == 1 ? "" : fmt::format(" and {} more", count - 1));
+}
+
+Error no_common_run(std::span<const ResultFile> base, std::span<const ResultFile> fresh) {
+  const PriorNoise nothing;
+  const RunsById base_runs(base, nothing);
+  const RunsById new_runs(fresh, nothing);
+  const bool in_both = std::ranges::any_of(base_runs.groups(), [&](const RunGroup& group) {
+    return new_runs.find(group.run().id) != nullptr;
+  });
+  return usage_error(
+      fmt::format("no run is in both{}: {}, {}", in_both ? " and was measured there" : "",
+                  contents_text("BASE", base), contents_text("NEW", fresh)),
+      "compare results of the same workload, strategy and options");
+}
+
+/// Results of several files as one: what is in several is pooled, the rest is the first one's.
+ResultFile pooled(std::vector<ResultFile> files, const PriorNoise& prior) {
+  if (files.size() == 1) return std::move(files.front());
+  const RunsById runs(files, prior);
+  ResultFile result{.generator = files.front().generator,
+                    .created = files.front().created,
+                    .command = files.front().command,
+                    .environment = files.front().environment,
+                    .runs = {}};
+  for (const RunGroup& group : runs.groups()) result.runs.push_back(group.run());
+  return result;
+}
+
+void print(const Comparison& comparison, const CompareConfig& config) {
+  const bool json = config.json || std::ranges::find(config.outputs, "-") != config.outputs.end();
+  if (json) {
+    fmt::print(stderr, "{}", comparison_console(comparison, console_style(stderr)));
+    write_standard_output(comparison_json(comparison));
+  } else {
+    write_standard_output(comparison_console(comparison, console_style(stdout)));
+  }
+}
+
+/// Of --append where there is nothing to compare with yet.
+ExitCode begin_history(const ResultHistory& history, std::vector<ResultFile> fresh) {
+  history.append(pooled(std::move(fresh), {}));
+  log_note(fmt::format("history '{}' was begun with NEW; there was nothing to compare it with",
+                       single_line(history.file().string())));
+  return ExitCode::ok;
+}
+
+std::vector<ResultFile> history_entries(const ResultHistory& history, const CompareConfig& config) {
+  std::vector<ResultFile> entries = history.last(config.last.value_or(kLastEntries));
+  if (entries.empty() && !config.append)
+    throw usage_error(
+        fmt::format("history '{}' has no results", single_line(history.file().string())),
+        "--append adds NEW to it and begins it where it is not there");
+  return entries;
+}
+
+/// Prints and writes what `compare` says. Throws if no run is in both.
+ExitCode compare_results(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
+                         const CompareConfig& config, const PriorNoise& prior,
+                         ComparisonFiles& files) {
+  const Comparison comparison = compare(base, fresh, config.comparison, prior);
+  const ExitCode code = exit_code_of(comparison, config.strict);
+  if (code == ExitCode::usage) throw no_common_run(base, fresh);
+  print(comparison, config);
+  files.publish(comparison);
+  return code;
+}
+
+ExitCode compare_sides(const CompareConfig& config) {
+  const ComparedSides sides = sides_of(config);
+  refuse_shared_files(config, sides);
+  ComparisonFiles files(config.outputs);
+  const ResultHistory history(config.history.value_or(""));
+  std::vector<ResultFile> base =
+      config.history ? history_entries(history, config) : read_side(sides.base);
+  std::vector<ResultFile> fresh = read_side(sides.fresh);
+  if (base.empty()) return begin_history(history, std::move(fresh));
+  const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
+  const ExitCode code = compare_results(base, fresh, config, prior, files);
+  if (config.append) history.append(pooled(std::move(fresh), prior));
+  return code;
+}
+
+/// "near 0.58 %, far 1.46 %".
+std::string noise_text(const PriorNoise& noise) {
+  std::string text;
+  for (const auto& [placement, learnt] : noise.classes())
+    text += fmt::format("{}{} {:.2f} %", text.empty() ? "" : ", ", single_line(placement),
+                        100 * learnt.standard_deviation);
+  return text;
+}
+
+void remember(const NoiseStore& store, const std::string& host, const PriorNoise& noise) {
+  const std::string learnt = fmt::format("learnt of host '{}': run-to-run standard deviation {}",
+                                         single_line(host), noise_text(noise));
+  if (store.save(host, noise))
+    log_note(fmt::format("{}; kept in {}", learnt, single_line(store.file().string())));
+  else
+    log_warning(fmt::format("{}; '{}' cannot be written, so it is forgotten", learnt,
+                            single_line(store.file().string())));
+}
+
+/// One host after the other: what is usual on one says nothing of another.
+ExitCode check_results(const CompareConfig& config) {
+  if (config.files.empty())
+    throw usage_error("--self-check has no results to look at",
+                      "for instance ptbench compare --self-check results.json");
+  std::map<std::string, std::vector<ResultFile>> hosts;
+  for (ResultFile& file : read_side(config.files))
+    hosts[file.environment.host.name].push_back(std::move(file));
+
+  const NoiseStore store;
+  std::vector<SelfCheck> all;
+  std::map<std::string, PriorNoise> learnt;
+  for (const auto& [host, files] : hosts) {
+    const PriorNoise prior = store.load(host);
+    const std::vector<SelfCheck> checks = self_check(files, config.comparison, prior);
+    if (!checks.empty()) learnt.emplace(host, learn(prior, checks));
+    all.insert(all.end(), checks.begin(), checks.end());
+  }
+  if (all.empty())
+    throw usage_error("no run has 3 clean repetitions of one placement class",
+                      "measure with --repeats 5 or more while nothing else runs");
+  write_standard_output(config.json ? self_check_json(all)
+                                    : self_check_console(all, console_style(stdout)));
+  for (const auto& [host, noise] : learnt) remember(store, host, noise);
+  return ExitCode::ok;
+}
+
+ExitCode compare_command(const CompareConfig& config) {
+  return config.self_check ? check_results(config) : compare_sides(config);
+}
+
+}  // namespace
+
+Command make_compare_command() {
+  return with_options<CompareConfig>(
+      {.name = "compare",
+       .summary = "tell whether results became slower; the exit code gates CI",
+       .description =
+           "Compares runs of equal id by their repetitions, placement class by placement class, "
+           "and gives each a verdict: same, faster, slower, or ambiguous with the reason. Several "
+           "files of a side are pooled. Ends with 3 if a run is slower, failed, or missing in NEW; "
+           "with --strict also with 4 where nothing can be said.",
+       .examples = {{"ptbench compare base.json new.json", "has it become slower?"},
+                    {"ptbench compare before/ after/ --detect 3% -o comparison.md",
+                     "pool the results in two folders, for a pull request"},
+                    {"ptbench compare --history history.jsonl --append new.json",
+                     "compare with the last ten results, and remember this one"},
+                    {"ptbench compare --self-check results.json",
+                     "what can be told apart on this machine"}},
+       .options = {},
+       .run = {}},
+      compare_option_table(), compare_command);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "reports/json.h"
+#include "reports/output_file.h"
+#include "reports/read_result.h"
+#include "reports/sweep_text.h"
+#include "src/app/command_table.h"
+#include "src/app/interrupt.h"
+#include "src/app/named_files.h"
+#include "src/app/noise_store.h"
+#include "src/app/progress.h"
+#include "src/app/run_record.h"
+#include "src/app/sweep.h"
+#include "src/app/sweep_files.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/device/topology.h"
+#include "src/measure/environment.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Measures in processes.
+class ProcessSession final : public SweepSession {
+ public:
+  ProcessSession(const SessionSetup& setup, const SessionSurroundings& around)
+      : session_(setup, around) {}
+
+  [[nodiscard]] bool prepare() override { return session_.prepare(); }
+  [[nodiscard]] bool repeat(const std::string& label) override { return session_.repeat(label); }
+  void resume(RunRecord earlier) override { session_.resume(std::move(earlier)); }
+  [[nodiscard]] RunRecord record() const override { return session_.record(); }
+  [[nodiscard]] const std::optional<ResultFile>& origin() const override {
+    return session_.origin();
+  }
+
+ private:
+  RunSession session_;
+};
+
+/// One of this program, or one of each build.
+std::size_t count_sides(const SweepOptions& options) {
+  return std::max<std::size_t>(1, options.binaries.size());
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_json(const std::string& output) { return output.ends_with(".json"); }
+
+void refuse_shared_files(const RunOptions& options) {
+  std::vector<std::string> paths = options.outputs;
+  if (options.plan_file) paths.push_back(*options.plan_file);
+  refuse_files_named_twice(paths);
+}
+
+void require_programs(const SweepOptions& options) {
+  if (options.binaries.empty()) return;
+  const std::vector<std::string>& outputs = options.common.outputs;
+  if (outputs.size() != options.binaries.size() || !std::ranges::all_of(outputs, is_json))
+    throw usage_error(fmt::format("--binary needs an --output FILE.json for each build, and there "
+                                  "are {} for {}",
+                                  std::ranges::count_if(outputs, is_json), options.binaries.size()),
+                      "give as many --output FILE.json, and no others, in the builds' order");
+  for (const std::string& binary : options.binaries) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(binary, ignored) || access(binary.c_str(), X_OK) != 0)
+      throw usage_error(
+          fmt::format("--binary '{}' is no program that can be run", printable(binary)),
+          "give the path of a ptbench that was built");
+  }
+}
+
+/// The first row would write the file, and the others miss their choices in it.
+void require_plan(const SweepOptions& options, const std::vector<SweepRow>& rows) {
+  const std::optional<std::string>& plan = options.common.plan_file;
+  if (!plan || exists(*plan) || std::ranges::count_if(rows, &SweepRow::is_possible) == 1) return;
+  throw usage_error(fmt::format("there is no plan file '{}', and one row cannot write it for all",
+                                printable(*plan)),
+                    "leave --plan out: choices are kept in a cache");
+}
+
+/// Files that a build of the grid writes; empty only where standard output is all.
+std::vector<std::string> files_of(const SweepOptions& options, std::size_t side) {
+  if (!options.binaries.empty()) return {options.common.outputs.at(side)};
+  std::vector<std::string> files = options.common.outputs;
+  std::erase(files, "-");
+  return files;
+}
+
+/// What --resume goes on from: nothing yet where there is no file.
+std::optional<ResultFile> earlier_result(const std::vector<std::string>& files,
+                                         const Topology& topology) {
+  const auto json = std::ranges::find_if(files, is_json);
+  if (json == files.end())
+    throw usage_error("--resume has no result file to go on from", "add --output FILE.json");
+  if (!exists(*json)) return {};
+  ResultFile earlier = read_result_file(*json);
+  const std::optional<std::string>& model = earlier.environment.cpu.model;
+  if (model && *model != topology.cpu_model)
+    throw usage_error(
+        fmt::format("'{}' was measured on another CPU: {}", printable(*json), printable(*model)),
+        "leave out --resume, or name another --output");
+  return earlier;
+}
+
+SweepSide side_of(const SweepOptions& options, std::size_t side, const Topology& topology) {
+  SweepSide result{.program = "/proc/self/exe",
+                   .header = begin_result(options.command_line, topology),
+                   .earlier = {}};
+  if (!options.binaries.empty()) {
+    result.program = fs::absolute(options.binaries[side]);
+    result.header.generator = {
+        .name = "ptbench", .version = "unknown", .git_commit = {}, .build_type = {}};
+  }
+  if (options.resume) result.earlier = earlier_result(files_of(options, side), topology);
+  if (result.earlier) {
+    result.header = *result.earlier;
+    result.header.runs.clear();
+    result.header.command = options.command_line;
+  }
+  return result;
+}
+
+/// The tables, and JSON where that was asked for: then it takes standard output.
+void print(const SweepOptions& options, const Sweep& sweep) {
+  if (options.common.json ||
+      std::ranges::find(options.common.outputs, "-") != options.common.outputs.end()) {
+    const ResultFile result = sweep.result(0);
+    fmt::print(stderr, "{}", sweep_console(result, console_style(stderr)));
+    write_standard_output(to_json(result));
+    return;
+  }
+  for (std::size_t side = 0; side < count_sides(options); ++side) {
+    if (!options.binaries.empty())
+      write_standard_output(
+          fmt::format("{}{}:\n", side > 0 ? "\n" : "", printable(options.binaries[side])));
+    write_standard_output(sweep_console(sweep.result(side), console_style(stdout)));
+  }
+}
+
+/// Everything that can be refused was checked, and every file is open.
+struct SweepWork {
+  std::vector<SweepRow> rows;
+  std::vector<SweepSide> sides;
+  std::vector<SweepFiles> files;  ///< by side
+};
+
+SweepWork begin_work(const SweepOptions& options, const Topology& topology) {
+  refuse_shared_files(options.common);
+  require_programs(options);
+  SweepWork work;
+  work.rows = sweep_rows(options, topology);
+  require_plan(options, work.rows);
+  for (std::size_t side = 0; side < count_sides(options); ++side) {
+    work.sides.push_back(side_of(options, side, topology));
+    work.files.emplace_back(files_of(options, side));
+  }
+  return work;
+}
+
+SweepLength length_of(const SweepOptions& options) {
+  return {.rounds = options.rounds,
+          .min_time_seconds = options.common.min_time_seconds,
+          .max_time_seconds = options.common.max_time_seconds,
+          .is_fixed = options.common.steps || options.common.epochs,
+          .plan_file = options.common.plan_file};
+}
+
+ExitCode sweep_command(const SweepOptions& options) {
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress(clock);
+  const Topology topology = discover_topology();
+  SweepWork work = begin_work(options, topology);
+  const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
+  const SessionSurroundings session_around{
+      .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
+  const SweepSurroundings around{
+      .make_session =
+          [&](const SessionSetup& setup) {
+            return std::make_unique<ProcessSession>(setup, session_around);
+          },
+      .interrupted = [&] { return interrupt.requested(); },
+      .save = [&](std::size_t side, const ResultFile& result) { work.files.at(side).save(result); },
+      .warn =
+          [&](const std::string& message) {
+            progress.clear();
+            log_warning(printable(message));
+          },
+      .clock = clock};
+  Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options), around);
+  sweep.run();
+  progress.clear();
+  print(options, sweep);
+  return sweep.exit_code();
+}
+
+}  // namespace
+
+Command make_sweep_command() {
+  return with_options<SweepOptions>(
+      {.name = "sweep",
+       .summary = "measure a grid of configurations, interleaved",
+       .description =
+           "Lists, separated by commas, in the options that a measurement depends on span a grid "
+           "of "
+           "rows. Every row is measured in several processes, in turn with all others, so that a "
+           "machine that drifts hurts all alike. Rows that are impossible are skipped with the "
+           "reason, rows that fail do not end the sweep, and files are saved as it goes.",
+       .examples =
+           {{"ptbench sweep -w linear,mlp -b 32,64,128 -o grid.json",
+             "six configurations; Ctrl-C keeps what was measured, --resume goes on"},
+            {"ptbench sweep -s serial,amp --threads 1,2 --rounds 3 -o grid.json -o grid.csv",
+             "precision against threads, as a table for a spreadsheet too"},
+            {"ptbench sweep -b 32,128 --binary old/ptbench -o old.json --binary new/ptbench -o "
+             "new.json",
+             "two builds side by side, for ptbench compare old.json new.json"}},
+       .options = {},
+       .run = {}},
+      sweep_option_table(), sweep_command);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,106 @@
+#include "src/app/noise_watch.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "src/app/interrupt.h"
+#include "src/app/noise_store.h"
+#include "src/app/progress.h"
+#include "src/app/run_session.h"
+#include "src/base/error.h"
+#include "src/device/pressure.h"
+#include "src/measure/comparison.h"
+#include "src/measure/environment.h"
+#include "src/measure/noise_warnings.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kRepetitionSeconds = 2;
+
+Finding resolution_of(const SelfCheck& check) {
+  return {
+      .name = check.placement,
+      .state = "note",
+      .value = check.resolvable_with_5,
+      .detail = fmt::format(
+          "differences above {:.1f} % can be told with 5 repetitions a side, above {:.1f} % with "
+          "3, above {:.1f} % with 10 (run-to-run spread {:.2f} %, {} repetitions)",
+          100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
+          100 * check.resolvable_with_10, 100 * check.standard_deviation, check.repetitions),
+      .remedy = {}};
+}
+
+FindingGroup resolution(const std::vector<SelfCheck>& checks) {
+  FindingGroup group{.name = "what a benchmark here can resolve", .findings = {}};
+  for (const SelfCheck& check : checks) group.findings.push_back(resolution_of(check));
+  if (checks.empty())
+    group.findings.push_back({.name = "resolution",
+                              .state = "warning",
+                              .value = {},
+                              .detail = "fewer than 3 repetitions were clean in any placement",
+                              .remedy = "Stop other programs, or watch for longer."});
+  return group;
+}
+
+FindingGroup disturbances(RunRecord& record) {
+  FindingGroup group{.name = "what disturbs it", .findings = {}};
+  for (const WarningRecord& warning : record.warnings)
+    group.findings.push_back({.name = warning.code,
+                              .state = "warning",
+                              .value = {},
+                              .detail = warning.message,
+                              .remedy = warning.remedy});
+  if (group.findings.empty())
+    group.findings.push_back({.name = "noise",
+                              .state = "note",
+                              .value = {},
+                              .detail = "nothing was seen",
+                              .remedy = {}});
+  return group;
+}
+
+}  // namespace
+
+std::vector<FindingGroup> watch_noise(double seconds) {
+  InterruptWatch interrupt;
+  const SteadyClock clock;
+  Progress progress(clock);
+  const Topology topology = discover_topology();
+  const std::string host = describe_environment(topology).host.name;
+  const NoiseStore store;
+  const PriorNoise prior = store.load(host);
+  RunSession session(
+      {.program = "/proc/self/exe",
+       .arguments = {"--workload=mlp"},
+       .first_arguments = {},
+       .plan_file = {},
+       .id = "mlp",
+       .repetition_seconds = kRepetitionSeconds,
+       .least_seconds = kRepetitionSeconds / 2},
+      {.clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior});
+  const PressureWatch pressure;
+  const double begin = clock.now();
+  bool going = session.prepare();
+  while (going && clock.now() - begin < seconds)
+    going =
+        session.repeat(fmt::format("watching, {:.0f} of {:.0f} s", clock.now() - begin, seconds));
+  progress.clear();
+  ResultFile file;
+  file.runs.push_back(session.record());
+  RunRecord& record = file.runs.front();
+  if (session.repetitions() == 0)
+    throw run_error("the machine could not be watched: " +
+                    record.reason.value_or("nothing was measured"));
+  record.warnings.clear();
+  add_noise_warnings(record, {.target_noise = 1,
+                              .fixed_length = true,
+                              .cores = static_cast<Size>(topology.cores.size()),
+                              .pressure = pressure.so_far()});
+  const std::vector<SelfCheck> checks = self_check(std::array{file}, {}, prior);
+  (void)store.save(host, learn(prior, checks));
+  return {resolution(checks), disturbances(record)};
+}
+
+}  // namespace ptbench

@@ -1,0 +1,174 @@
+#include "src/app/rank_processes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "src/app/process_messages.h"
+#include "src/app/progress.h"
+#include "src/comm/child_process.h"
+
+namespace ptbench {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr ChildProcess::Duration kLook{5};       // at one rank, in turn with the others
+constexpr ChildProcess::Duration kGrace{2000};   // to end, once another rank has failed
+constexpr ChildProcess::Duration kPolite{1000};  // to end, once asked
+
+/// One rank's process and what it said.
+class RankProcess {
+ public:
+  RankProcess(Size rank, std::vector<std::string> arguments, Progress& progress)
+      : rank_(rank), messages_(progress), process_(command(std::move(arguments))) {}
+  RankProcess(const RankProcess&) = delete;
+  RankProcess& operator=(const RankProcess&) = delete;
+  ~RankProcess() = default;
+
+  /// Whether it still runs, after a look.
+  [[nodiscard]] bool runs() {
+    if (ended_) return false;
+    ended_ = process_.wait(kLook);
+    if (ended_) messages_.finish();
+    return !ended_;
+  }
+  void end_within(ChildProcess::Duration duration) { process_.end_within(duration); }
+  void terminate() {
+    if (!ended_) ended_ = process_.terminate(kPolite);
+  }
+
+  [[nodiscard]] Size rank() const { return rank_; }
+  [[nodiscard]] bool has_failed() const { return ended_ && ended_->code != 0; }
+  [[nodiscard]] const std::string& output() const { return output_; }
+
+  /// Of one that has failed.
+  [[nodiscard]] Error error() const {
+    const std::string name = fmt::format("rank {}", rank_);
+    if (ended_->signal != 0)
+      return run_error(fmt::format("{} was killed by signal {}{}", name, ended_->signal,
+                                   ended_->signal == SIGKILL ? " (out of memory?)" : ""),
+                       "use fewer ranks or smaller sizes if memory is short");
+    if (messages_.error().empty())
+      return run_error(fmt::format("{} ended with exit code {}", name, ended_->code),
+                       "see what it said above");
+    const bool names_itself = messages_.error().starts_with(name + ":");
+    return {code(), names_itself ? messages_.error() : name + ": " + messages_.error(),
+            messages_.remedy()};
+  }
+
+ private:
+  ChildCommand command(std::vector<std::string> arguments) {
+    return {.program = "/proc/self/exe",
+            .arguments = std::move(arguments),
+            .on_output = [this](std::string_view text) { output_ += text; },
+            .on_errors = [this](std::string_view text) { messages_.take(text); }};
+  }
+
+  [[nodiscard]] ExitCode code() const {
+    const auto code = static_cast<ExitCode>(ended_->code);
+    const bool is_told =
+        code == ExitCode::usage || code == ExitCode::capability || code == ExitCode::defect;
+    return is_told ? code : ExitCode::failed;
+  }
+
+  Size rank_;
+  std::string output_;
+  ProcessMessages messages_;
+  ChildProcess process_;
+  std::optional<ChildExit> ended_;
+};
+
+class RankGroup {
+ public:
+  RankGroup(const SharedRegion& region, const RankProcesses& processes)
+      : region_(region),
+        processes_(processes),
+        progress_(clock_, stderr, false),
+        last_change_(steady_clock::now()) {
+    const InheritedRegion inherited(region);
+    Size rank = 0;
+    for (const std::vector<std::string>& arguments : processes.arguments)
+      ranks_.emplace_back(rank++, arguments, progress_);
+  }
+
+  RankOutcome run() {
+    while (look()) {
+      if (processes_.interrupted()) {
+        for (RankProcess& rank : ranks_) rank.terminate();
+        return {.output = {}, .interrupted = true, .error = {}};
+      }
+      watch_progress();
+    }
+    return {.output = ranks_.front().output(),
+            .interrupted = processes_.interrupted(),
+            .error = error()};
+  }
+
+ private:
+  /// Whether any rank still runs.
+  bool look() {
+    bool runs = false;
+    for (RankProcess& rank : ranks_) {
+      runs = rank.runs() || runs;
+      if (rank.has_failed()) end_others(rank.rank(), "its process has ended");
+    }
+    return runs;
+  }
+
+  void end_others(Size rank, std::string_view reason) {
+    if (std::exchange(ending_, true)) return;
+    if (!region_.given_up()) first_ = rank;
+    region_.give_up(rank, reason);
+    for (RankProcess& other : ranks_) other.end_within(kGrace);
+  }
+
+  /// Ranks that hang outside of any wait, or are stopped, have no deadline of their own.
+  void watch_progress() {
+    std::uint64_t worked = 0;
+    for (const RankProcess& rank : ranks_)
+      worked += region_.rank_block(rank.rank()).worked.load(std::memory_order_relaxed);
+    const auto now = steady_clock::now();
+    if (worked != worked_) last_change_ = now;
+    worked_ = worked;
+    if (now - last_change_ < processes_.timeout + kGrace || ending_) return;
+    hung_ = true;
+    end_others(0, "no rank made progress");
+  }
+
+  /// The one to blame: who gave up first, unless that was said here.
+  [[nodiscard]] std::optional<Error> error() const {
+    if (hung_)
+      return run_error(fmt::format("no rank made progress within {:g} s",
+                                   std::chrono::duration<double>(processes_.timeout).count()),
+                       "give a longer --timeout, or see whether the processes were stopped");
+    const auto by = region_.given_up();
+    const auto blamed = static_cast<std::size_t>(first_ ? *first_ : by ? by->rank : 0);
+    if (ranks_[blamed].has_failed()) return ranks_[blamed].error();
+    const auto failed = std::ranges::find_if(ranks_, &RankProcess::has_failed);
+    return failed == ranks_.end() ? std::nullopt : std::optional(failed->error());
+  }
+
+  const SharedRegion& region_;
+  const RankProcesses& processes_;
+  SteadyClock clock_;
+  Progress progress_;
+  std::deque<RankProcess> ranks_;  // which do not move
+  std::optional<Size> first_;      ///< whose end was noticed before anybody gave up
+  bool ending_ = false;
+  bool hung_ = false;
+  std::uint64_t worked_ = 0;
+  steady_clock::time_point last_change_;
+};
+
+}  // namespace
+
+RankOutcome run_ranks(const SharedRegion& region, const RankProcesses& processes) {
+  return RankGroup(region, processes).run();
+}
+
+}  // namespace ptbench

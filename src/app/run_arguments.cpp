@@ -1,0 +1,34 @@
+#include "src/app/run_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ptbench {
+namespace {
+
+constexpr std::array<std::string_view, 10> kKept{
+    "output",   "json", "repeats", "target-noise", "min-time",
+    "max-time", "plan", "pass",    "keep-plan",    "progress-prefix"};
+constexpr std::array<std::string_view, 3> kFirst{"loss-log", "save-initial-weights",
+                                                 "save-final-weights"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+RunArguments pass_on(std::span<const NamedAssignment> assignments) {
+  RunArguments arguments;
+  for (const NamedAssignment& assignment : assignments) {
+    if (contains(kKept, assignment.name)) continue;
+    std::string text = "--" + assignment.name;
+    if (!assignment.text.empty()) text += "=" + assignment.text;
+    (contains(kFirst, assignment.name) ? arguments.first : arguments.common)
+        .push_back(std::move(text));
+  }
+  return arguments;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,317 @@
+#include "src/app/run_session.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "reports/read_result.h"
+#include "src/app/process_messages.h"
+#include "src/base/log.h"
+#include "src/base/units.h"
+#include "src/comm/child_process.h"
+#include "src/measure/pool_runs.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr ChildProcess::Duration kLook{100};  // between two looks at an interruption
+constexpr ChildProcess::Duration kGrace = std::chrono::minutes(2);  // to save, once interrupted
+constexpr double kLeastSeconds = 0.001;                             // that --max-time takes
+constexpr double kWorthwhileSeconds = 0.5;                          // of measuring: a slice
+
+constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
+
+/// Removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code failure;
+    fs::path parent = fs::temp_directory_path(failure);
+    if (failure) parent = "/tmp";
+    std::string name = (parent / "ptbench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw usage_error(fmt::format("no folder can be made in '{}': {}", printable(parent.string()),
+                                    std::generic_category().message(errno)),
+                        "let TMPDIR name a folder that you may write to");
+    path_ = std::move(name);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] fs::path file(std::string_view name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+/// One process of a session.
+struct Task {
+  std::string name;   ///< for messages: "repetition 3"
+  std::string label;  ///< before its progress
+  std::vector<std::string> arguments;
+  std::optional<ChildProcess::Duration> deadline;  ///< since it last said something
+};
+
+bool names_option(std::string_view argument, std::string_view option) {
+  return argument == option ||
+         (argument.starts_with(option) && argument.substr(option.size()).starts_with('='));
+}
+
+bool contains_option(const std::vector<std::string>& arguments, std::string_view option) {
+  return std::ranges::any_of(
+      arguments, [&](const std::string& argument) { return names_option(argument, option); });
+}
+
+/// "21.3 k samples/s ± 0.8 %"; empty where nothing is known.
+std::string estimate_of(const RunRecord& record) {
+  if (!record.throughput.value) return {};
+  std::string text = fmt::format("{} samples/s", format_si(*record.throughput.value));
+  if (const auto& interval = record.throughput.ci95; interval && *record.throughput.value > 0)
+    text += fmt::format(" ± {:.1f} %",
+                        50 * (interval->high - interval->low) / *record.throughput.value);
+  return text;
+}
+
+/// What to add to "repetition 3": the way in which it ended.
+std::string describe_end(const ChildExit& ended, const ProcessMessages& messages) {
+  if (ended.overdue) return "was killed: it neither ended nor reported";
+  if (ended.signal != 0)
+    return fmt::format("was killed by signal {}{}", ended.signal,
+                       ended.signal == SIGKILL ? " (out of memory?)" : "");
+  const std::string last = messages.last();
+  return fmt::format("ended with exit code {}{}{}", ended.code, last.empty() ? "" : ": ", last);
+}
+
+/// The error that a process reported and that its user can mend.
+std::optional<Error> refusal_of(const ChildExit& ended, const ProcessMessages& messages) {
+  const auto code = static_cast<ExitCode>(ended.code);
+  if (code != ExitCode::usage && code != ExitCode::capability) return std::nullopt;
+  if (messages.error().empty()) return std::nullopt;
+  return Error(code, messages.error(), messages.remedy());
+}
+
+}  // namespace
+
+struct RunSession::State {
+  State(SessionSetup wanted, const SessionSurroundings& surroundings)
+      : setup(std::move(wanted)), around(surroundings) {}
+
+  [[nodiscard]] std::vector<std::string> arguments_of_preparation() const {
+    std::vector<std::string> arguments = setup.arguments;
+    arguments.emplace_back("--pass=prepare");
+    arguments.push_back(setup.plan_file ? "--plan=" + *setup.plan_file
+                                        : "--keep-plan=" + folder.file("plan.json").string());
+    return arguments;
+  }
+
+  [[nodiscard]] std::vector<std::string> arguments_of_repetition() const {
+    std::vector<std::string> arguments;
+    for (const std::string& argument : setup.arguments)
+      if (!names_option(argument, "--verify")) arguments.push_back(argument);
+    if (repetitions == 0)
+      arguments.insert(arguments.end(), setup.first_arguments.begin(), setup.first_arguments.end());
+    arguments.emplace_back(repetitions == 0 ? "--pass=first" : "--pass=next");
+    arguments.push_back("--plan=" + setup.plan_file.value_or(folder.file("plan.json").string()));
+    arguments.emplace_back("--verify=off");
+    if (!is_of_fixed_length()) {
+      arguments.push_back(fmt::format("--max-time={}", next_seconds()));
+      arguments.push_back(fmt::format("--min-time={}", setup.least_seconds));
+    }
+    return arguments;
+  }
+
+  [[nodiscard]] bool is_of_fixed_length() const {
+    return contains_option(setup.arguments, "--steps") ||
+           contains_option(setup.arguments, "--epochs");
+  }
+
+  /// What the next repetition may measure: its share, less what those before it took beyond theirs
+  /// to start and to end, but never too little to be worth it.
+  [[nodiscard]] double next_seconds() const {
+    const double share = setup.repetition_seconds;
+    const double rest = static_cast<double>(repetitions + 1) * share - spent_seconds;
+    const double least = std::max(share / 2, std::min(share, kWorthwhileSeconds));
+    return std::max(std::clamp(rest, least, share), kLeastSeconds);
+  }
+
+  [[nodiscard]] std::optional<ChildProcess::Duration> deadline_of_repetition() const {
+    if (is_of_fixed_length()) return std::nullopt;
+    return std::chrono::ceil<ChildProcess::Duration>(
+        std::chrono::duration<double>(10 * setup.repetition_seconds + 600));
+  }
+
+  /// With the estimate so far, where anybody sees it.
+  [[nodiscard]] std::string label_with_estimate(const std::string& label) const {
+    const std::string estimate = around.progress.visible() ? estimate_of(pooled()) : std::string();
+    return estimate.empty() ? label : label + ", " + estimate;
+  }
+
+  /// Whether the process did all it was to do. The record has what it did.
+  bool perform(const Task& task) {
+    if (around.interrupt.requested()) {
+      records.push_back(lost(Status::interrupted, interruption(task)));
+      return false;
+    }
+    const fs::path result = folder.file("result.json");
+    ProcessMessages messages(around.progress);
+    const ChildExit ended = run(task, result, messages);
+    messages.finish();
+    around.progress.clear();
+    records.push_back(record_of(task, result, ended, messages));
+    std::error_code ignored;
+    fs::remove(result, ignored);
+    return records.back().status == Status::ok;
+  }
+
+  ChildExit run(const Task& task, const fs::path& result, ProcessMessages& messages) {
+    ChildCommand command{.program = setup.program, .arguments = {"run"}};
+    command.arguments.insert(command.arguments.end(), task.arguments.begin(), task.arguments.end());
+    command.arguments.emplace_back("--repeats=1");
+    command.arguments.push_back("--output=" + result.string());
+    if (around.progress.visible()) command.arguments.push_back("--progress-prefix=" + task.label);
+    bool heard = false;
+    command.on_errors = [&](std::string_view text) {
+      heard = true;
+      messages.take(text);
+    };
+    ChildProcess process(std::move(command));
+    return await(process, task.deadline, heard);
+  }
+
+  /// `heard` becomes true whenever the process says something.
+  ChildExit await(ChildProcess& process, std::optional<ChildProcess::Duration> deadline,
+                  bool& heard) {
+    bool interrupted = false;
+    if (deadline) process.end_within(*deadline);
+    for (;;) {
+      if (const auto ended = process.wait(kLook)) return *ended;
+      if (interrupted) continue;
+      if (std::exchange(heard, false) && deadline) process.end_within(*deadline);
+      if (!around.interrupt.requested()) continue;
+      // One that came from the terminal has reached the process too; two are one request. SIGINT
+      // may be ignored, as shells let jobs in the background do.
+      interrupted = true;
+      process.send(SIGTERM);
+      process.end_within(kGrace);
+    }
+  }
+
+  RunRecord record_of(const Task& task, const fs::path& result, const ChildExit& ended,
+                      const ProcessMessages& messages) {
+    const bool interrupted = around.interrupt.requested();
+    std::string problem = describe_end(ended, messages);
+    if (ended.code == 0 || ended.code == 2 || ended.code == kInterrupted || interrupted) {
+      try {
+        RunRecord record = read(result);
+        if (interrupted && record.status == Status::ok) {
+          record.status = Status::interrupted;
+          record.reason = interruption(task);
+        }
+        return record;
+      } catch (const Error& error) {
+        problem = fmt::format("left no result that can be read: {}", error.what());
+      }
+    }
+    if (interrupted) return lost(Status::interrupted, interruption(task));
+    refusal = refusal_of(ended, messages);
+    return lost(Status::failed,
+                refusal ? std::string(refusal->what()) : fmt::format("{} {}", task.name, problem));
+  }
+
+  /// Throws a usage error where there is none.
+  RunRecord read(const fs::path& result) {
+    ResultFile file = read_result_file(result);
+    if (file.runs.size() != 1) throw usage_error("it is not one run");
+    RunRecord record = std::move(file.runs.front());
+    file.runs.clear();
+    if (!origin) origin = std::move(file);
+    return record;
+  }
+
+  static std::string interruption(const Task& task) {
+    return fmt::format("interrupted by a signal during {}", task.name);
+  }
+
+  /// Of a process that left none.
+  [[nodiscard]] RunRecord lost(Status status, std::string reason) const {
+    RunRecord record;
+    record.id = records.empty() ? setup.id : records.front().id;
+    record.status = status;
+    record.reason = std::move(reason);
+    return record;
+  }
+
+  [[nodiscard]] RunRecord pooled() const {
+    if (records.empty()) return lost(Status::ok, {});
+    return pool_runs(records, around.prior);
+  }
+
+  SessionSetup setup;
+  SessionSurroundings around;
+  TemporaryFolder folder;
+  std::vector<RunRecord> records;
+  std::optional<ResultFile> origin;
+  std::optional<Error> refusal;
+  Size repetitions = 0;
+  double spent_seconds = 0;  ///< by the processes of repetitions, from start to end
+  bool may_repeat = false;
+};
+
+RunSession::RunSession(SessionSetup setup, const SessionSurroundings& around)
+    : state_(std::make_unique<State>(std::move(setup), around)) {}
+
+RunSession::~RunSession() = default;
+
+bool RunSession::prepare() {
+  State& state = *state_;
+  const bool done = state.perform({.name = "the preparation",
+                                   .label = "preparing",
+                                   .arguments = state.arguments_of_preparation(),
+                                   .deadline = std::nullopt});
+  state.may_repeat = done && std::ranges::find(state.setup.arguments, "--verify=only") ==
+                                 state.setup.arguments.end();
+  return state.may_repeat;
+}
+
+bool RunSession::repeat(const std::string& label) {
+  State& state = *state_;
+  ensure(state.may_repeat, "a session repeats what it has prepared");
+  const double begin = state.around.clock.now();
+  state.may_repeat = state.perform({.name = fmt::format("repetition {}", state.repetitions + 1),
+                                    .label = state.label_with_estimate(label),
+                                    .arguments = state.arguments_of_repetition(),
+                                    .deadline = state.deadline_of_repetition()});
+  state.spent_seconds += state.around.clock.now() - begin;
+  if (!state.records.back().samples.step_seconds.empty()) ++state.repetitions;
+  return state.may_repeat;
+}
+
+Size RunSession::repetitions() const { return state_->repetitions; }
+
+void RunSession::resume(RunRecord earlier) {
+  // How that one ended says nothing about what is measured now.
+  earlier.status = Status::ok;
+  earlier.reason.reset();
+  state_->records.insert(state_->records.begin(), std::move(earlier));
+}
+
+RunRecord RunSession::record() const { return state_->pooled(); }
+
+const std::optional<ResultFile>& RunSession::origin() const { return state_->origin; }
+
+const std::optional<Error>& RunSession::refusal() const { return state_->refusal; }
+
+}  // namespace ptbench

@@ -1,0 +1,242 @@
+#include "src/app/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/measure/environment_differences.h"
+#include "src/measure/noise_warnings.h"
+#include "src/measure/spread.h"
+
+namespace ptbench {
+namespace {
+
+/// The earlier result goes on here: what it was measured with should be what measures now.
+std::vector<std::string> differences_of(const ResultFile& earlier, const ResultFile& now) {
+  std::vector<std::string> differences = environment_differences({&earlier, 1}, {&now, 1});
+  const auto commit_of = [](const ResultFile& file) {
+    return file.generator.git_commit.value_or("unknown");
+  };
+  if (commit_of(earlier) != commit_of(now))
+    differences.push_back(
+        fmt::format("generator.git_commit {} / {}", commit_of(earlier), commit_of(now)));
+  return differences;
+}
+
+Size repetitions_of(const RunRecord& record) { return std::ssize(record.samples.repetitions); }
+
+/// What a row goes on from. Nothing of a failure, which is tried again.
+bool can_go_on(const RunRecord& record) {
+  return (record.status == Status::ok || record.status == Status::interrupted) &&
+         repetitions_of(record) > 0;
+}
+
+/// A process that ended before it could describe what it measures leaves `known` to do so. Rounds
+/// end a row: why its last repetition ended is of no interest, but for one of fixed length.
+RunRecord completed(RunRecord measured, const RunRecord& known) {
+  if (measured.workload.name.empty()) {
+    RunRecord described = known;
+    described.status = measured.status;
+    described.reason = std::move(measured.reason);
+    return described;
+  }
+  std::optional<StopReason>& stop = measured.samples.stop_reason;
+  if (stop == StopReason::max_time || stop == StopReason::noise) stop.reset();
+  return measured;
+}
+
+}  // namespace
+
+Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLength length,
+             const SweepSurroundings& around)
+    : rows_(std::move(rows)),
+      sides_(std::move(sides)),
+      origin_known_(sides_.size()),
+      length_(std::move(length)),
+      around_(around),
+      cells_(rows_.size() * sides_.size()),
+      others_(sides_.size()) {
+  for (std::size_t side = 0; side < sides_.size(); ++side)
+    if (sides_[side].earlier) take_earlier(side);
+}
+
+Sweep::Cell& Sweep::cell(std::size_t row, std::size_t side) {
+  return cells_.at(row * sides_.size() + side);
+}
+
+const Sweep::Cell& Sweep::cell(std::size_t row, std::size_t side) const {
+  return cells_.at(row * sides_.size() + side);
+}
+
+void Sweep::take_earlier(std::size_t side) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t row = 0; row < rows_.size(); ++row) places.emplace(rows_[row].id(), row);
+  for (RunRecord& record : sides_[side].earlier->runs) {
+    const auto place = places.find(record.id);
+    if (place == places.end()) {
+      if (record.status != Status::skipped) others_[side].push_back(std::move(record));
+    } else if (can_go_on(record)) {
+      Cell& known = cell(place->second, side);
+      // The last repetition of one that was interrupted may have been cut short.
+      const bool is_whole = record.status == Status::ok;
+      known.repetitions = std::min(repetitions_of(record), length_.rounds - (is_whole ? 0 : 1));
+      known.record = std::move(record);
+      known.record->status = Status::ok;
+      known.record->reason.reset();
+    }
+  }
+  sides_[side].earlier->runs.clear();
+}
+
+void Sweep::run() {
+  for (Size round = 1; round <= length_.rounds; ++round) run_round(round, false);
+  if (sides_.size() > 1)
+    for (Size round = length_.rounds + 1; round <= kMostRounds; ++round) run_round(round, true);
+  if (interrupted_) mark_interrupted();
+  save_all();
+}
+
+void Sweep::run_round(Size round, bool added) {
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    if (!rows_[row].is_possible() || (added && !needs_more(row))) continue;
+    // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
+    for (std::size_t turn = 0; turn < sides_.size(); ++turn)
+      measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
+  }
+}
+
+void Sweep::measure(std::size_t row, std::size_t side, Size round) {
+  Cell& measured = cell(row, side);
+  if (measured.is_over || measured.repetitions >= round || stopped()) return;
+  const bool ready = measured.session != nullptr || start(row, side);
+  if (ready && measured.session->repeat(label(row, side, round)))
+    ++measured.repetitions;
+  else
+    measured.is_over = true;
+  measured.record = completed(measured.session->record(), rows_[row].record);
+  warn_of_noise(*measured.record);
+  if (measured.record->status == Status::interrupted) interrupted_ = true;
+  if (measured.is_over) measured.session.reset();
+  save_if_due();
+}
+
+void Sweep::warn_of_noise(RunRecord& record) const {
+  if (record.samples.repetitions.empty()) return;
+  add_noise_warnings(record,
+                     {.fixed_length = length_.is_fixed,
+                      .cores = record.strategy.threads.value_or(1) * record.strategy.world_size});
+}
+
+bool Sweep::start(std::size_t row, std::size_t side) {
+  Cell& started = cell(row, side);
+  const auto rounds = static_cast<double>(length_.rounds);
+  const double seconds = length_.max_time_seconds / rounds;
+  started.session =
+      around_.make_session({.program = sides_[side].program,
+                            .arguments = rows_[row].arguments,
+                            .first_arguments = {},
+                            .plan_file = length_.plan_file,
+                            .id = rows_[row].id(),
+                            .repetition_seconds = seconds,
+                            .least_seconds = std::min(length_.min_time_seconds / rounds, seconds)});
+  if (started.record) started.session->resume(*started.record);
+  const bool ready = started.session->prepare();
+  learn_origin(side, *started.session);
+  return ready;
+}
+
+/// The program itself says which build it is.
+void Sweep::learn_origin(std::size_t side, const SweepSession& session) {
+  if (origin_known_[side] || !session.origin()) return;
+  origin_known_[side] = true;
+  SweepSide& measured = sides_[side];
+  measured.header.generator = session.origin()->generator;
+  measured.header.environment = session.origin()->environment;
+  if (!measured.earlier) return;
+  const std::vector<std::string> differences = differences_of(*measured.earlier, measured.header);
+  if (!differences.empty())
+    around_.warn(fmt::format("the sweep goes on where something has changed since it began: {}",
+                             fmt::join(differences, "; ")));
+}
+
+bool Sweep::stopped() {
+  interrupted_ = interrupted_ || around_.interrupted();
+  return interrupted_;
+}
+
+/// Whether another round could bring a class in which every side has enough.
+bool Sweep::needs_more(std::size_t row) const {
+  std::map<std::string, std::size_t> sides_with_enough;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const Cell& measured = cell(row, side);
+    const bool has_slices = measured.record && !measured.record->samples.slices.empty();
+    if (measured.is_over || !has_slices) return false;
+    for (const auto& [placement, times] : clean_log_times(measured.record->samples))
+      if (times.size() >= kCleanRepetitions) ++sides_with_enough[placement];
+  }
+  return std::ranges::none_of(sides_with_enough,
+                              [this](const auto& entry) { return entry.second == sides_.size(); });
+}
+
+std::string Sweep::label(std::size_t row, std::size_t side, Size round) const {
+  const auto begin = rows_.begin();
+  const auto number = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(row) + 1,
+                                    [](const SweepRow& one) { return one.is_possible(); });
+  const auto count = std::ranges::count_if(rows_, &SweepRow::is_possible);
+  std::string text = fmt::format("row {} of {}, round {} of {}", number, count, round,
+                                 round > length_.rounds ? kMostRounds : length_.rounds);
+  if (sides_.size() > 1) text += fmt::format(", build {} of {}", side + 1, sides_.size());
+  return fmt::format("{}: {}", text, rows_[row].id());
+}
+
+/// Writing takes a twentieth of the time at most: files of long sweeps are large.
+void Sweep::save_if_due() {
+  const double begin = around_.clock.now();
+  if (begin < next_save_) return;
+  save_all();
+  const double end = around_.clock.now();
+  next_save_ = end + std::max(1.0, 20 * (end - begin));
+}
+
+void Sweep::save_all() {
+  for (std::size_t side = 0; side < sides_.size(); ++side) around_.save(side, result(side));
+}
+
+void Sweep::mark_interrupted() {
+  for (std::size_t row = 0; row < rows_.size(); ++row)
+    for (std::size_t side = 0; side < sides_.size(); ++side) {
+      Cell& measured = cell(row, side);
+      const bool is_complete = measured.is_over || measured.repetitions >= length_.rounds;
+      if (!rows_[row].is_possible() || is_complete) continue;
+      if (!measured.record) measured.record = rows_[row].record;
+      measured.record->status = Status::interrupted;
+      measured.record->reason = fmt::format("interrupted by a signal after {} of {} rounds",
+                                            measured.repetitions, length_.rounds);
+    }
+}
+
+ResultFile Sweep::result(std::size_t side) const {
+  ResultFile result = sides_.at(side).header;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    const std::optional<RunRecord>& measured = cell(row, side).record;
+    if (measured)
+      result.runs.push_back(*measured);
+    else if (!rows_[row].is_possible())
+      result.runs.push_back(rows_[row].record);
+  }
+  result.runs.insert(result.runs.end(), others_[side].begin(), others_[side].end());
+  return result;
+}
+
+ExitCode Sweep::exit_code() const {
+  if (interrupted_) return ExitCode::interrupted;
+  const bool failed = std::ranges::any_of(cells_, [](const Cell& measured) {
+    return measured.record && measured.record->status == Status::failed;
+  });
+  return failed ? ExitCode::failed : ExitCode::ok;
+}
+
+}  // namespace ptbench

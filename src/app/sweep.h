@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/app/run_session.h"
+#include "src/app/sweep_grid.h"
+#include "src/base/clock.h"
+#include "src/base/exit_code.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// What a sweep needs of a RunSession.
+class SweepSession {
+ public:
+  virtual ~SweepSession() = default;
+  [[nodiscard]] virtual bool prepare() = 0;
+  [[nodiscard]] virtual bool repeat(const std::string& label) = 0;
+  virtual void resume(RunRecord earlier) = 0;
+  [[nodiscard]] virtual RunRecord record() const = 0;
+  [[nodiscard]] virtual const std::optional<ResultFile>& origin() const = 0;
+};
+
+/// A program that measures the grid, and the result that it gets.
+struct SweepSide {
+  std::filesystem::path program;
+  ResultFile header;  ///< generator, environment, command: until the program tells its own; no runs
+  std::optional<ResultFile> earlier;  ///< what --resume goes on from
+};
+
+/// How long and how often rows are measured.
+struct SweepLength {
+  Size rounds = 5;
+  double min_time_seconds = 2;   ///< of a row, over all rounds
+  double max_time_seconds = 30;  ///< of a row, over all rounds
+  bool is_fixed = false;         ///< by --steps or --epochs
+  std::optional<std::string> plan_file = std::nullopt;
+};
+
+/// What a sweep works with; all of it outlives the sweep.
+struct SweepSurroundings {
+  std::function<std::unique_ptr<SweepSession>(const SessionSetup&)> make_session;
+  std::function<bool()> interrupted;
+  /// Keeps what was measured on that side so far.
+  std::function<void(std::size_t side, const ResultFile& result)> save;
+  std::function<void(const std::string& message)> warn;
+  const Clock& clock;
+};
+
+/// A grid of rows, measured in rounds: one repetition of each row, on each side. What a row's
+/// processes do, crashes included, ends up in its record; everything else is thrown, and what was
+/// saved by then stays.
+class Sweep {
+ public:
+  /// Rounds in which rows of several sides may be measured, the added ones included.
+  static constexpr Size kMostRounds = 12;
+  /// Clean repetitions in one placement class that every side shall have, where there are several.
+  static constexpr std::size_t kCleanRepetitions = 3;
+
+  /// `sides`: at least one.
+  Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLength length,
+        const SweepSurroundings& around);
+
+  /// Measures until every row has its rounds. With several sides, rows get more of them until each
+  /// side has its clean repetitions.
+  void run();
+
+  /// Rows in the order of the grid, without those of which nothing is known yet, then what
+  /// `earlier` held besides.
+  [[nodiscard]] ResultFile result(std::size_t side) const;
+  /// Of this grid's rows.
+  [[nodiscard]] ExitCode exit_code() const;
+
+ private:
+  /// A row on one side.
+  struct Cell {
+    std::unique_ptr<SweepSession> session;  ///< null before its first round
+    std::optional<RunRecord> record;
+    Size repetitions = 0;  ///< measured, earlier ones included
+    bool is_over = false;  ///< nothing more is to be measured
+  };
+
+  void take_earlier(std::size_t side);
+  void run_round(Size round, bool added);
+  void measure(std::size_t row, std::size_t side, Size round);
+  bool start(std::size_t row, std::size_t side);
+  void learn_origin(std::size_t side, const SweepSession& session);
+  void warn_of_noise(RunRecord& record) const;
+  void save_if_due();
+  void save_all();
+  void mark_interrupted();
+
+  [[nodiscard]] Cell& cell(std::size_t row, std::size_t side);
+  [[nodiscard]] const Cell& cell(std::size_t row, std::size_t side) const;
+  [[nodiscard]] bool needs_more(std::size_t row) const;
+  [[nodiscard]] bool stopped();
+  [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;
+
+  std::vector<SweepRow> rows_;
+  std::vector<SweepSide> sides_;
+  std::vector<bool> origin_known_;  ///< by side
+  SweepLength length_;
+  const SweepSurroundings& around_;
+  std::vector<Cell> cells_;                     ///< rows × sides
+  std::vector<std::vector<RunRecord>> others_;  ///< by side: of the earlier file, not of the grid
+  bool interrupted_ = false;
+  double next_save_ = 0;
+};
+
+}  // namespace ptbench

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/app/sweep_options.h"
+#include "src/device/topology.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// One configuration of a sweep.
+struct SweepRow {
+  /// What is known before anything is measured. Status `skipped` and a reason: impossible here.
+  RunRecord record;
+  std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
+
+  [[nodiscard]] const std::string& id() const { return record.id; }
+  [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }
+};
+
+/// Most combinations of values that a sweep takes.
+inline constexpr std::size_t kMostSweepRows = 10'000;
+
+/// Every combination of the lists, the first option varying slowest; equal ids once. Strategies of
+/// one replica ignore --nproc. Without --threads, all rows get the threads that the one with the
+/// most replicas gets. Usage errors: too many rows, none that is possible, two models of one name.
+[[nodiscard]] std::vector<SweepRow> sweep_rows(const SweepOptions& options,
+                                               const Topology& topology);
+
+}  // namespace ptbench

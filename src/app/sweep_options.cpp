@@ -1,0 +1,100 @@
+#include "src/app/sweep_options.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/app/run_options.h"
+
+namespace ptbench {
+namespace {
+
+using Row = OptionRow<SweepOptions>;
+
+constexpr const char* kSweep = "The sweep";
+constexpr std::uint64_t kMostRounds = 1000;
+
+/// Options of `run` that every row would do again, over and over, or that say how many processes
+/// one run has.
+bool is_left_out(const OptionInfo& option) {
+  constexpr std::array<std::string_view, 5> kNames{"loss-log", "save-initial-weights",
+                                                   "save-final-weights", "repeats", "target-noise"};
+  return std::ranges::find(kNames, option.name) != kNames.end() ||
+         (option.hidden && option.name != "slowdown");
+}
+
+/// At least one part; "a,,b" has an empty one.
+std::vector<std::string> parts_of(std::string_view list) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    parts.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+void adapt(OptionInfo& info) {
+  if (info.grid) info.value += ",...";
+  if (info.name == "nproc") info.help += "; a strategy of one replica ignores it";
+  if (info.name == "threads") info.fallback = "cores / largest nproc";
+  if (info.name == "max-time") info.help = "seconds after which a row ends, all rounds together";
+  if (info.name == "json") info.excludes.emplace_back("binary");
+}
+
+/// The row of `run` for a sweep.
+Row adapted(const OptionRow<RunOptions>& row) {
+  OptionInfo info = row.info;
+  adapt(info);
+  return {std::move(info), [row](SweepOptions& sweep, const OptionInfo&, std::string_view text) {
+            const OptionInfo& option = row.info;
+            SweepSetting setting{
+                .option = option.name, .measured = option.grid, .values = {std::string(text)}};
+            if (option.grid) {
+              setting.values = parts_of(text);
+              RunOptions tried;
+              for (const std::string& value : setting.values) row.set(tried, option, value);
+            } else {
+              row.set(sweep.common, option, text);
+            }
+            sweep.settings.push_back(std::move(setting));
+          }};
+}
+
+std::vector<Row> own_rows() {
+  return {whole_option({.name = "rounds",
+                        .value = "R",
+                        .group = kSweep,
+                        .help = "processes that measure each row, in turn with the other rows",
+                        .fallback = "5"},
+                       &SweepOptions::rounds, 1, kMostRounds),
+          flag_option({.name = "resume",
+                       .group = kSweep,
+                       .help = "go on where the result file ends: measure what it lacks"},
+                      &SweepOptions::resume),
+          text_list_option({.name = "binary",
+                            .value = "FILE",
+                            .group = kSweep,
+                            .help = "measure with this build of ptbench; may be given several "
+                                    "times, each with an --output of its own",
+                            .example = "../before/ptbench",
+                            .hint = ValueHint::file},
+                           &SweepOptions::binaries)};
+}
+
+}  // namespace
+
+const SweepSetting* SweepOptions::find(std::string_view option) const {
+  const auto found = std::ranges::find(settings, option, &SweepSetting::option);
+  return found == settings.end() ? nullptr : &*found;
+}
+
+OptionTable<SweepOptions> sweep_option_table() {
+  std::vector<Row> rows = own_rows();
+  const OptionTable<RunOptions> run = run_option_table();
+  for (const OptionRow<RunOptions>& row : run.rows())
+    if (!is_left_out(row.info)) rows.push_back(adapted(row));
+  return OptionTable<SweepOptions>(std::move(rows));
+}
+
+}  // namespace ptbench

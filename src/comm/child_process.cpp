@@ -1,0 +1,283 @@
+#include "src/comm/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+
+namespace ptbench {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Between two looks at a process whose end the kernel does not announce.
+constexpr ChildProcess::Duration kPause{20};
+constexpr std::size_t kPiece = 4096;  // bytes that are read at once
+// More than a pipe holds: who else writes into it is not read for ever.
+constexpr int kMostPieces = 64;
+
+/// A file descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  void close() {
+    if (is_open()) (void)::close(std::exchange(number_, -1));
+  }
+
+ private:
+  int number_ = -1;
+};
+
+Error cannot_start(const std::filesystem::path& program, int error_number,
+                   const std::string& remedy) {
+  return usage_error(fmt::format("'{}' cannot be started: {}", printable(program.string()),
+                                 std::generic_category().message(error_number)),
+                     remedy);
+}
+
+/// No descriptor of this process gets into another program but as one of its standard streams.
+struct Pipe {
+  explicit Pipe(const std::filesystem::path& program) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw cannot_start(program, errno, "check the limit of open files (ulimit -n)");
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+  }
+  Descriptor read;
+  Descriptor write;
+};
+
+/// What the new process needs between fork and exec, made before: only functions that are safe in a
+/// signal handler may be called there.
+struct Start {
+  const char* program;
+  char* const* arguments;
+  pid_t parent;
+  int input;
+  int output;
+  int errors;   ///< -1: stays as it is
+  int failure;  ///< gets errno if the program does not start
+};
+
+bool take_streams(const Start& start) {
+  return dup2(start.input, STDIN_FILENO) >= 0 && dup2(start.output, STDOUT_FILENO) >= 0 &&
+         (start.errors < 0 || dup2(start.errors, STDERR_FILENO) >= 0);
+}
+
+[[noreturn]] void become(const Start& start) noexcept {
+  // Who died before it could be watched leaves another parent.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != start.parent) _exit(127);
+  if (take_streams(start)) {
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+    (void)execv(start.program, start.arguments);
+  }
+  const int error_number = errno;
+  (void)!write(start.failure, &error_number, sizeof error_number);
+  _exit(127);
+}
+
+/// errno of the exec that failed, 0 of one that worked: then the kernel closed the pipe.
+int failure_in(const Descriptor& pipe) {
+  int error_number = 0;
+  while (read(pipe.number(), &error_number, sizeof error_number) < 0 && errno == EINTR) {
+  }
+  return error_number;
+}
+
+pid_t wait_for(pid_t id, int& status, int options) {
+  for (;;) {
+    const pid_t ended = waitpid(id, &status, options);
+    if (ended >= 0 || errno != EINTR) return ended;
+  }
+}
+
+/// Where SIGCHLD is ignored, which a process inherits, nobody learns how a child ended.
+void keep_exit_codes() {
+  struct sigaction action{};
+  if (sigaction(SIGCHLD, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+    (void)std::signal(SIGCHLD, SIG_DFL);
+}
+
+/// The program's name and its arguments, as exec wants them.
+std::vector<char*> pointers_to(std::string& program, std::vector<std::string>& arguments) {
+  std::vector<char*> pointers{program.data()};
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+pollfd watched(const Descriptor& descriptor) {
+  return {.fd = descriptor.number(), .events = POLLIN, .revents = 0};
+}
+
+}  // namespace
+
+struct ChildProcess::State {
+  explicit State(ChildCommand started) : command(std::move(started)) { start(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (ended) return;
+    (void)kill(id, SIGKILL);
+    int status = 0;
+    (void)wait_for(id, status, 0);
+  }
+
+  void start() {
+    keep_exit_codes();
+    std::string program = command.program.string();
+    const std::vector<char*> pointers = pointers_to(program, command.arguments);
+    Pipe output_pipe(command.program);
+    Pipe errors_pipe(command.program);
+    Pipe failure_pipe(command.program);
+    const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!nothing.is_open())
+      throw cannot_start(command.program, errno, "check the limit of open files (ulimit -n)");
+    const Start start{.program = program.c_str(),
+                      .arguments = pointers.data(),
+                      .parent = getpid(),
+                      .input = nothing.number(),
+                      .output = command.on_output ? output_pipe.write.number() : nothing.number(),
+                      .errors = command.on_errors ? errors_pipe.write.number() : -1,
+                      .failure = failure_pipe.write.number()};
+    id = fork();
+    if (id == 0) become(start);
+    if (id < 0)
+      throw cannot_start(command.program, errno,
+                         "check free memory and the limit of processes (ulimit -u)");
+    failure_pipe.write.close();
+    if (command.on_output) output = std::move(output_pipe.read);
+    if (command.on_errors) errors = std::move(errors_pipe.read);
+    if (const int error_number = failure_in(failure_pipe.read); error_number != 0) {
+      int status = 0;
+      (void)wait_for(id, status, 0);
+      throw cannot_start(command.program, error_number, "name a program that may be run");
+    }
+    // Older kernels have none; glibc 2.36 declares its function for C alone.
+    watch = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));
+  }
+
+  /// What lies in the pipe now; closes it at its end.
+  static void read_from(Descriptor& pipe, const std::function<void(std::string_view)>& reader) {
+    std::array<char, kPiece> text{};
+    const ssize_t size = read(pipe.number(), text.data(), text.size());
+    if (size > 0)
+      reader({text.data(), static_cast<std::size_t>(size)});
+    else if (size == 0 || errno != EINTR)
+      pipe.close();
+  }
+
+  /// Waits for text or the end of the process, at most for `pause`. Whether there was text.
+  bool pump(Duration pause) {
+    std::array<pollfd, 3> events{watched(output), watched(errors), watched(watch)};
+    if (poll(events.data(), events.size(), static_cast<int>(pause.count())) <= 0) return false;
+    if (events[0].revents != 0) read_from(output, command.on_output);
+    if (events[1].revents != 0) read_from(errors, command.on_errors);
+    return events[0].revents != 0 || events[1].revents != 0;
+  }
+
+  /// Whether the process has ended. What it wrote last is read then; what others that hold its
+  /// streams will write is not waited for.
+  bool reap() {
+    if (ended) return true;
+    int status = 0;
+    const pid_t reaped = wait_for(id, status, WNOHANG);
+    if (reaped == 0) return false;
+    ended.emplace();
+    ended->overdue = overdue;
+    if (reaped == id && WIFEXITED(status)) ended->code = WEXITSTATUS(status);
+    if (reaped == id && WIFSIGNALED(status)) ended->signal = WTERMSIG(status);
+    watch.close();
+    for (int piece = 0; piece < kMostPieces && pump(Duration(0)); ++piece) {
+    }
+    output.close();
+    errors.close();
+    return true;
+  }
+
+  void kill_overdue() {
+    if (overdue || !deadline || steady_clock::now() < *deadline) return;
+    overdue = true;
+    (void)kill(id, SIGKILL);
+  }
+
+  /// Until `end`, the deadline, or the next look at a process that nobody announces.
+  [[nodiscard]] Duration pause_until(steady_clock::time_point end) const {
+    const auto next = deadline && !overdue ? std::min(end, *deadline) : end;
+    const auto rest = std::chrono::ceil<Duration>(next - steady_clock::now());
+    return std::clamp(rest, Duration(0), watch.is_open() ? Duration(60'000) : kPause);
+  }
+
+  ChildCommand command;
+  pid_t id = -1;
+  Descriptor output;
+  Descriptor errors;
+  Descriptor watch;  ///< readable once the process has ended
+  std::optional<steady_clock::time_point> deadline;
+  bool overdue = false;
+  std::optional<ChildExit> ended;
+};
+
+ChildProcess::ChildProcess(ChildCommand command)
+    : state_(std::make_unique<State>(std::move(command))) {}
+ChildProcess::ChildProcess(ChildProcess&&) noexcept = default;
+ChildProcess& ChildProcess::operator=(ChildProcess&&) noexcept = default;
+ChildProcess::~ChildProcess() = default;
+
+int ChildProcess::id() const { return state_->id; }
+
+void ChildProcess::end_within(Duration duration) {
+  state_->deadline = steady_clock::now() + duration;
+}
+
+std::optional<ChildExit> ChildProcess::wait(Duration timeout) {
+  const auto end = steady_clock::now() + timeout;
+  while (!state_->reap()) {
+    state_->kill_overdue();
+    if (steady_clock::now() >= end) return std::nullopt;
+    (void)state_->pump(state_->pause_until(end));
+  }
+  return state_->ended;
+}
+
+void ChildProcess::send(int signal) {
+  if (!state_->ended) (void)kill(state_->id, signal);
+}
+
+ChildExit ChildProcess::terminate(Duration grace) {
+  send(SIGTERM);
+  if (const auto ended = wait(grace)) return *ended;
+  send(SIGKILL);
+  for (;;)
+    if (const auto ended = wait(Duration(60'000))) return *ended;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptbench {
+
+/// A program to start, and who gets what it writes: text as it comes, in pieces of any size.
+struct ChildCommand {
+  std::filesystem::path program;       ///< a path; not searched for
+  std::vector<std::string> arguments;  ///< after the program's own name
+  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
+  // NOLINTBEGIN(readability-redundant-member-init)
+  std::function<void(std::string_view)> on_output{};  ///< empty: standard output leads nowhere
+  std::function<void(std::string_view)> on_errors{};  ///< empty: standard error is its owner's
+  // NOLINTEND(readability-redundant-member-init)
+};
+
+/// How a process ended.
+struct ChildExit {
+  int code = -1;         ///< -1 if a signal ended it
+  int signal = 0;        ///< 0 if it ended by itself
+  bool overdue = false;  ///< killed at its deadline
+};
+
+/// A process that this one started, owned: it is killed and reaped with its owner, and the kernel
+/// kills it when the thread that started it ends, in whatever way. It stays in the owner's process
+/// group, so that Ctrl-C reaches both; its environment is the owner's, no signal is blocked, and
+/// standard input is empty. The owner's standard streams must be open. Move-only; for one thread.
+class ChildProcess {
+ public:
+  using Duration = std::chrono::milliseconds;
+
+  /// Throws a usage error where the program cannot be started.
+  explicit ChildProcess(ChildCommand command);
+  ChildProcess(ChildProcess&&) noexcept;
+  ChildProcess& operator=(ChildProcess&&) noexcept;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  [[nodiscard]] int id() const;
+
+  /// Sets its deadline anew, counted from now: `wait` kills it then.
+  void end_within(Duration duration);
+  /// Calls back with what the process writes until it has ended or `timeout` is over; empty if it
+  /// has not ended. Once it has, everything that it wrote was handed over.
+  std::optional<ChildExit> wait(Duration timeout);
+  /// Does nothing to a process that `wait` saw end.
+  void send(int signal);
+  /// Asks it to end (SIGTERM), kills it if it has not after `grace`, and waits for it.
+  ChildExit terminate(Duration grace);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ptbench

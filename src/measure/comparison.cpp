@@ -1,0 +1,181 @@
+#include "src/measure/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/base/error.h"
+#include "src/measure/ambiguity.h"
+#include "src/measure/environment_differences.h"
+#include "src/measure/log_change.h"
+#include "src/measure/runs_by_id.h"
+#include "src/measure/spread.h"
+#include "src/measure/summarize_run.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+bool is_measured(const RunRecord& run) {
+  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
+  return ended_well && is_measured(run.samples);
+}
+
+Size clean_repetitions(const LogTimes& times) {
+  Size count = 0;
+  for (const auto& [placement, values] : times) count += std::ssize(values);
+  return count;
+}
+
+/// "skipped in NEW: 3 ranks on 2 cores", of a run that was not measured there.
+std::string why_unmeasured(std::string_view side, const RunRecord& run) {
+  const bool did_end = run.status != Status::ok;
+  std::string text = did_end ? fmt::format("{} in {}", name_of(run.status), side)
+                             : fmt::format("{} has no samples", side);
+  if (run.reason) text += ": " + single_line(*run.reason);
+  return text;
+}
+
+/// "unlike environments: cpu.model A / B and 2 more".
+std::string why_incomparable(const std::vector<std::string>& of_files,
+                             const std::vector<std::string>& of_run) {
+  const std::string& first = of_files.empty() ? of_run.front() : of_files.front();
+  const std::size_t more = of_files.size() + of_run.size() - 1;
+  return "unlike environments: " + first +
+         (more == 0 ? std::string() : fmt::format(" and {} more", more));
+}
+
+/// Compares the runs of one pair of sides.
+class RunComparer {
+ public:
+  /// Everything outlives the comparer.
+  RunComparer(const CompareOptions& options, const PriorNoise& prior,
+              const std::vector<std::string>& environment)
+      : options_(options), prior_(prior), environment_(environment), estimate_(prior) {}
+
+  /// Empty where there is nothing to say: measured on neither side, nor failed in NEW. One of the
+  /// two may be null.
+  std::optional<RunComparison> operator()(const RunGroup* base, const RunGroup* fresh) {
+    const bool of_base = base != nullptr && is_measured(base->run());
+    const bool of_new = fresh != nullptr && is_measured(fresh->run());
+    RunComparison result;
+    result.id = (base != nullptr ? base : fresh)->run().id;
+    if (of_base) describe(base->run(), result.base_seconds, result.base_repetitions);
+    if (of_new) describe(fresh->run(), result.new_seconds, result.new_repetitions);
+    if (fresh != nullptr && fresh->run().status == Status::failed) {
+      result.verdict = Verdict::failed;
+      result.reason = single_line(fresh->run().reason.value_or(""));
+    } else if (of_base && of_new) {
+      compare_measured(*base, *fresh, result);
+    } else if (of_base) {
+      result.verdict = Verdict::missing;
+      if (fresh != nullptr) result.reason = why_unmeasured("NEW", fresh->run());
+    } else if (of_new) {
+      result.verdict = Verdict::added;
+      if (base != nullptr) result.reason = why_unmeasured("BASE", base->run());
+    } else {
+      return {};
+    }
+    return result;
+  }
+
+ private:
+  static void describe(const RunRecord& run, std::optional<double>& seconds, Size& repetitions) {
+    seconds = run.step_seconds.median;
+    repetitions = clean_repetitions(clean_log_times(run.samples));
+  }
+
+  void compare_measured(const RunGroup& base, const RunGroup& fresh, RunComparison& result) {
+    judge(base.run().samples, fresh.run().samples, result);
+    result.differences = run_differences(base.parts(), fresh.parts());
+    const bool differs = !environment_.empty() || !result.differences.empty();
+    if (!differs || options_.ignore_environment) return;
+    result.verdict = Verdict::incomparable;
+    result.reason = why_incomparable(environment_, result.differences);
+  }
+
+  void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
+    const LogTimes base_times = clean_log_times(base);
+    const LogTimes new_times = clean_log_times(fresh);
+    const auto change = estimate_(base_times, new_times);
+    if (!change) {
+      result.verdict = Verdict::ambiguous;
+      result.reason = why_too_few({base, base_times}, {fresh, new_times});
+      return;
+    }
+    result.base_seconds = std::exp(change->base_log_time);
+    result.new_seconds = std::exp(change->new_log_time);
+    result.change = std::expm1(change->estimate);
+    result.change_ci99 = {.low = std::expm1(change->estimate - change->half_width),
+                          .high = std::expm1(change->estimate + change->half_width)};
+    result.verdict = verdict_of(*change, options_.detect);
+    if (result.verdict == Verdict::ambiguous)
+      result.reason = why_ambiguous(*change, options_.detect, prior_.of(change->placement));
+  }
+
+  const CompareOptions& options_;
+  const PriorNoise& prior_;
+  const std::vector<std::string>& environment_;  ///< differences
+  ChangeEstimator estimate_;
+};
+
+/// Whether a run is in both files, measured or not.
+bool is_common(const RunComparison& run) {
+  if (run.verdict == Verdict::added) return false;
+  return run.verdict != Verdict::missing || !run.reason.empty();
+}
+
+bool is_regression(const RunComparison& run) {
+  return run.verdict == Verdict::slower || run.verdict == Verdict::failed ||
+         run.verdict == Verdict::missing;
+}
+
+bool is_undecided(const RunComparison& run) {
+  return run.verdict == Verdict::ambiguous || run.verdict == Verdict::incomparable;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::same: return "same";
+    case Verdict::faster: return "faster";
+    case Verdict::slower: return "slower";
+    case Verdict::ambiguous: return "ambiguous";
+    case Verdict::missing: return "missing";
+    case Verdict::added: return "new";
+    case Verdict::failed: return "failed";
+    case Verdict::incomparable: return "incomparable";
+  }
+  throw Defect("a verdict without a name");
+}
+
+Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
+                   const CompareOptions& options, const PriorNoise& prior) {
+  Comparison comparison;
+  comparison.detect = options.detect;
+  comparison.environment_ignored = options.ignore_environment;
+  comparison.differences = environment_differences(base, fresh);
+
+  const RunsById base_runs(base, prior);
+  const RunsById new_runs(fresh, prior);
+  RunComparer compare_runs(options, prior, comparison.differences);
+  const auto add = [&](std::optional<RunComparison> run) {
+    if (run) comparison.runs.push_back(std::move(*run));
+  };
+  for (const RunGroup& group : base_runs.groups())
+    add(compare_runs(&group, new_runs.find(group.run().id)));
+  for (const RunGroup& group : new_runs.groups())
+    if (base_runs.find(group.run().id) == nullptr) add(compare_runs(nullptr, &group));
+  return comparison;
+}
+
+ExitCode exit_code_of(const Comparison& comparison, bool strict) {
+  if (std::ranges::none_of(comparison.runs, is_common)) return ExitCode::usage;
+  if (std::ranges::any_of(comparison.runs, is_regression)) return ExitCode::regression;
+  if (strict && std::ranges::any_of(comparison.runs, is_undecided)) return ExitCode::ambiguous;
+  return ExitCode::ok;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/exit_code.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// What a comparison says of one configuration.
+enum class Verdict {
+  same,
+  faster,
+  slower,
+  ambiguous,     ///< neither can be said; the reason tells why
+  missing,       ///< measured in BASE, absent in NEW, or not measured there for some reason
+  added,         ///< "new": absent in BASE, or not measured there for some reason
+  failed,        ///< in NEW
+  incomparable,  ///< measured in unlike environments
+};
+[[nodiscard]] std::string_view name_of(Verdict verdict);
+
+struct RunComparison {
+  std::string id;
+  Verdict verdict = Verdict::ambiguous;
+  std::string reason;  ///< why; empty where the verdict says it all
+  /// Of either side: of the placement class that weighs most in `change`, else step_seconds.median.
+  std::optional<double> base_seconds;
+  std::optional<double> new_seconds;
+  std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
+  std::optional<Interval> change_ci99;  ///< 99 % interval of it
+  Size base_repetitions = 0;            ///< clean ones
+  Size new_repetitions = 0;
+  std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
+};
+
+struct CompareOptions {
+  double detect = 0.05;             ///< the smallest change that matters
+  bool ignore_environment = false;  ///< verdicts all the same
+};
+
+struct Comparison {
+  double detect = 0.05;
+  std::vector<std::string> differences;  ///< of the environments: "cpu.model A / B"
+  bool environment_ignored = false;
+  std::vector<RunComparison> runs;  ///< in BASE's order, then what is new
+};
+
+/// Compares runs of equal id; several files of a side are pooled by repetition. Placement classes
+/// are matched, each weighing by how much it knows. Files are not changed, nor need to outlive the
+/// comparison. Runs that were measured on neither side are left out, unless they failed in NEW.
+///
+/// Per class with at least 3 clean repetitions on both sides: e = difference of the means of
+/// logarithms, with the 99 % interval e ± t·s·√(1/n + 1/m); classes are combined by inverse
+/// variance. slower / faster: |e| > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2
+/// and the interval lies within ± detect. Anything else is ambiguous, and so is a change among
+/// unusual spreads (see `Spread`): such a class counts only where there is no other.
+[[nodiscard]] Comparison compare(std::span<const ResultFile> base,
+                                 std::span<const ResultFile> fresh, const CompareOptions& options,
+                                 const PriorNoise& prior);
+
+/// 0; 3 for a regression, a failed or a missing run; with `strict` 4 where a verdict is ambiguous
+/// or was not given. 1 where no run is in both (a run that failed in NEW counts as in both).
+[[nodiscard]] ExitCode exit_code_of(const Comparison& comparison, bool strict);
+
+/// What a machine can tell apart, from repetitions of one configuration.
+struct SelfCheck {
+  std::string id;
+  std::string placement;
+  Size repetitions = 0;                    ///< clean ones
+  double standard_deviation = 0;           ///< of the logarithm, run to run
+  std::optional<double> false_alarm_rate;  ///< of halves of them against each other; from 6 on
+  Size splits = 0;                         ///< how many were tried
+  double resolvable_with_3 = 0;            ///< smallest change found in 95 of 100 comparisons with
+  double resolvable_with_5 = 0;            ///< so many clean repetitions a side
+  double resolvable_with_10 = 0;
+};
+
+/// One for each run and class with at least 3 clean repetitions. Halves of an odd number differ by
+/// one repetition; where there are over 2000 ways to choose the first half, 2000 are drawn, always
+/// the same.
+[[nodiscard]] std::vector<SelfCheck> self_check(std::span<const ResultFile> files,
+                                                const CompareOptions& options,
+                                                const PriorNoise& prior);
+
+/// `prior`, with what these repetitions teach: per class, s pooled over runs and with what was
+/// learnt before, by degrees of freedom. `kUnlearnt` counts as 10, so that a few lucky repetitions
+/// do not make a quiet machine.
+[[nodiscard]] PriorNoise learn(const PriorNoise& prior, std::span<const SelfCheck> checks);
+
+}  // namespace ptbench

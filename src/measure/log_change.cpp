@@ -1,0 +1,93 @@
+#include "src/measure/log_change.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kLevel = 0.99;
+
+/// One placement class of both sides.
+struct ClassChange {
+  LogChange change;      ///< without its interval
+  double precision = 0;  ///< 1 / variance of the estimate
+};
+
+ClassChange change_of(const std::string& placement, const std::vector<double>& base,
+                      const std::vector<double>& fresh, double prior) {
+  ClassChange found;
+  LogChange& change = found.change;
+  change.placement = placement;
+  change.base_log_time = mean(base);
+  change.new_log_time = mean(fresh);
+  change.estimate = change.new_log_time - change.base_log_time;
+  change.spread = spread_of(std::array{base, fresh}, prior);
+  const double deviation = change.spread.standard_deviation;
+  const double inverse_counts =
+      1 / static_cast<double>(base.size()) + 1 / static_cast<double>(fresh.size());
+  found.precision = 1 / (deviation * deviation * inverse_counts);
+  return found;
+}
+
+std::vector<ClassChange> common_classes(const LogTimes& base, const LogTimes& fresh,
+                                        const PriorNoise& prior) {
+  std::vector<ClassChange> classes;
+  for (const auto& [placement, base_times] : base) {
+    const auto other = fresh.find(placement);
+    if (other == fresh.end() || std::ssize(base_times) < kLeastRepetitions ||
+        std::ssize(other->second) < kLeastRepetitions)
+      continue;
+    classes.push_back(change_of(placement, base_times, other->second, prior.of(placement)));
+  }
+  return classes;
+}
+
+bool is_unusual(const ClassChange& one) { return one.change.spread.unusual; }
+
+}  // namespace
+
+std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const LogTimes& fresh) {
+  std::vector<ClassChange> classes = common_classes(base, fresh, prior_);
+  if (classes.empty()) return {};
+  if (!std::ranges::all_of(classes, is_unusual)) std::erase_if(classes, is_unusual);
+
+  double precision = 0;
+  for (const ClassChange& one : classes) precision += one.precision;
+  double estimate = 0;
+  double inverse_degrees = 0;
+  for (const ClassChange& one : classes) {
+    const double weight = one.precision / precision;
+    estimate += weight * one.change.estimate;
+    inverse_degrees += weight * weight / one.change.spread.degrees_of_freedom;
+  }
+  LogChange change =
+      std::move(std::ranges::max_element(classes, {}, &ClassChange::precision)->change);
+  change.estimate = estimate;
+  change.half_width = quantile99(1 / inverse_degrees) / std::sqrt(precision);
+  return change;
+}
+
+double ChangeEstimator::quantile99(double degrees_of_freedom) {
+  const auto [found, is_new] = quantiles_.try_emplace(degrees_of_freedom, 0);
+  if (is_new) found->second = t_quantile((1 + kLevel) / 2, degrees_of_freedom);
+  return found->second;
+}
+
+Verdict verdict_of(const LogChange& change, double detect) {
+  if (change.spread.unusual) return Verdict::ambiguous;
+  const double size = std::abs(change.estimate);
+  if (size > detect / 2) {
+    if (change.half_width >= size) return Verdict::ambiguous;
+    return change.estimate > 0 ? Verdict::slower : Verdict::faster;
+  }
+  return size + change.half_width <= detect ? Verdict::same : Verdict::ambiguous;
+}
+
+}  // namespace ptbench

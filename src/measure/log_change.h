@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "src/measure/comparison.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/spread.h"
+
+namespace ptbench {
+
+/// How the logarithm of a step's time changes from BASE to NEW.
+struct LogChange {
+  double estimate = 0;    ///< e: NEW less BASE
+  double half_width = 0;  ///< of its 99 % interval
+  // Of the placement class that weighs most:
+  std::string placement;
+  double base_log_time = 0;  ///< mean of the logarithms
+  double new_log_time = 0;
+  Spread spread;
+};
+
+/// Estimates changes. Quantiles are kept, so that thousands of runs are compared at once.
+class ChangeEstimator {
+ public:
+  /// `prior` outlives the estimator.
+  explicit ChangeEstimator(const PriorNoise& prior) : prior_(prior) {}
+
+  /// From the placement classes with at least `kLeastRepetitions` on both sides, combined by
+  /// inverse variance, with the degrees of freedom of Satterthwaite ("An approximate distribution
+  /// of estimates of variance components", 1946). A class whose spread is unusual is left out
+  /// unless all are. Empty where no class has enough.
+  [[nodiscard]] std::optional<LogChange> operator()(const LogTimes& base, const LogTimes& fresh);
+
+ private:
+  [[nodiscard]] double quantile99(double degrees_of_freedom);
+
+  const PriorNoise& prior_;
+  std::map<double, double> quantiles_;  ///< by degrees of freedom
+};
+
+/// same, faster, slower or ambiguous, by the rule of `compare`. A change among unusual spreads is
+/// ambiguous.
+[[nodiscard]] Verdict verdict_of(const LogChange& change, double detect);
+
+}  // namespace ptbench

@@ -1,0 +1,218 @@
+#include "src/measure/noise_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/units.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/slice_probe.h"
+#include "src/measure/spread.h"
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kRareSlices = 0.05;         // now and then something runs on any machine
+constexpr double kFrequencyChange = 1.05;    // steps scale with it: more than is to be resolved
+constexpr Bytes kNoticeableSwap = 1U << 20;  // less is the kernel tidying up
+
+constexpr auto kSampleCodes = std::to_array<std::string_view>(
+    {"foreign-load", "steal", "cores-far", "mixed-placement", "frequency-changed",
+     "few-clean-repetitions", "too-noisy", "slowdown"});
+
+/// "0.53 %", "12.3 %", "100 %".
+std::string percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
+
+void warn(RunRecord& run, WarningRecord warning) {
+  std::erase_if(run.warnings, [&](const WarningRecord& old) { return old.code == warning.code; });
+  run.warnings.push_back(std::move(warning));
+}
+
+using SliceValue = std::optional<double> SliceRecord::*;
+
+std::vector<double> known(const std::vector<SliceRecord>& slices, SliceValue value) {
+  std::vector<double> values;
+  for (const SliceRecord& slice : slices)
+    if (slice.*value) values.push_back(*(slice.*value));
+  return values;
+}
+
+std::vector<SliceRecord> clean_slices(const RunRecord& run) {
+  std::vector<SliceRecord> clean;
+  std::ranges::copy_if(run.samples.slices, std::back_inserter(clean), &SliceRecord::clean);
+  return clean;
+}
+
+Size count_placement(const std::vector<SliceRecord>& slices, std::string_view placement) {
+  return std::ranges::count_if(
+      slices, [placement](const SliceRecord& slice) { return slice.placement == placement; });
+}
+
+void warn_of_foreign_load(RunRecord& run, const NoiseContext& context) {
+  const std::vector<double> all = known(run.samples.slices, &SliceRecord::foreign_cpu_fraction);
+  std::vector<double> busy;
+  std::ranges::copy_if(all, std::back_inserter(busy),
+                       [](double share) { return share > kCleanForeignFraction; });
+  if (static_cast<double>(busy.size()) <= kRareSlices * static_cast<double>(all.size())) return;
+  const std::string cores =
+      context.cores == 1 ? "the core" : fmt::format("the {} cores", context.cores);
+  warn(run, {.code = "foreign-load",
+             .message = fmt::format("other programs took {} of {} in {} of {} slices",
+                                    percent(mean(busy)), cores, busy.size(), all.size()),
+             .remedy = "End what else runs, or leave it cores of its own with fewer --threads."});
+}
+
+void warn_of_steal(RunRecord& run) {
+  const std::vector<double> all = known(run.samples.slices, &SliceRecord::steal_fraction);
+  if (all.empty() || mean(all) <= kQuietStealFraction) return;
+  warn(run,
+       {.code = "steal",
+        .message = fmt::format("the hypervisor took {} of the cores' time, up to {} in a slice",
+                               percent(mean(all)), percent(std::ranges::max(all))),
+        .remedy = "Run again when the host is less busy, or on a machine that shares no cores."});
+}
+
+void warn_of_placement(RunRecord& run) {
+  const std::vector<SliceRecord> clean = clean_slices(run);
+  const Size near = count_placement(clean, "near");
+  const Size far = count_placement(clean, "far");
+  const Size mixed = count_placement(run.samples.slices, "mixed");
+  if (mixed > 0 || (near > 0 && far > 0)) {
+    warn(run, {.code = "mixed-placement",
+               .message = fmt::format("the cores moved: {} slices with near cores, {} with far "
+                                      "ones, {} in which they changed",
+                                      near, far, mixed),
+               .remedy = "The figures are of one placement; more --repeats bring more of it."});
+  } else if (far > 0 && far == std::ssize(clean)) {
+    const std::vector<double> latencies = known(clean, &SliceRecord::core_latency_seconds);
+    const std::string after = latencies.empty() ? ""
+                                                : ": they hear from each other after " +
+                                                      format_duration(median(latencies));
+    warn(run, {.code = "cores-far",
+               .message = "the cores share no cache" + after,
+               .remedy = "Pin to cores of one cache (taskset); in a virtual machine, run again "
+                         "later. Compare with runs on far cores only."});
+  }
+}
+
+void warn_of_frequency(RunRecord& run) {
+  const std::vector<double> all = known(clean_slices(run), &SliceRecord::frequency_hertz);
+  if (all.empty()) return;
+  const auto [lowest, highest] = std::ranges::minmax(all);
+  if (highest <= kFrequencyChange * lowest) return;
+  const double usual = median(all);
+  const bool throttled = usual / lowest >= highest / usual;
+  warn(run, {.code = "frequency-changed",
+             .message = fmt::format("the cores {}: {}Hz to {}Hz, usually {}Hz",
+                                    throttled ? "were throttled at times" : "were boosted at times",
+                                    format_si(lowest), format_si(highest), format_si(usual)),
+             .remedy = throttled ? "See to cooling and power limits, or fix the frequency."
+                                 : "Fix the frequency (as root: turn boost off)."});
+}
+
+Size most_clean_repetitions(const SamplesRecord& samples) {
+  std::map<std::string, Size> counts;
+  Size most = 0;
+  for (const RepetitionRecord& repetition : samples.repetitions)
+    if (repetition.clean_slices.value_or(0) > 0)
+      most = std::max(most, ++counts[repetition.placement.value_or(std::string(kOneCore))]);
+  return most;
+}
+
+void warn_of_few_repetitions(RunRecord& run) {
+  const Size most = most_clean_repetitions(run.samples);
+  if (run.samples.repetitions.empty() || most >= kLeastRepetitions) return;
+  warn(run, {.code = "few-clean-repetitions",
+             .message = fmt::format("{} of {} repetitions are clean and of one placement: an "
+                                    "interval that can be trusted needs {}",
+                                    most, run.samples.repetitions.size(), kLeastRepetitions),
+             .remedy = "Run on a quiet machine, or with more --repeats and --max-time."});
+}
+
+/// Half width of the interval, as a share: in logarithms, as it was made.
+std::optional<double> reached_noise(const RunRecord& run) {
+  const auto& interval = run.step_seconds.ci95;
+  if (!interval || interval->low <= 0) return std::nullopt;
+  return 0.5 * std::log(interval->high / interval->low);
+}
+
+void warn_of_wide_interval(RunRecord& run, const NoiseContext& context) {
+  const std::optional<double> reached = reached_noise(run);
+  if (run.samples.stop_reason != StopReason::max_time || !reached ||
+      *reached <= context.target_noise)
+    return;
+  warn(run, {.code = "too-noisy",
+             .message = fmt::format("known to ±{}, not to the ±{} asked for, when the time was up",
+                                    percent(*reached), percent(context.target_noise)),
+             .remedy = "Use --max-time 60 or more --repeats."});
+}
+
+void warn_of_slowdown(RunRecord& run) {
+  const double slowdown = run.samples.slowdown.value_or(0);
+  if (slowdown <= 0) return;
+  warn(run, {.code = "slowdown",
+             .message = fmt::format("each step was made {} longer on purpose", percent(slowdown)),
+             .remedy = "Leave out --slowdown where the figures count."});
+}
+
+void warn_of_quota(RunRecord& run, const Pressure& pressure) {
+  const Size periods = pressure.throttled_periods.value_or(0);
+  if (periods <= 0) return;
+  std::string message =
+      fmt::format("the CPU quota of the control group was used up {} times", periods);
+  if (pressure.throttled_seconds)
+    message += fmt::format(", and threads waited {}", format_duration(*pressure.throttled_seconds));
+  warn(run, {.code = "cpu-quota",
+             .message = std::move(message),
+             .remedy = "Raise the container's CPU limit, or use fewer --threads."});
+}
+
+void warn_of_heat(RunRecord& run, const Pressure& pressure) {
+  const Size times = pressure.thermal_throttles.value_or(0);
+  if (times <= 0) return;
+  warn(run, {.code = "thermal-throttling",
+             .message = fmt::format("cores slowed themselves down for heat {} times", times),
+             .remedy = "See to cooling, or cap the frequency below what it can carry away."});
+}
+
+void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
+  const Bytes moved = pressure.swapped_bytes.value_or(0);
+  const Bytes own = pressure.own_swap_bytes.value_or(0);
+  if (moved < kNoticeableSwap && own < kNoticeableSwap) return;
+  warn(run, {.code = "swapping",
+             .message = fmt::format("memory was short: {} went to swap or came back, {} of this "
+                                    "program lie there",
+                                    format_bytes(moved), format_bytes(own)),
+             .remedy = "End what else needs memory, or choose a smaller --batch-size."});
+}
+
+}  // namespace
+
+void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
+  std::erase_if(run.warnings, [](const WarningRecord& warning) {
+    return std::ranges::find(kSampleCodes, warning.code) != kSampleCodes.end();
+  });
+  warn_of_foreign_load(run, context);
+  warn_of_steal(run);
+  warn_of_placement(run);
+  warn_of_frequency(run);
+  if (context.pressure) {
+    warn_of_quota(run, *context.pressure);
+    warn_of_heat(run, *context.pressure);
+    warn_of_swapping(run, *context.pressure);
+  }
+  if (run.status == Status::ok && !context.fixed_length) {
+    warn_of_few_repetitions(run);
+    warn_of_wide_interval(run, context);
+  }
+  warn_of_slowdown(run);
+}
+
+}  // namespace ptbench

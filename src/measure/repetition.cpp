@@ -1,0 +1,56 @@
+#include "src/measure/repetition.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+using Placement = std::optional<std::string>;
+
+/// Where most clean slices were measured.
+std::pair<Placement, Size> clean_placement(std::span<const SliceRecord> slices) {
+  std::map<Placement, Size> counts;
+  std::pair<Placement, Size> most{std::nullopt, 0};
+  for (const SliceRecord& slice : slices)
+    if (slice.clean && ++counts[slice.placement] >= most.second)
+      most = {slice.placement, counts[slice.placement]};
+  return most;
+}
+
+}  // namespace
+
+RepetitionRecord repetition_of(std::span<const SliceRecord> slices) {
+  const auto [placement, clean] = clean_placement(slices);
+  std::vector<double> medians;
+  for (const SliceRecord& slice : slices)
+    if (slice.median_seconds && (clean == 0 || (slice.clean && slice.placement == placement)))
+      medians.push_back(*slice.median_seconds);
+  RepetitionRecord repetition;
+  repetition.clean_slices = clean;
+  repetition.placement = placement;
+  if (!medians.empty()) repetition.median_seconds = median(medians);
+  return repetition;
+}
+
+void add_repetition(const Samples& samples, SamplesRecord& record) {
+  record.warmup_discarded = samples.warmup_discarded;
+  record.stop_reason = samples.stop_reason;
+  record.step_seconds = samples.step_seconds;
+  record.slices = samples.slices;
+  if (samples.step_seconds.empty()) return;
+  record.steps_per_sample = samples.steps_per_sample;
+  const std::span<const double> all = record.step_seconds;
+  for (SliceRecord& slice : record.slices)
+    slice.median_seconds = median(
+        all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.count)));
+  record.repetitions = {repetition_of(record.slices)};
+}
+
+}  // namespace ptbench

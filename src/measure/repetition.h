@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+
+#include "src/measure/record.h"
+#include "src/measure/sampling.h"
+
+namespace ptbench {
+
+/// What one process's slices say. The placement with the most clean slices speaks (the later of two
+/// with as many); without a clean slice all of them do.
+[[nodiscard]] RepetitionRecord repetition_of(std::span<const SliceRecord> slices);
+
+/// Adds what one process measured: samples, slices with their medians, and the repetition that they
+/// make. `record` holds no repetition yet.
+void add_repetition(const Samples& samples, SamplesRecord& record);
+
+}  // namespace ptbench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// What the machine did during one slice. Empty: not known.
+struct SliceConditions {
+  std::optional<double> core_latency_begin = std::nullopt;  ///< seconds, one way; empty on one core
+  std::optional<double> core_latency_end = std::nullopt;
+  /// Of the cores in use: others' share of their time.
+  std::optional<double> foreign_cpu_fraction = std::nullopt;
+  std::optional<double> steal_fraction = std::nullopt;   ///< taken by the hypervisor
+  std::optional<double> frequency_hertz = std::nullopt;  ///< the lower of both ends
+  /// Somebody else had a core at either end, so that the latencies tell of no placement.
+  bool cores_disturbed = false;
+};
+
+/// Looks at the machine at both ends of a slice, outside the time that counts.
+class SliceProbe {
+ public:
+  virtual ~SliceProbe() = default;
+  /// Just before the first step of a slice.
+  virtual void begin() = 0;
+  /// Just after its last.
+  [[nodiscard]] virtual SliceConditions end() = 0;
+};
+
+/// What others may use of the cores in a clean slice. A quiet machine's programs took up to 1.3 %,
+/// one busy program beside two threads 25 %.
+inline constexpr double kCleanForeignFraction = 0.05;
+/// One of the kernel's ticks of 10 ms in half a second of two cores, which quiet hypervisors take
+/// now and then, but not two of them.
+inline constexpr double kCleanStealFraction = 0.015;
+/// Of all slices together; it does not come in ticks.
+inline constexpr double kQuietStealFraction = 0.005;
+
+/// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
+/// shares, frequency, and whether it is clean: little load of others, no steal, undisturbed cores
+/// in one placement. What is not known does not make it unclean. Disturbed cores have no placement.
+void classify(SliceRecord& slice, const SliceConditions& conditions);
+
+}  // namespace ptbench

@@ -1,0 +1,78 @@
+#include "src/measure/spread.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+#include "src/base/error.h"
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+/// What the prior counts as.
+constexpr double kPriorDegrees = 10;
+/// How many times the prior's standard deviation is unusual.
+constexpr double kUnusual = 3;
+
+bool is_clean(const RepetitionRecord& repetition) {
+  const double seconds = repetition.median_seconds.value_or(0);
+  return repetition.clean_slices.value_or(0) >= 1 && seconds > 0 && std::isfinite(seconds);
+}
+
+/// Of values about their own mean.
+double sum_of_squares(std::span<const double> values) {
+  const double deviation = standard_deviation(values).value_or(0);
+  return deviation * deviation * static_cast<double>(values.size() - 1);
+}
+
+}  // namespace
+
+LogTimes clean_log_times(const SamplesRecord& samples) {
+  LogTimes times;
+  for (const RepetitionRecord& repetition : samples.repetitions)
+    if (is_clean(repetition))
+      times[repetition.placement.value_or(std::string(kOneCore))].push_back(
+          std::log(*repetition.median_seconds));
+  return times;
+}
+
+Spread spread_of(std::span<const std::vector<double>> groups, double prior) {
+  ensure(prior > 0, "a prior that knows no noise");
+  double squares = 0;
+  double degrees = 0;
+  for (const std::vector<double>& group : groups) {
+    if (group.size() < 2) continue;
+    squares += sum_of_squares(group);
+    degrees += static_cast<double>(group.size() - 1);
+  }
+  const double pooled = degrees > 0 ? std::sqrt(squares / degrees) : 0;
+  if (pooled > kUnusual * prior)
+    return {.standard_deviation = pooled, .degrees_of_freedom = degrees, .unusual = true};
+  const double all_degrees = kPriorDegrees + degrees;
+  const double variance = (kPriorDegrees * prior * prior + squares) / all_degrees;
+  return {.standard_deviation = std::sqrt(variance), .degrees_of_freedom = all_degrees};
+}
+
+double t_quantile(double p, double degrees_of_freedom) {
+  ensure(p > 0 && p < 1, "a t quantile outside (0, 1)");
+  ensure(degrees_of_freedom > 0, "a t distribution without degrees of freedom");
+  return boost::math::quantile(boost::math::students_t(degrees_of_freedom), p);
+}
+
+double half_width(const Spread& spread, Size count, double level) {
+  ensure(count >= 1, "the interval of a mean of nothing");
+  return t_quantile((1 + level) / 2, spread.degrees_of_freedom) * spread.standard_deviation /
+         std::sqrt(static_cast<double>(count));
+}
+
+bool is_precise_enough(const SamplesRecord& samples, double target_noise, const PriorNoise& prior) {
+  return std::ranges::any_of(clean_log_times(samples), [&](const auto& of_class) {
+    const auto& [placement, times] = of_class;
+    if (std::ssize(times) < kLeastRepetitions) return false;
+    const Spread spread = spread_of({&times, 1}, prior.of(placement));
+    return half_width(spread, std::ssize(times), 0.95) <= target_noise;
+  });
+}
+
+}  // namespace ptbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/size.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// Clean repetitions of one placement class that an interval or a verdict needs.
+inline constexpr Size kLeastRepetitions = 3;
+
+/// Natural logarithms of clean repetitions' medians, by placement class ("near", "far",
+/// `kOneCore`), in their order. Clean: with a median and at least one clean slice. Logarithms, so
+/// that differences are ratios.
+using LogTimes = std::map<std::string, std::vector<double>>;
+[[nodiscard]] LogTimes clean_log_times(const SamplesRecord& samples);
+
+/// A standard deviation and how well it is known.
+struct Spread {
+  double standard_deviation = 0;
+  double degrees_of_freedom = 0;
+  bool unusual = false;  ///< far beyond what the host usually does: more than 3 × the prior's
+};
+
+/// The standard deviation within groups of values (each about its own mean), pooled and drawn
+/// towards the prior's s0, which counts as 10 degrees of freedom: s² = (10·s0² + ν·s²) / (10 + ν).
+/// Where s is over 3·s0, s itself with its own ν. Groups of one value or none add nothing; `prior`
+/// is positive.
+[[nodiscard]] Spread spread_of(std::span<const std::vector<double>> groups, double prior);
+
+/// Quantile p, within (0, 1), of Student's t distribution; `degrees_of_freedom` > 0.
+[[nodiscard]] double t_quantile(double p, double degrees_of_freedom);
+
+/// Half width of the interval of a mean of `count` values that covers the truth with `level`
+/// (0.95): t·s/√n.
+[[nodiscard]] double half_width(const Spread& spread, Size count, double level);
+
+/// Whether a run may stop: some class has at least 3 clean repetitions, and half the width of their
+/// 95 % interval is at most `target_noise` (a fraction).
+[[nodiscard]] bool is_precise_enough(const SamplesRecord& samples, double target_noise,
+                                     const PriorNoise& prior);
+
+}  // namespace ptbench

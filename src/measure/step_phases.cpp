@@ -1,0 +1,104 @@
+#include "src/measure/step_phases.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "src/base/error.h"
+#include "src/measure/nvtx_ranges.h"
+
+namespace ptbench {
+namespace {
+
+struct PhaseRow {
+  std::string_view name;
+  std::optional<double> PhasesRecord::* field;
+};
+
+/// In the order of StepPhase.
+constexpr std::array<PhaseRow, kStepPhases> kRows{{
+    {"data", &PhasesRecord::data},
+    {"scatter", &PhasesRecord::scatter},
+    {"replicate", &PhasesRecord::replicate},
+    {"forward", &PhasesRecord::forward},
+    {"gather", &PhasesRecord::gather},
+    {"backward", &PhasesRecord::backward},
+    {"reduce", &PhasesRecord::reduce},
+    {"communication", &PhasesRecord::communication},
+    {"optimizer", &PhasesRecord::optimizer},
+}};
+
+constexpr std::size_t index_of(StepPhase phase) { return static_cast<std::size_t>(phase); }
+
+static_assert(index_of(StepPhase::optimizer) + 1 == kStepPhases);
+
+}  // namespace
+
+std::string_view name_of(StepPhase phase) { return kRows[index_of(phase)].name; }
+
+void PhaseTimer::enter(StepPhase phase) {
+  ensure(depth_ < kDeepest, "phases nest deeper than any strategy does");
+  const double now = clock_.now();
+  if (depth_ > 0) seconds_[index_of(stack_[depth_ - 1])] += now - since_;
+  stack_[depth_++] = phase;
+  entered_[index_of(phase)] = true;
+  since_ = now;
+}
+
+void PhaseTimer::leave() {
+  if (depth_ == 0) return;
+  const double now = clock_.now();
+  seconds_[index_of(stack_[--depth_])] += now - since_;
+  since_ = now;
+}
+
+void PhaseTimer::begin_step() {
+  ensure(depth_ == 0, "a step begins outside of all phases");
+  step_begin_ = clock_.now();
+}
+
+void PhaseTimer::end_step() {
+  all_steps_ += clock_.now() - step_begin_;
+  ++steps_;
+}
+
+PhasesRecord PhaseTimer::means() const {
+  PhasesRecord record;
+  if (steps_ == 0) return record;
+  const auto steps = static_cast<double>(steps_);
+  double covered = 0;
+  for (std::size_t phase = 0; phase < kRows.size(); ++phase) {
+    if (!entered_[phase]) continue;
+    covered += seconds_[phase];
+    record.*kRows[phase].field = seconds_[phase] / steps;
+  }
+  record.communication_exposed = record.communication;
+  // Sums are rounded: without a gap between phases the rest may come out below zero.
+  record.other = std::max(0.0, all_steps_ - covered) / steps;
+  return record;
+}
+
+double PhaseTimer::step_seconds() const {
+  return steps_ == 0 ? 0 : all_steps_ / static_cast<double>(steps_);
+}
+
+StepScope::StepScope(PhaseTimer* timer, Size step) : timer_(timer) {
+  if (timer_ != nullptr) timer_->begin_step();
+  push_nvtx_step(static_cast<std::uint64_t>(step));
+}
+
+StepScope::~StepScope() {
+  pop_nvtx();
+  if (timer_ != nullptr) timer_->end_step();
+}
+
+PhaseScope::PhaseScope(PhaseTimer* timer, StepPhase phase, std::uint64_t payload) : timer_(timer) {
+  if (timer_ != nullptr) timer_->enter(phase);
+  push_nvtx_phase(phase, payload);
+}
+
+PhaseScope::~PhaseScope() {
+  pop_nvtx();
+  if (timer_ != nullptr) timer_->leave();
+}
+
+}  // namespace ptbench

@@ -1,0 +1,202 @@
+#include "src/app/sweep_grid.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "src/app/argument_parser.h"
+#include "src/app/run_options.h"
+#include "src/base/error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ptbench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+SweepOptions parsed(const Words& words) {
+  const OptionTable<SweepOptions> table = sweep_option_table();
+  return table.configure(parse_arguments(table.infos(), words).assignments);
+}
+
+Topology machine(int cores = 4) {
+  Topology topology{.cpu_model = "Some CPU", .cores = {}};
+  for (int core = 0; core < cores; ++core) topology.cores.push_back({.cpu = core});
+  return topology;
+}
+
+std::vector<SweepRow> rows_of(const Words& words, const Topology& topology = machine()) {
+  return sweep_rows(parsed(words), topology);
+}
+
+Words ids_of(const Words& words) {
+  Words ids;
+  for (const SweepRow& row : rows_of(words)) ids.push_back(row.id());
+  return ids;
+}
+
+/// The message and the remedy of the usage error that `words` must end in.
+std::string refusal(const Words& words) {
+  try {
+    (void)rows_of(words);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+    return std::string(error.what()) + "\n" + error.remedy();
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string model_named(const std::string& name) {
+  return R"({"schema": "ptbench.model/1", "name": ")" + name +
+         R"(", "input": [10], "classes": 2, "layers": [{"name": "fc", "type": "linear", "outputs": 2}]})";
+}
+
+}  // namespace
+
+TEST_CASE("a sweep without lists is one row", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "linear", "--seed", "3"});
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].id() == "linear/serial/n1/b32/fp32");
+  CHECK(rows[0].is_possible());
+  CHECK(rows[0].arguments == Words{"--workload=linear", "--seed=3"});
+}
+
+TEST_CASE("lists span a grid, the first option varying slowest", "[app]") {
+  CHECK(ids_of({"--accumulate", "1,4", "-b", "8,16", "-w", "mlp,linear"}) ==
+        Words{"mlp/serial/n1/b8/fp32", "mlp/serial/n1/b8/fp32/accumulate=4",
+              "mlp/serial/n1/b16/fp32", "mlp/serial/n1/b16/fp32/accumulate=4",
+              "linear/serial/n1/b8/fp32", "linear/serial/n1/b8/fp32/accumulate=4",
+              "linear/serial/n1/b16/fp32", "linear/serial/n1/b16/fp32/accumulate=4"});
+}
+
+TEST_CASE("a row knows what its processes are to be asked for", "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-b", "8,16", "--threads", "2", "--max-time", "3", "--slowdown",
+               "0.1", "-o", "a.json", "--steps", "5"});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[1].arguments == Words{"--workload=linear", "--batch-size=16", "--threads=2",
+                                   "--steps=5", "--slowdown=0.1"});
+  CHECK(rows[1].record.strategy.batch_per_replica == 16);
+  CHECK(rows[1].record.strategy.threads == 2);
+  CHECK(rows[1].record.workload.name == "linear");
+}
+
+TEST_CASE("every option that enters a run's id takes a list, and no other", "[app]") {
+  const OptionTable<RunOptions> run = run_option_table();
+  const OptionTable<SweepOptions> sweep = sweep_option_table();
+  const std::set<std::string> lists{
+      "workload",  "strategy",     "batch-size", "global-batch", "nproc",       "accumulate",
+      "precision", "loss-scale",   "threads",    "optimizer",    "lr",          "momentum",
+      "data",      "weight-decay", "samples",    "shuffle",      "data-workers"};
+  for (const std::string& name : lists) {
+    INFO(name);
+    CHECK(std::ranges::any_of(sweep.infos(), [&](const OptionInfo& option) {
+      return option.name == name && option.grid && option.value.ends_with(",...");
+    }));
+  }
+  CHECK(parsed({"--seed", "1"}).common.seed == 1);
+  CHECK(mentions(refusal({"--seed", "1,2"}), "--seed is '1,2'"));
+  CHECK(mentions(refusal({"--max-time", "1,2"}), "--max-time is '1,2'"));
+  CHECK(mentions(refusal({"--slowdown", "0,0.1"}), "--slowdown is '0,0.1'"));
+}
+
+TEST_CASE("options that make no sense for several rows are none of a sweep's", "[app]") {
+  std::set<std::string> names;
+  for (const OptionInfo& option : sweep_option_table().infos()) {
+    INFO(option.name);
+    CHECK(names.insert(option.name).second);
+    CHECK_FALSE(option.group.empty());
+  }
+  for (const char* name : {"loss-log", "save-initial-weights", "save-final-weights", "repeats",
+                           "target-noise", "pass", "keep-plan", "progress-prefix"})
+    CHECK_FALSE(names.contains(name));
+  for (const char* name : {"rounds", "resume", "binary", "steps", "epochs", "slowdown", "max-time"})
+    CHECK(names.contains(name));
+}
+
+TEST_CASE("each value of a list is checked as a single one is", "[app]") {
+  CHECK(mentions(refusal({"-w", "linear,mpl"}), "did you mean 'mlp'?"));
+  CHECK(mentions(refusal({"-s", "serial,seral"}), "did you mean 'serial'?"));
+  CHECK(mentions(refusal({"-b", "8,0"}), "--batch-size is '0'"));
+  CHECK(mentions(refusal({"-b", "8,"}), "--batch-size has no value"));
+  CHECK(mentions(refusal({"-b", ",8"}), "--batch-size has no value"));
+  CHECK(mentions(refusal({"-b", "8,,16"}), "--batch-size has no value"));
+  CHECK(mentions(refusal({"--shuffle", "on,of"}), "--shuffle"));
+  CHECK(mentions(refusal({"--rounds", "0"}), "--rounds is '0'"));
+  CHECK(mentions(refusal({"-b", "8", "--global-batch", "8,16"}), "exclude each other"));
+  CHECK(mentions(refusal({"--json", "--binary", "x"}), "exclude each other"));
+}
+
+TEST_CASE("equal configurations are measured once", "[app]") {
+  CHECK(ids_of({"-w", "linear", "-b", "32,8,32,032"}) ==
+        Words{"linear/serial/n1/b32/fp32", "linear/serial/n1/b8/fp32"});
+  CHECK(ids_of({"-w", "linear", "--lr", "0.1,0.10,1e-1"}).size() == 1);
+  CHECK(ids_of({"-w", "linear", "--accumulate", "1,4", "--global-batch", "32"}) ==
+        Words{"linear/serial/n1/b32/fp32", "linear/serial/n1/b8/fp32/accumulate=4"});
+}
+
+TEST_CASE("a strategy of one replica ignores the number of replicas", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "linear", "-n", "1,2,4"});
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].id() == "linear/serial/n1/b32/fp32");
+  CHECK(rows[0].arguments == Words{"--workload=linear"});
+  CHECK(ids_of({"-w", "linear", "-n", "2"}) == Words{"linear/serial/n1/b32/fp32"});
+}
+
+TEST_CASE("impossible combinations are skipped with the reason", "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear,mlp", "--momentum", "0.5", "--threads", "2"});
+  REQUIRE(rows.size() == 2);
+  CHECK_FALSE(rows[0].is_possible());
+  CHECK(rows[0].record.status == Status::skipped);
+  CHECK(rows[0].record.reason == "--momentum does not go with adam");
+  CHECK(rows[0].id() == "linear/serial/n1/b32/fp32/threads=2/momentum=0.5");
+  CHECK(rows[0].arguments.empty());
+  CHECK(rows[1].is_possible());
+}
+
+TEST_CASE("a precision that the machine lacks is skipped", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "linear", "--precision", "fp16,fp32"});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].id() == "linear/serial/n1/b32/fp16");
+  CHECK(mentions(rows[0].record.reason.value_or(""), "--precision fp16"));
+  CHECK(rows[1].is_possible());
+}
+
+TEST_CASE("rows that are impossible in different ways have different ids", "[app]") {
+  const Words ids =
+      ids_of({"-w", "linear", "--accumulate", "1,3", "--global-batch", "32,31,64,63"});
+  CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == ids.size());
+  CHECK(ids.size() == 8);
+}
+
+TEST_CASE("a sweep in which nothing is possible is refused", "[app]") {
+  CHECK(mentions(refusal({"--precision", "fp16"}), "--precision fp16: no CPU multiplies it"));
+  const std::string several = refusal({"--precision", "fp16,tf32"});
+  CHECK(mentions(several, "none of the 2 rows is possible; the first: --precision fp16"));
+  CHECK(mentions(several, "use --precision"));
+  CHECK(mentions(refusal({"-w", "absent.json"}), "absent.json"));
+}
+
+TEST_CASE("a grid that is too large is refused before it is made", "[app]") {
+  std::string many = "1";
+  for (int value = 2; value <= 200; ++value) many += "," + std::to_string(value);
+  CHECK(mentions(refusal({"-b", many, "--threads", many, "--samples", many}),
+                 "more than 10000 rows"));
+}
+
+TEST_CASE("model files of one name cannot be told apart", "[app]") {
+  const testing::TemporaryDirectory folder;
+  const std::string first = folder.write("a.json", model_named("twin"));
+  const std::string second = folder.write("b.json", model_named("twin"));
+  const std::string third = folder.write("c.json", model_named("other"));
+  CHECK(rows_of({"-w", first + "," + third}).size() == 2);
+  CHECK(mentions(refusal({"-w", first + "," + second}), "called 'twin'"));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,419 @@
+// The loop of a sweep, with sessions that only say what they were asked for.
+#include "src/app/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <stdexcept>
+
+#include "tests/measure/fake_clock.h"
+
+namespace ptbench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// What the processes of a row do, on one side.
+struct Behaviour {
+  bool prepares = true;
+  Size fails_at = 0;       ///< repetition; 0: never
+  Size interrupts_at = 0;  ///< repetition during which the signal comes
+  Size unclean = 0;        ///< so many repetitions come first that are not clean
+  bool crashes = false;    ///< leaves no record when it fails
+  std::string placement = "near";
+};
+
+/// What all sessions of a test share.
+struct Stage {
+  std::map<std::string, Behaviour> behaviours;  ///< by "SIDE ID", or "ID" for every side
+  Words log;
+  std::map<std::size_t, std::vector<ResultFile>> saved;  ///< by side
+  Words warnings;
+  bool interrupted = false;
+  double seconds = 1;  ///< of a repetition
+  std::vector<SessionSetup> setups;
+  testing::FakeClock clock;
+
+  [[nodiscard]] Behaviour behaviour(const SessionSetup& setup) const {
+    const auto one_side = behaviours.find(setup.program.string() + " " + setup.id);
+    if (one_side != behaviours.end()) return one_side->second;
+    const auto every_side = behaviours.find(setup.id);
+    return every_side == behaviours.end() ? Behaviour{} : every_side->second;
+  }
+};
+
+RunRecord row_record(const std::string& id) {
+  RunRecord record;
+  record.id = id;
+  record.workload.name = "mlp";
+  record.strategy.name = "serial";
+  return record;
+}
+
+void add_repetition(RunRecord& record, bool clean, const std::string& placement) {
+  const Size repetition = std::ssize(record.samples.repetitions);
+  record.samples.step_seconds.push_back(0.001);
+  record.samples.slices.push_back({.repetition = repetition,
+                                   .first = repetition,
+                                   .count = 1,
+                                   .clean = clean,
+                                   .median_seconds = 0.001,
+                                   .core_latency_seconds = 3e-8,
+                                   .placement = placement,
+                                   .foreign_cpu_fraction = {},
+                                   .steal_fraction = {},
+                                   .frequency_hertz = {}});
+  record.samples.repetitions.push_back(
+      {.median_seconds = 0.001, .placement = placement, .clean_slices = clean ? 1 : 0});
+}
+
+class FakeSession final : public SweepSession {
+ public:
+  FakeSession(const SessionSetup& setup, Stage& stage)
+      : stage_(stage),
+        behaviour_(stage.behaviour(setup)),
+        name_(setup.program.string() + " " + setup.id),
+        record_(row_record(setup.id)) {
+    stage_.setups.push_back(setup);
+  }
+
+  bool prepare() override {
+    stage_.log.push_back("prepare " + name_);
+    if (!behaviour_.prepares) return fail("it was refused");
+    origin_ = ResultFile{};
+    origin_->generator.git_commit = "new";
+    origin_->environment.host.name = "here";
+    return true;
+  }
+
+  bool repeat(const std::string& label) override {
+    stage_.log.push_back("repeat " + name_);
+    labels_.push_back(label);
+    stage_.clock.pass(stage_.seconds);
+    const auto number = std::ssize(labels_);
+    if (number == behaviour_.fails_at) return fail("it ran out of memory");
+    if (number == behaviour_.interrupts_at) {
+      stage_.interrupted = true;
+      record_.status = Status::interrupted;
+      record_.reason = "interrupted by a signal";
+      return false;
+    }
+    add_repetition(record_, number > behaviour_.unclean, behaviour_.placement);
+    return true;
+  }
+
+  void resume(RunRecord earlier) override {
+    stage_.log.push_back(
+        fmt::format("resume {} after {}", name_, earlier.samples.repetitions.size()));
+    record_ = std::move(earlier);
+  }
+
+  [[nodiscard]] RunRecord record() const override { return record_; }
+  [[nodiscard]] const std::optional<ResultFile>& origin() const override { return origin_; }
+
+ private:
+  bool fail(const std::string& reason) {
+    record_.status = Status::failed;
+    record_.reason = reason;
+    if (behaviour_.crashes) record_.workload.name.clear();
+    return false;
+  }
+
+  Stage& stage_;
+  Behaviour behaviour_;
+  std::string name_;
+  RunRecord record_;
+  std::optional<ResultFile> origin_;
+  Words labels_;
+};
+
+SweepSurroundings surroundings(Stage& stage) {
+  return {.make_session =
+              [&stage](const SessionSetup& setup) {
+                return std::make_unique<FakeSession>(setup, stage);
+              },
+          .interrupted = [&stage] { return stage.interrupted; },
+          .save = [&stage](std::size_t side,
+                           const ResultFile& result) { stage.saved[side].push_back(result); },
+          .warn = [&stage](const std::string& message) { stage.warnings.push_back(message); },
+          .clock = stage.clock};
+}
+
+std::vector<SweepRow> rows_called(const Words& ids) {
+  std::vector<SweepRow> rows;
+  for (const std::string& id : ids)
+    rows.push_back({.record = row_record(id), .arguments = {"--id=" + id}});
+  return rows;
+}
+
+std::vector<SweepSide> sides_called(const Words& programs) {
+  std::vector<SweepSide> sides;
+  for (const std::string& program : programs)
+    sides.push_back({.program = program, .header = {}, .earlier = {}});
+  return sides;
+}
+
+/// What an earlier sweep left: repetitions and status of each row.
+struct Earlier {
+  std::string id;
+  Size repetitions = 0;
+  Status status = Status::ok;
+};
+
+std::vector<SweepSide> resumed(const std::vector<Earlier>& runs) {
+  ResultFile file;
+  file.generator.git_commit = "new";
+  for (const Earlier& run : runs) {
+    RunRecord record = row_record(run.id);
+    record.status = run.status;
+    if (run.status != Status::ok) record.reason = "as it was";
+    for (Size repetition = 0; repetition < run.repetitions; ++repetition)
+      add_repetition(record, true, "near");
+    file.runs.push_back(std::move(record));
+  }
+  std::vector<SweepSide> sides = sides_called({"A"});
+  sides[0].earlier = std::move(file);
+  return sides;
+}
+
+const RunRecord& run_called(const ResultFile& file, const std::string& id) {
+  const auto found = std::ranges::find(file.runs, id, &RunRecord::id);
+  if (found == file.runs.end()) throw std::runtime_error("no run " + id);
+  return *found;
+}
+
+Size repetitions(const ResultFile& file, const std::string& id) {
+  return std::ssize(run_called(file, id).samples.repetitions);
+}
+
+/// A sweep to its end.
+struct Swept {
+  ExitCode code;
+  std::vector<ResultFile> results;  ///< by side
+};
+
+Swept sweep(Stage& stage, std::vector<SweepRow> rows, std::vector<SweepSide> sides,
+            SweepLength length = {.rounds = 2}) {
+  const SweepSurroundings around = surroundings(stage);
+  const std::size_t count = sides.size();
+  Sweep swept(std::move(rows), std::move(sides), std::move(length), around);
+  swept.run();
+  std::vector<ResultFile> results;
+  for (std::size_t side = 0; side < count; ++side) results.push_back(swept.result(side));
+  return {swept.exit_code(), results};
+}
+
+Size count_of(const Words& log, const std::string& line) { return std::ranges::count(log, line); }
+
+}  // namespace
+
+TEST_CASE("rows are measured in turn, and prepared when their turn comes", "[app]") {
+  Stage stage;
+  const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A"}));
+  CHECK(stage.log == Words{"prepare A x", "repeat A x", "prepare A y", "repeat A y", "repeat A x",
+                           "repeat A y"});
+  CHECK(swept.code == ExitCode::ok);
+  REQUIRE(swept.results[0].runs.size() == 2);
+  CHECK(repetitions(swept.results[0], "x") == 2);
+  CHECK(swept.results[0].generator.git_commit == "new");
+  CHECK(stage.warnings.empty());
+}
+
+TEST_CASE("the time of a row is shared by its rounds", "[app]") {
+  Stage stage;
+  (void)sweep(stage, rows_called({"x"}), sides_called({"A"}),
+              {.rounds = 4, .min_time_seconds = 2, .max_time_seconds = 20, .plan_file = "p.json"});
+  REQUIRE(stage.setups.size() == 1);
+  CHECK(stage.setups[0].repetition_seconds == 5);
+  CHECK(stage.setups[0].least_seconds == 0.5);
+  CHECK(stage.setups[0].plan_file == "p.json");
+  CHECK(stage.setups[0].arguments == Words{"--id=x"});
+  (void)sweep(stage, rows_called({"x"}), sides_called({"A"}),
+              {.rounds = 4, .min_time_seconds = 2, .max_time_seconds = 1});
+  CHECK(stage.setups[1].least_seconds == 0.25);
+}
+
+TEST_CASE("a row that fails does not end the sweep", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.prepares = false};
+  stage.behaviours["y"] = {.fails_at = 2};
+  const Swept swept =
+      sweep(stage, rows_called({"x", "y", "z"}), sides_called({"A"}), {.rounds = 3});
+  CHECK(swept.code == ExitCode::failed);
+  CHECK(count_of(stage.log, "repeat A x") == 0);
+  CHECK(count_of(stage.log, "repeat A y") == 2);
+  CHECK(count_of(stage.log, "repeat A z") == 3);
+  CHECK(run_called(swept.results[0], "x").status == Status::failed);
+  CHECK(run_called(swept.results[0], "y").reason == "it ran out of memory");
+  CHECK(repetitions(swept.results[0], "y") == 1);
+  CHECK(run_called(swept.results[0], "z").status == Status::ok);
+}
+
+TEST_CASE("a process that could describe nothing leaves that to the row", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.prepares = false, .crashes = true};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
+  CHECK(run_called(swept.results[0], "x").workload.name == "mlp");
+  CHECK(run_called(swept.results[0], "x").reason == "it was refused");
+}
+
+TEST_CASE("impossible rows are in the result and are not measured", "[app]") {
+  Stage stage;
+  std::vector<SweepRow> rows = rows_called({"x", "y"});
+  rows[0].record.status = Status::skipped;
+  const Swept swept = sweep(stage, rows, sides_called({"A"}));
+  CHECK(swept.code == ExitCode::ok);
+  CHECK(run_called(swept.results[0], "x").status == Status::skipped);
+  CHECK(count_of(stage.log, "prepare A x") == 0);
+  CHECK(repetitions(swept.results[0], "y") == 2);
+}
+
+TEST_CASE("what was measured is saved about once a second, and at the end", "[app]") {
+  Stage stage;
+  SECTION("long repetitions") {
+    (void)sweep(stage, rows_called({"x", "y"}), sides_called({"A"}));
+    REQUIRE(stage.saved[0].size() == 5);
+    CHECK(stage.saved[0][0].runs.size() == 1);
+    CHECK(stage.saved[0][1].runs.size() == 2);
+  }
+  SECTION("short repetitions") {
+    stage.seconds = 0.3;
+    (void)sweep(stage, rows_called({"x"}), sides_called({"A"}), {.rounds = 10});
+    CHECK(stage.saved[0].size() == 4);  // after the first, the fifth and the ninth
+  }
+  CHECK(stage.saved[0].back().runs.back().status == Status::ok);
+}
+
+TEST_CASE("a sweep that is interrupted keeps what was measured", "[app]") {
+  Stage stage;
+  stage.behaviours["y"] = {.interrupts_at = 2};
+  const Swept swept = sweep(stage, rows_called({"w", "x", "y", "z"}), sides_called({"A"}));
+  CHECK(swept.code == ExitCode::interrupted);
+  CHECK(stage.log.back() == "repeat A y");
+  const ResultFile& saved = stage.saved[0].back();
+  CHECK(run_called(saved, "w").status == Status::ok);
+  CHECK(run_called(saved, "x").status == Status::ok);
+  CHECK(run_called(saved, "y").reason == "interrupted by a signal");
+  CHECK(run_called(saved, "z").status == Status::interrupted);
+  CHECK(run_called(saved, "z").reason == "interrupted by a signal after 1 of 2 rounds");
+}
+
+TEST_CASE("rows that an interrupted sweep never reached are in its result", "[app]") {
+  Stage stage;
+  stage.interrupted = true;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
+  CHECK(swept.code == ExitCode::interrupted);
+  CHECK(stage.log.empty());
+  CHECK(run_called(swept.results[0], "x").reason == "interrupted by a signal after 0 of 2 rounds");
+}
+
+TEST_CASE("a sweep goes on where another ended", "[app]") {
+  Stage stage;
+  const Swept swept =
+      sweep(stage, rows_called({"whole", "part", "cut", "failed", "skipped", "new"}),
+            resumed({{"whole", 3},
+                     {"part", 1},
+                     {"cut", 2, Status::interrupted},
+                     {"failed", 2, Status::failed},
+                     {"skipped", 0, Status::skipped},
+                     {"elsewhere", 1, Status::failed},
+                     {"gone", 0, Status::skipped}}),
+            {.rounds = 3});
+  CHECK(swept.code == ExitCode::ok);
+  CHECK(count_of(stage.log, "prepare A whole") == 0);
+  CHECK(count_of(stage.log, "resume A part after 1") == 1);
+  CHECK(count_of(stage.log, "repeat A part") == 2);
+  CHECK(count_of(stage.log, "resume A cut after 2") == 1);
+  CHECK(count_of(stage.log, "repeat A cut") == 1);
+  for (const char* id : {"failed", "skipped", "new"}) {
+    CHECK(count_of(stage.log, std::string("repeat A ") + id) == 3);
+    CHECK(run_called(swept.results[0], id).status == Status::ok);
+  }
+  CHECK(repetitions(swept.results[0], "part") == 3);
+  CHECK(run_called(swept.results[0], "cut").status == Status::ok);
+  CHECK_FALSE(run_called(swept.results[0], "cut").reason);
+  // Another grid's rows are kept, and say nothing about this one.
+  CHECK(run_called(swept.results[0], "elsewhere").status == Status::failed);
+  CHECK(std::ranges::find(swept.results[0].runs, "gone", &RunRecord::id) ==
+        swept.results[0].runs.end());
+  CHECK(stage.warnings.empty());
+}
+
+TEST_CASE("an interrupted row that seems complete is measured once more", "[app]") {
+  Stage stage;
+  (void)sweep(stage, rows_called({"x"}), resumed({{"x", 2, Status::interrupted}}));
+  CHECK(stage.log == Words{"resume A x after 2", "prepare A x", "repeat A x"});
+}
+
+TEST_CASE("a sweep that goes on elsewhere says so", "[app]") {
+  Stage stage;
+  std::vector<SweepSide> sides = resumed({{"x", 1}});
+  sides[0].earlier->generator.git_commit = "old";
+  (void)sweep(stage, rows_called({"x", "y"}), sides);
+  REQUIRE(stage.warnings.size() == 1);
+  CHECK_THAT(stage.warnings[0], Catch::Contains("generator.git_commit old / new"));
+}
+
+TEST_CASE("two builds take turns, none of them always first", "[app]") {
+  Stage stage;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
+  CHECK(stage.log == Words{"prepare A x", "repeat A x", "prepare B x", "repeat B x", "repeat B x",
+                           "repeat A x", "repeat A x", "repeat B x"});
+  CHECK(swept.results.size() == 2);
+  CHECK(repetitions(swept.results[1], "x") == 3);
+  CHECK(stage.saved[1].back().runs.size() == 1);
+}
+
+TEST_CASE("builds get more rounds until all have three clean repetitions of one class", "[app]") {
+  Stage stage;
+  stage.behaviours["B x"] = {.unclean = 4};
+  const Swept swept =
+      sweep(stage, rows_called({"x", "y"}), sides_called({"A", "B"}), {.rounds = 3});
+  for (const ResultFile& result : swept.results) {
+    CHECK(repetitions(result, "x") == 7);
+    CHECK(repetitions(result, "y") == 3);
+  }
+  CHECK(swept.code == ExitCode::ok);
+}
+
+TEST_CASE("fewer rounds than three are topped up where builds are compared", "[app]") {
+  Stage stage;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 1});
+  CHECK(repetitions(swept.results[0], "x") == 3);
+  Stage alone;
+  CHECK(repetitions(sweep(alone, rows_called({"x"}), sides_called({"A"}), {.rounds = 1}).results[0],
+                    "x") == 1);
+}
+
+TEST_CASE("builds that never share a class get twelve rounds", "[app]") {
+  Stage stage;
+  stage.behaviours["B x"] = {.placement = "far"};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 5});
+  CHECK(repetitions(swept.results[0], "x") == 12);
+  CHECK(repetitions(swept.results[1], "x") == 12);
+}
+
+TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app]") {
+  Stage stage;
+  stage.behaviours["B x"] = {.fails_at = 2};
+  stage.behaviours["A x"] = {.unclean = 100};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
+  CHECK(repetitions(swept.results[0], "x") == 3);
+  CHECK(swept.code == ExitCode::failed);
+}
+
+TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[app]") {
+  Stage stage;
+  SweepSurroundings around = surroundings(stage);
+  around.make_session = [&](const SessionSetup& setup) -> std::unique_ptr<SweepSession> {
+    if (setup.id == "y") throw std::runtime_error("no room for temporary files");
+    return std::make_unique<FakeSession>(setup, stage);
+  };
+  Sweep swept(rows_called({"x", "y"}), sides_called({"A"}), {.rounds = 2}, around);
+  CHECK_THROWS_WITH(swept.run(), "no room for temporary files");
+  CHECK(repetitions(stage.saved[0].back(), "x") == 1);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,222 @@
+#include "src/measure/noise_warnings.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ptbench {
+namespace {
+
+/// Everything is well: five clean repetitions of four slices, and a narrow interval.
+RunRecord quiet_run() {
+  RunRecord run;
+  for (Size repetition = 0; repetition < 5; ++repetition) {
+    for (Size slice = 0; slice < 4; ++slice)
+      run.samples.slices.push_back({.repetition = repetition,
+                                    .first = slice,
+                                    .count = 1,
+                                    .clean = true,
+                                    .median_seconds = 0.006,
+                                    .core_latency_seconds = 30e-9,
+                                    .placement = "near",
+                                    .foreign_cpu_fraction = 0.01,
+                                    .steal_fraction = 0,
+                                    .frequency_hertz = 3e9});
+    run.samples.repetitions.push_back(
+        {.median_seconds = 0.006, .placement = "near", .clean_slices = 4});
+  }
+  run.samples.stop_reason = StopReason::noise;
+  run.step_seconds.median = 0.006;
+  run.step_seconds.ci95 = Interval{.low = 0.00597, .high = 0.00603};
+  return run;
+}
+
+const NoiseContext kContext{.cores = 2};
+
+std::set<std::string> codes_of(const RunRecord& run) {
+  std::set<std::string> codes;
+  for (const WarningRecord& warning : run.warnings) {
+    CHECK(codes.insert(warning.code).second);
+    CHECK_FALSE(warning.message.empty());
+    CHECK_FALSE(warning.remedy.empty());
+  }
+  return codes;
+}
+
+std::set<std::string> warned(RunRecord run, const NoiseContext& context = kContext) {
+  add_noise_warnings(run, context);
+  return codes_of(run);
+}
+
+/// What the only warning says.
+std::string message_of(RunRecord run, const std::string& code,
+                       const NoiseContext& context = kContext) {
+  add_noise_warnings(run, context);
+  CHECK(codes_of(run) == std::set<std::string>{code});
+  return run.warnings.empty() ? "" : run.warnings.front().message;
+}
+
+TEST_CASE("a quiet run warns of nothing", "[measure]") {
+  CHECK(warned(quiet_run()).empty());
+  CHECK(warned(quiet_run(), {.pressure = Pressure{}}).empty());
+  CHECK(warned(RunRecord()).empty());
+}
+
+TEST_CASE("foreign load is told with its share and its slices", "[measure]") {
+  RunRecord run = quiet_run();
+  run.samples.slices[0].foreign_cpu_fraction = 0.2;
+  CHECK(warned(run).empty());  // one slice in twenty
+  run.samples.slices[7].foreign_cpu_fraction = 0.3;
+  CHECK(message_of(run, "foreign-load") ==
+        "other programs took 25 % of the 2 cores in 2 of 20 slices");
+}
+
+TEST_CASE("steal counts by its mean, since it comes in ticks", "[measure]") {
+  RunRecord run = quiet_run();
+  run.samples.slices[3].steal_fraction = 0.02;
+  CHECK(warned(run).empty());
+  run.samples.slices[4].steal_fraction = 0.18;
+  CHECK(message_of(run, "steal") ==
+        "the hypervisor took 1 % of the cores' time, up to 18 % in a slice");
+}
+
+TEST_CASE("cores that are far throughout are told with their latency", "[measure]") {
+  RunRecord run = quiet_run();
+  for (SliceRecord& slice : run.samples.slices) {
+    slice.placement = "far";
+    slice.core_latency_seconds = 170e-9;
+  }
+  run.samples.slices.front().clean = false;
+  run.samples.slices.front().placement.reset();  // disturbed
+  CHECK_THAT(message_of(run, "cores-far"), Catch::Contains("170 ns"));
+}
+
+TEST_CASE("cores that moved are told", "[measure]") {
+  RunRecord run = quiet_run();
+  SliceRecord& slice = run.samples.slices[5];
+  SECTION("between slices") {
+    slice.placement = "far";
+    CHECK(message_of(run, "mixed-placement") ==
+          "the cores moved: 19 slices with near cores, 1 with far ones, 0 in which they changed");
+  }
+  SECTION("within a slice") {
+    slice.placement = "mixed";
+    slice.clean = false;
+    CHECK(message_of(run, "mixed-placement") ==
+          "the cores moved: 19 slices with near cores, 0 with far ones, 1 in which they changed");
+  }
+  SECTION("seen only under load, which may have been something else") {
+    slice.placement = "far";
+    slice.clean = false;
+    CHECK(warned(run).empty());
+  }
+}
+
+TEST_CASE("a frequency that changed is told with its direction", "[measure]") {
+  RunRecord run = quiet_run();
+  SliceRecord& slice = run.samples.slices[5];
+  SECTION("down") {
+    slice.frequency_hertz = 2.4e9;
+    CHECK(message_of(run, "frequency-changed") ==
+          "the cores were throttled at times: 2.40 GHz to 3.00 GHz, usually 3.00 GHz");
+  }
+  SECTION("up") {
+    slice.frequency_hertz = 3.6e9;
+    CHECK(message_of(run, "frequency-changed") ==
+          "the cores were boosted at times: 3.00 GHz to 3.60 GHz, usually 3.00 GHz");
+  }
+  SECTION("hardly") {
+    slice.frequency_hertz = 2.9e9;
+    CHECK(warned(run).empty());
+  }
+  SECTION("in a slice that does not count") {
+    slice.frequency_hertz = 1e9;
+    slice.clean = false;
+    CHECK(warned(run).empty());
+  }
+}
+
+TEST_CASE("too few clean repetitions are told where several were asked for", "[measure]") {
+  RunRecord run = quiet_run();
+  for (std::size_t unclean = 0; unclean < 3; ++unclean)
+    run.samples.repetitions[unclean].clean_slices = 0;
+  run.step_seconds.ci95.reset();
+  CHECK_THAT(message_of(run, "few-clean-repetitions"), Catch::StartsWith("2 of 5 repetitions"));
+  CHECK(warned(run, {.fixed_length = true}).empty());
+  run.status = Status::interrupted;
+  CHECK(warned(run).empty());
+}
+
+TEST_CASE("repetitions count by placement", "[measure]") {
+  RunRecord run = quiet_run();
+  run.samples.slices.clear();
+  run.samples.repetitions[0].placement = "far";
+  run.samples.repetitions[1].placement = "far";
+  CHECK(warned(run).empty());
+  run.samples.repetitions[2].placement.reset();
+  CHECK_THAT(message_of(run, "few-clean-repetitions"), Catch::StartsWith("2 of 5 repetitions"));
+}
+
+TEST_CASE("an interval too wide when the time is up is told with its width", "[measure]") {
+  RunRecord run = quiet_run();
+  run.step_seconds.ci95 = Interval{.low = 0.0058, .high = 0.0062};
+  CHECK(warned(run).empty());  // a reason other than time decided
+  run.samples.stop_reason = StopReason::max_time;
+  CHECK(message_of(run, "too-noisy") ==
+        "known to ±3.33 %, not to the ±1 % asked for, when the time was up");
+  CHECK(warned(run, {.target_noise = 0.05}).empty());
+  CHECK(warned(run, {.fixed_length = true}).empty());
+  run.step_seconds.ci95.reset();
+  CHECK(warned(run).empty());
+}
+
+TEST_CASE("a slowdown on purpose is told", "[measure]") {
+  RunRecord run = quiet_run();
+  run.samples.slowdown = 0.05;
+  CHECK(message_of(run, "slowdown") == "each step was made 5 % longer on purpose");
+}
+
+TEST_CASE("pressure on the process is told", "[measure]") {
+  NoiseContext context = kContext;
+  SECTION("of its quota") {
+    context.pressure = Pressure{.throttled_periods = 12, .throttled_seconds = 0.5};
+    CHECK(message_of(quiet_run(), "cpu-quota", context) ==
+          "the CPU quota of the control group was used up 12 times, and threads waited 500 ms");
+  }
+  SECTION("of heat") {
+    context.pressure = Pressure{.thermal_throttles = 3};
+    CHECK_THAT(message_of(quiet_run(), "thermal-throttling", context), Catch::Contains("3 times"));
+  }
+  SECTION("of memory") {
+    context.pressure = Pressure{.swapped_bytes = Bytes{12} << 20U};
+    CHECK_THAT(message_of(quiet_run(), "swapping", context), Catch::Contains("12.0 MiB"));
+    context.pressure = Pressure{.own_swap_bytes = Bytes{3} << 20U};
+    CHECK_THAT(message_of(quiet_run(), "swapping", context), Catch::Contains("3.00 MiB"));
+  }
+  SECTION("not of a few pages") {
+    context.pressure = Pressure{.swapped_bytes = 8192, .own_swap_bytes = 4096};
+    CHECK(warned(quiet_run(), context).empty());
+  }
+}
+
+TEST_CASE("warnings are renewed, not repeated, and others stay", "[measure]") {
+  RunRecord run = quiet_run();
+  run.warnings = {{.code = "debug-build", .message = "old", .remedy = "r"},
+                  {.code = "too-noisy", .message = "old", .remedy = "r"},
+                  {.code = "slowdown", .message = "old", .remedy = "r"},
+                  {.code = "cpu-quota", .message = "old", .remedy = "r"}};
+  run.samples.slowdown = 0.1;
+  add_noise_warnings(run, kContext);
+  CHECK(codes_of(run) == std::set<std::string>{"debug-build", "slowdown", "cpu-quota"});
+  const RunRecord once = run;
+  add_noise_warnings(run, kContext);
+  CHECK(run.warnings.size() == once.warnings.size());
+  CHECK_THAT(run.warnings.back().message, Catch::Contains("10 %"));
+  CHECK(run.warnings[1].message == "old");  // the quota's: nothing newer is known
+}
+
+}  // namespace
+}  // namespace ptbench

@@ -1,0 +1,78 @@
+#include "src/measure/repetition.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace ptbench {
+namespace {
+
+SliceRecord slice(double median, bool clean, const char* placement) {
+  SliceRecord record;
+  record.median_seconds = median;
+  record.clean = clean;
+  record.placement = placement;
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a repetition is the median of its clean slices of one placement", "[measure]") {
+  const RepetitionRecord repetition =
+      repetition_of(std::vector{slice(9, false, "near"), slice(2, true, "near"),
+                                slice(8, true, "far"), slice(4, true, "near")});
+  CHECK(repetition.median_seconds == Approx(3));
+  CHECK(repetition.placement == "near");
+  CHECK(repetition.clean_slices == 2);
+}
+
+TEST_CASE("where placements are equally many, the later one speaks", "[measure]") {
+  const RepetitionRecord repetition =
+      repetition_of(std::vector{slice(6, true, "near"), slice(8, true, "far")});
+  CHECK(repetition.placement == "far");
+  CHECK(repetition.median_seconds == Approx(8));
+  CHECK(repetition.clean_slices == 1);
+}
+
+TEST_CASE("a repetition without a clean slice says so and still has a median", "[measure]") {
+  const RepetitionRecord repetition =
+      repetition_of(std::vector{slice(6, false, "mixed"), slice(8, false, "far")});
+  CHECK_FALSE(repetition.placement.has_value());
+  CHECK(repetition.median_seconds == Approx(7));
+  CHECK(repetition.clean_slices == 0);
+  CHECK_FALSE(repetition_of({}).median_seconds.has_value());
+}
+
+TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
+  Samples samples;
+  samples.warmup_discarded = 30;
+  samples.steps_per_sample = 2;
+  samples.step_seconds = {1, 2, 3, 10, 20};
+  samples.stop_reason = StopReason::noise;
+  samples.slices.resize(2);
+  samples.slices[0].count = 3;
+  samples.slices[0].clean = true;
+  samples.slices[1].first = 3;
+  samples.slices[1].count = 2;
+  SamplesRecord record;
+  add_repetition(samples, record);
+  CHECK(record.warmup_discarded == 30);
+  CHECK(record.steps_per_sample == 2);
+  CHECK(record.stop_reason == StopReason::noise);
+  CHECK(record.step_seconds == samples.step_seconds);
+  REQUIRE(record.slices.size() == 2);
+  CHECK(record.slices[0].median_seconds == Approx(2));
+  CHECK(record.slices[1].median_seconds == Approx(15));
+  REQUIRE(record.repetitions.size() == 1);
+  CHECK(record.repetitions[0].median_seconds == Approx(2));
+  CHECK(record.repetitions[0].clean_slices == 1);
+}
+
+TEST_CASE("a process that measured nothing adds no repetition", "[measure]") {
+  SamplesRecord record;
+  add_repetition(Samples(), record);
+  CHECK(record.repetitions.empty());
+  CHECK(record.warmup_discarded == 0);
+}
+
+}  // namespace ptbench

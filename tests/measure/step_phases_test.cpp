@@ -1,0 +1,143 @@
+#include "src/measure/step_phases.h"
+
+#include <catch2/catch.hpp>
+
+#include "src/base/error.h"
+#include "tests/measure/allocation_count.h"
+#include "tests/measure/fake_clock.h"
+
+namespace ptbench::testing {
+namespace {
+
+double sum_of(const PhasesRecord& phases) {
+  double sum = 0;
+  for (const auto& phase : {phases.data, phases.scatter, phases.replicate, phases.forward,
+                            phases.gather, phases.backward, phases.reduce,
+                            phases.communication_exposed, phases.optimizer, phases.other})
+    sum += phase.value_or(0);
+  return sum;
+}
+
+TEST_CASE("a nested phase takes its time away from the one around it", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  {
+    const StepScope step(&timer, 1);
+    const PhaseScope backward(&timer, StepPhase::backward);
+    clock.pass(3);
+    {
+      const PhaseScope optimizer(&timer, StepPhase::optimizer);
+      clock.pass(2);
+    }
+    clock.pass(4);
+  }
+  const PhasesRecord phases = timer.means();
+  CHECK(phases.backward == Approx(7));
+  CHECK(phases.optimizer == Approx(2));
+  CHECK(phases.other == Approx(0).margin(1e-12));
+  CHECK(timer.step_seconds() == Approx(9));
+}
+
+TEST_CASE("what no phase covers is other, and all add up to the step", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  {
+    const StepScope step(&timer, 1);
+    clock.pass(0.1);
+    for (const StepPhase phase :
+         {StepPhase::data, StepPhase::scatter, StepPhase::replicate, StepPhase::forward,
+          StepPhase::gather, StepPhase::backward, StepPhase::reduce, StepPhase::communication,
+          StepPhase::optimizer}) {
+      const PhaseScope scope(&timer, phase);
+      clock.pass(0.3);
+    }
+    clock.pass(0.2);
+  }
+  const PhasesRecord phases = timer.means();
+  CHECK(phases.other == Approx(0.3));
+  CHECK(phases.communication == Approx(0.3));
+  CHECK(phases.communication_exposed == phases.communication);
+  CHECK(sum_of(phases) == Approx(timer.step_seconds()));
+  CHECK(timer.step_seconds() == Approx(3));
+}
+
+TEST_CASE("phases are means over the steps, also over those without them", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  for (int step = 1; step <= 4; ++step) {
+    const StepScope scope(&timer, step);
+    clock.pass(1);
+    if (step % 2 == 0) continue;
+    const PhaseScope data(&timer, StepPhase::data);
+    clock.pass(step);
+  }
+  CHECK(timer.steps() == 4);
+  CHECK(timer.means().data == Approx(1));
+  CHECK(timer.means().other == Approx(1));
+  CHECK(timer.step_seconds() == Approx(2));
+}
+
+TEST_CASE("time between steps belongs to none", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  for (int step = 1; step <= 2; ++step) {
+    const StepScope scope(&timer, step);
+    clock.pass(1);
+  }
+  clock.pass(100);
+  CHECK(timer.step_seconds() == Approx(1));
+}
+
+TEST_CASE("phases that were never entered are empty, entered ones are not", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  CHECK_FALSE(timer.means().other.has_value());
+  CHECK(timer.step_seconds() == 0);
+  {
+    const StepScope step(&timer, 1);
+    const PhaseScope forward(&timer, StepPhase::forward);
+  }
+  const PhasesRecord phases = timer.means();
+  CHECK(phases.forward == 0.0);
+  CHECK(phases.other == 0.0);
+  CHECK_FALSE(phases.data.has_value());
+  CHECK_FALSE(phases.communication.has_value());
+  CHECK_FALSE(phases.communication_exposed.has_value());
+}
+
+TEST_CASE("phases that do not match are a defect", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  timer.enter(StepPhase::data);
+  CHECK_THROWS_AS(timer.begin_step(), Defect);
+  timer.leave();
+  CHECK_NOTHROW(timer.begin_step());
+  CHECK_THROWS_AS(
+      [&] {
+        for (int depth = 0; depth < 9; ++depth) timer.enter(StepPhase::data);
+      }(),
+      Defect);
+}
+
+TEST_CASE("observing a step allocates nothing", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  const auto step = [&](Size number) {
+    const StepScope scope(&timer, number);
+    const PhaseScope backward(&timer, StepPhase::backward);
+    const PhaseScope optimizer(&timer, StepPhase::optimizer);
+  };
+  step(1);  // looks for a tool
+  const std::size_t before = allocation_count();
+  step(2);
+  CHECK(allocation_count() == before);
+}
+
+TEST_CASE("every phase has a name", "[measure]") {
+  CHECK(name_of(StepPhase::data) == "data");
+  CHECK(name_of(StepPhase::communication) == "communication");
+  CHECK(name_of(StepPhase::optimizer) == "optimizer");
+}
+
+}  // namespace
+}  // namespace ptbench::testing

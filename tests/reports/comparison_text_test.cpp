@@ -1,0 +1,318 @@
+#include "reports/comparison_text.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "reports/wrap.h"
+#include "tests/reports/comma_locale.h"
+#include "tests/reports/example.h"
+
+namespace ptbench {
+namespace {
+
+using Catch::Contains;
+using nlohmann::json;
+
+constexpr const char* kHostile =
+    "a|b`c\n\x1b[2J<img src=x>&\"'\\ @someone #1 caf\xE9 \xEF\xBF\xBF *bold* _it_ [x](y) ~~z~~ $m$";
+
+RunComparison measured(std::string id, Verdict verdict, double change) {
+  return {.id = std::move(id),
+          .verdict = verdict,
+          .reason = {},
+          .base_seconds = 0.00601,
+          .new_seconds = 0.00601 * (1 + change),
+          .change = change,
+          .change_ci99 = Interval{.low = change - 0.009, .high = change + 0.009},
+          .base_repetitions = 5,
+          .new_repetitions = 5,
+          .differences = {}};
+}
+
+RunComparison bare(std::string id, Verdict verdict, std::string reason) {
+  return {.id = std::move(id),
+          .verdict = verdict,
+          .reason = std::move(reason),
+          .base_seconds = {},
+          .new_seconds = {},
+          .change = {},
+          .change_ci99 = {},
+          .differences = {}};
+}
+
+Comparison example() {
+  Comparison comparison;
+  comparison.runs = {measured("mlp/serial/n1/b64/fp32", Verdict::same, 0.001),
+                     measured("mlp/ddp/n2/b64/fp32", Verdict::slower, 0.05),
+                     measured("linear/serial/n1/b32/fp32", Verdict::faster, -0.1),
+                     measured("mlp/dp/n2/b64/fp32", Verdict::ambiguous, 0.02),
+                     bare("resnet18/ddp/n2/b64/fp32", Verdict::missing, ""),
+                     bare("resnet18/dp/n2/b64/fp32", Verdict::failed, "rank 1 died"),
+                     bare("mlp/ddp/n4/b64/fp32", Verdict::added, "")};
+  comparison.runs[3].reason = "the 99 % interval holds both 0 and 2.5 %";
+  comparison.runs[3].differences = {"plan a1 / b2"};
+  comparison.runs[4].base_seconds = 0.4;
+  comparison.runs[4].base_repetitions = 3;
+  return comparison;
+}
+
+Comparison unlike() {
+  Comparison comparison;
+  comparison.differences = {"cpu.model Some Maker CPU / Other Maker CPU"};
+  comparison.runs = {measured("mlp/serial/n1/b64/fp32", Verdict::incomparable, 0.3)};
+  comparison.runs[0].reason = "unlike environments";
+  return comparison;
+}
+
+/// Every text of it holds what came from outside.
+Comparison hostile() {
+  Comparison comparison;
+  comparison.differences = {kHostile};
+  comparison.runs = {bare(kHostile, Verdict::failed, kHostile),
+                     measured(kHostile + std::string(300, 'x'), Verdict::slower, 0.05),
+                     measured(kHostile, Verdict::same, 0)};
+  comparison.runs[1].differences = {kHostile};
+  return comparison;
+}
+
+void check_lines(const std::string& text, std::size_t columns) {
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    INFO(line);
+    CHECK(code_points(line) <= columns);
+    CHECK_FALSE(line.ends_with(' '));
+    for (const char letter : line) CHECK(static_cast<unsigned char>(letter) >= 0x20);
+  }
+}
+
+/// Whether `text` is well-formed as far as a comparison needs: elements nest, attributes are
+/// quoted, and '<' and '&' mean something.
+bool is_well_formed(const std::string& text) {
+  std::vector<std::string> open;
+  for (std::size_t at = text.find("?>") + 2; at < text.size(); ++at) {
+    if (text[at] == '&' && text.find(';', at) - at > 5) return false;
+    if (text[at] != '<') continue;
+    const std::size_t end = text.find('>', at);
+    const std::string tag = text.substr(at + 1, end - at - 1);
+    if (tag.find('<') != std::string::npos) return false;
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    }
+    at = end;
+  }
+  return open.empty();
+}
+
+}  // namespace
+
+TEST_CASE("a comparison for the terminal", "[reports]") {
+  CHECK(comparison_console(example(), {}) ==
+        "same          mlp/serial/n1/b64/fp32     6.01 ms -> 6.02 ms  +0.1 % (-0.8 % to 1.0 %)     "
+        "n 5/5\n"
+        "slower        mlp/ddp/n2/b64/fp32        6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)      "
+        "n 5/5\n"
+        "faster        linear/serial/n1/b32/fp32  6.01 ms -> 5.41 ms  -10.0 % (-10.9 % to -9.1 %)  "
+        "n 5/5\n"
+        "ambiguous     mlp/dp/n2/b64/fp32         6.01 ms -> 6.13 ms  +2.0 % (1.1 % to 2.9 %)      "
+        "n 5/5\n"
+        "              the 99 % interval holds both 0 and 2.5 %\n"
+        "              differs: plan a1 / b2\n"
+        "missing       resnet18/ddp/n2/b64/fp32   400 ms -> -                                      "
+        "n 3/0\n"
+        "failed        resnet18/dp/n2/b64/fp32    - -> -                                           "
+        "n 0/0\n"
+        "              rank 1 died\n"
+        "new           mlp/ddp/n4/b64/fp32        - -> -                                           "
+        "n 0/0\n"
+        "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n");
+}
+
+TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {measured("mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam",
+                              Verdict::slower, 0.05)};
+  CHECK(comparison_console(comparison, {}) ==
+        "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
+        "              6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
+        "1 slower\n");
+}
+
+TEST_CASE("unlike environments and what they mean come first", "[reports]") {
+  CHECK(comparison_console(unlike(), {}) ==
+        "BASE and NEW were measured in unlike environments:\n"
+        "  cpu.model Some Maker CPU / Other Maker CPU\n"
+        "no verdicts: the environments differ; --ignore-environment compares all the same\n"
+        "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  +30.0 % (29.1 % to 30.9 %)  "
+        "n 5/5\n"
+        "              unlike environments\n"
+        "1 incomparable\n");
+  Comparison ignored = unlike();
+  ignored.environment_ignored = true;
+  CHECK_THAT(comparison_console(ignored, {}), Contains("compared all the same"));
+  CHECK_THAT(comparison_console(ignored, {}), !Contains("no verdicts"));
+}
+
+TEST_CASE("verdicts are coloured on a terminal", "[reports]") {
+  const std::string text = comparison_console(example(), {.colour = true});
+  for (const char* name : {"slower", "failed", "missing"})
+    CHECK_THAT(text, Contains("\x1b[31m" + std::string(name) + "\x1b[0m"));
+  CHECK_THAT(text, Contains("\x1b[32mfaster\x1b[0m"));
+  CHECK_THAT(text, Contains("\x1b[33mambiguous\x1b[0m"));
+  CHECK(text.starts_with("same "));
+}
+
+TEST_CASE("a comparison of nothing says so", "[reports]") {
+  CHECK(comparison_console({}, {}) == "nothing was compared\n");
+}
+
+TEST_CASE("a comparison fits on a screen, whatever its names", "[reports]") {
+  for (const std::size_t columns : {100U, 70U}) {
+    check_lines(comparison_console(hostile(), {.columns = columns}), columns);
+    check_lines(comparison_console(example(), {.columns = columns}), columns);
+  }
+}
+
+TEST_CASE("a comparison does not depend on the locale", "[reports]") {
+  const std::string console = comparison_console(example(), {});
+  const std::string junit = comparison_junit(example());
+  const testing::CommaLocale locale;
+  CHECK(comparison_console(example(), {}) == console);
+  CHECK(comparison_junit(example()) == junit);
+}
+
+TEST_CASE("changes beyond all measure stay readable", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {measured("a", Verdict::slower, std::numeric_limits<double>::infinity()),
+                     measured("b", Verdict::slower, 1e200)};
+  check_lines(comparison_console(comparison, {}), 100);
+  CHECK_THAT(comparison_console(comparison, {}), Contains("+1e+202 %"));
+  const json document = json::parse(comparison_json(comparison));
+  CHECK(document.at("runs").at(0).at("change").is_null());
+  CHECK(document.at("runs").at(0).at("change_ci99").is_null());
+}
+
+TEST_CASE("a comparison as Markdown", "[reports]") {
+  CHECK(comparison_markdown(example()) == testing::golden("comparison.md"));
+  CHECK_THAT(comparison_markdown(unlike()),
+             Contains("no verdicts: the environments differ; --ignore-environment compares all the "
+                      "same:\n\n- <code>cpu.model Some Maker CPU / Other Maker CPU</code>\n\n|"));
+}
+
+TEST_CASE("hostile names are harmless in Markdown", "[reports]") {
+  const std::string text = comparison_markdown(hostile());
+  for (const char* part : {"<img", "`", "\x1b", "\xE9", "@someone", "*bold*", "_it_", "[x]", "~~",
+                           "$m$", "a|b", "\\"}) {
+    INFO(part);
+    CHECK_THAT(text, !Contains(part));
+  }
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with('|')) CHECK(std::ranges::count(line, '|') == 9);
+}
+
+TEST_CASE("a comparison as JSON", "[reports]") {
+  const json document = json::parse(comparison_json(example()));
+  CHECK(document.at("schema") == "ptbench.comparison/1");
+  CHECK(document.at("detect") == 0.05);
+  CHECK(document.at("environment_ignored") == false);
+  CHECK(document.at("differences") == json::array());
+  CHECK(document.at("counts") == json::parse(R"({"same": 1, "faster": 1, "slower": 1,
+    "ambiguous": 1, "missing": 1, "new": 1, "failed": 1, "incomparable": 0})"));
+  const json& slower = document.at("runs").at(1);
+  CHECK(slower.at("id") == "mlp/ddp/n2/b64/fp32");
+  CHECK(slower.at("verdict") == "slower");
+  CHECK(slower.at("reason").is_null());
+  CHECK(slower.at("base_seconds") == 0.00601);
+  CHECK(slower.at("change") == 0.05);
+  CHECK(slower.at("change_ci99") == json::array({0.05 - 0.009, 0.05 + 0.009}));
+  CHECK(slower.at("new_repetitions") == 5);
+  const json& failed = document.at("runs").at(5);
+  CHECK(failed.at("reason") == "rank 1 died");
+  CHECK(failed.at("new_seconds").is_null());
+  CHECK(document.at("runs").at(3).at("differences") == json::array({"plan a1 / b2"}));
+}
+
+TEST_CASE("hostile names come out of a comparison's JSON as valid UTF-8", "[reports]") {
+  const std::string text = comparison_json(hostile());
+  for (const char letter : text)
+    CHECK((static_cast<unsigned char>(letter) >= 0x20 || letter == '\n'));
+  CHECK_THAT(json::parse(text).at("runs").at(0).at("id").get<std::string>(), Contains("caf\uFFFD"));
+}
+
+TEST_CASE("a comparison as JUnit XML", "[reports]") {
+  Comparison comparison = example();
+  comparison.runs.resize(4);
+  CHECK(comparison_junit(comparison) == testing::golden("comparison.xml"));
+}
+
+TEST_CASE("JUnit counts what failed and what was left open", "[reports]") {
+  CHECK_THAT(comparison_junit(example()), Contains("tests=\"7\" failures=\"3\" errors=\"0\" "
+                                                   "skipped=\"1\""));
+  CHECK_THAT(comparison_junit(unlike()), Contains("failures=\"0\" errors=\"0\" skipped=\"1\""));
+  CHECK_THAT(comparison_junit(unlike()),
+             Contains("<property name=\"difference\" value=\"cpu.model Some Maker CPU / Other "
+                      "Maker CPU\"/>"));
+}
+
+TEST_CASE("hostile names are harmless in XML", "[reports]") {
+  const std::string text = comparison_junit(hostile());
+  CHECK(is_well_formed(text));
+  for (const char* part : {"<img", "\x1b", "\xE9", "\xEF\xBF\xBF", "\xEF\xBF\xBE"}) {
+    INFO(part);
+    CHECK_THAT(text, !Contains(part));
+  }
+  CHECK_THAT(text, Contains("&lt;img src=x&gt;&amp;&quot;&apos;"));
+  CHECK_THAT(text, Contains(R"(a|b`c\x0a\x1b[2J)"));
+  CHECK(is_well_formed(comparison_junit(example())));
+}
+
+TEST_CASE("a self-check for the terminal", "[reports]") {
+  const std::vector<SelfCheck> checks{{.id = "mlp/serial/n1/b64/fp32",
+                                       .placement = "near",
+                                       .repetitions = 6,
+                                       .standard_deviation = 0.0058,
+                                       .false_alarm_rate = 0.1,
+                                       .splits = 10,
+                                       .resolvable_with_3 = 0.0244,
+                                       .resolvable_with_5 = 0.0189,
+                                       .resolvable_with_10 = 0.0134},
+                                      {.id = "mlp/serial/n1/b64/fp32",
+                                       .placement = "one_core",
+                                       .repetitions = 3,
+                                       .standard_deviation = 0.0016,
+                                       .false_alarm_rate = {},
+                                       .resolvable_with_3 = 0.01,
+                                       .resolvable_with_5 = 0.01,
+                                       .resolvable_with_10 = 0.01}};
+  const std::string text = self_check_console(checks, {});
+  CHECK_THAT(text,
+             Catch::StartsWith(
+                 "placement  n  run to run  false alarms  3 a side  5 a side  10 a side  run\n"
+                 "near       6      0.58 %  10.0 % of 10     2.4 %     1.9 %      1.3 %  "
+                 "mlp/serial/n1/b64/fp32\n"
+                 "one_core   3      0.16 %             -     1.0 %     1.0 %      1.0 %  "
+                 "mlp/serial/n1/b64/fp32\n"
+                 "run to run: "));
+  check_lines(text, 100);
+}
+
+TEST_CASE("a self-check as JSON", "[reports]") {
+  const std::vector<SelfCheck> checks{
+      {.id = kHostile, .placement = "far", .repetitions = 3, .false_alarm_rate = {}}};
+  const json document = json::parse(self_check_json(checks));
+  CHECK(document.at("schema") == "ptbench.self_check/1");
+  const json& check = document.at("checks").at(0);
+  CHECK(check.at("placement") == "far");
+  CHECK(check.at("repetitions") == 3);
+  CHECK(check.at("false_alarm_rate").is_null());
+  CHECK(check.at("resolvable_with_10") == 0);
+  check_lines(self_check_console(checks, {}), 100);
+}
+
+}  // namespace ptbench

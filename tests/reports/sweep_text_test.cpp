@@ -1,0 +1,156 @@
+#include "reports/sweep_text.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "reports/wrap.h"
+#include "tests/reports/comma_locale.h"
+#include "tests/reports/example.h"
+
+namespace ptbench {
+namespace {
+
+using Catch::Contains;
+
+RunRecord row(Size batch, const std::string& precision, double throughput) {
+  RunRecord run;
+  run.id = "mlp/serial/n1/b" + std::to_string(batch) + "/" + precision + "/threads=2";
+  run.workload.name = "mlp";
+  run.strategy.name = "serial";
+  run.strategy.precision = precision;
+  run.strategy.batch_per_replica = batch;
+  run.throughput.value = throughput;
+  run.throughput.ci95 = Interval{throughput * 0.996, throughput * 1.004};
+  run.step_seconds.median = static_cast<double>(batch) / throughput;
+  run.step_seconds.run_to_run_sd = *run.step_seconds.median * 0.0123;
+  run.samples.repetitions = {
+      {0.004, "near", 2}, {0.004, "far", 1}, {0.004, "near", 1}, {0.005, "near", 0}};
+  run.compute.utilization = 0.781;
+  run.memory.peak_bytes = 123'456'789;
+  return run;
+}
+
+RunRecord trouble(RunRecord run, Status status, const std::string& reason) {
+  run.status = status;
+  run.reason = reason;
+  return run;
+}
+
+ResultFile file_of(std::vector<RunRecord> runs) {
+  ResultFile file = testing::example_file();
+  file.runs = std::move(runs);
+  return file;
+}
+
+ResultFile example() {
+  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31234.5),
+                              trouble(row(32, "bf16", 40000), Status::failed, "out of memory"),
+                              row(64, "bf16", 1.2e6)};
+  for (const char* batch : {"32", "64"})
+    runs.push_back(trouble(row(std::stol(batch), "fp16", 0), Status::skipped,
+                           "--precision fp16: no CPU multiplies it"));
+  runs[0].warnings = {{"few-samples", "only 4 samples were measured", "Measure for longer."}};
+  runs[1].warnings = {{"few-samples", "only 7 samples were measured", "Measure for longer."},
+                      {"odd", "it was odd", ""}};
+  return file_of(runs);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep for people", "[reports]") {
+  CHECK(sweep_console(example()) == testing::golden("sweep.txt"));
+}
+
+TEST_CASE("the table of a sweep does not depend on the locale", "[reports]") {
+  const testing::CommaLocale locale;
+  CHECK(sweep_console(example()) == testing::golden("sweep.txt"));
+}
+
+TEST_CASE("a sweep says once what all of its runs have in common", "[reports]") {
+  const std::string text = sweep_console(example());
+  CHECK_THAT(text, Contains("all runs     mlp, serial, n 1, threads 2\n"));
+  CHECK_THAT(text, !Contains("workload"));
+}
+
+TEST_CASE("the table of one run names workload and strategy", "[reports]") {
+  const std::string text = sweep_console(file_of({row(32, "fp32", 21300)}));
+  CHECK_THAT(text, Contains("workload") && Contains("strategy") && Contains("threads"));
+  CHECK_THAT(text, !Contains("all runs"));
+}
+
+TEST_CASE("an option that only some runs have gets a column", "[reports]") {
+  RunRecord other = row(32, "fp32", 20000);
+  other.id += "/data=/a=b/c,d/lr=0.5";
+  const std::string text = sweep_console(file_of({row(32, "fp32", 21300), other}));
+  CHECK_THAT(text, Contains("data") && Contains("lr"));
+  CHECK_THAT(text, Contains("0.5") && Contains("threads 2"));
+}
+
+TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") {
+  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31000)};
+  CHECK_THAT(sweep_console(file_of(runs)), !Contains("speedup"));
+  runs[1].scaling = ScalingRecord{.mode = ScalingMode::weak,
+                                  .baseline = runs[0].id,
+                                  .speedup = 1.8,
+                                  .efficiency = 0.9,
+                                  .efficiency_ci95 = {},
+                                  .efficiency_vs_one_rank = {},
+                                  .loss = {}};
+  CHECK_THAT(sweep_console(file_of(runs)),
+             Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
+}
+
+TEST_CASE("a run that was interrupted shows what was measured of it", "[reports]") {
+  const RunRecord run = trouble(row(32, "fp32", 21300), Status::interrupted, "by a signal");
+  const std::string text = sweep_console(file_of({run, row(64, "fp32", 1)}));
+  CHECK_THAT(text, Contains("21.3 k ± 0.4 %"));
+  CHECK_THAT(text, Contains("interrupted  mlp/serial/n1/b32/fp32/threads=2: by a signal"));
+}
+
+TEST_CASE("no line of a sweep is wider than the screen", "[reports]") {
+  ResultFile file = example();
+  SECTION("usual ids") {}
+  SECTION("long names") {
+    for (RunRecord& run : file.runs) {
+      run.workload.name = std::string(300, 'x');
+      run.id = run.workload.name + "/serial";
+    }
+    file.runs[0].workload.name += "y";
+  }
+  SECTION("many options") {
+    for (std::size_t at = 0; at < file.runs.size(); ++at)
+      for (const char* option : {"accumulate", "loss-scale", "optimizer", "weight-decay"})
+        file.runs[at].id += fmt::format("/{}={}", option, 1000 + at);
+  }
+  SECTION("names that are hostile") {
+    file.runs[0] = testing::full_run();
+    file.runs[1].id = "\x1b[31m\xFF\n";
+  }
+  for (const std::size_t columns : {100U, 60U})
+    for (const std::string& line : lines_of(sweep_console(file, {.columns = columns}))) {
+      INFO(line);
+      CHECK(code_points(line) <= columns);
+      CHECK(line.find('\x1b') == std::string::npos);
+    }
+}
+
+TEST_CASE("a sweep of nothing says so", "[reports]") {
+  CHECK_THAT(sweep_console(file_of({})), Catch::EndsWith("nothing was measured\n"));
+}
+
+TEST_CASE("the table of a sweep has colour only where it is asked for", "[reports]") {
+  CHECK_THAT(sweep_console(example()), !Contains("\x1b"));
+  CHECK_THAT(sweep_console(example(), {.colour = true}),
+             Contains("\x1b[31mfailed") && Contains("\x1b[33mwarning"));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,301 @@
+// `ptbench compare` as a user calls it: verdicts, exit codes, files.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using nlohmann::ordered_json;
+
+constexpr const char* kId = "mlp/serial/n1/b64/fp32";
+
+/// A run of five clean repetitions, `times` as slow as 6 ms.
+ordered_json run_named(const std::string& id, double times = 1) {
+  ordered_json run;
+  run["id"] = id;
+  run["status"] = "ok";
+  run["workload"] = {{"name", "mlp"}};
+  run["strategy"] = {{"name", "serial"}, {"world_size", 1}, {"precision", "fp32"}, {"threads", 2}};
+  std::vector<double> samples;
+  ordered_json slices = ordered_json::array();
+  ordered_json repetitions = ordered_json::array();
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const double seconds = 0.006 * times * (1 + 0.001 * (repetition - 2));
+    slices.push_back({{"repetition", repetition},
+                      {"first", samples.size()},
+                      {"count", 2},
+                      {"clean", true},
+                      {"median_seconds", seconds},
+                      {"placement", "near"}});
+    repetitions.push_back(
+        {{"median_seconds", seconds}, {"placement", "near"}, {"clean_slices", 1}});
+    samples.insert(samples.end(), 2, seconds);
+  }
+  run["samples"] = {{"count", samples.size()},
+                    {"step_seconds", samples},
+                    {"slices", slices},
+                    {"repetitions", repetitions}};
+  run["step_seconds"] = {{"median", 0.006 * times}};
+  return run;
+}
+
+ordered_json run_failed(const std::string& id) {
+  return {{"id", id}, {"status", "failed"}, {"reason", "rank 1 died"}};
+}
+
+ordered_json file_of(const std::vector<ordered_json>& runs, const std::string& cpu = "Some CPU") {
+  return {{"schema", "ptbench.result/1"},
+          {"environment", {{"host", {{"name", "vm-17"}}}, {"cpu", {{"model", cpu}, {"cores", 2}}}}},
+          {"runs", runs}};
+}
+
+/// Results in a folder of its own, with a cache of its own.
+class CompareCommand {
+ public:
+  [[nodiscard]] ProgramResult operator()(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {PTBENCH_EXECUTABLE, "compare"});
+    return run_program(arguments,
+                       {.folder = folder_.path(),
+                        .environment = {"XDG_CACHE_HOME=" + (folder_.path() / "cache").string()}});
+  }
+
+  void write_text(const std::string& name, const std::string& text) const {
+    (void)folder_.write(name, text);
+  }
+  void write(const std::string& name, const std::vector<ordered_json>& runs) const {
+    write_text(name, file_of(runs).dump());
+  }
+
+  void make_folder(const std::string& name) const {
+    std::filesystem::create_directory(folder_.path() / name);
+  }
+
+  [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
+    std::ifstream file(folder_.path() / name, std::ios::binary);
+    if (!file) return {};
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+void check_usage_error(const ProgramResult& result, const std::string& says) {
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.empty());
+  CHECK_THAT(result.errors, Contains("ptbench: error: ") && Contains(says));
+  CHECK_THAT(result.errors, Contains("ptbench: remedy: "));
+}
+
+TEST_CASE("equal results are the same", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("b.json", {run_named(kId, 1.001)});
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, std::vector<std::string>{"--strict"}}) {
+    std::vector<std::string> arguments{"a.json", "b.json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const ProgramResult result = compare(arguments);
+    CAPTURE(result.errors);
+    CHECK(result.exit_code == 0);
+    CHECK_THAT(result.output, Catch::StartsWith("same ") && Contains(kId) && Contains("n 5/5") &&
+                                  Catch::EndsWith("1 same\n"));
+    CHECK(result.errors.empty());
+  }
+}
+
+TEST_CASE("what is 5 % slower is a regression", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId), run_named("other")});
+  compare.write("b.json", {run_named(kId, 1.05), run_named("other")});
+  const ProgramResult result = compare({"a.json", "b.json"});
+  CHECK(result.exit_code == 3);
+  CHECK_THAT(result.output, Contains("slower") && Contains("6.00 ms -> 6.30 ms") &&
+                                Contains("+5.0 %") && Contains("1 same, 1 slower\n"));
+  const ProgramResult reverse = compare({"b.json", "a.json"});
+  CHECK(reverse.exit_code == 0);
+  CHECK_THAT(reverse.output, Contains("faster"));
+}
+
+TEST_CASE("runs that are missing or failed are regressions, new ones are not", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId), run_named("other")});
+  compare.write("one.json", {run_named(kId)});
+  compare.write("failed.json", {run_named(kId), run_failed("other")});
+  const ProgramResult missing = compare({"a.json", "one.json"});
+  CHECK(missing.exit_code == 3);
+  CHECK_THAT(missing.output, Contains("missing"));
+  const ProgramResult failed = compare({"a.json", "failed.json"});
+  CHECK(failed.exit_code == 3);
+  CHECK_THAT(failed.output, Contains("failed") && Contains("rank 1 died"));
+  const ProgramResult added = compare({"one.json", "a.json"});
+  CHECK(added.exit_code == 0);
+  CHECK_THAT(added.output, Contains("1 same, 1 new\n"));
+}
+
+TEST_CASE("unlike environments get no verdict", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write_text("b.json", file_of({run_named(kId, 1.3)}, "Other CPU").dump());
+  const ProgramResult result = compare({"a.json", "b.json"});
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output,
+             Contains("cpu.model") && Contains("no verdicts") && Contains("1 incomparable\n"));
+  CHECK(compare({"a.json", "b.json", "--strict"}).exit_code == 4);
+  const ProgramResult ignored = compare({"a.json", "b.json", "--ignore-environment"});
+  CHECK(ignored.exit_code == 3);
+  CHECK_THAT(ignored.output, Contains("slower") && Contains("cpu.model"));
+}
+
+TEST_CASE("too few repetitions are ambiguous", "[run]") {
+  const CompareCommand compare;
+  ordered_json run = run_named(kId);
+  run["samples"]["repetitions"].erase(2);
+  run["samples"]["repetitions"].erase(2);
+  run["samples"]["repetitions"].erase(2);
+  compare.write("a.json", {run_named(kId)});
+  compare.write("b.json", {run});
+  CHECK(compare({"a.json", "b.json"}).exit_code == 0);
+  const ProgramResult result = compare({"a.json", "b.json", "--strict"});
+  CHECK(result.exit_code == 4);
+  CHECK_THAT(result.output, Contains("ambiguous") && Contains("n 5/2"));
+}
+
+TEST_CASE("files that cannot be compared are usage errors", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("other.json", {run_named("other"), run_named("another")});
+  const std::string whole = file_of({run_named(kId)}).dump();
+  compare.write_text("cut.json", whole.substr(0, whole.size() / 2));
+  compare.write_text("newer.json", R"({"schema": "ptbench.result/2", "runs": [1]})");
+  compare.write("none.json", {});
+  compare.make_folder("empty");
+  check_usage_error(compare({"a.json", "cut.json"}), "cut.json' is no JSON");
+  check_usage_error(compare({"a.json", "newer.json"}), "newer ptbench");
+  check_usage_error(compare({"absent.json", "a.json"}), "absent.json");
+  check_usage_error(compare({"a.json", "empty"}), "no .json files");
+  check_usage_error(compare({"a.json", "other.json"}),
+                    "no run is in both: BASE has 'mlp/serial/n1/b64/fp32', NEW has 'other' and 1 "
+                    "more");
+  check_usage_error(compare({"a.json", "none.json"}), "NEW has none");
+  check_usage_error(compare({"a.json"}), "1 was given");
+  check_usage_error(compare({"a.json", "a.json", "-o", "c.txt"}), "c.txt");
+  check_usage_error(compare({"a.json", "a.json", "-o", "./a.json"}), "is read");
+  check_usage_error(compare({"a.json", "a.json", "-o", "c.md", "-o", "./c.md"}), "c.md");
+  check_usage_error(compare({"a.json", "a.json", "-o", "nowhere/c.md"}), "nowhere");
+  check_usage_error(compare({"a.json", "a.json", "--detect", "much"}), "--detect");
+  CHECK_FALSE(compare.text("c.md").has_value());
+}
+
+TEST_CASE("comparisons are written in every format", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("b.json", {run_named(kId, 1.05)});
+  const ProgramResult result =
+      compare({"a.json", "b.json", "-o", "c.md", "-o", "c.json", "-o", "c.xml", "--json"});
+  CHECK(result.exit_code == 3);
+  CHECK_THAT(compare.text("c.md").value(), Contains("| **slower** |"));
+  CHECK_THAT(compare.text("c.xml").value(), Contains("<failure type=\"slower\""));
+  CHECK(compare.text("c.json").value() == result.output);
+  CHECK_THAT(result.errors, Contains("slower") && Contains("1 slower\n"));
+  const auto document = nlohmann::json::parse(result.output);
+  CHECK(document.at("schema") == "ptbench.comparison/1");
+  CHECK(document.at("runs").at(0).at("verdict") == "slower");
+  CHECK(document.at("runs").at(0).at("change").get<double>() == Approx(0.05));
+  CHECK(compare({"a.json", "b.json", "-o", "-"}).output == result.output);
+}
+
+TEST_CASE("folders and further files are pooled", "[run]") {
+  const CompareCommand compare;
+  compare.make_folder("before");
+  compare.write("before/1.json", {run_named(kId)});
+  compare.write("before/2.json", {run_named(kId)});
+  compare.write_text("before/notes.txt", "no result");
+  compare.write("b.json", {run_named(kId)});
+  compare.write("c.json", {run_named(kId)});
+  const ProgramResult result = compare({"before", "b.json", "--new", "c.json"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, Contains("n 10/10"));
+  const ProgramResult named = compare({"--base", "before", "--new", "b.json"});
+  CHECK_THAT(named.output, Contains("n 10/5"));
+}
+
+TEST_CASE("hostile ids reach no terminal", "[run]") {
+  const CompareCommand compare;
+  const std::string id = "a|b`\n\x1b[2J<img>\u009b" + std::string(200, 'x');
+  compare.write("a.json", {run_named(id)});
+  compare.write("b.json", {run_named(id, 1.05)});
+  const ProgramResult result = compare({"a.json", "b.json", "-o", "c.md", "-o", "c.xml"});
+  CHECK(result.exit_code == 3);
+  const std::string markdown = compare.text("c.md").value();
+  const std::string junit = compare.text("c.xml").value();
+  CHECK_THAT(markdown + junit, !Contains("<img>"));
+  for (const std::string& text : {result.output, markdown, junit}) {
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.find("\u009b") == std::string::npos);
+  }
+}
+
+TEST_CASE("a history is begun, compared with and added to", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("b.json", {run_named(kId, 1.05)});
+  check_usage_error(compare({"a.json", "--history", "h.jsonl"}), "has no results");
+  const ProgramResult begun = compare({"a.json", "--history", "h.jsonl", "--append"});
+  CHECK(begun.exit_code == 0);
+  CHECK(begun.output.empty());
+  CHECK_THAT(begun.errors, Contains("was begun"));
+  const ProgramResult same = compare({"a.json", "--history", "h.jsonl", "--append"});
+  CAPTURE(same.errors);
+  CHECK(same.exit_code == 0);
+  CHECK_THAT(same.output, Contains("same") && Contains("n 5/5"));
+  const ProgramResult pooled = compare({"a.json", "--history", "h.jsonl"});
+  CHECK_THAT(pooled.output, Contains("n 10/5"));
+  const ProgramResult last = compare({"a.json", "--history", "h.jsonl", "--last", "1"});
+  CHECK_THAT(last.output, Contains("n 5/5"));
+  CHECK(compare({"b.json", "--history", "h.jsonl", "--append"}).exit_code == 3);
+  const std::string text = compare.text("h.jsonl").value();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  CHECK_THAT(text, Contains("\"step_seconds\":[]"));
+}
+
+TEST_CASE("an entry of a history that cannot be read is named", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  REQUIRE(compare({"a.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
+  compare.write_text("h.jsonl", compare.text("h.jsonl").value() + "{\"schema\"\n");
+  check_usage_error(compare({"a.json", "--history", "h.jsonl", "--append"}), "h.jsonl:2");
+}
+
+TEST_CASE("a self-check tells what can be told apart, and is remembered", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("b.json", {run_named(kId, 1.01)});
+  const ProgramResult result = compare({"--self-check", "a.json", "b.json"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, Contains("false alarms") && Contains("near") && Contains(kId));
+  CHECK_THAT(result.errors, Contains("learnt of host 'vm-17'") && Contains("noise.json"));
+  CHECK_THAT(compare.text("cache/ptbench/noise.json").value(), Contains("vm-17"));
+  const ProgramResult json = compare({"--self-check", "a.json", "--json"});
+  CHECK(nlohmann::json::parse(json.output).at("schema") == "ptbench.self_check/1");
+  compare.write("failed.json", {run_failed(kId)});
+  check_usage_error(compare({"--self-check", "failed.json"}), "3 clean repetitions");
+  check_usage_error(compare({"--self-check"}), "no results");
+}
+
+}  // namespace
+}  // namespace ptbench::testing

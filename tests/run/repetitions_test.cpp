@@ -1,0 +1,185 @@
+// `ptbench run` measures in fresh processes; what becomes of it when one of them dies.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "src/comm/child_process.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+constexpr std::chrono::seconds kLong(60);
+
+/// Empty where there is no such file, or no longer: a process may end while it is read.
+std::string contents_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+/// The parent of that process; 0 if it is gone.
+int parent_of(const fs::path& process) {
+  const std::string text = contents_of(process / "stat");
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 1));
+  char state = 0;
+  int parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+/// A run with a temporary folder of its own, that can be disturbed.
+class WatchedRun {
+ public:
+  explicit WatchedRun(const Words& arguments) : process_(command(arguments)) {}
+
+  [[nodiscard]] int id() const { return process_.id(); }
+
+  /// The process that does this part, once there is one.
+  [[nodiscard]] int process_of(const std::string& pass) {
+    const auto end = std::chrono::steady_clock::now() + kLong;
+    while (std::chrono::steady_clock::now() < end) {
+      for (const auto& entry : fs::directory_iterator("/proc")) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") == std::string::npos &&
+            parent_of(entry.path()) == id() &&
+            contents_of(entry.path() / "cmdline").find("--pass=" + pass) != std::string::npos)
+          return std::stoi(name);
+      }
+      REQUIRE_FALSE(process_.wait(std::chrono::milliseconds(5)).has_value());
+    }
+    FAIL("no process does '" << pass << "'");
+    return 0;
+  }
+
+  [[nodiscard]] int exit_code() { return process_.wait(kLong).value().code; }
+  [[nodiscard]] nlohmann::json record() const {
+    return nlohmann::json::parse(contents_of(folder_.path() / "r.json"))["runs"].at(0);
+  }
+  [[nodiscard]] bool left_nothing() const { return fs::is_empty(folder_.path() / "scratch"); }
+
+ private:
+  [[nodiscard]] ChildCommand command(const Words& arguments) const {
+    fs::create_directory(folder_.path() / "scratch");
+    // As shells let jobs in the background ignore it.
+    (void)std::signal(SIGINT, SIG_DFL);
+    Words words{"TMPDIR=" + (folder_.path() / "scratch").string(),
+                "XDG_CACHE_HOME=" + (folder_.path() / "cache").string(),
+                PTBENCH_EXECUTABLE,
+                "run",
+                "-o",
+                (folder_.path() / "r.json").string()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return {.program = "/usr/bin/env", .arguments = words};
+  }
+
+  TemporaryDirectory folder_;
+  ChildProcess process_;
+};
+
+TEST_CASE("a run measures each repetition in a fresh process", "[run]") {
+  WatchedRun run({"-w", "linear", "--threads", "1", "--max-time", "6", "--repeats", "3"});
+  REQUIRE(run.exit_code() == 0);
+  const nlohmann::json record = run.record();
+  CHECK(record["status"] == "ok");
+  CHECK(record["id"] == "linear/serial/n1/b32/fp32/threads=1");
+  const nlohmann::json& samples = record["samples"];
+  const auto repetitions = static_cast<int>(samples["repetitions"].size());
+  CHECK((repetitions == 3 || samples["stop_reason"] == "max_time"));  // on a machine that is busy
+  CHECK(samples["slices"].front()["repetition"] == 0);
+  CHECK(samples["slices"].back()["repetition"] == repetitions - 1);
+  CHECK(samples["count"] == samples["step_seconds"].size());
+  CHECK(record["phases_seconds"]["forward"].is_number());
+  CHECK(record["throughput"]["value"].get<double>() > 0);
+  CHECK(run.left_nothing());
+}
+
+TEST_CASE("two repetitions have no interval, and the first one writes the files", "[run]") {
+  const RunCommand run;
+  const ProgramResult result =
+      run({"-w", "linear", "--max-time", "2", "--repeats", "2", "-o", "r.json", "--loss-log",
+           "l.csv", "--save-final-weights", "w.safetensors", "--plan", "p.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.errors.empty());
+  CHECK_THAT(result.output, Contains("throughput"));
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["step_seconds"]["ci95"].is_null());
+  CHECK(record["samples"]["repetitions"].size() <= 2);
+  CHECK_THAT(run.text("l.csv"), Catch::StartsWith("step,loss\n1,"));
+  CHECK_FALSE(run.text("w.safetensors").empty());
+  CHECK_FALSE(run.json("p.json")["choices"].empty());
+  CHECK(run.partial_files() == 0);
+}
+
+TEST_CASE("a repetition that is killed fails the run, which keeps what others measured", "[run]") {
+  WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5"});
+  REQUIRE(kill(run.process_of("next"), SIGKILL) == 0);
+  CHECK(run.exit_code() == 2);
+  const nlohmann::json record = run.record();
+  CHECK(record["status"] == "failed");
+  CHECK_THAT(record["reason"].get<std::string>(), Contains("was killed by signal 9"));
+  CHECK_FALSE(record["samples"]["repetitions"].empty());
+  CHECK(record["throughput"]["value"].is_number());
+  CHECK(run.left_nothing());
+}
+
+TEST_CASE("a signal to the run alone ends its processes, and what they measured is saved",
+          "[run]") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5"});
+  const int repetition = run.process_of("next");
+  REQUIRE(kill(run.id(), signal) == 0);
+  CHECK(run.exit_code() == 130);
+  CHECK(parent_of("/proc/" + std::to_string(repetition)) == 0);
+  const nlohmann::json record = run.record();
+  CHECK(record["status"] == "interrupted");
+  CHECK_THAT(record["reason"].get<std::string>(), Contains("interrupted by a signal"));
+  CHECK_FALSE(record["samples"]["repetitions"].empty());
+  CHECK(run.left_nothing());
+}
+
+TEST_CASE("no process outlives a run that is killed", "[run]") {
+  WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5"});
+  const int repetition = run.process_of("first");
+  REQUIRE(kill(run.id(), SIGKILL) == 0);
+  CHECK(run.exit_code() == -1);
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  const fs::path process = "/proc/" + std::to_string(repetition);
+  // Nobody need have reaped it: a dead one has no command line.
+  while (!contents_of(process / "cmdline").empty() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(contents_of(process / "cmdline").empty());
+}
+
+TEST_CASE("what a process refuses is said once, with its remedy", "[run]") {
+  const RunCommand run;
+  run.write("p.json", "no plan");
+  const ProgramResult result = run({"-w", "linear", "--plan", "p.json", "-o", "r.json"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.errors ==
+        "ptbench: error: plan file 'p.json' is no plan (ptbench.plan/1)\n"
+        "ptbench: remedy: remove it to have it written anew, or name another file\n");
+  CHECK(result.output.empty());
+  CHECK_FALSE(fs::exists(run.path("r.json")));
+}
+
+TEST_CASE("a run of fixed length is not repeated", "[run]") {
+  const RunCommand run;
+  const ProgramResult result = run({"-w", "linear", "--steps", "3", "--repeats", "2"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("--repeats 2 with --steps"));
+}
+
+}  // namespace
+}  // namespace ptbench::testing

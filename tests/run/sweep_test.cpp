@@ -1,0 +1,197 @@
+// `ptbench sweep` from outside: what it measures, what it keeps, and what it refuses.
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "reports/validate.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+/// In the folder of `place`, with its plan cache.
+ProgramResult ptbench(const RunCommand& place, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), PTBENCH_EXECUTABLE);
+  return run_program(arguments, {.folder = place.path(""),
+                                 .environment = {"XDG_CACHE_HOME=" + place.path("cache").string()},
+                                 .deadline = std::chrono::seconds(100)});
+}
+
+ProgramResult sweep(const RunCommand& place, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "sweep");
+  return ptbench(place, std::move(arguments));
+}
+
+void check_schema(const nlohmann::json& result) {
+  const ResultSchema schema(PTBENCH_SOURCE_DIR "/reports/schema/ptbench.result-1.schema.json");
+  for (const SchemaProblem& problem : schema.problems_of(result))
+    FAIL_CHECK(problem.pointer << ": " << problem.message);
+}
+
+std::vector<std::string> statuses(const nlohmann::json& file) {
+  std::vector<std::string> found;
+  for (const auto& run : file["runs"])
+    found.push_back(run["id"].get<std::string>() + " " + run["status"].get<std::string>());
+  return found;
+}
+
+TEST_CASE("a sweep measures every row of its grid", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep(place, {"-w", "linear", "-b", "16,32", "--rounds", "2",
+                                             "--max-time", "1", "-o", "s.json", "-o", "s.csv"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(statuses(file) ==
+        std::vector<std::string>{"linear/serial/n1/b16/fp32 ok", "linear/serial/n1/b32/fp32 ok"});
+  for (const auto& run : file["runs"]) {
+    CHECK(run["samples"]["repetitions"].size() == 2);
+    CHECK(run["throughput"]["value"].get<double>() > 0);
+  }
+  CHECK(file["command"][1] == "sweep");
+  CHECK_THAT(result.output, Contains("batch") && Contains("samples/s"));
+  const std::string csv = place.text("s.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+  CHECK(place.partial_files() == 0);
+}
+
+TEST_CASE("a sweep skips what is impossible", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep(place, {"-w", "linear", "--precision", "fp16,fp32", "--rounds",
+                                             "1", "--max-time", "0.2", "-o", "s.json"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(statuses(file) == std::vector<std::string>{"linear/serial/n1/b32/fp16 skipped",
+                                                   "linear/serial/n1/b32/fp32 ok"});
+  CHECK_THAT(file["runs"][0]["reason"].get<std::string>(), Contains("fp16"));
+  CHECK_THAT(result.output, Contains("skipped"));
+}
+
+TEST_CASE("a sweep that is resumed measures only what is missing", "[run]") {
+  const RunCommand place;
+  const auto with_batches = [](const std::string& batches, const std::string& rounds) {
+    return std::vector<std::string>{"-w",      "linear", "-b", batches,  "--rounds", rounds,
+                                    "--steps", "200",    "-o", "s.json", "--resume"};
+  };
+  REQUIRE(sweep(place, with_batches("16", "1")).exit_code == 0);
+  const nlohmann::json first = place.json("s.json");
+  REQUIRE(sweep(place, with_batches("16,32", "1")).exit_code == 0);
+  const nlohmann::json second = place.json("s.json");
+  REQUIRE(second["runs"].size() == 2);
+  CHECK(second["runs"][0]["samples"] == first["runs"][0]["samples"]);
+  REQUIRE(sweep(place, with_batches("32", "2")).exit_code == 0);
+  const nlohmann::json third = place.json("s.json");
+  check_schema(third);
+  CHECK(statuses(third) ==
+        std::vector<std::string>{"linear/serial/n1/b32/fp32 ok", "linear/serial/n1/b16/fp32 ok"});
+  CHECK(third["runs"][0]["samples"]["repetitions"].size() == 2);
+  CHECK(third["runs"][1]["samples"] == first["runs"][0]["samples"]);
+}
+
+TEST_CASE("a result of another CPU is not resumed", "[run]") {
+  const RunCommand place;
+  const std::vector<std::string> arguments{"-w", "linear", "--rounds", "1",       "--steps",
+                                           "50", "-o",     "s.json",   "--resume"};
+  REQUIRE(sweep(place, arguments).exit_code == 0);
+  auto file = nlohmann::ordered_json::parse(place.text("s.json"));  // the schema comes first
+  file["environment"]["cpu"]["model"] = "Another CPU";
+  place.write("s.json", file.dump());
+  const ProgramResult result = sweep(place, arguments);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("another CPU: Another CPU"));
+  CHECK(place.text("s.json") == file.dump());
+}
+
+TEST_CASE("two builds are measured side by side, and can be compared", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep(
+      place, {"-w", "linear", "--threads", "1", "--rounds", "1", "--max-time", "1", "--binary",
+              PTBENCH_EXECUTABLE, "-o", "a.json", "--binary", PTBENCH_EXECUTABLE, "-o", "b.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json a = place.json("a.json");
+  const nlohmann::json b = place.json("b.json");
+  check_schema(a);
+  CHECK(statuses(a) == statuses(b));
+  CHECK(a["generator"] == b["generator"]);
+  CHECK(a["generator"]["version"] != "unknown");
+  const ProgramResult compared = ptbench(place, {"compare", "a.json", "b.json"});
+  CAPTURE(compared.output, compared.errors);
+  CHECK((compared.exit_code == 0 || compared.exit_code == 3));
+  CHECK_THAT(compared.output, Contains("linear/serial/n1/b32/fp32"));
+}
+
+TEST_CASE("JSON takes standard output of a sweep, and the table moves out of its way", "[run]") {
+  const RunCommand place;
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "--rounds", "1", "--steps", "50", "--json"});
+  REQUIRE(result.exit_code == 0);
+  check_schema(nlohmann::json::parse(result.output));
+  CHECK_THAT(result.errors, Contains("samples/s"));
+}
+
+TEST_CASE("a row that fails is a row of the result", "[run]") {
+  const RunCommand place;
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "-b", "32,2000000", "--samples", "1000", "--rounds", "1",
+                    "--steps", "20", "-o", "s.json"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(file["runs"][0]["status"] == "ok");
+  CHECK(file["runs"][1]["status"] == "failed");
+  CHECK_THAT(result.output, Contains("failed"));
+}
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  std::string says;
+};
+
+TEST_CASE("mistakes on the command line of a sweep", "[run]") {
+  const RunCommand place;
+  place.write("text", "no program");
+  place.write("broken.json", "{");
+  const std::vector<Mistake> mistakes{
+      {{"-w", "linear,mpl"}, "did you mean 'mlp'?"},
+      {{"-s", "serial,seral"}, "did you mean 'serial'?"},
+      {{"-b", "8,,16"}, "--batch-size"},
+      {{"--round", "3"}, "did you mean '--rounds'?"},
+      {{"--rounds", "0"}, "--rounds"},
+      {{"--repeats", "3"}, "--repeats"},
+      {{"--loss-log", "l.csv"}, "--loss-log"},
+      {{"--precision", "fp16"}, "--precision fp16"},
+      {{"--resume"}, "add --output FILE.json"},
+      {{"--resume", "-o", "broken.json"}, "broken.json"},
+      {{"-o", "s.json", "-o", "./s.json"}, "s.json"},
+      {{"-o", "nowhere/s.json"}, "nowhere"},
+      {{"-b", "8,16", "--plan", "absent.json"}, "absent.json"},
+      {{"--binary", "text", "-o", "s.json"}, "--binary 'text'"},
+      {{"--binary", "absent", "-o", "s.json"}, "--binary 'absent'"},
+      {{"--binary", ".", "-o", "s.json"}, "--binary '.'"},
+      {{"--binary", PTBENCH_EXECUTABLE}, "--output FILE.json"},
+      {{"--binary", PTBENCH_EXECUTABLE, "--binary", PTBENCH_EXECUTABLE, "-o", "s.json"}, "1 for 2"},
+      {{"--binary", PTBENCH_EXECUTABLE, "-o", "s.csv"}, "--output FILE.json"},
+      {{"--binary", PTBENCH_EXECUTABLE, "--json"}, "exclude each other"}};
+  for (const Mistake& mistake : mistakes) {
+    std::string line;
+    for (const std::string& word : mistake.arguments) line += word + " ";
+    CAPTURE(line);
+    const ProgramResult result = sweep(place, mistake.arguments);
+    CAPTURE(result.errors);
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains(mistake.says) && Contains("ptbench: error: "));
+    CHECK_THAT(result.errors, Contains("ptbench: remedy: "));
+    CHECK(result.output.empty());
+    CHECK(place.partial_files() == 0);
+  }
+  CHECK(place.text("broken.json") == "{");
+}
+
+}  // namespace
+}  // namespace ptbench::testing
