@@ -6,9 +6,9 @@
 
 A pair is two sides of the same build, 5 fresh processes each, interleaved one by one; beside them
 run sides that `--slowdown` makes slower on purpose. `ptbench compare` judges each side against the
-first, with `--detect` 5 % or the slowdown. With --busy, a thread of this script spins on a core all the time: no verdict may be false,
-and the load must be named. Every pair is written as a row of a Markdown report, with load and
-placement. Only Python's standard library is used.
+first, with `--detect` 5 % or the slowdown. With --busy, a process of this script spins on a core
+all the time: no verdict may be false, and the load must be named. Every pair is written as a row of
+a Markdown report, with load and placement. Only Python's standard library is used.
 """
 import argparse
 import datetime
@@ -73,7 +73,8 @@ def agree(one):
     if not one["base_ci95"] or not one["new_ci95"]:
         return None
     widths = [math.log(high / low) / 2 for low, high in (one["base_ci95"], one["new_ci95"])]
-    difference = abs(math.log(one["new_seconds"] / one["base_seconds"]))
+    middles = [math.log(high * low) / 2 for low, high in (one["base_ci95"], one["new_ci95"])]
+    difference = abs(middles[1] - middles[0])
     return difference < math.sqrt(2) * statistics.mean(widths)
 
 

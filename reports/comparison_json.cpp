@@ -27,6 +27,8 @@ Json object_of(const RunComparison& run) {
           {"reason", run.reason.empty() ? Json(nullptr) : Json(run.reason)},
           {"base_seconds", number(run.base_seconds)},
           {"new_seconds", number(run.new_seconds)},
+          {"base_ci95", interval(run.base_ci95)},
+          {"new_ci95", interval(run.new_ci95)},
           {"change", number(run.change)},
           {"change_ci99", interval(run.change_ci99)},
           {"base_repetitions", run.base_repetitions},

@@ -21,9 +21,10 @@ namespace ptbench {
 /// Schema ptbench.comparison/1: `detect`, `environment_ignored`, `differences` (of the
 /// environments, texts), `counts` (runs by verdict, all verdicts) and `runs`, each with `id`,
 /// `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable), `reason`,
-/// `base_seconds`, `new_seconds` (of a step), `change` (0.05: 5 % slower), `change_ci99` ([low,
-/// high]), `base_repetitions`, `new_repetitions` (clean ones) and `differences` (of this run,
-/// texts). What is not known is null.
+/// `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of either
+/// side's step), `change` (0.05: 5 % slower), `change_ci99` ([low, high]), `base_repetitions`,
+/// `new_repetitions` (clean ones) and `differences` (of this run, texts). What is not known is
+/// null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and

@@ -10,6 +10,7 @@
 
 #include "src/app/process_messages.h"
 #include "src/app/progress.h"
+#include "src/base/clock.h"
 #include "src/comm/child_process.h"
 
 namespace ptbench {
@@ -17,7 +18,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr ChildProcess::Duration kLook{5};       // at one rank, in turn with the others
+// To look at all ranks in turn: often enough for people, seldom enough not to disturb the ranks.
+constexpr ChildProcess::Duration kRound{50};
 constexpr ChildProcess::Duration kGrace{2000};   // to end, once another rank has failed
 constexpr ChildProcess::Duration kPolite{1000};  // to end, once asked
 
@@ -30,10 +32,10 @@ class RankProcess {
   RankProcess& operator=(const RankProcess&) = delete;
   ~RankProcess() = default;
 
-  /// Whether it still runs, after a look.
-  [[nodiscard]] bool runs() {
+  /// Whether it still runs, after a look of at most `duration`.
+  [[nodiscard]] bool runs(ChildProcess::Duration duration) {
     if (ended_) return false;
-    ended_ = process_.wait(kLook);
+    ended_ = process_.wait(duration);
     if (ended_) messages_.finish();
     return !ended_;
   }
@@ -112,9 +114,11 @@ class RankGroup {
  private:
   /// Whether any rank still runs.
   bool look() {
+    const auto share = std::max(ChildProcess::Duration(1),
+                                kRound / static_cast<ChildProcess::Duration::rep>(ranks_.size()));
     bool runs = false;
     for (RankProcess& rank : ranks_) {
-      runs = rank.runs() || runs;
+      runs = rank.runs(share) || runs;
       if (rank.has_failed()) end_others(rank.rank(), "its process has ended");
     }
     return runs;

@@ -10,9 +10,32 @@
 
 namespace ptbench {
 
+/// How gradients travel; sums are fp32 in any case.
+enum class WireType : std::uint8_t { fp32, bf16 };
+
+/// A sum over ranks, times `scale`: 1 / world size averages.
+struct Reduction {
+  float scale = 1;
+  WireType wire = WireType::fp32;
+};
+
+/// Part of `count` values that belongs to `rank`: whole cache lines of 16 floats, but for the end.
+/// What a reduce-scatter leaves there and an all-gather sends from there.
+[[nodiscard]] constexpr Range rank_part(Size count, Size rank, Size world_size) {
+  constexpr Size kLine = 16;
+  const Range lines = part_of((count + kLine - 1) / kLine, rank, world_size);
+  return intersect({lines.begin * kLine, lines.end * kLine}, {0, count});
+}
+
 /// A fixed group of ranks and the collectives among them. All ranks call the same collectives in
-/// the same order. Operations are started and waited for, so that computation can go on between;
-/// a wait that misses its deadline throws a run error that names the rank and the operation.
+/// the same order, with spans of equal length. Operations are started and waited for, so that
+/// computation can go on between; what was given to an operation may not be touched until it was
+/// waited for. Tickets are waited for in the order in which they were given; waiting for one waits
+/// for all before it. A wait that misses its deadline, or learns that a rank has given up, throws a
+/// run error that names this rank, the operation and the ranks that did not come.
+///
+/// Spans that lie in memory() are worked on in place, where every rank allocated the same amounts
+/// in the same order; others are copied through a staging area.
 class Communicator {
  public:
   /// One started operation. Starting allocates nothing, so a ticket is a number, not a handle.
@@ -27,9 +50,20 @@ class Communicator {
   /// Where arenas should lie so that this communicator reduces them fastest.
   [[nodiscard]] virtual MemorySource& memory() = 0;
 
-  /// Replaces `values` on every rank by the sum over ranks. They may not be touched until waited
-  /// for.
-  [[nodiscard]] virtual Ticket start_all_reduce(std::span<float> values) = 0;
+  /// Replaces `values` on every rank by the reduction over ranks; equal bits everywhere.
+  [[nodiscard]] virtual Ticket start_all_reduce(std::span<float> values, Reduction reduction) = 0;
+  /// Replaces this rank's `rank_part` of `values` by the reduction; the rest is left unspecified.
+  [[nodiscard]] virtual Ticket start_reduce_scatter(std::span<float> values,
+                                                    Reduction reduction) = 0;
+  /// Replaces every `rank_part` of `values` by what its rank has there.
+  [[nodiscard]] virtual Ticket start_all_gather(std::span<float> values) = 0;
+  /// Replaces `values` on `root` by the reduction; on others they stay.
+  [[nodiscard]] virtual Ticket start_reduce(std::span<float> values, Size root,
+                                            Reduction reduction) = 0;
+  /// Puts every rank's `part`, of equal sizes, one after the other into `whole` on `root`, which
+  /// others leave empty.
+  [[nodiscard]] virtual Ticket start_gather(std::span<const std::byte> part,
+                                            std::span<std::byte> whole, Size root) = 0;
   /// Replaces `bytes` on every rank by those of `root`.
   [[nodiscard]] virtual Ticket start_broadcast(std::span<std::byte> bytes, Size root) = 0;
   /// Finished once every rank has started it.

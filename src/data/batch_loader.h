@@ -47,8 +47,8 @@ class BatchLoader {
   Sampler sampler_;
   std::span<float> inputs_;
   std::span<std::int32_t> labels_;
-  std::size_t elements_;  ///< of one sample
-  Team* team_;            ///< null where one thread copies all
+  std::size_t elements_;                    ///< of one sample
+  Team* team_;                              ///< null where one thread copies all
   std::unique_ptr<Prefetcher> prefetcher_;  ///< null without workers
 };
 

@@ -62,7 +62,9 @@ class RunComparer {
     RunComparison result;
     result.id = (base != nullptr ? base : fresh)->run().id;
     if (of_base) describe(base->run(), result.base_seconds, result.base_repetitions);
+    if (of_base) result.base_ci95 = base->run().step_seconds.ci95;
     if (of_new) describe(fresh->run(), result.new_seconds, result.new_repetitions);
+    if (of_new) result.new_ci95 = fresh->run().step_seconds.ci95;
     if (fresh != nullptr && fresh->run().status == Status::failed) {
       result.verdict = Verdict::failed;
       result.reason = single_line(fresh->run().reason.value_or(""));

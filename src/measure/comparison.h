@@ -32,6 +32,8 @@ struct RunComparison {
   /// Of either side: of the placement class that weighs most in `change`, else step_seconds.median.
   std::optional<double> base_seconds;
   std::optional<double> new_seconds;
+  std::optional<Interval> base_ci95;  ///< step_seconds.ci95 of either side, pooled
+  std::optional<Interval> new_ci95;
   std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
   std::optional<Interval> change_ci99;  ///< 99 % interval of it
   Size base_repetitions = 0;            ///< clean ones

@@ -52,9 +52,9 @@ class PhaseTimer {
   std::array<bool, kStepPhases> entered_{};
   std::array<StepPhase, kDeepest> stack_{};
   std::size_t depth_ = 0;
-  double since_ = 0;        ///< when the innermost phase last began to count
+  double since_ = 0;  ///< when the innermost phase last began to count
   double step_begin_ = 0;
-  double all_steps_ = 0;    ///< seconds
+  double all_steps_ = 0;  ///< seconds
   Size steps_ = 0;
 };
 

@@ -13,27 +13,45 @@ constexpr Communicator::Timeout kTimeout{100};
 TEST_CASE("a world of one: collectives are the identity", "[comm]") {
   HostMemorySource memory;
   SoloCommunicator solo(memory);
+  CHECK(solo.name() == "solo");
   CHECK(solo.rank() == 0);
   CHECK(solo.world_size() == 1);
   CHECK(&solo.memory() == &memory);
 
   std::array<float, 3> values{1, 2, 3};
   std::array<std::byte, 2> bytes{std::byte{4}, std::byte{5}};
-  const auto reduced = solo.start_all_reduce(values);
+  std::array<std::byte, 2> whole{};
+  const auto reduced = solo.start_all_reduce(values, {});
+  const auto gathered = solo.start_gather(bytes, whole, 0);
   const auto sent = solo.start_broadcast(bytes, 0);
   const auto met = solo.start_barrier();
   solo.wait(met, kTimeout);
   solo.wait(reduced, kTimeout);
   solo.wait(sent, kTimeout);
+  solo.wait(gathered, kTimeout);
   CHECK(values == std::array<float, 3>{1, 2, 3});
   CHECK(bytes == std::array{std::byte{4}, std::byte{5}});
+  CHECK(whole == bytes);
 }
 
-TEST_CASE("a world of one refuses what no rank can mean", "[comm]") {
+TEST_CASE("a world of one scales what it reduces", "[comm]") {
   HostMemorySource memory;
   SoloCommunicator solo(memory);
-  CHECK_THROWS_AS(solo.start_broadcast({}, 1), Defect);
-  CHECK_THROWS_AS(solo.wait(Communicator::Ticket{1}, kTimeout), Defect);
+  std::array<float, 3> values{1, 2, 3};
+  solo.wait(solo.start_all_reduce(values, {.scale = 0.5F}), kTimeout);
+  CHECK(values == std::array<float, 3>{0.5F, 1, 1.5F});
+  solo.wait(solo.start_reduce(values, 0, {.scale = 4}), kTimeout);
+  solo.wait(solo.start_reduce_scatter(values, {.scale = 0.5F}), kTimeout);
+  CHECK(values == std::array<float, 3>{1, 2, 3});
+}
+
+TEST_CASE("a world of one rounds what would travel in bf16", "[comm]") {
+  HostMemorySource memory;
+  SoloCommunicator solo(memory);
+  // 1 + 2^-8 is a tie that goes to the even 1, and 3·2^-8 above one is half-way to 1 + 2^-6.
+  std::array<float, 3> values{1.00390625F, 1.01171875F, -7};
+  solo.wait(solo.start_all_reduce(values, {.wire = WireType::bf16}), kTimeout);
+  CHECK(values == std::array<float, 3>{1, 1.015625F, -7});
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/comm/communicator.h"
+
+namespace ptbench {
+
+/// A collective at one size. Sizes are of the whole array, as nccl-tests count them.
+struct CommMeasurement {
+  std::string collective;
+  Size ranks = 1;
+  Size count = 0;      ///< floats
+  double seconds = 0;  ///< median over calls of the slowest rank's time
+  Size wrong = 0;      ///< values that are not what they should be, on all ranks together
+
+  [[nodiscard]] Bytes bytes() const { return static_cast<Bytes>(count) * sizeof(float); }
+  /// Bytes per second; 0 for a time of 0.
+  [[nodiscard]] double algorithm_bandwidth() const;
+  /// What each link of a ring would carry: × 2(n−1)/n for an all-reduce, (n−1)/n for
+  /// reduce-scatter, all-gather and gather, 1 for broadcast and reduce (nccl-tests,
+  /// PERFORMANCE.md).
+  [[nodiscard]] double bus_bandwidth() const;
+};
+
+/// Those that can be measured: "all_reduce", …
+[[nodiscard]] std::vector<std::string> comm_collectives();
+
+struct CommPlan {
+  std::vector<std::string> collectives;  ///< of comm_collectives()
+  std::vector<Bytes> sizes;              ///< multiples of 4
+  Communicator::Timeout timeout{};       ///< of each wait
+};
+
+/// What a rank's memory() must hold for `plan`.
+[[nodiscard]] Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks);
+
+/// Measures every collective at every size; all ranks call it with the same plan. Before each call,
+/// outside the time, every rank writes its values anew, so that they lie in its own caches, and
+/// meets the others. Sums are of small whole numbers, so that they are exact. Only rank 0 gets the
+/// result. Throws the communicator's errors.
+[[nodiscard]] std::vector<CommMeasurement> measure_collectives(Communicator& communicator,
+                                                               const CommPlan& plan);
+
+}  // namespace ptbench

@@ -1,0 +1,56 @@
+#include "src/app/comm_tables.h"
+
+#include <fmt/format.h>
+
+namespace ptbench {
+namespace {
+
+std::string decimals(double value) {
+  return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 100 ? 2 : 1);
+}
+
+}  // namespace
+
+Table comm_json_table(const std::vector<CommMeasurement>& rows, const std::string& communicator) {
+  Table table{.name = "comm",
+              .columns = {{.key = "collective", .heading = {}},
+                          {.key = "communicator", .heading = {}},
+                          {.key = "ranks", .heading = {}},
+                          {.key = "bytes", .heading = {}},
+                          {.key = "count", .heading = {}},
+                          {.key = "type", .heading = {}},
+                          {.key = "seconds", .heading = {}},
+                          {.key = "algbw_bytes_per_second", .heading = {}},
+                          {.key = "busbw_bytes_per_second", .heading = {}},
+                          {.key = "wrong", .heading = {}}},
+              .rows = {}};
+  for (const CommMeasurement& row : rows)
+    table.rows.push_back({row.collective, communicator, row.ranks,
+                          static_cast<std::int64_t>(row.bytes()), row.count, std::string("float"),
+                          row.seconds, row.algorithm_bandwidth(), row.bus_bandwidth(), row.wrong});
+  return table;
+}
+
+Table comm_text_table(const std::vector<CommMeasurement>& rows) {
+  constexpr double kGiga = 1e9;
+  constexpr double kMicro = 1e6;
+  Table table{.name = "comm",
+              .columns = {{.key = "collective", .heading = "collective"},
+                          {.key = "size", .heading = "size(B)", .is_right = true},
+                          {.key = "count", .heading = "count", .is_right = true},
+                          {.key = "type", .heading = "type"},
+                          {.key = "time", .heading = "time(us)", .is_right = true},
+                          {.key = "algbw", .heading = "algbw(GB/s)", .is_right = true},
+                          {.key = "busbw", .heading = "busbw(GB/s)", .is_right = true},
+                          {.key = "wrong", .heading = "wrong"}},
+              .rows = {}};
+  for (const CommMeasurement& row : rows)
+    table.rows.push_back({row.collective, fmt::format("{}", row.bytes()),
+                          fmt::format("{}", row.count), std::string("float"),
+                          decimals(kMicro * row.seconds),
+                          decimals(row.algorithm_bandwidth() / kGiga),
+                          decimals(row.bus_bandwidth() / kGiga), fmt::format("{}", row.wrong)});
+  return table;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,168 @@
+// `ptbench comm` as a user calls it: processes, tables, mistakes, and ranks that die.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+ProgramResult comm(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {PTBENCH_EXECUTABLE, "comm"});
+  return run_program(arguments);
+}
+
+/// A shell script in which $P is a `ptbench comm` that takes a minute and $1, $2 are its ranks.
+ProgramResult while_measuring(const std::string& options, const std::string& script) {
+  std::string sizes = "1M";
+  for (int i = 0; i < 400; ++i) sizes += ",1M";
+  const std::string start =
+      std::string(PTBENCH_EXECUTABLE) + " comm -n 2 --sizes " + sizes + " " + options + " & P=$!; ";
+  const std::string ranks =
+      "for i in $(seq 500); do set -- $(cat /proc/$P/task/*/children); [ $# -ge 2 ] && break; "
+      "sleep 0.02; done; sleep 0.3; ";
+  const std::string end =
+      "; wait $P; code=$?; for rank in \"$@\"; do kill -0 $rank 2>/dev/null && echo left $rank; "
+      "done; exit $code";
+  return run_program({"/bin/bash", "-c", start + ranks + script + end});
+}
+
+std::set<std::string> shared_memory_files() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    names.insert(entry.path().string());
+  return names;
+}
+
+TEST_CASE("every collective is measured and right, as a table of at most 100 columns", "[run]") {
+  const ProgramResult result = comm({"-n", "2", "--collective",
+                                     "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather",
+                                     "--sizes", "4,60,4k,64K"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.errors.empty());
+  std::istringstream lines(result.output);
+  std::string line;
+  std::getline(lines, line);
+  CHECK_THAT(line, Contains("2 ranks") && Contains("communicator shm"));
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    CHECK(line.size() <= 100);
+    if (line.find(" float ") == std::string::npos) continue;
+    ++rows;
+    CHECK_THAT(line, Catch::EndsWith("  0"));
+  }
+  CHECK(rows == 24);
+  CHECK_THAT(result.output, Contains("time(us)") && Contains("algbw(GB/s)") &&
+                                Contains("busbw(GB/s)") && Contains("wrong"));
+}
+
+TEST_CASE("the JSON of comm has raw numbers and nccl-tests' formulas", "[run]") {
+  const ProgramResult result = comm(
+      {"-n", "3", "--collective", "all_reduce,gather,broadcast", "--sizes", "1K,3M", "--json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json rows = nlohmann::json::parse(result.output);
+  REQUIRE(rows.size() == 6);
+  for (const nlohmann::json& row : rows) {
+    CHECK(row["communicator"] == "shm");
+    CHECK(row["ranks"] == 3);
+    CHECK(row["type"] == "float");
+    CHECK(row["wrong"] == 0);
+    const auto bytes = row["bytes"].get<double>();
+    CHECK(row["count"].get<double>() * 4 == bytes);
+    const double bandwidth = bytes / row["seconds"].get<double>();
+    CHECK(row["algbw_bytes_per_second"].get<double>() == Approx(bandwidth));
+    const std::string name = row["collective"];
+    const double factor = name == "all_reduce" ? 4.0 / 3 : name == "gather" ? 2.0 / 3 : 1;
+    CHECK(row["busbw_bytes_per_second"].get<double>() == Approx(bandwidth * factor));
+  }
+  CHECK(rows[1]["bytes"] == 3 << 20);
+  // A gather has equal parts: 1026 bytes would be the least, in whole floats 1032.
+  CHECK(rows[2]["bytes"] == 1032);
+}
+
+TEST_CASE("comm measures one rank too, without other processes or with", "[run]") {
+  for (const std::string& name : {std::string("solo"), std::string("auto"), std::string("shm")}) {
+    const ProgramResult result =
+        comm({"-n", "1", "--communicator", name, "--sizes", "4K", "--json"});
+    REQUIRE(result.exit_code == 0);
+    const nlohmann::json rows = nlohmann::json::parse(result.output);
+    CHECK(rows[0]["communicator"] == (name == "shm" ? "shm" : "solo"));
+    CHECK(rows[0]["busbw_bytes_per_second"] == 0.0);
+    CHECK(rows[0]["wrong"] == 0);
+  }
+}
+
+TEST_CASE("more ranks than cores are measured", "[run]") {
+  const ProgramResult result = comm({"-n", "9", "--sizes", "4,100K", "--json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  for (const nlohmann::json& row : nlohmann::json::parse(result.output)) CHECK(row["wrong"] == 0);
+}
+
+TEST_CASE("mistakes on the command line of comm", "[run]") {
+  struct Mistake {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {{"--collective", "all_reduse"}, "did you mean 'all_reduce'?"},
+           {{"--collective", "all_reduce,"}, "--collective"},
+           {{"--sizes", "5"}, "--sizes"},
+           {{"--sizes", "0"}, "--sizes"},
+           {{"--sizes", "4,,8"}, "--sizes"},
+           {{"--sizes", "4T"}, "--sizes"},
+           {{"--sizes", "K"}, "--sizes"},
+           {{"--sizes", "99999999999999999999G"}, "--sizes"},
+           {{"-n", "100", "--sizes", "64G"}, "choose smaller --sizes"},
+           {{"-n", "0"}, "--nproc"},
+           {{"-n", "2", "--communicator", "solo"}, "--communicator solo"},
+           {{"--communicator", "mpl"}, "--communicator"},
+           {{"--timeout", "0"}, "--timeout"},
+       }) {
+    const ProgramResult result = comm(mistake.arguments);
+    CAPTURE(mistake.says, result.errors);
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains(mistake.says) && Contains("ptbench: error: ") &&
+                                  Contains("ptbench: remedy: "));
+    CHECK(result.output.empty());
+  }
+}
+
+TEST_CASE("a rank that dies ends comm with one error and leaves nothing", "[run]") {
+  const auto files = shared_memory_files();
+  const ProgramResult result = while_measuring("", "kill -KILL $2");
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  CHECK_THAT(result.errors, Contains("rank 1 was killed by signal 9"));
+  CHECK(result.errors.find("error:") == result.errors.rfind("error:"));
+  CHECK(result.output.empty());
+  CHECK(shared_memory_files() == files);
+}
+
+TEST_CASE("a rank that stands still is named when its time is over", "[run]") {
+  const ProgramResult result = while_measuring("--timeout 0.3", "kill -STOP $1");
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  CHECK_THAT(result.errors, Contains("rank 1: all_reduce of 1,048,576 bytes: rank 0 did not") ||
+                                Contains("rank 1: barrier: rank 0 did not"));
+  CHECK(result.output.empty());
+}
+
+TEST_CASE("a signal ends comm and its ranks", "[run]") {
+  const ProgramResult result = while_measuring("", "kill -TERM $P");
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 130);
+  CHECK(result.output.empty());
+}
+
+}  // namespace
+}  // namespace ptbench::testing
