@@ -16,8 +16,8 @@ constexpr std::size_t kVerdictWidth = 14;  // "incomparable" and two blanks
 constexpr std::string_view kGap = "  ";
 
 std::string_view colour_of(Verdict verdict) {
-  if (is_failure(verdict)) return "31";
-  if (is_open(verdict)) return "33";
+  if (is_regression(verdict)) return "31";
+  if (is_undecided(verdict)) return "33";
   return verdict == Verdict::faster ? "32" : "";
 }
 
@@ -93,8 +93,8 @@ std::string run_text(const RunComparison& run, const Row& row, const Widths& wid
     text += wrapped(row.id, kVerdictWidth, style.columns) + '\n' +
             note(figures_text(row, widths), style);
   text += note(run.reason, style);
-  if (!run.differences.empty())
-    text += note(fmt::format("differs: {}", fmt::join(run.differences, "; ")), style);
+  if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
+    text += note(fmt::format("differs: {}", fmt::join(texts, "; ")), style);
   return text;
 }
 
@@ -108,6 +108,14 @@ std::string differences_text(const Comparison& comparison, const ConsoleStyle& s
   return text + wrapped(environment_meaning(comparison), 0, style.columns) + '\n';
 }
 
+std::string remarks_text(const Comparison& comparison, const ConsoleStyle& style) {
+  constexpr std::size_t kIndent = 2;
+  std::string text;
+  for (const std::string& remark : comparison.remarks)
+    text += wrapped("remark: " + single_line(remark), kIndent, style.columns) + '\n';
+  return text;
+}
+
 }  // namespace
 
 std::string comparison_console(const Comparison& comparison, const ConsoleStyle& style) {
@@ -117,7 +125,7 @@ std::string comparison_console(const Comparison& comparison, const ConsoleStyle&
     rows.push_back(row_of(run));
     widths.fit(rows.back());
   }
-  std::string text = differences_text(comparison, style);
+  std::string text = differences_text(comparison, style) + remarks_text(comparison, style);
   for (std::size_t index = 0; index < rows.size(); ++index)
     text += run_text(comparison.runs[index], rows[index], widths, style);
   return text + wrapped(counts_text(comparison), 0, style.columns) + '\n';

@@ -33,7 +33,7 @@ Json object_of(const RunComparison& run) {
           {"change_ci99", interval(run.change_ci99)},
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
-          {"differences", run.differences}};
+          {"differences", distinctions(run)}};
 }
 
 Json counts_of(const Comparison& comparison) {
@@ -51,7 +51,7 @@ std::string comparison_json(const Comparison& comparison) {
   return json_text({{"schema", "ptbench.comparison/1"},
                     {"detect", comparison.detect},
                     {"environment_ignored", comparison.environment_ignored},
-                    {"differences", comparison.differences},
+                    {"differences", distinctions(comparison)},
                     {"counts", counts_of(comparison)},
                     {"runs", std::move(runs)}}) +
          "\n";

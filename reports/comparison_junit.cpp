@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
@@ -41,16 +42,16 @@ std::string message_of(const RunComparison& run) {
     message += fmt::format(": {} -> {}, {} ({})", seconds_text(run.base_seconds),
                            seconds_text(run.new_seconds), change_text(run), interval_text(run));
   if (!run.reason.empty()) message += ": " + run.reason;
-  if (!run.differences.empty())
-    message += fmt::format("; differs: {}", fmt::join(run.differences, "; "));
+  if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
+    message += fmt::format("; differs: {}", fmt::join(texts, "; "));
   return escaped(message);
 }
 
 std::string outcome_of(const RunComparison& run) {
-  if (is_failure(run.verdict))
+  if (is_regression(run.verdict))
     return fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n", name_of(run.verdict),
                        message_of(run));
-  if (is_open(run.verdict))
+  if (is_undecided(run.verdict))
     return fmt::format("      <skipped message=\"{}\"/>\n", message_of(run));
   return fmt::format("      <system-out>{}</system-out>\n", message_of(run));
 }
@@ -68,7 +69,7 @@ std::string attributes_of(const Comparison& comparison) {
     return std::ranges::count_if(comparison.runs, holds, &RunComparison::verdict);
   };
   return fmt::format(R"(name="ptbench compare" tests="{}" failures="{}" errors="0" skipped="{}")",
-                     comparison.runs.size(), count(is_failure), count(is_open));
+                     comparison.runs.size(), count(is_regression), count(is_undecided));
 }
 
 std::string properties_of(const Comparison& comparison) {
@@ -76,7 +77,7 @@ std::string properties_of(const Comparison& comparison) {
     return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
   };
   std::string text = property("detect", number_text(comparison.detect));
-  for (const std::string& difference : comparison.differences)
+  for (const std::string& difference : distinctions(comparison))
     text += property("difference", difference);
   if (!comparison.differences.empty())
     text += property("environment", environment_meaning(comparison));

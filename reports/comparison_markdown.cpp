@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <vector>
 
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
@@ -29,11 +30,11 @@ std::string escaped(std::string_view text) {
 std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
 
 std::string row_of(const RunComparison& run) {
-  const std::string verdict = is_failure(run.verdict) || run.verdict == Verdict::faster
+  const std::string verdict = is_regression(run.verdict) || run.verdict == Verdict::faster
                                   ? fmt::format("**{}**", name_of(run.verdict))
                                   : std::string(name_of(run.verdict));
   std::string remarks = escaped(run.reason);
-  for (const std::string& difference : run.differences)
+  for (const std::string& difference : distinctions(run))
     remarks += (remarks.empty() ? "" : "; ") + escaped(difference);
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, code(run.id),
                      seconds_text(run.base_seconds), seconds_text(run.new_seconds),
@@ -50,19 +51,19 @@ std::string table_of(const Comparison& comparison, bool same) {
          rows + '\n';
 }
 
-std::string differences_of(const Comparison& comparison) {
-  if (comparison.differences.empty()) return {};
-  std::string text = fmt::format("{}:\n\n", environment_meaning(comparison));
-  for (const std::string& difference : comparison.differences)
-    text += "- " + code(difference) + '\n';
-  return text + '\n';
+std::string list_of(std::string_view heading, const std::vector<std::string>& texts) {
+  if (texts.empty()) return {};
+  std::string list = fmt::format("{}:\n\n", heading);
+  for (const std::string& text : texts) list += "- " + code(text) + '\n';
+  return list + '\n';
 }
 
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
   std::string text = fmt::format("### ptbench compare: {}\n\n", counts_text(comparison));
-  text += differences_of(comparison);
+  text += list_of(environment_meaning(comparison), comparison.differences);
+  text += list_of("remarks", comparison.remarks);
   text += table_of(comparison, false);
   if (const std::size_t same = count_of(comparison, Verdict::same); same > 0)
     // Without the blank lines the table would be taken for HTML.

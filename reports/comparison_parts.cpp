@@ -19,6 +19,12 @@ std::string percent_number(double fraction) {
                                       : fmt::format("{:.3g}", percent);
 }
 
+std::vector<std::string> joined(std::vector<std::string> texts,
+                                const std::vector<std::string>& more) {
+  texts.insert(texts.end(), more.begin(), more.end());
+  return texts;
+}
+
 }  // namespace
 
 std::size_t count_of(const Comparison& comparison, Verdict verdict) {
@@ -41,12 +47,12 @@ std::string_view environment_meaning(const Comparison& comparison) {
   return "no verdicts: the environments differ; --ignore-environment compares all the same";
 }
 
-bool is_failure(Verdict verdict) {
-  return verdict == Verdict::slower || verdict == Verdict::failed || verdict == Verdict::missing;
+std::vector<std::string> distinctions(const Comparison& comparison) {
+  return joined(comparison.differences, comparison.remarks);
 }
 
-bool is_open(Verdict verdict) {
-  return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
+std::vector<std::string> distinctions(const RunComparison& run) {
+  return joined(run.differences, run.remarks);
 }
 
 std::string percent_text(double fraction) { return percent_number(fraction) + " %"; }

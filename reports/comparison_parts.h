@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/measure/comparison.h"
 
@@ -25,10 +26,9 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 /// What the differences of the environments mean for the verdicts; empty where there are none.
 [[nodiscard]] std::string_view environment_meaning(const Comparison& comparison);
 
-/// Whether the exit code tells of it.
-[[nodiscard]] bool is_failure(Verdict verdict);
-/// Whether nothing can be said.
-[[nodiscard]] bool is_open(Verdict verdict);
+/// What distinguishes the sides: differences, then remarks.
+[[nodiscard]] std::vector<std::string> distinctions(const Comparison& comparison);
+[[nodiscard]] std::vector<std::string> distinctions(const RunComparison& run);
 
 /// "5.0 %".
 [[nodiscard]] std::string percent_text(double fraction);

@@ -9,7 +9,7 @@
 
 namespace ptbench {
 
-/// A table for the terminal: differences of the environments and what they mean; a row a
+/// A table for the terminal: differences of the environments and what they mean; remarks; a row a
 /// configuration with verdict, both step times, the change and its interval (two rows where one
 /// would be too wide), reasons and differences below it; then one line that counts the verdicts.
 [[nodiscard]] std::string comparison_console(const Comparison& comparison,
@@ -19,24 +19,27 @@ namespace ptbench {
 [[nodiscard]] std::string comparison_markdown(const Comparison& comparison);
 
 /// Schema ptbench.comparison/1: `detect`, `environment_ignored`, `differences` (of the
-/// environments, texts), `counts` (runs by verdict, all verdicts) and `runs`, each with `id`,
-/// `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable), `reason`,
-/// `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of either
-/// side's step), `change` (0.05: 5 % slower), `change_ci99` ([low, high]), `base_repetitions`,
-/// `new_repetitions` (clean ones) and `differences` (of this run, texts). What is not known is
-/// null.
+/// environments, and remarks; texts), `counts` (runs by verdict, all verdicts) and `runs`, each
+/// with `id`, `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable),
+/// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
+/// either side's step), `change` (0.05: 5 % slower), `change_ci99` ([low, high]),
+/// `base_repetitions`, `new_repetitions` (clean ones) and `differences` (of this run, and remarks;
+/// texts). What is not known is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and
 /// incomparable are skipped.
 [[nodiscard]] std::string comparison_junit(const Comparison& comparison);
 
-/// A row a run and placement class, and what its columns mean.
+/// A row a run and placement class, with a line below it where it is unusual, and what its columns
+/// mean.
 [[nodiscard]] std::string self_check_console(std::span<const SelfCheck> checks,
                                              const ConsoleStyle& style);
 /// Schema ptbench.self_check/1: `checks`, each with `id`, `placement`, `repetitions` (clean ones),
-/// `standard_deviation` (of the logarithm of step times), `false_alarm_rate` (null below 6
-/// repetitions), `splits`, `resolvable_with_3`, `resolvable_with_5` and `resolvable_with_10`.
+/// `groups` (of equal commit, plan, threads and CPU), `degrees_of_freedom`, `standard_deviation`
+/// (of the logarithm of step times, within groups), `unusual` (not learnt), `false_alarm_rate`
+/// (null where no group has 6 repetitions), `splits`, `resolvable_with_3`, `resolvable_with_5` and
+/// `resolvable_with_10`.
 [[nodiscard]] std::string self_check_json(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

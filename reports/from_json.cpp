@@ -18,6 +18,11 @@ using Json = nlohmann::json;
 constexpr std::size_t kLongestExcerpt = 40;
 constexpr std::size_t kLongestPointer = 200;
 
+// What no clock measures of a step, and no run of anything else. Logarithms and sums of what is
+// between them are harmless.
+constexpr double kShortestStep = 1e-12;
+constexpr double kLongestSeconds = 1e9;
+
 /// Beyond what any run counts; sums of such counts do not overflow.
 constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 
@@ -112,6 +117,11 @@ void read_value(const Json& json, const Place& place, std::map<std::string, T>& 
     read_value(value, Place(place, key), target[key]);
 }
 
+bool is_step_time(const Json& json) {
+  return json.is_number() && json.get<double>() >= kShortestStep &&
+         json.get<double>() <= kLongestSeconds;
+}
+
 /// The value of `key`; null where it is missing or null.
 const Json* find(const Json& object, std::string_view key) {
   const auto found = object.find(key);
@@ -123,13 +133,33 @@ void read_member(const Json& object, std::string_view key, const Place& place, T
   if (const Json* const value = find(object, key)) read_value(*value, Place(place, key), target);
 }
 
+void read_step_time(const Json& object, std::string_view key, const Place& place,
+                    std::optional<double>& target) {
+  const Json* const value = find(object, key);
+  if (value == nullptr) return;
+  if (!is_step_time(*value)) throw Place(place, key).cannot_be(*value);
+  target = value->get<double>();
+}
+
+void read_step_times(const Json& object, std::string_view key, const Place& place,
+                     std::vector<double>& target) {
+  read_member(object, key, place, target);
+  const auto is_wrong = [](double seconds) {
+    return seconds < kShortestStep || seconds > kLongestSeconds;
+  };
+  const auto wrong = std::ranges::find_if(target, is_wrong);
+  if (wrong == target.end()) return;
+  const auto index = static_cast<std::size_t>(wrong - target.begin());
+  throw Place(Place(place, key), index).cannot_be(object.at(std::string(key)).at(index));
+}
+
 void read_value(const Json& json, const Place& place, SliceRecord& slice) {
   require_object(json, place);
   read_member(json, "repetition", place, slice.repetition);
   read_member(json, "first", place, slice.first);
   read_member(json, "count", place, slice.count);
   read_member(json, "clean", place, slice.clean);
-  read_member(json, "median_seconds", place, slice.median_seconds);
+  read_step_time(json, "median_seconds", place, slice.median_seconds);
   read_member(json, "core_latency_seconds", place, slice.core_latency_seconds);
   read_member(json, "placement", place, slice.placement);
   read_member(json, "foreign_cpu_fraction", place, slice.foreign_cpu_fraction);
@@ -139,14 +169,14 @@ void read_value(const Json& json, const Place& place, SliceRecord& slice) {
 
 void read_value(const Json& json, const Place& place, RepetitionRecord& repetition) {
   require_object(json, place);
-  read_member(json, "median_seconds", place, repetition.median_seconds);
+  read_step_time(json, "median_seconds", place, repetition.median_seconds);
   read_member(json, "placement", place, repetition.placement);
   read_member(json, "clean_slices", place, repetition.clean_slices);
 }
 
 void read_value(const Json& json, const Place& place, PlacementRecord& placement) {
   require_object(json, place);
-  read_member(json, "median", place, placement.median_seconds);
+  read_step_time(json, "median", place, placement.median_seconds);
   read_member(json, "repetitions", place, placement.repetitions);
 }
 
@@ -208,7 +238,7 @@ void read_value(const Json& json, const Place& place, EnvironmentRecord& environ
 
 void read_value(const Json& json, const Place& place, SamplesRecord& samples) {
   require_object(json, place);
-  read_member(json, "step_seconds", place, samples.step_seconds);
+  read_step_times(json, "step_seconds", place, samples.step_seconds);
   read_member(json, "slices", place, samples.slices);
   read_member(json, "repetitions", place, samples.repetitions);
 }
@@ -262,9 +292,15 @@ FieldValue field_value(const Json& json, const Place& place) {
 
 bool may_be_negative(Unit unit) { return unit == Unit::none || unit == Unit::fraction; }
 
+/// Whether nothing that was measured has such a number. Deviations may be 0.
+bool is_absurd(const Field& field, double number) {
+  if (field.unit == Unit::seconds && number > kLongestSeconds) return true;
+  if (field.path == "step_seconds.median") return number < kShortestStep;
+  return number < 0 && !may_be_negative(field.unit);
+}
+
 void read_field(const Field& field, const Json& json, const Place& place, RunRecord& run) {
-  if (json.is_number() && !may_be_negative(field.unit) && json.get<double>() < 0)
-    throw place.cannot_be(json);
+  if (json.is_number() && is_absurd(field, json.get<double>())) throw place.cannot_be(json);
   if (!field.set(run, field_value(json, place))) throw place.cannot_be(json);
 }
 

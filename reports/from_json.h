@@ -47,7 +47,8 @@ class RunReader {
   RunReader();
 
   /// What is missing or null is empty, but for id and status. A usage error for a value of the
-  /// wrong type, a negative duration or count, and slices of samples that are not there.
+  /// wrong type, a negative duration or count, a step time outside 1e-12 to 1e9 s, a longer
+  /// duration, and slices of samples that are not there.
   [[nodiscard]] RunRecord read(const nlohmann::json& json, const Place& place) const;
 
  private:

@@ -11,6 +11,7 @@
 #include "reports/comparison_text.h"
 #include "reports/json_text.h"
 #include "reports/wrap.h"
+#include "src/base/units.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -22,11 +23,11 @@ constexpr std::size_t kColumns = 7;  // but for the run
 using Cells = std::array<std::string, kColumns>;
 
 constexpr std::string_view kLegend =
-    "run to run: standard deviation of the step time between processes; false alarms: halves of "
-    "the repetitions that differed when compared; 3, 5, 10 a side: the smallest change that 95 of "
-    "100 comparisons find with so many clean repetitions of BASE and of NEW";
-
-std::string precise_percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+    "run to run: standard deviation of the step time between processes of one build, plan, thread "
+    "count and CPU; false alarms: halves of such repetitions that differed when compared; 3, 5, 10 "
+    "a side: the smallest change that 95 of 100 comparisons find with so many clean repetitions of "
+    "BASE and of NEW, with --detect set to it";
+constexpr std::string_view kUnusual = "unusual: not learnt";
 
 Cells headings() {
   return {"placement", "n", "run to run", "false alarms", "3 a side", "5 a side", "10 a side"};
@@ -39,7 +40,7 @@ Cells cells_of(const SelfCheck& check) {
           : "-";
   return {single_line(check.placement),
           std::to_string(check.repetitions),
-          precise_percent(check.standard_deviation),
+          format_percent(check.standard_deviation),
           alarms,
           percent_text(check.resolvable_with_3),
           percent_text(check.resolvable_with_5),
@@ -71,7 +72,10 @@ Json object_of(const SelfCheck& check) {
   return {{"id", check.id},
           {"placement", check.placement},
           {"repetitions", check.repetitions},
+          {"groups", check.groups},
+          {"degrees_of_freedom", check.degrees_of_freedom},
           {"standard_deviation", number(check.standard_deviation)},
+          {"unusual", check.unusual},
           {"false_alarm_rate", check.false_alarm_rate ? number(*check.false_alarm_rate) : nullptr},
           {"splits", check.splits},
           {"resolvable_with_3", number(check.resolvable_with_3)},
@@ -99,6 +103,7 @@ std::string self_check_console(std::span<const SelfCheck> checks, const ConsoleS
       line.replace(line.find_last_not_of(' ') + 1, std::string::npos,
                    "\n  " + wrapped(id, 2, style.columns));
     text += line + '\n';
+    if (checks[index].unusual) text += fmt::format("  {}\n", kUnusual);
   }
   return text + wrapped(kLegend, 0, style.columns) + '\n';
 }

@@ -6,18 +6,19 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <system_error>
 
 #include "reports/comparison_text.h"
 #include "reports/output_file.h"
-#include "reports/read_result.h"
 #include "src/app/command_table.h"
 #include "src/app/compare_options.h"
+#include "src/app/compared_files.h"
 #include "src/app/named_files.h"
 #include "src/app/noise_store.h"
 #include "src/app/result_history.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/units.h"
+#include "src/measure/history_window.h"
 #include "src/measure/runs_by_id.h"
 #include "src/measure/text.h"
 
@@ -70,49 +71,23 @@ class ComparisonFiles {
   std::vector<Report> files_;
 };
 
-/// What is written must be nothing that is read, nor written twice.
-void refuse_shared_files(const CompareConfig& config, const ComparedSides& sides) {
+/// The files of both sides, folders taken apart. Nothing is read twice, and what is written is
+/// nothing that is read.
+ComparedSides files_of(const CompareConfig& config) {
   refuse_files_named_twice(config.outputs);
+  ComparedSides sides = sides_of(config);
+  sides = {.base = result_paths(sides.base), .fresh = result_paths(sides.fresh)};
   std::vector<std::string> read = sides.base;
   read.insert(read.end(), sides.fresh.begin(), sides.fresh.end());
   if (config.history) read.push_back(*config.history);
+  const std::vector<std::string> named = read;
   for (std::string& path : read) path = whole_path(path);
   for (const std::string& output : config.outputs)
     if (output != "-" && std::ranges::find(read, whole_path(output)) != read.end())
       throw usage_error(fmt::format("--output '{}' is a file that is read", printable(output)),
                         "name another file");
-}
-
-/// The .json files in `folder`, sorted.
-std::vector<fs::path> results_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().extension() == ".json" && !entry->is_directory(error))
-      files.push_back(entry->path());
-  if (error)
-    throw usage_error(fmt::format("folder '{}' cannot be read: {}", single_line(folder.string()),
-                                  error.message()),
-                      "name a folder that you may read");
-  if (files.empty())
-    throw usage_error(fmt::format("folder '{}' has no .json files", single_line(folder.string())),
-                      "name a folder with results of ptbench run, or the results themselves");
-  std::ranges::sort(files);
-  return files;
-}
-
-std::vector<ResultFile> read_side(const std::vector<std::string>& paths) {
-  std::vector<ResultFile> results;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      results.push_back(read_result_file(path));
-      continue;
-    }
-    for (const fs::path& file : results_in(path)) results.push_back(read_result_file(file));
-  }
-  return results;
+  refuse_results_named_twice(named);
+  return sides;
 }
 
 /// "BASE has 'mlp/serial/n1/b64/fp32' and 2 more".
@@ -164,47 +139,64 @@ void print(const Comparison& comparison, const CompareConfig& config) {
   }
 }
 
-/// Of --append where there is nothing to compare with yet.
-ExitCode begin_history(const ResultHistory& history, std::vector<ResultFile> fresh) {
-  history.append(pooled(std::move(fresh), {}));
-  log_note(fmt::format("history '{}' was begun with NEW; there was nothing to compare it with",
-                       single_line(history.file().string())));
-  return ExitCode::ok;
-}
-
-std::vector<ResultFile> history_entries(const ResultHistory& history, const CompareConfig& config) {
+/// What counts of the history; nothing where --append may begin it.
+std::vector<ResultFile> history_entries(const ResultHistory& history, const CompareConfig& config,
+                                        const PriorNoise& prior) {
   std::vector<ResultFile> entries = history.last(config.last.value_or(kLastEntries));
   if (entries.empty() && !config.append)
     throw usage_error(
         fmt::format("history '{}' has no results", single_line(history.file().string())),
         "--append adds NEW to it and begins it where it is not there");
-  return entries;
+  return history_window(std::move(entries), config.comparison, prior);
 }
 
-/// Prints and writes what `compare` says. Throws if no run is in both.
-ExitCode compare_results(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
-                         const CompareConfig& config, const PriorNoise& prior,
-                         ComparisonFiles& files) {
-  const Comparison comparison = compare(base, fresh, config.comparison, prior);
-  const ExitCode code = exit_code_of(comparison, config.strict);
-  if (code == ExitCode::usage) throw no_common_run(base, fresh);
-  print(comparison, config);
-  files.publish(comparison);
-  return code;
+/// Tells that the history has no run to compare NEW with. That is wrong usage, unless NEW is to be
+/// added and measured anything.
+void tell_all_new(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
+                  const Comparison& comparison, const CompareConfig& config) {
+  const bool has_new = std::ranges::find(comparison.runs, Verdict::added,
+                                         &RunComparison::verdict) != comparison.runs.end();
+  if (!config.append || !has_new) throw no_common_run(base, fresh);
+  const std::string name = single_line(*config.history);
+  log_note(base.empty() ? fmt::format("history '{}' is begun: all runs are new", name)
+                        : fmt::format("history '{}' has none of the runs of NEW: all of them are "
+                                      "new, and nothing was compared",
+                                      name));
+}
+
+/// A regression would be what later results are held against.
+void append_unless_worse(const ResultHistory& history, std::vector<ResultFile> fresh,
+                         const Comparison& comparison, const CompareConfig& config,
+                         const PriorNoise& prior) {
+  const Size worse = std::ranges::count_if(comparison.runs, is_regression, &RunComparison::verdict);
+  if (worse == 0 || config.accept) {
+    history.append(pooled(std::move(fresh), prior));
+    return;
+  }
+  log_warning(fmt::format(
+      "NEW was not added to history '{}': {} of its runs {} slower, failed or missing; --accept "
+      "adds it all the same, so that later results are compared with it",
+      single_line(history.file().string()), worse, worse == 1 ? "is" : "are"));
 }
 
 ExitCode compare_sides(const CompareConfig& config) {
-  const ComparedSides sides = sides_of(config);
-  refuse_shared_files(config, sides);
+  const ComparedSides sides = files_of(config);
   ComparisonFiles files(config.outputs);
   const ResultHistory history(config.history.value_or(""));
-  std::vector<ResultFile> base =
-      config.history ? history_entries(history, config) : read_side(sides.base);
-  std::vector<ResultFile> fresh = read_side(sides.fresh);
-  if (base.empty()) return begin_history(history, std::move(fresh));
+  std::vector<ResultFile> fresh = read_results(sides.fresh);
   const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
-  const ExitCode code = compare_results(base, fresh, config, prior, files);
-  if (config.append) history.append(pooled(std::move(fresh), prior));
+  const std::vector<ResultFile> base =
+      config.history ? history_entries(history, config, prior) : read_results(sides.base);
+  Comparison comparison = compare(base, fresh, config.comparison, prior);
+  ExitCode code = exit_code_of(comparison, config.strict);
+  if (code == ExitCode::usage) {
+    tell_all_new(base, fresh, comparison, config);
+    comparison = compare({}, fresh, config.comparison, prior);
+    code = ExitCode::ok;
+  }
+  print(comparison, config);
+  files.publish(comparison);
+  if (config.append) append_unless_worse(history, std::move(fresh), comparison, config, prior);
   return code;
 }
 
@@ -212,12 +204,13 @@ ExitCode compare_sides(const CompareConfig& config) {
 std::string noise_text(const PriorNoise& noise) {
   std::string text;
   for (const auto& [placement, learnt] : noise.classes())
-    text += fmt::format("{}{} {:.2f} %", text.empty() ? "" : ", ", single_line(placement),
-                        100 * learnt.standard_deviation);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", single_line(placement),
+                        format_percent(learnt.standard_deviation));
   return text;
 }
 
 void remember(const NoiseStore& store, const std::string& host, const PriorNoise& noise) {
+  if (noise.classes().empty()) return;
   const std::string learnt = fmt::format("learnt of host '{}': run-to-run standard deviation {}",
                                          single_line(host), noise_text(noise));
   if (store.save(host, noise))
@@ -227,27 +220,33 @@ void remember(const NoiseStore& store, const std::string& host, const PriorNoise
                             single_line(store.file().string())));
 }
 
-/// One host after the other: what is usual on one says nothing of another.
-ExitCode check_results(const CompareConfig& config) {
+std::vector<ResultFile> self_check_files(const CompareConfig& config) {
   if (config.files.empty())
     throw usage_error("--self-check has no results to look at",
                       "for instance ptbench compare --self-check results.json");
+  const std::vector<std::string> paths = result_paths(config.files);
+  refuse_results_named_twice(paths);
+  return read_results(paths);
+}
+
+/// One host after the other: what is usual on one says nothing of another.
+ExitCode check_results(const CompareConfig& config) {
   std::map<std::string, std::vector<ResultFile>> hosts;
-  for (ResultFile& file : read_side(config.files))
+  for (ResultFile& file : self_check_files(config))
     hosts[file.environment.host.name].push_back(std::move(file));
 
   const NoiseStore store;
   std::vector<SelfCheck> all;
   std::map<std::string, PriorNoise> learnt;
   for (const auto& [host, files] : hosts) {
-    const PriorNoise prior = store.load(host);
-    const std::vector<SelfCheck> checks = self_check(files, config.comparison, prior);
-    if (!checks.empty()) learnt.emplace(host, learn(prior, checks));
+    const std::vector<SelfCheck> checks = self_check(files, config.comparison, store.load(host));
+    learnt.emplace(host, learn(checks));
     all.insert(all.end(), checks.begin(), checks.end());
   }
   if (all.empty())
-    throw usage_error("no run has 3 clean repetitions of one placement class",
-                      "measure with --repeats 5 or more while nothing else runs");
+    throw usage_error("no run has 3 clean repetitions of one placement class, build and plan",
+                      "measure with --repeats 5 or more while nothing else runs, and without "
+                      "--slowdown");
   write_standard_output(config.json ? self_check_json(all)
                                     : self_check_console(all, console_style(stdout)));
   for (const auto& [host, noise] : learnt) remember(store, host, noise);
@@ -273,7 +272,7 @@ Command make_compare_command() {
                     {"ptbench compare before/ after/ --detect 3% -o comparison.md",
                      "pool the results in two folders, for a pull request"},
                     {"ptbench compare --history history.jsonl --append new.json",
-                     "compare with the last ten results, and remember this one"},
+                     "compare with the last ten results, and add this one unless it is worse"},
                     {"ptbench compare --self-check results.json",
                      "what can be told apart on this machine"}},
        .options = {},

@@ -1,21 +1,29 @@
+#include <optional>
+
 #include "reports/output_file.h"
 #include "src/app/command_table.h"
 #include "src/app/doctor.h"
 #include "src/app/help.h"
 #include "src/app/noise_watch.h"
+#include "src/base/error.h"
 
 namespace ptbench {
 namespace {
 
 struct DoctorOptions {
   bool noise = false;
-  double seconds = 60;
+  std::optional<double> seconds;
   bool json = false;
 };
 
+constexpr double kUsualSeconds = 60;
+
 ExitCode examine(const DoctorOptions& options) {
+  if (options.seconds && !options.noise)
+    throw usage_error("--seconds without --noise: nothing is watched", "add --noise");
   const std::vector<FindingGroup> groups =
-      options.noise ? watch_noise(options.seconds) : examine_machine(install_paths());
+      options.noise ? watch_noise(options.seconds.value_or(kUsualSeconds))
+                    : examine_machine(install_paths());
   write_standard_output(options.json ? tables_json(doctor_tables(groups))
                                      : doctor_text(groups, kHelpWidth));
   return ExitCode::ok;
@@ -30,8 +38,7 @@ Command make_doctor_command() {
        .description =
            "Looks at engines, devices, libraries, processor, noise and files. What is missing is "
            "named together with how to get it; nothing of it is an error. With --noise it measures "
-           "for "
-           "a minute and says what a benchmark on this machine can resolve.",
+           "for a minute and says what a benchmark on this machine can resolve.",
        .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
                     {"ptbench doctor --noise", "how small a difference can be told here"},
                     {"ptbench doctor --json", "the same for a script"}},

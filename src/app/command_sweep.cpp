@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -20,6 +22,7 @@
 #include "src/app/sweep_files.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/comm/child_process.h"
 #include "src/device/topology.h"
 #include "src/measure/environment.h"
 
@@ -27,6 +30,8 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kBuiltRemedy = "give the path of a ptbench that was built";
 
 /// Measures in processes.
 class ProcessSession final : public SweepSession {
@@ -64,6 +69,23 @@ void refuse_shared_files(const RunOptions& options) {
   refuse_files_named_twice(paths);
 }
 
+/// What else can be run may do anything at all when it is called as ptbench is.
+void require_ptbench(const std::string& binary) {
+  constexpr auto kLongest = std::chrono::seconds(10);
+  std::string output;
+  ChildProcess process({.program = fs::absolute(binary),
+                        .arguments = {"--version"},
+                        .on_output = [&](std::string_view text) { output += text; },
+                        .on_errors = [](std::string_view) {}});
+  process.end_within(kLongest);
+  std::optional<ChildExit> ended;
+  while (!ended) ended = process.wait(kLongest);
+  if (ended->code != 0 || !output.starts_with("ptbench "))
+    throw usage_error(fmt::format("--binary '{}' is no ptbench: it does not say so with --version",
+                                  printable(binary)),
+                      kBuiltRemedy);
+}
+
 void require_programs(const SweepOptions& options) {
   if (options.binaries.empty()) return;
   const std::vector<std::string>& outputs = options.common.outputs;
@@ -77,17 +99,9 @@ void require_programs(const SweepOptions& options) {
     if (!fs::is_regular_file(binary, ignored) || access(binary.c_str(), X_OK) != 0)
       throw usage_error(
           fmt::format("--binary '{}' is no program that can be run", printable(binary)),
-          "give the path of a ptbench that was built");
+          kBuiltRemedy);
+    require_ptbench(binary);
   }
-}
-
-/// The first row would write the file, and the others miss their choices in it.
-void require_plan(const SweepOptions& options, const std::vector<SweepRow>& rows) {
-  const std::optional<std::string>& plan = options.common.plan_file;
-  if (!plan || exists(*plan) || std::ranges::count_if(rows, &SweepRow::is_possible) == 1) return;
-  throw usage_error(fmt::format("there is no plan file '{}', and one row cannot write it for all",
-                                printable(*plan)),
-                    "leave --plan out: choices are kept in a cache");
 }
 
 /// Files that a build of the grid writes; empty only where standard output is all.
@@ -161,7 +175,6 @@ SweepWork begin_work(const SweepOptions& options, const Topology& topology) {
   require_programs(options);
   SweepWork work;
   work.rows = sweep_rows(options, topology);
-  require_plan(options, work.rows);
   for (std::size_t side = 0; side < count_sides(options); ++side) {
     work.sides.push_back(side_of(options, side, topology));
     work.files.emplace_back(files_of(options, side));
@@ -169,12 +182,16 @@ SweepWork begin_work(const SweepOptions& options, const Topology& topology) {
   return work;
 }
 
+/// A plan file that is absent is written for all rows; one that a sweep left half written goes on
+/// with it.
 SweepLength length_of(const SweepOptions& options) {
+  const std::optional<std::string>& plan = options.common.plan_file;
   return {.rounds = options.rounds,
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
-          .plan_file = options.common.plan_file};
+          .plan_file = plan,
+          .extends_plan = plan && (options.resume || !exists(*plan))};
 }
 
 ExitCode sweep_command(const SweepOptions& options) {
@@ -198,7 +215,8 @@ ExitCode sweep_command(const SweepOptions& options) {
             progress.clear();
             log_warning(printable(message));
           },
-      .clock = clock};
+      .clock = clock,
+      .prior = prior};
   Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options), around);
   sweep.run();
   progress.clear();

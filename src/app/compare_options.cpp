@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/number.h"
 
 namespace ptbench {
@@ -105,13 +106,22 @@ void append_history(Rows& rows) {
                                .value = "N",
                                .group = group,
                                .help = "how many results of the history are BASE",
-                               .fallback = "10"},
+                               .fallback = "10",
+                               .excludes = {"self-check"}},
                               &CompareConfig::last, 1, 10'000));
   rows.push_back(flag_option({.name = "append",
                               .group = group,
-                              .help = "add NEW to the history after the comparison, whatever its "
-                                      "verdicts; begins a history that is not there"},
+                              .help = "add NEW to the history after the comparison, unless a run "
+                                      "is slower, failed or missing; begins a history that is not "
+                                      "there",
+                              .excludes = {"self-check"}},
                              &CompareConfig::append));
+  rows.push_back(flag_option({.name = "accept",
+                              .group = group,
+                              .help = "with --append: add NEW whatever its verdicts; later results "
+                                      "are compared with what was accepted",
+                              .excludes = {"self-check"}},
+                             &CompareConfig::accept));
 }
 
 void append_output(Rows& rows) {
@@ -141,7 +151,23 @@ void append_all(std::vector<std::string>& files, const std::vector<std::string>&
   files.insert(files.end(), more.begin(), more.end());
 }
 
+void require_history_name(const std::string& file) {
+  if (!file.ends_with(".jsonl"))
+    throw usage_error(fmt::format("--history '{}' does not end in .jsonl", printable(file)),
+                      "name a file with one result a line, for instance history.jsonl");
+}
+
+/// Options that would do nothing.
+void refuse_idle_options(const CompareConfig& config) {
+  if (config.accept && !config.append)
+    throw usage_error("--accept needs --append", "add --append, or leave --accept out");
+  if (!config.history && (config.last || config.append))
+    throw usage_error(fmt::format("--{} needs a history", config.append ? "append" : "last"),
+                      "add --history FILE.jsonl");
+}
+
 ComparedSides new_side(const CompareConfig& config) {
+  require_history_name(*config.history);
   if (config.files.size() > 1)
     throw usage_error(fmt::format("with --history only NEW is compared, but {} files were given",
                                   config.files.size()),
@@ -166,9 +192,7 @@ OptionTable<CompareConfig> compare_option_table() {
 }
 
 ComparedSides sides_of(const CompareConfig& config) {
-  if (!config.history && (config.last || config.append))
-    throw usage_error(fmt::format("--{} needs a history", config.append ? "append" : "last"),
-                      "add --history FILE.jsonl");
+  refuse_idle_options(config);
   if (config.history) return new_side(config);
   ComparedSides sides;
   if (config.files.size() == 2) {

@@ -21,6 +21,7 @@ struct CompareConfig {
   std::optional<std::string> history;
   std::optional<Size> last;
   bool append = false;
+  bool accept = false;
   bool self_check = false;
 };
 
@@ -32,8 +33,8 @@ struct ComparedSides {
 
 [[nodiscard]] OptionTable<CompareConfig> compare_option_table();
 
-/// Which file belongs to which side. A usage error for too few or too many, and for options of a
-/// history without one. Not for self-checks, which have no sides.
+/// Which file belongs to which side. A usage error for too few or too many, for a history that is
+/// no .jsonl, and for options of a history without one. Not for self-checks, which have no sides.
 [[nodiscard]] ComparedSides sides_of(const CompareConfig& config);
 
 }  // namespace ptbench

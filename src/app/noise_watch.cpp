@@ -9,6 +9,7 @@
 #include "src/app/progress.h"
 #include "src/app/run_session.h"
 #include "src/base/error.h"
+#include "src/base/units.h"
 #include "src/device/pressure.h"
 #include "src/measure/comparison.h"
 #include "src/measure/environment.h"
@@ -26,9 +27,11 @@ Finding resolution_of(const SelfCheck& check) {
       .value = check.resolvable_with_5,
       .detail = fmt::format(
           "differences above {:.1f} % can be told with 5 repetitions a side, above {:.1f} % with "
-          "3, above {:.1f} % with 10 (run-to-run spread {:.2f} %, {} repetitions)",
+          "3, above {:.1f} % with 10, each with --detect set to it (run-to-run spread {}, {} "
+          "repetitions{})",
           100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
-          100 * check.resolvable_with_10, 100 * check.standard_deviation, check.repetitions),
+          100 * check.resolvable_with_10, format_percent(check.standard_deviation),
+          check.repetitions, check.unusual ? "; unusual: not learnt" : ""),
       .remedy = {}};
 }
 
@@ -99,7 +102,7 @@ std::vector<FindingGroup> watch_noise(double seconds) {
                               .cores = static_cast<Size>(topology.cores.size()),
                               .pressure = pressure.so_far()});
   const std::vector<SelfCheck> checks = self_check(std::array{file}, {}, prior);
-  (void)store.save(host, learn(prior, checks));
+  (void)store.save(host, learn(checks));
   return {resolution(checks), disturbances(record)};
 }
 

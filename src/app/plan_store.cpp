@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "src/app/install_paths.h"
 #include "src/base/error.h"
@@ -24,23 +25,42 @@ Error broken_plan(const std::string& path, const std::string& what) {
                      "remove it to have it written anew, or name another file");
 }
 
+Error unwritable_plan(const std::string& path) {
+  return usage_error(fmt::format("plan file '{}' cannot be written", printable(path)),
+                     "name a file in a folder that you may write to");
+}
+
+struct Plan {
+  std::string fingerprint;
+  Choices choices;
+};
+
 /// Throws a usage error for anything that is not a plan.
-Choices read_plan(const std::string& path, const std::string& fingerprint) {
+Plan read_plan(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw broken_plan(path, "cannot be read");
   const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
   if (!plan.is_object() || plan.value("schema", nlohmann::json()) != kSchema ||
       !plan.contains("choices") || !plan["choices"].is_object())
     throw broken_plan(path, fmt::format("is no plan ({})", kSchema));
-  if (plan.value("fingerprint", nlohmann::json()) != fingerprint)
-    throw broken_plan(
-        path, fmt::format("was made for another machine or thread count than '{}'", fingerprint));
-  Choices choices;
+  Plan read;
+  if (const auto made_for = plan.find("fingerprint");
+      made_for != plan.end() && made_for->is_string())
+    read.fingerprint = made_for->get<std::string>();
   for (const auto& [key, candidate] : plan["choices"].items()) {
     if (!candidate.is_string()) throw broken_plan(path, "has a choice that is no text");
-    choices[key] = candidate.get<std::string>();
+    read.choices[key] = candidate.get<std::string>();
   }
-  return choices;
+  return read;
+}
+
+/// Throws a usage error for anything else than a plan of `fingerprint`.
+Choices read_choices(const std::string& path, const std::string& fingerprint) {
+  Plan plan = read_plan(path);
+  if (plan.fingerprint != fingerprint)
+    throw broken_plan(path, fmt::format("was made for another machine or thread count than '{}'",
+                                        printable(fingerprint)));
+  return std::move(plan.choices);
 }
 
 /// Whole or not at all: written beside the target and renamed. False on any failure.
@@ -85,9 +105,9 @@ Choices PlanStore::load() {
   std::error_code failure;
   existed_ = !path_.empty() && std::filesystem::exists(path_, failure);
   if (!existed_) return {};
-  if (named_by_user_) return loaded_ = read_plan(path_, fingerprint_);
+  if (named_by_user_) return loaded_ = read_choices(path_, fingerprint_);
   try {
-    loaded_ = read_plan(path_, fingerprint_);
+    loaded_ = read_choices(path_, fingerprint_);
   } catch (const Error&) {
     loaded_.clear();  // a cache that went bad is written anew
   }
@@ -109,9 +129,16 @@ void PlanStore::save(const Choices& choices) const {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   }
-  if (!write_plan(path_, fingerprint_, all) && named_by_user_)
-    throw usage_error(fmt::format("plan file '{}' cannot be written", printable(path_)),
-                      "name a file in a folder that you may write to");
+  if (!write_plan(path_, fingerprint_, all) && named_by_user_) throw unwritable_plan(path_);
+}
+
+void add_to_plan(const std::string& path, const std::string& from) {
+  Plan added = read_plan(from);
+  PlanStore store = PlanStore::of_file(path, added.fingerprint);
+  const Choices known = store.load();
+  if (!store.lacks(added.choices)) return;
+  for (const auto& [key, candidate] : known) added.choices[key] = candidate;
+  if (!write_plan(path, added.fingerprint, added.choices)) throw unwritable_plan(path);
 }
 
 }  // namespace ptbench

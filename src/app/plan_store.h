@@ -40,4 +40,9 @@ class PlanStore {
   Choices loaded_;
 };
 
+/// Adds the choices in the plan file `from` that the one at `path` lacks, which is written if
+/// absent and keeps its own where both have one. Throws a usage error where either cannot be used,
+/// or they were made for different machines or thread counts.
+void add_to_plan(const std::string& path, const std::string& from);
+
 }  // namespace ptbench

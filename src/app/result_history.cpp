@@ -10,13 +10,16 @@
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "reports/json.h"
 #include "reports/output_file.h"
 #include "reports/read_result.h"
 #include "src/base/error.h"
+#include "src/base/units.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -24,9 +27,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Where a line of the file lies.
 struct Line {
   Size number = 0;  ///< from 1
-  std::string text;
+  std::uintmax_t begin = 0;
+  std::uintmax_t length = 0;
+  bool is_blank = true;
+
+  void take(char letter) {
+    ++length;
+    if (letter != ' ' && letter != '\t' && letter != '\r') is_blank = false;
+  }
 };
 
 Error history_error(const fs::path& file, const std::string& what) {
@@ -36,27 +47,73 @@ Error history_error(const fs::path& file, const std::string& what) {
 
 std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
 
-/// The last `count` lines that hold anything.
-std::deque<Line> last_lines(const fs::path& file, Size count) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || fs::is_directory(file, error)) throw history_error(file, "cannot be read");
-  std::deque<Line> lines;
-  Size number = 0;
-  for (std::string text; std::getline(stream, text);) {
-    ++number;
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back({.number = number, .text = std::move(text)});
-    if (std::ssize(lines) > count) lines.pop_front();
+/// The last lines of a text that hold anything. Only where they lie is kept: a line may be longer
+/// than there is memory.
+class LastLines {
+ public:
+  explicit LastLines(Size count) : count_(count) {}
+
+  void take(std::span<const char> block) {
+    for (const char letter : block) {
+      if (letter == '\n')
+        end_line();
+      else
+        line_.take(letter);
+    }
   }
-  if (stream.bad()) throw history_error(file, "cannot be read");
-  return lines;
+
+  [[nodiscard]] std::deque<Line> finish() {
+    end_line();
+    return std::move(lines_);
+  }
+
+ private:
+  void end_line() {
+    if (!line_.is_blank) lines_.push_back(line_);
+    if (std::ssize(lines_) > count_) lines_.pop_front();
+    line_ = {.number = line_.number + 1, .begin = line_.begin + line_.length + 1};
+  }
+
+  Size count_;
+  Line line_{.number = 1};
+  std::deque<Line> lines_;
+};
+
+/// A pipe or a device may have no end.
+void require_regular_file(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    throw history_error(file, "cannot be read: it is no regular file");
 }
 
-ResultFile entry_of(const fs::path& file, const Line& line) {
+std::deque<Line> last_lines(const fs::path& file, std::ifstream& stream, Size count) {
+  constexpr std::size_t kBlock = 1 << 16;
+  LastLines lines(count);
+  std::vector<char> block(kBlock);
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) ||
+         stream.gcount() > 0)
+    lines.take(std::span(block).first(static_cast<std::size_t>(stream.gcount())));
+  if (stream.bad()) throw history_error(file, "cannot be read");
+  stream.clear();
+  return lines.finish();
+}
+
+std::string text_of(const fs::path& file, std::ifstream& stream, const Line& line) {
+  if (line.length > kLargestResultFile)
+    throw history_error(file, fmt::format("has {} in line {}, more than the {} that are read",
+                                          format_bytes(line.length), line.number,
+                                          format_bytes(kLargestResultFile)));
+  std::string text(line.length, '\0');
+  stream.seekg(static_cast<std::streamoff>(line.begin));
+  if (!stream.read(text.data(), static_cast<std::streamsize>(text.size())))
+    throw history_error(file, "cannot be read");
+  return text;
+}
+
+ResultFile entry_of(const fs::path& file, std::ifstream& stream, const Line& line) {
+  const std::string text = text_of(file, stream, line);
   try {
-    return read_result(line.text, fmt::format("{}:{}", file.string(), line.number));
+    return read_result(text, fmt::format("{}:{}", file.string(), line.number));
   } catch (const Error& error) {
     throw usage_error(
         error.what(),
@@ -82,6 +139,7 @@ int add_line(int file, std::string line) {
   const bool locked = flock(file, LOCK_EX) == 0;
   struct stat status{};
   if (fstat(file, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EINVAL;
   if (lacks_newline(file, status.st_size)) line.insert(0, 1, '\n');
   const ssize_t written = write(file, line.data(), line.size());
   if (written == std::ssize(line)) return fsync(file) == 0 ? 0 : errno;
@@ -93,8 +151,14 @@ int add_line(int file, std::string line) {
 }  // namespace
 
 std::vector<ResultFile> ResultHistory::last(Size count) const {
+  std::error_code error;
+  if (!fs::exists(file_, error)) return {};
+  require_regular_file(file_);
+  std::ifstream stream(file_, std::ios::binary);
+  if (!stream) throw history_error(file_, "cannot be read");
   std::vector<ResultFile> results;
-  for (const Line& line : last_lines(file_, count)) results.push_back(entry_of(file_, line));
+  for (const Line& line : last_lines(file_, stream, count))
+    results.push_back(entry_of(file_, stream, line));
   return results;
 }
 

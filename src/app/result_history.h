@@ -16,7 +16,8 @@ class ResultHistory {
   explicit ResultHistory(std::filesystem::path file) : file_(std::move(file)) {}
 
   /// The newest entries, `count` of them or as many as there are, oldest first; none where there is
-  /// no file. A usage error that names the line for one that is no result.
+  /// no file. A usage error that names the line for one that is no result or is longer than
+  /// `kLargestResultFile`, and where the file is none that ends.
   [[nodiscard]] std::vector<ResultFile> last(Size count) const;
 
   /// Adds a line, whole or not at all, and makes the file if there is none. Lines that several

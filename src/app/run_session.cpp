@@ -1,10 +1,9 @@
 #include "src/app/run_session.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <string_view>
@@ -12,7 +11,9 @@
 #include <utility>
 
 #include "reports/read_result.h"
+#include "src/app/plan_store.h"
 #include "src/app/process_messages.h"
+#include "src/app/session_folder.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/comm/child_process.h"
@@ -25,37 +26,12 @@ namespace fs = std::filesystem;
 
 constexpr ChildProcess::Duration kLook{100};  // between two looks at an interruption
 constexpr ChildProcess::Duration kGrace = std::chrono::minutes(2);  // to save, once interrupted
-constexpr double kLeastSeconds = 0.001;                             // that --max-time takes
-constexpr double kWorthwhileSeconds = 0.5;                          // of measuring: a slice
+// For a preparation that says nothing: choosing operators of large models takes its time.
+constexpr ChildProcess::Duration kLongestSilence = std::chrono::minutes(30);
+constexpr double kLeastSeconds = 0.001;     // that --max-time takes
+constexpr double kWorthwhileSeconds = 0.5;  // of measuring: a slice
 
 constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
-
-/// Removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code failure;
-    fs::path parent = fs::temp_directory_path(failure);
-    if (failure) parent = "/tmp";
-    std::string name = (parent / "ptbench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw usage_error(fmt::format("no folder can be made in '{}': {}", printable(parent.string()),
-                                    std::generic_category().message(errno)),
-                        "let TMPDIR name a folder that you may write to");
-    path_ = std::move(name);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] fs::path file(std::string_view name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 /// One process of a session.
 struct Task {
@@ -95,6 +71,23 @@ std::string describe_end(const ChildExit& ended, const ProcessMessages& messages
   return fmt::format("ended with exit code {}{}{}", ended.code, last.empty() ? "" : ": ", last);
 }
 
+/// Whether a message is about what only a session hands to a process.
+bool names_own_option(std::string_view message) {
+  constexpr std::array<std::string_view, 5> kOwn{"--pass", "--keep-plan", "--repeats",
+                                                 "--progress-prefix", "--output"};
+  return std::ranges::any_of(kOwn, [message](std::string_view option) {
+    return message.find(option) != std::string_view::npos;
+  });
+}
+
+/// `message`, but for the name of a file that will be gone when somebody reads it.
+std::string without(const fs::path& file, std::string message) {
+  const std::string name = file.string();
+  for (std::size_t at = message.find(name); at != std::string::npos; at = message.find(name, at))
+    message.replace(at, name.size(), file.filename().string());
+  return message;
+}
+
 /// The error that a process reported and that its user can mend.
 std::optional<Error> refusal_of(const ChildExit& ended, const ProcessMessages& messages) {
   const auto code = static_cast<ExitCode>(ended.code);
@@ -112,8 +105,9 @@ struct RunSession::State {
   [[nodiscard]] std::vector<std::string> arguments_of_preparation() const {
     std::vector<std::string> arguments = setup.arguments;
     arguments.emplace_back("--pass=prepare");
-    arguments.push_back(setup.plan_file ? "--plan=" + *setup.plan_file
-                                        : "--keep-plan=" + folder.file("plan.json").string());
+    arguments.push_back(setup.plan_file && !setup.extends_plan
+                            ? "--plan=" + *setup.plan_file
+                            : "--keep-plan=" + own_plan().string());
     return arguments;
   }
 
@@ -124,13 +118,31 @@ struct RunSession::State {
     if (repetitions == 0)
       arguments.insert(arguments.end(), setup.first_arguments.begin(), setup.first_arguments.end());
     arguments.emplace_back(repetitions == 0 ? "--pass=first" : "--pass=next");
-    arguments.push_back("--plan=" + setup.plan_file.value_or(folder.file("plan.json").string()));
+    arguments.push_back("--plan=" + setup.plan_file.value_or(own_plan().string()));
     arguments.emplace_back("--verify=off");
     if (!is_of_fixed_length()) {
       arguments.push_back(fmt::format("--max-time={}", next_seconds()));
       arguments.push_back(fmt::format("--min-time={}", setup.least_seconds));
     }
     return arguments;
+  }
+
+  /// With the choices of this configuration.
+  [[nodiscard]] fs::path own_plan() const { return folder.file("plan.json"); }
+
+  /// After the preparation: gives the user's plan file what it lacks. False where that fails.
+  bool extend_plan() {
+    if (!setup.plan_file || !setup.extends_plan) return true;
+    std::error_code ignored;
+    if (!fs::exists(own_plan(), ignored)) return true;  // nothing was to be chosen
+    try {
+      add_to_plan(*setup.plan_file, own_plan().string());
+      return true;
+    } catch (const Error& error) {
+      records.push_back(lost(Status::failed, error.what()));
+      refusal = error;
+      return false;
+    }
   }
 
   [[nodiscard]] bool is_of_fixed_length() const {
@@ -213,7 +225,13 @@ struct RunSession::State {
                       const ProcessMessages& messages) {
     const bool interrupted = around.interrupt.requested();
     std::string problem = describe_end(ended, messages);
-    if (ended.code == 0 || ended.code == 2 || ended.code == kInterrupted || interrupted) {
+    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted;
+    std::error_code ignored;
+    if (should_tell && !interrupted && !fs::exists(result, ignored)) {
+      problem = "wrote no result";
+      if (is_foreign())
+        return lost(Status::failed, unsuitable(fmt::format("{} {}", task.name, problem)));
+    } else if (should_tell || interrupted) {
       try {
         RunRecord record = read(result);
         if (interrupted && record.status == Status::ok) {
@@ -222,13 +240,23 @@ struct RunSession::State {
         }
         return record;
       } catch (const Error& error) {
-        problem = fmt::format("left no result that can be read: {}", error.what());
+        problem = fmt::format("left no result that can be read: {}", without(result, error.what()));
       }
     }
     if (interrupted) return lost(Status::interrupted, interruption(task));
     refusal = refusal_of(ended, messages);
+    if (refusal && is_foreign() && names_own_option(refusal->what()))
+      refusal = Error(refusal->code(), unsuitable(refusal->what()), "build it anew");
     return lost(Status::failed,
                 refusal ? std::string(refusal->what()) : fmt::format("{} {}", task.name, problem));
+  }
+
+  /// Whether the program may be something else than this one.
+  [[nodiscard]] bool is_foreign() const { return setup.program != "/proc/self/exe"; }
+
+  [[nodiscard]] std::string unsuitable(const std::string& sign) const {
+    return fmt::format("'{}' is no ptbench, or too old to be measured with: {}",
+                       printable(setup.program.string()), sign);
   }
 
   /// Throws a usage error where there is none.
@@ -261,7 +289,7 @@ struct RunSession::State {
 
   SessionSetup setup;
   SessionSurroundings around;
-  TemporaryFolder folder;
+  SessionFolder folder;
   std::vector<RunRecord> records;
   std::optional<ResultFile> origin;
   std::optional<Error> refusal;
@@ -280,7 +308,8 @@ bool RunSession::prepare() {
   const bool done = state.perform({.name = "the preparation",
                                    .label = "preparing",
                                    .arguments = state.arguments_of_preparation(),
-                                   .deadline = std::nullopt});
+                                   .deadline = kLongestSilence}) &&
+                    state.extend_plan();
   state.may_repeat = done && std::ranges::find(state.setup.arguments, "--verify=only") ==
                                  state.setup.arguments.end();
   return state.may_repeat;

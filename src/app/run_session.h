@@ -23,6 +23,7 @@ struct SessionSetup {
                   ///< --verify among them is for `prepare` alone
   std::vector<std::string> first_arguments;  ///< beside these, of the first repetition only: files
   std::optional<std::string> plan_file;      ///< the user's --plan
+  bool extends_plan = false;                 ///< what it lacks is added to it, not refused
   std::string id;                            ///< of the record, should no process write one
   double repetition_seconds = 6;             ///< the most that one repetition measures
   double least_seconds = 0.4;                ///< the least
@@ -46,8 +47,9 @@ class RunSession {
   /// Removes its temporary files.
   ~RunSession();
 
-  /// Chooses operators and verifies, in a process of its own. False: the configuration failed, was
-  /// interrupted, or has nothing to be measured, and the record says why.
+  /// Chooses operators and verifies, in a process of its own that is killed when it has said
+  /// nothing for half an hour. False: the configuration failed, was interrupted, or has nothing to
+  /// be measured, and the record says why.
   bool prepare();
   /// Measures one repetition in a fresh process, after `prepare`. `label`, such as "repetition 3 of
   /// 5", stands before the progress that the process shows. False as for `prepare`.
@@ -55,7 +57,7 @@ class RunSession {
 
   /// Repetitions that this session measured.
   [[nodiscard]] Size repetitions() const;
-  /// What an earlier program measured of this configuration; before `prepare`.
+  /// What an earlier program measured of this configuration; at any time, once.
   void resume(RunRecord earlier);
 
   /// Everything so far, pooled.

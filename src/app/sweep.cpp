@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "src/base/error.h"
 #include "src/measure/environment_differences.h"
 #include "src/measure/noise_warnings.h"
+#include "src/measure/repetition.h"
 #include "src/measure/spread.h"
+#include "src/measure/summarize_run.h"
 
 namespace ptbench {
 namespace {
@@ -28,10 +31,40 @@ std::vector<std::string> differences_of(const ResultFile& earlier, const ResultF
 
 Size repetitions_of(const RunRecord& record) { return std::ssize(record.samples.repetitions); }
 
-/// What a row goes on from. Nothing of a failure, which is tried again.
-bool can_go_on(const RunRecord& record) {
-  return (record.status == Status::ok || record.status == Status::interrupted) &&
-         repetitions_of(record) > 0;
+// Begins the reason of a row that a sweep left between two of its repetitions.
+constexpr std::string_view kAfterRounds = "interrupted by a signal after ";
+
+/// Whether a signal may have cut its last repetition short.
+bool may_be_cut(const RunRecord& record) {
+  return record.status == Status::interrupted && repetitions_of(record) > 0 &&
+         !record.reason.value_or("").starts_with(kAfterRounds);
+}
+
+/// The whole repetitions of an earlier record, which a row goes on from. Empty where there are
+/// none, and for a failure, which is tried again.
+std::optional<RunRecord> whole_part(RunRecord record, const PriorNoise& prior) {
+  if (record.status != Status::ok && record.status != Status::interrupted) return std::nullopt;
+  if (may_be_cut(record)) {
+    keep_repetitions(repetitions_of(record) - 1, record.samples);
+    summarize_run(record, prior);
+  }
+  if (repetitions_of(record) <= 0) return std::nullopt;
+  record.status = Status::ok;
+  record.reason.reset();
+  return record;
+}
+
+/// What keeps repetitions of two times from being one run's; empty where nothing is known to.
+std::string change_between(const RunRecord& earlier, const RunRecord& now) {
+  const std::optional<std::string>& old_plan = earlier.strategy.plan_hash;
+  const std::optional<std::string>& new_plan = now.strategy.plan_hash;
+  if (old_plan && new_plan && *old_plan != *new_plan)
+    return fmt::format("its plan was {}, and is {} now", *old_plan, *new_plan);
+  const double old_slowdown = earlier.samples.slowdown.value_or(0);
+  const double new_slowdown = now.samples.slowdown.value_or(0);
+  if (!now.samples.repetitions.empty() && old_slowdown != new_slowdown)
+    return fmt::format("its --slowdown was {}, and is {} now", old_slowdown, new_slowdown);
+  return {};
 }
 
 /// A process that ended before it could describe what it measures leaves `known` to do so. Rounds
@@ -78,21 +111,21 @@ void Sweep::take_earlier(std::size_t side) {
     const auto place = places.find(record.id);
     if (place == places.end()) {
       if (record.status != Status::skipped) others_[side].push_back(std::move(record));
-    } else if (can_go_on(record)) {
+    } else if (auto whole = whole_part(std::move(record), around_.prior)) {
       Cell& known = cell(place->second, side);
-      // The last repetition of one that was interrupted may have been cut short.
-      const bool is_whole = record.status == Status::ok;
-      known.repetitions = std::min(repetitions_of(record), length_.rounds - (is_whole ? 0 : 1));
-      known.record = std::move(record);
-      known.record->status = Status::ok;
-      known.record->reason.reset();
+      known.repetitions = repetitions_of(*whole);
+      known.record = std::move(whole);
+      known.has_earlier = true;
     }
   }
   sides_[side].earlier->runs.clear();
 }
 
 void Sweep::run() {
-  for (Size round = 1; round <= length_.rounds; ++round) run_round(round, false);
+  do {
+    begun_anew_ = false;
+    for (Size round = 1; round <= length_.rounds; ++round) run_round(round, false);
+  } while (begun_anew_);
   if (sides_.size() > 1)
     for (Size round = length_.rounds + 1; round <= kMostRounds; ++round) run_round(round, true);
   if (interrupted_) mark_interrupted();
@@ -112,7 +145,9 @@ void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   Cell& measured = cell(row, side);
   if (measured.is_over || measured.repetitions >= round || stopped()) return;
   const bool ready = measured.session != nullptr || start(row, side);
-  if (ready && measured.session->repeat(label(row, side, round)))
+  const bool done = ready && measured.session->repeat(label(row, side, round));
+  join_earlier(row, side);
+  if (done)
     ++measured.repetitions;
   else
     measured.is_over = true;
@@ -139,13 +174,28 @@ bool Sweep::start(std::size_t row, std::size_t side) {
                             .arguments = rows_[row].arguments,
                             .first_arguments = {},
                             .plan_file = length_.plan_file,
+                            .extends_plan = length_.extends_plan,
                             .id = rows_[row].id(),
                             .repetition_seconds = seconds,
                             .least_seconds = std::min(length_.min_time_seconds / rounds, seconds)});
-  if (started.record) started.session->resume(*started.record);
   const bool ready = started.session->prepare();
   learn_origin(side, *started.session);
   return ready;
+}
+
+/// What was measured now tells whether it belongs to what was measured earlier.
+void Sweep::join_earlier(std::size_t row, std::size_t side) {
+  Cell& joined = cell(row, side);
+  if (!std::exchange(joined.has_earlier, false)) return;
+  const std::string change = change_between(*joined.record, joined.session->record());
+  if (change.empty()) {
+    joined.session->resume(*joined.record);
+    return;
+  }
+  around_.warn(fmt::format("row '{}' begins anew, without its {} earlier repetitions: {}",
+                           rows_[row].id(), joined.repetitions, change));
+  joined.repetitions = 0;
+  begun_anew_ = true;
 }
 
 /// The program itself says which build it is.
@@ -209,12 +259,15 @@ void Sweep::mark_interrupted() {
   for (std::size_t row = 0; row < rows_.size(); ++row)
     for (std::size_t side = 0; side < sides_.size(); ++side) {
       Cell& measured = cell(row, side);
+      const bool was_hit = measured.record && measured.record->status == Status::interrupted;
+      const bool is_cut =
+          measured.record && repetitions_of(*measured.record) > measured.repetitions;
       const bool is_complete = measured.is_over || measured.repetitions >= length_.rounds;
-      if (!rows_[row].is_possible() || is_complete) continue;
+      if (!rows_[row].is_possible() || is_cut || (is_complete && !was_hit)) continue;
       if (!measured.record) measured.record = rows_[row].record;
       measured.record->status = Status::interrupted;
-      measured.record->reason = fmt::format("interrupted by a signal after {} of {} rounds",
-                                            measured.repetitions, length_.rounds);
+      measured.record->reason =
+          fmt::format("{}{} of {} rounds", kAfterRounds, measured.repetitions, length_.rounds);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "src/app/sweep_grid.h"
 #include "src/base/clock.h"
 #include "src/base/exit_code.h"
+#include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -22,6 +23,7 @@ class SweepSession {
   virtual ~SweepSession() = default;
   [[nodiscard]] virtual bool prepare() = 0;
   [[nodiscard]] virtual bool repeat(const std::string& label) = 0;
+  /// After the first repetition, or where there was none.
   virtual void resume(RunRecord earlier) = 0;
   [[nodiscard]] virtual RunRecord record() const = 0;
   [[nodiscard]] virtual const std::optional<ResultFile>& origin() const = 0;
@@ -41,6 +43,7 @@ struct SweepLength {
   double max_time_seconds = 30;  ///< of a row, over all rounds
   bool is_fixed = false;         ///< by --steps or --epochs
   std::optional<std::string> plan_file = std::nullopt;
+  bool extends_plan = false;  ///< what the file lacks for a row is added to it, not refused
 };
 
 /// What a sweep works with; all of it outlives the sweep.
@@ -51,9 +54,12 @@ struct SweepSurroundings {
   std::function<void(std::size_t side, const ResultFile& result)> save;
   std::function<void(const std::string& message)> warn;
   const Clock& clock;
+  const PriorNoise& prior;
 };
 
-/// A grid of rows, measured in rounds: one repetition of each row, on each side. What a row's
+/// A grid of rows, measured in rounds: one repetition of each row, on each side. A row goes on from
+/// its whole repetitions in an earlier result, unless it is measured with another plan or slowdown
+/// now: then it begins anew. What a row's
 /// processes do, crashes included, ends up in its record; everything else is thrown, and what was
 /// saved by then stays.
 class Sweep {
@@ -82,14 +88,16 @@ class Sweep {
   struct Cell {
     std::unique_ptr<SweepSession> session;  ///< null before its first round
     std::optional<RunRecord> record;
-    Size repetitions = 0;  ///< measured, earlier ones included
-    bool is_over = false;  ///< nothing more is to be measured
+    Size repetitions = 0;      ///< measured, earlier ones included
+    bool is_over = false;      ///< nothing more is to be measured
+    bool has_earlier = false;  ///< the record is one that the session does not know yet
   };
 
   void take_earlier(std::size_t side);
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
   bool start(std::size_t row, std::size_t side);
+  void join_earlier(std::size_t row, std::size_t side);
   void learn_origin(std::size_t side, const SweepSession& session);
   void warn_of_noise(RunRecord& record) const;
   void save_if_due();
@@ -110,6 +118,7 @@ class Sweep {
   std::vector<Cell> cells_;                     ///< rows × sides
   std::vector<std::vector<RunRecord>> others_;  ///< by side: of the earlier file, not of the grid
   bool interrupted_ = false;
+  bool begun_anew_ = false;  ///< some row, so that it lacks rounds that are over
   double next_save_ = 0;
 };
 

@@ -38,7 +38,9 @@ void adapt(OptionInfo& info) {
   if (info.grid) info.value += ",...";
   if (info.name == "nproc") info.help += "; a strategy of one replica ignores it";
   if (info.name == "threads") info.fallback = "cores / largest nproc";
-  if (info.name == "max-time") info.help = "seconds after which a row ends, all rounds together";
+  if (info.name == "max-time")
+    info.help = "seconds that the rounds of a row share; rounds that --binary adds come on top";
+  if (info.name == "plan") info.help += ", with those of all rows; --resume adds what it lacks";
   if (info.name == "json") info.excludes.emplace_back("binary");
 }
 

@@ -33,7 +33,9 @@ std::string format_bytes(Bytes bytes) {
 }
 
 std::string format_duration(double seconds) {
+  constexpr double kMostHours = 1e9;  // beyond it, whole numbers say nothing and need not fit
   const double magnitude = std::abs(seconds);
+  if (!(magnitude < kMostHours * 3600)) return fmt::format("{:.3g} s", seconds);
   if (magnitude >= 59.95) {
     const auto whole = static_cast<Size>(std::llround(seconds));
     if (whole >= 3600) return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
@@ -44,6 +46,13 @@ std::string format_duration(double seconds) {
   if (magnitude >= 0.9995e-3) return three_digits(seconds * 1e3) + " ms";
   if (magnitude >= 0.9995e-6) return three_digits(seconds * 1e6) + " µs";
   return three_digits(seconds * 1e9) + " ns";
+}
+
+std::string format_percent(double fraction) {
+  constexpr double kLongest = 1e6;
+  const double percent = 100 * fraction;
+  if (!(std::abs(percent) < kLongest)) return fmt::format("{:.3g} %", percent);
+  return three_digits(percent) + " %";
 }
 
 std::string format_si(double value) {

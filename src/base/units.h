@@ -12,6 +12,9 @@ namespace ptbench {
 /// "6.01 ms", "850 ns", "2.5 s", "3 min 5 s": three significant digits below a minute.
 [[nodiscard]] std::string format_duration(double seconds);
 
+/// "0.58 %", "12.3 %", "5.00 %" of 0.05: three significant digits from 1 % on.
+[[nodiscard]] std::string format_percent(double fraction);
+
 /// "21.3 k", "204 G": three significant digits with an SI prefix, for rates and operations.
 [[nodiscard]] std::string format_si(double value);
 

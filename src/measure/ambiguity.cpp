@@ -10,12 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "src/measure/short_slices.h"
+#include "src/measure/slice_probe.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
 namespace {
 
-constexpr double kForeign = 0.05;  ///< from which on a slice is not clean
 constexpr std::string_view kFixedLength = "measure without --steps and --epochs";
 
 /// "34 %", "4.1 %", "0.16 %", "1 %".
@@ -53,6 +54,7 @@ struct Disturbances {
   Disturbance foreign;
   Disturbance stolen;
   Disturbance moved;
+  Size short_slices = 0;
 };
 
 void add(double fraction, Disturbance& disturbance) {
@@ -64,9 +66,11 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
   Disturbances found;
   for (const SliceRecord& slice : samples.slices) {
     if (slice.clean) continue;
-    if (slice.foreign_cpu_fraction.value_or(0) > kForeign)
+    if (is_short(slice, samples))  // even if nothing else had disturbed it
+      ++found.short_slices;
+    else if (slice.foreign_cpu_fraction.value_or(0) > kCleanForeignFraction)
       add(*slice.foreign_cpu_fraction, found.foreign);
-    else if (slice.steal_fraction.value_or(0) > 0)
+    else if (slice.steal_fraction.value_or(0) > kCleanStealFraction)
       add(*slice.steal_fraction, found.stolen);
     else if (slice.placement == "mixed")
       add(0, found.moved);
@@ -76,12 +80,13 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
 
 /// What disturbed most of the slices that are not clean; nothing where that is not known.
 std::string disturbance_text(const SamplesRecord& samples) {
-  const auto [foreign, stolen, moved] = disturbances_of(samples);
+  const auto [foreign, stolen, moved, too_short] = disturbances_of(samples);
   const auto mean_of = [](const Disturbance& one) {
     return percent(one.sum / static_cast<double>(one.slices));
   };
-  const Size most = std::max({foreign.slices, stolen.slices, moved.slices});
+  const Size most = std::max({foreign.slices, stolen.slices, moved.slices, too_short});
   if (most == 0) return {};
+  if (too_short == most) return text_of(short_slices(samples)) + ": a longer --max-time";
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));
   if (stolen.slices == most)

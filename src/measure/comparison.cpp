@@ -11,21 +11,19 @@
 #include "src/measure/log_change.h"
 #include "src/measure/runs_by_id.h"
 #include "src/measure/spread.h"
-#include "src/measure/summarize_run.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
 namespace {
 
-bool is_measured(const RunRecord& run) {
-  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
-  return ended_well && is_measured(run.samples);
-}
-
 Size clean_repetitions(const LogTimes& times) {
   Size count = 0;
   for (const auto& [placement, values] : times) count += std::ssize(values);
   return count;
+}
+
+std::span<const RunRecord* const> parts_of(const RunGroup* group) {
+  return group == nullptr ? std::span<const RunRecord* const>() : group->parts();
 }
 
 /// "skipped in NEW: 3 ranks on 2 cores", of a run that was not measured there.
@@ -57,14 +55,15 @@ class RunComparer {
   /// Empty where there is nothing to say: measured on neither side, nor failed in NEW. One of the
   /// two may be null.
   std::optional<RunComparison> operator()(const RunGroup* base, const RunGroup* fresh) {
-    const bool of_base = base != nullptr && is_measured(base->run());
-    const bool of_new = fresh != nullptr && is_measured(fresh->run());
+    const bool of_base = base != nullptr && was_measured(base->run());
+    const bool of_new = fresh != nullptr && was_measured(fresh->run());
     RunComparison result;
     result.id = (base != nullptr ? base : fresh)->run().id;
     if (of_base) describe(base->run(), result.base_seconds, result.base_repetitions);
     if (of_base) result.base_ci95 = base->run().step_seconds.ci95;
     if (of_new) describe(fresh->run(), result.new_seconds, result.new_repetitions);
     if (of_new) result.new_ci95 = fresh->run().step_seconds.ci95;
+    result.remarks = run_remarks(parts_of(base), parts_of(fresh));
     if (fresh != nullptr && fresh->run().status == Status::failed) {
       result.verdict = Verdict::failed;
       result.reason = single_line(fresh->run().reason.value_or(""));
@@ -128,15 +127,6 @@ bool is_common(const RunComparison& run) {
   return run.verdict != Verdict::missing || !run.reason.empty();
 }
 
-bool is_regression(const RunComparison& run) {
-  return run.verdict == Verdict::slower || run.verdict == Verdict::failed ||
-         run.verdict == Verdict::missing;
-}
-
-bool is_undecided(const RunComparison& run) {
-  return run.verdict == Verdict::ambiguous || run.verdict == Verdict::incomparable;
-}
-
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -153,14 +143,23 @@ std::string_view name_of(Verdict verdict) {
   throw Defect("a verdict without a name");
 }
 
+bool is_regression(Verdict verdict) {
+  return verdict == Verdict::slower || verdict == Verdict::failed || verdict == Verdict::missing;
+}
+
+bool is_undecided(Verdict verdict) {
+  return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
+}
+
 Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
                    const CompareOptions& options, const PriorNoise& prior) {
   Comparison comparison;
   comparison.detect = options.detect;
   comparison.environment_ignored = options.ignore_environment;
   comparison.differences = environment_differences(base, fresh);
+  comparison.remarks = build_remarks(base, fresh);
 
-  const RunsById base_runs(base, prior);
+  const RunsById base_runs(base, prior, Parts::measured);
   const RunsById new_runs(fresh, prior);
   RunComparer compare_runs(options, prior, comparison.differences);
   const auto add = [&](std::optional<RunComparison> run) {
@@ -175,8 +174,10 @@ Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile>
 
 ExitCode exit_code_of(const Comparison& comparison, bool strict) {
   if (std::ranges::none_of(comparison.runs, is_common)) return ExitCode::usage;
-  if (std::ranges::any_of(comparison.runs, is_regression)) return ExitCode::regression;
-  if (strict && std::ranges::any_of(comparison.runs, is_undecided)) return ExitCode::ambiguous;
+  if (std::ranges::any_of(comparison.runs, is_regression, &RunComparison::verdict))
+    return ExitCode::regression;
+  if (strict && std::ranges::any_of(comparison.runs, is_undecided, &RunComparison::verdict))
+    return ExitCode::ambiguous;
   return ExitCode::ok;
 }
 

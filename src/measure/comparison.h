@@ -24,6 +24,10 @@ enum class Verdict {
   incomparable,  ///< measured in unlike environments
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
+/// Whether it fails a gate: slower, failed or missing.
+[[nodiscard]] bool is_regression(Verdict verdict);
+/// Whether nothing can be said: ambiguous or incomparable.
+[[nodiscard]] bool is_undecided(Verdict verdict);
 
 struct RunComparison {
   std::string id;
@@ -39,6 +43,7 @@ struct RunComparison {
   Size base_repetitions = 0;            ///< clean ones
   Size new_repetitions = 0;
   std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
+  std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
 };
 
 struct CompareOptions {
@@ -49,13 +54,16 @@ struct CompareOptions {
 struct Comparison {
   double detect = 0.05;
   std::vector<std::string> differences;  ///< of the environments: "cpu.model A / B"
+  std::vector<std::string> remarks;  ///< that take no verdict away: "build_type Release / Debug"
   bool environment_ignored = false;
   std::vector<RunComparison> runs;  ///< in BASE's order, then what is new
 };
 
-/// Compares runs of equal id; several files of a side are pooled by repetition. Placement classes
-/// are matched, each weighing by how much it knows. Files are not changed, nor need to outlive the
-/// comparison. Runs that were measured on neither side are left out, unless they failed in NEW.
+/// Compares runs of equal id; several files of a side are pooled by repetition. A file in which a
+/// run failed or was not measured takes nothing from BASE; in NEW, one that failed decides.
+/// Placement classes are matched, each weighing by how much it knows. Files are not changed, nor
+/// need to outlive the comparison. Runs that were measured on neither side are left out, unless
+/// they failed in NEW.
 ///
 /// Per class with at least 3 clean repetitions on both sides: e = difference of the means of
 /// logarithms, with the 99 % interval e ± t·s·√(1/n + 1/m); classes are combined by inverse
@@ -75,24 +83,29 @@ struct SelfCheck {
   std::string id;
   std::string placement;
   Size repetitions = 0;                    ///< clean ones
+  Size groups = 1;                         ///< of equal circumstances, which the repetitions are in
+  Size degrees_of_freedom = 0;             ///< of the deviation: repetitions less groups
   double standard_deviation = 0;           ///< of the logarithm, run to run
-  std::optional<double> false_alarm_rate;  ///< of halves of them against each other; from 6 on
+  bool unusual = false;                    ///< beyond 3 × `PriorNoise::kUnlearnt`: not learnt
+  std::optional<double> false_alarm_rate;  ///< of halves of a group against each other; from 6 on
   Size splits = 0;                         ///< how many were tried
   double resolvable_with_3 = 0;            ///< smallest change found in 95 of 100 comparisons with
-  double resolvable_with_5 = 0;            ///< so many clean repetitions a side
+  double resolvable_with_5 = 0;            ///< so many clean repetitions a side, `detect` set to it
   double resolvable_with_10 = 0;
 };
 
-/// One for each run and class with at least 3 clean repetitions. Halves of an odd number differ by
-/// one repetition; where there are over 2000 ways to choose the first half, 2000 are drawn, always
-/// the same.
+/// One for each run and class with at least 3 clean repetitions of equal circumstances: commit of
+/// the program, plan, threads and model of the CPU. Each such set is a group with a mean of its
+/// own, be it of one file or of many. Runs that were slowed on purpose, failed or were skipped are
+/// left out. Halves of an odd number differ by one repetition; where there are over 2000 ways to
+/// choose the first half of a group, 2000 are drawn, always the same.
 [[nodiscard]] std::vector<SelfCheck> self_check(std::span<const ResultFile> files,
                                                 const CompareOptions& options,
                                                 const PriorNoise& prior);
 
-/// `prior`, with what these repetitions teach: per class, s pooled over runs and with what was
-/// learnt before, by degrees of freedom. `kUnlearnt` counts as 10, so that a few lucky repetitions
-/// do not make a quiet machine.
-[[nodiscard]] PriorNoise learn(const PriorNoise& prior, std::span<const SelfCheck> checks);
+/// What these repetitions teach: per class, s pooled over runs by degrees of freedom. `kUnlearnt`
+/// counts as 10, so that a few lucky repetitions do not make a quiet machine. What was learnt
+/// before has no part in it, so that nothing is counted twice. Unusual checks teach nothing.
+[[nodiscard]] PriorNoise learn(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "src/base/units.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -86,6 +88,30 @@ void add_strategies(const StrategyRecord& base, const StrategyRecord& fresh,
 }
 
 constexpr std::string_view kWithinBase = " (both in BASE)";
+constexpr std::string_view kReleaseBuild = "Release";
+
+/// The build types that files know, each once; "not known" where none does.
+std::string build_types(std::span<const ResultFile> files) {
+  std::set<std::string> types;
+  for (const ResultFile& file : files)
+    if (file.generator.build_type) types.insert(*file.generator.build_type);
+  return types.empty() ? "not known" : fmt::format("{}", fmt::join(types, ", "));
+}
+
+bool is_other_build(const ResultFile& file) {
+  return file.generator.build_type && *file.generator.build_type != kReleaseBuild;
+}
+
+/// The largest, as a pooled record has it.
+double slowdown_of(std::span<const RunRecord* const> runs) {
+  double largest = 0;
+  for (const RunRecord* run : runs) largest = std::max(largest, run->samples.slowdown.value_or(0));
+  return largest;
+}
+
+std::string slowdown_text(double slowdown) {
+  return slowdown > 0 ? format_percent(slowdown) : "none";
+}
 
 }  // namespace
 
@@ -111,6 +137,24 @@ std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
   differences.annotate({});
   for (const RunRecord* run : fresh) add_strategies(first, run->strategy, differences);
   return differences.take();
+}
+
+std::vector<std::string> build_remarks(std::span<const ResultFile> base,
+                                       std::span<const ResultFile> fresh) {
+  DifferenceList remarks;
+  if (std::ranges::any_of(base, is_other_build) || std::ranges::any_of(fresh, is_other_build))
+    remarks.add("build_type", build_types(base), build_types(fresh));
+  return remarks.take();
+}
+
+std::vector<std::string> run_remarks(std::span<const RunRecord* const> base,
+                                     std::span<const RunRecord* const> fresh) {
+  DifferenceList remarks;
+  const double of_base = slowdown_of(base);
+  const double of_new = slowdown_of(fresh);
+  if (of_base > 0 || of_new > 0)
+    remarks.add("slowdown", slowdown_text(of_base), slowdown_text(of_new));
+  return remarks.take();
 }
 
 }  // namespace ptbench

@@ -21,4 +21,14 @@ namespace ptbench {
 [[nodiscard]] std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
                                                        std::span<const RunRecord* const> fresh);
 
+/// What should be known of two sides, and takes no verdict away, since gates are tested with it: a
+/// build type other than Release, as "build_type Release / Debug". One text, or none.
+[[nodiscard]] std::vector<std::string> build_remarks(std::span<const ResultFile> base,
+                                                     std::span<const ResultFile> fresh);
+
+/// The same of one run: steps that were made longer on purpose, as "slowdown none / 5.00 %". A side
+/// may be empty.
+[[nodiscard]] std::vector<std::string> run_remarks(std::span<const RunRecord* const> base,
+                                                   std::span<const RunRecord* const> fresh);
+
 }  // namespace ptbench

@@ -12,6 +12,7 @@
 
 #include "src/base/units.h"
 #include "src/measure/prior_noise.h"
+#include "src/measure/short_slices.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
@@ -129,17 +130,23 @@ Size most_clean_repetitions(const SamplesRecord& samples) {
 void warn_of_few_repetitions(RunRecord& run) {
   const Size most = most_clean_repetitions(run.samples);
   if (run.samples.repetitions.empty() || most >= kLeastRepetitions) return;
+  std::string message = fmt::format(
+      "{} of {} repetitions are clean and of one placement: an interval that can be trusted needs "
+      "{}",
+      most, run.samples.repetitions.size(), kLeastRepetitions);
+  const ShortSlices too_short = short_slices(run.samples);
+  if (too_short.prevail()) message += "; " + text_of(too_short);
   warn(run, {.code = "few-clean-repetitions",
-             .message = fmt::format("{} of {} repetitions are clean and of one placement: an "
-                                    "interval that can be trusted needs {}",
-                                    most, run.samples.repetitions.size(), kLeastRepetitions),
-             .remedy = "Run on a quiet machine, or with more --repeats and --max-time."});
+             .message = std::move(message),
+             .remedy = too_short.prevail()
+                           ? "Use a longer --max-time: repetitions share it."
+                           : "Run on a quiet machine, or with more --repeats and --max-time."});
 }
 
 /// Half width of the interval, as a share: in logarithms, as it was made.
 std::optional<double> reached_noise(const RunRecord& run) {
   const auto& interval = run.step_seconds.ci95;
-  if (!interval || interval->low <= 0) return std::nullopt;
+  if (!interval || interval->low <= 0 || interval->high < interval->low) return std::nullopt;
   return 0.5 * std::log(interval->high / interval->low);
 }
 

@@ -53,4 +53,15 @@ void add_repetition(const Samples& samples, SamplesRecord& record) {
   record.repetitions = {repetition_of(record.slices)};
 }
 
+void keep_repetitions(Size count, SamplesRecord& record) {
+  if (std::ssize(record.repetitions) <= count) return;
+  record.repetitions.resize(static_cast<std::size_t>(count));
+  const auto is_dropped = [count](const SliceRecord& slice) { return slice.repetition >= count; };
+  Size samples = std::ssize(record.step_seconds);
+  for (const SliceRecord& slice : record.slices)
+    if (is_dropped(slice)) samples = std::clamp<Size>(slice.first, 0, samples);
+  std::erase_if(record.slices, is_dropped);
+  record.step_seconds.resize(static_cast<std::size_t>(samples));
+}
+
 }  // namespace ptbench

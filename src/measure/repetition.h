@@ -15,4 +15,8 @@ namespace ptbench {
 /// make. `record` holds no repetition yet.
 void add_repetition(const Samples& samples, SamplesRecord& record);
 
+/// Drops the repetitions after the first `count`, with their slices and samples. The figures of the
+/// run are to be derived anew.
+void keep_repetitions(Size count, SamplesRecord& record);
+
 }  // namespace ptbench

@@ -1,10 +1,34 @@
 #include "src/measure/runs_by_id.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "src/measure/pool_runs.h"
+#include "src/measure/summarize_run.h"
 
 namespace ptbench {
+namespace {
 
-RunsById::RunsById(std::span<const ResultFile> files, const PriorNoise& prior) {
+void keep_measured(std::vector<const RunRecord*>& parts) {
+  const auto measured = [](const RunRecord* run) { return was_measured(*run); };
+  if (std::ranges::any_of(parts, measured)) std::erase_if(parts, std::not_fn(measured));
+}
+
+RunRecord pooled(const std::vector<const RunRecord*>& parts, const PriorNoise& prior) {
+  std::vector<RunRecord> runs;
+  runs.reserve(parts.size());
+  for (const RunRecord* run : parts) runs.push_back(*run);
+  return pool_runs(runs, prior);
+}
+
+}  // namespace
+
+bool was_measured(const RunRecord& run) {
+  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
+  return ended_well && is_measured(run.samples);
+}
+
+RunsById::RunsById(std::span<const ResultFile> files, const PriorNoise& prior, Parts parts) {
   for (const ResultFile& file : files)
     for (const RunRecord& run : file.runs) {
       const auto [found, is_new] = index_.try_emplace(run.id, groups_.size());
@@ -12,11 +36,8 @@ RunsById::RunsById(std::span<const ResultFile> files, const PriorNoise& prior) {
       groups_[found->second].parts_.push_back(&run);
     }
   for (RunGroup& group : groups_) {
-    if (group.parts_.size() == 1) continue;
-    std::vector<RunRecord> runs;
-    runs.reserve(group.parts_.size());
-    for (const RunRecord* run : group.parts_) runs.push_back(*run);
-    group.pooled_ = pool_runs(runs, prior);
+    if (parts == Parts::measured) keep_measured(group.parts_);
+    if (group.parts_.size() > 1) group.pooled_ = pooled(group.parts_, prior);
   }
 }
 

@@ -11,6 +11,15 @@
 
 namespace ptbench {
 
+/// Whether a run ended well enough for what it measured to count, and measured anything.
+[[nodiscard]] bool was_measured(const RunRecord& run);
+
+/// Which runs of an id make a group.
+enum class Parts {
+  all,       ///< so that one that failed decides the status
+  measured,  ///< all only where none was measured
+};
+
 /// Runs of equal id, of one or several files.
 class RunGroup {
  public:
@@ -29,7 +38,7 @@ class RunGroup {
 /// The runs of files by id, in the order in which ids appear. The files outlive it.
 class RunsById {
  public:
-  RunsById(std::span<const ResultFile> files, const PriorNoise& prior);
+  RunsById(std::span<const ResultFile> files, const PriorNoise& prior, Parts parts = Parts::all);
 
   [[nodiscard]] std::span<const RunGroup> groups() const { return groups_; }
   /// Null where no file has the run.

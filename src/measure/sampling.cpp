@@ -18,9 +18,6 @@ constexpr double kWindowSeconds = 0.1;
 constexpr double kSteadyShare = 0.99;
 constexpr double kLongestWarmupSeconds = 1.5;
 
-/// Without a probe a slice is clean; with one, if it lasted long enough for load to show: the
-/// kernel counts in ticks of 10 ms.
-constexpr double kLeastSliceShare = 0.5;
 /// Half an hour of slices; beyond it the vector grows between slices.
 constexpr std::size_t kReservedSlices = 4096;
 
@@ -130,7 +127,7 @@ class Measurement {
     slice.first = first_of_slice_;
     slice.count = std::ssize(samples_.step_seconds) - first_of_slice_;
     slice.clean = true;
-    if (config_.probe != nullptr) {
+    if (config_.probe != nullptr) {  // without one, a slice is clean
       classify(slice, config_.probe->end());
       slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * config_.slice_seconds;
     }

@@ -24,7 +24,7 @@ struct SamplingConfig {
   /// A sample is as many steps as last this long, so that reading the clock costs nothing.
   double sample_seconds = 1e-3;
   /// A slice is as many samples as last this long, one at least; the last one may be shorter.
-  double slice_seconds = 0.5;
+  double slice_seconds = kSliceSeconds;
   /// Looks at the machine at both ends of a slice; null: every slice counts as clean.
   SliceProbe* probe = nullptr;
 };

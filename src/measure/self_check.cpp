@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,15 +53,16 @@ void shuffle(Split& split, std::mt19937_64& random) {
 /// Tells whether halves that differ by nothing but noise are called different.
 class FalseAlarms {
  public:
-  FalseAlarms(std::string placement, const std::vector<double>& times, double detect,
-              const PriorNoise& prior)
-      : placement_(std::move(placement)), times_(times), detect_(detect), estimate_(prior) {}
+  /// `prior` outlives it.
+  FalseAlarms(std::string placement, double detect, const PriorNoise& prior)
+      : placement_(std::move(placement)), detect_(detect), estimate_(prior) {}
 
-  void count(const Split& split) {
+  /// `split` parts `times`.
+  void count(std::span<const double> times, const Split& split) {
     LogTimes base;
     LogTimes fresh;
-    for (std::size_t index = 0; index < times_.size(); ++index)
-      (split[index] != 0 ? base : fresh)[placement_].push_back(times_[index]);
+    for (std::size_t index = 0; index < times.size(); ++index)
+      (split[index] != 0 ? base : fresh)[placement_].push_back(times[index]);
     ++splits_;
     const Verdict verdict = verdict_of(estimate_(base, fresh).value(), detect_);
     if (verdict == Verdict::slower || verdict == Verdict::faster) ++alarms_;
@@ -70,83 +75,148 @@ class FalseAlarms {
 
  private:
   std::string placement_;
-  const std::vector<double>& times_;
   double detect_;
   ChangeEstimator estimate_;
   Size splits_ = 0;
   Size alarms_ = 0;
 };
 
-void count_all_splits(std::size_t repetitions, FalseAlarms& alarms) {
-  Split split = first_split(repetitions);
-  do alarms.count(split);
+void count_all_splits(std::span<const double> times, FalseAlarms& alarms) {
+  Split split = first_split(times.size());
+  do alarms.count(times, split);
   while (std::ranges::prev_permutation(split).found);
 }
 
-void count_random_splits(std::size_t repetitions, FalseAlarms& alarms) {
+void count_random_splits(std::span<const double> times, FalseAlarms& alarms) {
   std::mt19937_64 random(kSeed);
-  Split split = first_split(repetitions);
+  Split split = first_split(times.size());
   for (Size index = 0; index < kMostSplits; ++index) {
     shuffle(split, random);
-    alarms.count(split);
+    alarms.count(times, split);
   }
+}
+
+/// Of one group; none where its halves are too small to be compared.
+void count_splits_of(std::span<const double> times, FalseAlarms& alarms) {
+  if (std::ssize(times) < 2 * kLeastRepetitions) return;
+  if (count_splits(times.size()) <= kMostSplits)
+    count_all_splits(times, alarms);
+  else
+    count_random_splits(times, alarms);
 }
 
 double resolvable_with(Size repetitions, double standard_deviation) {
   return kResolvableErrors * standard_deviation * std::sqrt(2 / static_cast<double>(repetitions));
 }
 
-SelfCheck check_class(const std::string& placement, const std::vector<double>& times,
+/// Of values about their group's own mean.
+double deviation_within(std::span<const std::vector<double>> groups) {
+  double squares = 0;
+  double degrees = 0;
+  for (const std::vector<double>& group : groups) {
+    const double deviation = standard_deviation(group).value();
+    const auto more = static_cast<double>(group.size() - 1);
+    squares += more * deviation * deviation;
+    degrees += more;
+  }
+  return std::sqrt(squares / degrees);
+}
+
+/// Groups of at least `kLeastRepetitions` logarithms each, at least one.
+using Groups = std::vector<std::vector<double>>;
+
+SelfCheck check_class(const std::string& placement, const Groups& groups,
                       const CompareOptions& options, const PriorNoise& prior) {
   SelfCheck check;
   check.placement = placement;
-  check.repetitions = std::ssize(times);
-  check.standard_deviation = standard_deviation(times).value();
-  const double expected = spread_of({&times, 1}, prior.of(placement)).standard_deviation;
+  check.groups = std::ssize(groups);
+  for (const std::vector<double>& group : groups) check.repetitions += std::ssize(group);
+  check.degrees_of_freedom = check.repetitions - check.groups;
+  check.standard_deviation = deviation_within(groups);
+  check.unusual = spread_of(groups, PriorNoise::kUnlearnt).unusual;
+  const double expected = spread_of(groups, prior.of(placement)).standard_deviation;
   check.resolvable_with_3 = resolvable_with(3, expected);
   check.resolvable_with_5 = resolvable_with(5, expected);
   check.resolvable_with_10 = resolvable_with(10, expected);
-  if (check.repetitions < 2 * kLeastRepetitions) return check;
-  FalseAlarms alarms(placement, times, options.detect, prior);
-  if (count_splits(times.size()) <= kMostSplits)
-    count_all_splits(times.size(), alarms);
-  else
-    count_random_splits(times.size(), alarms);
-  check.false_alarm_rate = alarms.rate();
+  FalseAlarms alarms(placement, options.detect, prior);
+  for (const std::vector<double>& group : groups) count_splits_of(group, alarms);
   check.splits = alarms.splits();
+  if (check.splits > 0) check.false_alarm_rate = alarms.rate();
   return check;
+}
+
+/// What repetitions have in common that differ by nothing but noise.
+struct Circumstances {
+  std::optional<std::string> commit;
+  std::optional<std::string> plan;
+  std::optional<Size> threads;
+  std::optional<std::string> cpu;
+
+  friend auto operator<=>(const Circumstances&, const Circumstances&) = default;
+};
+
+bool is_eligible(const RunRecord& run) {
+  return was_measured(run) && run.samples.slowdown.value_or(0) <= 0;
+}
+
+/// A run's repetitions, apart by circumstances and placement.
+using RunTimes = std::map<Circumstances, LogTimes>;
+
+void add_times(const ResultFile& file, const RunRecord& run, RunTimes& times) {
+  LogTimes& pooled = times[{.commit = file.generator.git_commit,
+                            .plan = run.strategy.plan_hash,
+                            .threads = run.strategy.threads,
+                            .cpu = file.environment.cpu.model}];
+  for (const auto& [placement, values] : clean_log_times(run.samples))
+    pooled[placement].insert(pooled[placement].end(), values.begin(), values.end());
+}
+
+/// By placement; what is too little to know a spread is left out.
+std::map<std::string, Groups> groups_of(const RunTimes& times) {
+  std::map<std::string, Groups> groups;
+  for (const auto& [circumstances, classes] : times)
+    for (const auto& [placement, values] : classes)
+      if (std::ssize(values) >= kLeastRepetitions) groups[placement].push_back(values);
+  return groups;
 }
 
 }  // namespace
 
 std::vector<SelfCheck> self_check(std::span<const ResultFile> files, const CompareOptions& options,
                                   const PriorNoise& prior) {
+  std::vector<std::string> ids;
+  std::map<std::string, RunTimes> runs;
+  for (const ResultFile& file : files)
+    for (const RunRecord& run : file.runs) {
+      if (!is_eligible(run)) continue;
+      const auto [found, is_new] = runs.try_emplace(run.id);
+      if (is_new) ids.push_back(run.id);
+      add_times(file, run, found->second);
+    }
   std::vector<SelfCheck> checks;
-  const RunsById runs(files, prior);
-  for (const RunGroup& group : runs.groups())
-    for (const auto& [placement, times] : clean_log_times(group.run().samples)) {
-      if (std::ssize(times) < kLeastRepetitions) continue;
-      checks.push_back(check_class(placement, times, options, prior));
-      checks.back().id = group.run().id;
+  for (const std::string& id : ids)
+    for (const auto& [placement, groups] : groups_of(runs.at(id))) {
+      checks.push_back(check_class(placement, groups, options, prior));
+      checks.back().id = id;
     }
   return checks;
 }
 
-PriorNoise learn(const PriorNoise& prior, std::span<const SelfCheck> checks) {
+PriorNoise learn(std::span<const SelfCheck> checks) {
   constexpr double kUnlearntDegrees = 10;
-  PriorNoise learnt = prior;
+  PriorNoise learnt;
   for (const SelfCheck& check : checks) {
+    if (check.unusual) continue;
     const auto known = learnt.classes().find(check.placement);
     const Size before = known == learnt.classes().end() ? 0 : known->second.degrees_of_freedom;
     const double usual = learnt.of(check.placement);
-    const Size more = check.repetitions - 1;
     const double weight = kUnlearntDegrees + static_cast<double>(before);
-    const auto fresh = static_cast<double>(more);
+    const auto more = static_cast<double>(check.degrees_of_freedom);
     const double variance =
-        (weight * usual * usual + fresh * check.standard_deviation * check.standard_deviation) /
-        (weight + fresh);
-    learnt.learn(check.placement,
-                 {.standard_deviation = std::sqrt(variance), .degrees_of_freedom = before + more});
+        (weight * usual * usual + more * check.standard_deviation * check.standard_deviation) /
+        (weight + more);
+    learnt.learn(check.placement, {.standard_deviation = std::sqrt(variance),
+                                   .degrees_of_freedom = before + check.degrees_of_freedom});
   }
   return learnt;
 }

@@ -28,6 +28,11 @@ class SliceProbe {
   [[nodiscard]] virtual SliceConditions end() = 0;
 };
 
+/// What a slice lasts, unless it is cut off.
+inline constexpr double kSliceSeconds = 0.5;
+/// Share of that from which on load would show, so that it can be clean: the kernel counts in ticks
+/// of 10 ms.
+inline constexpr double kLeastSliceShare = 0.5;
 /// What others may use of the cores in a clean slice. A quiet machine's programs took up to 1.3 %,
 /// one busy program beside two threads 25 %.
 inline constexpr double kCleanForeignFraction = 0.05;

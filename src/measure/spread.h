@@ -20,6 +20,10 @@ inline constexpr Size kLeastRepetitions = 3;
 using LogTimes = std::map<std::string, std::vector<double>>;
 [[nodiscard]] LogTimes clean_log_times(const SamplesRecord& samples);
 
+/// The class that speaks for a run: the one with the most clean repetitions (near, where it has as
+/// many as another); null where none is clean. Points into `classes`.
+[[nodiscard]] const LogTimes::value_type* speaking_class(const LogTimes& classes);
+
 /// A standard deviation and how well it is known.
 struct Spread {
   double standard_deviation = 0;
@@ -40,8 +44,8 @@ struct Spread {
 /// (0.95): t·s/√n.
 [[nodiscard]] double half_width(const Spread& spread, Size count, double level);
 
-/// Whether a run may stop: some class has at least 3 clean repetitions, and half the width of their
-/// 95 % interval is at most `target_noise` (a fraction).
+/// Whether a run may stop: the class that speaks for it has at least 3 clean repetitions, and half
+/// the width of their 95 % interval is at most `target_noise` (a fraction).
 [[nodiscard]] bool is_precise_enough(const SamplesRecord& samples, double target_noise,
                                      const PriorNoise& prior);
 

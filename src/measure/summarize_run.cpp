@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "src/measure/spread.h"
@@ -17,7 +16,6 @@ namespace ptbench {
 namespace {
 
 constexpr double kLevel = 0.95;
-constexpr std::string_view kNear = "near";
 
 /// The repetitions that speak for a run.
 struct Speaking {
@@ -33,16 +31,10 @@ std::vector<double> all_log_times(const SamplesRecord& samples) {
   return times;
 }
 
-Speaking speaking_of(const SamplesRecord& samples, LogTimes classes) {
-  if (classes.empty()) return {.placement = {}, .log_times = all_log_times(samples)};
-  Speaking speaking;
-  for (auto& [placement, times] : classes) {
-    const bool is_near_and_as_many =
-        placement == kNear && times.size() == speaking.log_times.size();
-    if (times.size() > speaking.log_times.size() || is_near_and_as_many)
-      speaking = {placement, std::move(times)};
-  }
-  return speaking;
+Speaking speaking_of(const SamplesRecord& samples, const LogTimes& classes) {
+  const LogTimes::value_type* speaking = speaking_class(classes);
+  if (speaking == nullptr) return {.placement = {}, .log_times = all_log_times(samples)};
+  return {.placement = speaking->first, .log_times = speaking->second};
 }
 
 /// Samples of the clean slices of `placement`; all of them where there are none.
@@ -164,6 +156,13 @@ bool is_measured(const SamplesRecord& samples) {
          std::ranges::any_of(samples.repetitions, [](const RepetitionRecord& repetition) {
            return repetition.median_seconds.value_or(0) > 0;
          });
+}
+
+std::optional<double> slice_seconds(const SliceRecord& slice, const SamplesRecord& samples) {
+  const auto part = slice_samples(slice, samples.step_seconds);
+  if (part.empty() || !samples.steps_per_sample) return std::nullopt;
+  return std::accumulate(part.begin(), part.end(), 0.0) *
+         static_cast<double>(*samples.steps_per_sample);
 }
 
 void summarize_run(RunRecord& run, const PriorNoise& prior) {

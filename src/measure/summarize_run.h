@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "src/measure/prior_noise.h"
@@ -27,5 +28,9 @@ void summarize_run(RunRecord& run, const PriorNoise& prior);
 /// somebody else wrote.
 [[nodiscard]] std::span<const double> slice_samples(const SliceRecord& slice,
                                                     std::span<const double> samples);
+
+/// How long a slice lasted, from its samples; empty where these are not known, as in a history.
+[[nodiscard]] std::optional<double> slice_seconds(const SliceRecord& slice,
+                                                  const SamplesRecord& samples);
 
 }  // namespace ptbench

@@ -142,6 +142,14 @@ TEST_CASE("lists are text, Markdown and JSON") {
   CHECK(mentions(ptbench({"list", "options", "--markdown"}).output, "| --batch-size | -b | B |"));
 }
 
+TEST_CASE("doctor watches for so many seconds only where it watches") {
+  const ProgramResult result = ptbench({"doctor", "--seconds", "5"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.empty());
+  CHECK(mentions(result.errors, "--seconds without --noise"));
+  CHECK(mentions(result.errors, "add --noise"));
+}
+
 TEST_CASE("doctor ends well whatever is missing, and CUDA that is missing disturbs nobody") {
   for (const char* fixture : {"missing_library", "other_version", "driver_absent", "no_device"}) {
     INFO(fixture);

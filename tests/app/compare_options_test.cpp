@@ -65,14 +65,23 @@ TEST_CASE("too few and too many files are refused", "[app]") {
   CHECK_THAT(complaint_about({"a"}), Contains("1 was given"));
   CHECK_THAT(complaint_about({"a", "b", "c"}), Contains("3 were given"));
   CHECK_THAT(complaint_about({"--base", "a"}), Contains("0 were given"));
-  CHECK_THAT(complaint_about({"--history", "h"}), Contains("NEW is missing"));
-  CHECK_THAT(complaint_about({"--history", "h", "a", "b"}), Contains("2 files"));
+  CHECK_THAT(complaint_about({"--history", "h.jsonl"}), Contains("NEW is missing"));
+  CHECK_THAT(complaint_about({"--history", "h.jsonl", "a", "b"}), Contains("2 files"));
 }
 
 TEST_CASE("options of a history need one", "[app]") {
   CHECK_THAT(complaint_about({"a", "b", "--append"}), Contains("--append needs a history"));
   CHECK_THAT(complaint_about({"a", "b", "--last", "3"}), Contains("--last needs a history"));
+  CHECK_THAT(complaint_about({"a", "b", "--accept"}), Contains("--accept needs --append"));
+  CHECK_THAT(complaint_about({"a", "--history", "h.jsonl", "--accept"}),
+             Contains("--accept needs --append"));
   CHECK_THAT(complaint_about({"a", "--history", "h", "--base", "b"}), Contains("exclude"));
+  CHECK(config_of({"a", "--history", "h.jsonl", "--append", "--accept"}).accept);
+}
+
+TEST_CASE("a history ends in .jsonl", "[app]") {
+  for (const char* name : {"h", "h.json", "jsonl", "h.jsonl.json"})
+    CHECK_THAT(complaint_about({"a", "--history", name}), Contains("does not end in .jsonl"));
 }
 
 TEST_CASE("the smallest change that matters is a share, or per cent", "[app]") {
@@ -89,7 +98,10 @@ TEST_CASE("a self-check has no sides", "[app]") {
   CHECK(config_of({"--self-check", "a", "b", "c"}).files.size() == 3);
   for (const Words& words :
        {Words{"--self-check", "--history", "h"}, Words{"--self-check", "--base", "a"},
-        Words{"--self-check", "--strict"}, Words{"--self-check", "-o", "a.md"}})
+        Words{"--self-check", "--strict"}, Words{"--self-check", "-o", "a.md"},
+        Words{"--self-check", "--last", "3"}, Words{"--self-check", "--append"},
+        Words{"--self-check", "--accept"}, Words{"--self-check", "--new", "a"},
+        Words{"--self-check", "--ignore-environment"}})
     CHECK_THAT(complaint_about(words), Contains("exclude"));
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "reports/read_result.h"
 #include "src/base/error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -105,6 +106,26 @@ TEST_CASE("a history that cannot be used is a usage error", "[app]") {
   CHECK_THROWS_WITH(folder_itself.append(result_named("a")), Contains("cannot be written"));
   const ResultHistory nowhere(folder.path() / "absent" / "h.jsonl");
   CHECK_THROWS_WITH(nowhere.append(result_named("a")), Contains("cannot be written"));
+}
+
+TEST_CASE("a history that has no end is refused", "[app]") {
+  const testing::TemporaryDirectory folder;
+  for (const char* name : {"/dev/zero", "/dev/null"}) {
+    const ResultHistory device{std::filesystem::path(name)};
+    CHECK_THROWS_WITH(device.last(1), Contains("no regular file"));
+    CHECK_THROWS_WITH(device.append(result_named("a")), Contains("cannot be written"));
+  }
+}
+
+TEST_CASE("a line that is too long is refused unread", "[app]") {
+  const testing::TemporaryDirectory folder;
+  const ResultHistory history(folder.path() / "h.jsonl");
+  history.append(result_named("a"));
+  std::filesystem::resize_file(history.file(), kLargestResultFile + 10'000);
+  CHECK_THROWS_WITH(history.last(1), Contains("in line 2, more than the 512 MiB"));
+  history.append(result_named("b"));
+  CHECK(ids_of(history.last(1)) == "b");
+  CHECK_THROWS_WITH(history.last(2), Contains("in line 2"));
 }
 
 TEST_CASE("lines that are added at a time do not mix", "[app]") {

@@ -162,6 +162,55 @@ TEST_CASE("the user's plan file is used by all") {
     CHECK_THAT(call, Contains(" --plan=my plan.json ") && !Contains("--keep-plan"));
 }
 
+TEST_CASE("a plan file that may be extended gets what a configuration lacks in it") {
+  const std::string plan = R"({"schema":"ptbench.plan/1","fingerprint":"f","choices":{"a":"1"}})";
+  Fixture fixture("for word in \"$@\"; do case $word in --keep-plan=*) echo '" + plan +
+                  "' >\"${word#*=}\" ;; esac; done\n" + kWell);
+  fixture.setup().plan_file = fixture.path("plan.json");
+  fixture.setup().extends_plan = true;
+  const auto write_plan = [&](const std::string& text) {
+    std::ofstream(fixture.path("plan.json")) << text;
+  };
+  const auto text = [&] {
+    std::ifstream file(fixture.path("plan.json"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  RunSession session(fixture.setup(), fixture.surroundings());
+  SECTION("absent") {
+    REQUIRE(session.prepare());
+    REQUIRE(session.repeat("first"));
+    CHECK_THAT(text(), Contains("\"a\": \"1\""));
+    const std::vector<std::string> calls = fixture.calls();
+    CHECK_THAT(calls[0], Contains("--keep-plan=") && !Contains("--plan="));
+    CHECK_THAT(calls[1], Contains("--plan=" + fixture.path("plan.json")));
+  }
+  SECTION("of other configurations, which keep their choices") {
+    write_plan(R"({"schema":"ptbench.plan/1","fingerprint":"f","choices":{"b":"2"}})");
+    REQUIRE(session.prepare());
+    CHECK_THAT(text(), Contains("\"a\": \"1\"") && Contains("\"b\": \"2\""));
+  }
+  SECTION("of another machine") {
+    write_plan(R"({"schema":"ptbench.plan/1","fingerprint":"g","choices":{}})");
+    CHECK_FALSE(session.prepare());
+    REQUIRE(session.refusal());
+    CHECK(session.record().status == Status::failed);
+    CHECK_THAT(session.record().reason.value(), Contains("another machine or thread count"));
+    CHECK_THAT(text(), Contains("\"g\""));
+  }
+}
+
+TEST_CASE("a program that is no ptbench, or too old, is named") {
+  const std::string actions =
+      GENERATE("exit 0", "echo \"ptbench: error: there is no option '--keep-plan'\" >&2; exit 1");
+  Fixture fixture(actions);
+  RunSession session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session.prepare());
+  CHECK(session.record().status == Status::failed);
+  CHECK_THAT(session.record().reason.value(),
+             Contains("/program' is no ptbench, or too old to be measured with: ") &&
+                 !Contains("result.json"));
+}
+
 TEST_CASE("steps are not limited by time") {
   Fixture fixture(kWell);
   fixture.setup().arguments = {"--steps=100"};
@@ -221,14 +270,14 @@ TEST_CASE("what a process refuses is an error with its remedy and code") {
   CHECK(session.record().id == "id");
 }
 
-TEST_CASE("a process that leaves no result, or a broken one, fails the run") {
-  const std::string actions = GENERATE("exit 0", "echo '{' >\"$output\"; exit 0");
-  Fixture fixture(actions);
+TEST_CASE("a process that leaves a broken result fails the run") {
+  Fixture fixture("echo '{' >\"$output\"; exit 0");
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
   CHECK(session.record().status == Status::failed);
-  CHECK_THAT(session.record().reason.value(),
-             Contains("the preparation left no result that can be read"));
+  CHECK_THAT(
+      session.record().reason.value(),
+      Contains("the preparation left no result that can be read: result file 'result.json'"));
 }
 
 TEST_CASE("an interruption reaches the process, which is waited for, and nothing is lost") {

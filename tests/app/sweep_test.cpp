@@ -23,6 +23,9 @@ struct Behaviour {
   Size unclean = 0;        ///< so many repetitions come first that are not clean
   bool crashes = false;    ///< leaves no record when it fails
   std::string placement = "near";
+  std::string plan = "p1";
+  double slowdown = 0;
+  bool cuts = true;  ///< the interruption leaves part of a repetition
 };
 
 /// What all sessions of a test share.
@@ -35,6 +38,7 @@ struct Stage {
   double seconds = 1;  ///< of a repetition
   std::vector<SessionSetup> setups;
   testing::FakeClock clock;
+  PriorNoise prior;
 
   [[nodiscard]] Behaviour behaviour(const SessionSetup& setup) const {
     const auto one_side = behaviours.find(setup.program.string() + " " + setup.id);
@@ -94,7 +98,10 @@ class FakeSession final : public SweepSession {
     stage_.clock.pass(stage_.seconds);
     const auto number = std::ssize(labels_);
     if (number == behaviour_.fails_at) return fail("it ran out of memory");
+    record_.strategy.plan_hash = behaviour_.plan;
+    if (behaviour_.slowdown > 0) record_.samples.slowdown = behaviour_.slowdown;
     if (number == behaviour_.interrupts_at) {
+      if (behaviour_.cuts) add_repetition(record_, true, behaviour_.placement);
       stage_.interrupted = true;
       record_.status = Status::interrupted;
       record_.reason = "interrupted by a signal";
@@ -107,6 +114,11 @@ class FakeSession final : public SweepSession {
   void resume(RunRecord earlier) override {
     stage_.log.push_back(
         fmt::format("resume {} after {}", name_, earlier.samples.repetitions.size()));
+    for (const RepetitionRecord& repetition : record_.samples.repetitions)
+      add_repetition(earlier, repetition.clean_slices > 0, behaviour_.placement);
+    earlier.status = record_.status;
+    earlier.reason = record_.reason;
+    earlier.workload = record_.workload;
     record_ = std::move(earlier);
   }
 
@@ -138,7 +150,8 @@ SweepSurroundings surroundings(Stage& stage) {
           .save = [&stage](std::size_t side,
                            const ResultFile& result) { stage.saved[side].push_back(result); },
           .warn = [&stage](const std::string& message) { stage.warnings.push_back(message); },
-          .clock = stage.clock};
+          .clock = stage.clock,
+          .prior = stage.prior};
 }
 
 std::vector<SweepRow> rows_called(const Words& ids) {
@@ -160,6 +173,7 @@ struct Earlier {
   std::string id;
   Size repetitions = 0;
   Status status = Status::ok;
+  std::string reason = "as it was";
 };
 
 std::vector<SweepSide> resumed(const std::vector<Earlier>& runs) {
@@ -168,7 +182,8 @@ std::vector<SweepSide> resumed(const std::vector<Earlier>& runs) {
   for (const Earlier& run : runs) {
     RunRecord record = row_record(run.id);
     record.status = run.status;
-    if (run.status != Status::ok) record.reason = "as it was";
+    if (run.status != Status::ok) record.reason = run.reason;
+    record.strategy.plan_hash = "p1";
     for (Size repetition = 0; repetition < run.repetitions; ++repetition)
       add_repetition(record, true, "near");
     file.runs.push_back(std::move(record));
@@ -230,8 +245,10 @@ TEST_CASE("the time of a row is shared by its rounds", "[app]") {
   CHECK(stage.setups[0].least_seconds == 0.5);
   CHECK(stage.setups[0].plan_file == "p.json");
   CHECK(stage.setups[0].arguments == Words{"--id=x"});
+  CHECK_FALSE(stage.setups[0].extends_plan);
   (void)sweep(stage, rows_called({"x"}), sides_called({"A"}),
-              {.rounds = 4, .min_time_seconds = 2, .max_time_seconds = 1});
+              {.rounds = 4, .min_time_seconds = 2, .max_time_seconds = 1, .extends_plan = true});
+  CHECK(stage.setups[1].extends_plan);
   CHECK(stage.setups[1].least_seconds == 0.25);
 }
 
@@ -325,8 +342,9 @@ TEST_CASE("a sweep goes on where another ended", "[app]") {
   CHECK(count_of(stage.log, "prepare A whole") == 0);
   CHECK(count_of(stage.log, "resume A part after 1") == 1);
   CHECK(count_of(stage.log, "repeat A part") == 2);
-  CHECK(count_of(stage.log, "resume A cut after 2") == 1);
-  CHECK(count_of(stage.log, "repeat A cut") == 1);
+  CHECK(count_of(stage.log, "resume A cut after 1") == 1);
+  CHECK(count_of(stage.log, "repeat A cut") == 2);
+  CHECK(repetitions(swept.results[0], "cut") == 3);
   for (const char* id : {"failed", "skipped", "new"}) {
     CHECK(count_of(stage.log, std::string("repeat A ") + id) == 3);
     CHECK(run_called(swept.results[0], id).status == Status::ok);
@@ -344,7 +362,66 @@ TEST_CASE("a sweep goes on where another ended", "[app]") {
 TEST_CASE("an interrupted row that seems complete is measured once more", "[app]") {
   Stage stage;
   (void)sweep(stage, rows_called({"x"}), resumed({{"x", 2, Status::interrupted}}));
-  CHECK(stage.log == Words{"resume A x after 2", "prepare A x", "repeat A x"});
+  CHECK(stage.log == Words{"prepare A x", "repeat A x", "resume A x after 1"});
+}
+
+TEST_CASE("rows that were interrupted between repetitions keep all of them", "[app]") {
+  Stage first;
+  first.behaviours["y"] = {.interrupts_at = 2};
+  const Swept cut = sweep(first, rows_called({"x", "y", "z"}), sides_called({"A"}), {.rounds = 3});
+  std::vector<SweepSide> sides = sides_called({"A"});
+  sides[0].earlier = cut.results[0];
+  Stage second;
+  const Swept whole = sweep(second, rows_called({"x", "y", "z"}), sides, {.rounds = 3});
+  CHECK(count_of(second.log, "resume A x after 2") == 1);
+  CHECK(count_of(second.log, "resume A y after 1") == 1);
+  CHECK(count_of(second.log, "resume A z after 1") == 1);
+  for (const char* id : {"x", "y", "z"}) CHECK(repetitions(whole.results[0], id) == 3);
+}
+
+TEST_CASE("a signal that cut nothing leaves whole repetitions", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.interrupts_at = 2, .cuts = false};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), {.rounds = 3});
+  CHECK(run_called(swept.results[0], "x").reason == "interrupted by a signal after 1 of 3 rounds");
+}
+
+TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.plan = "p2"};
+  stage.behaviours["y"] = {.slowdown = 0.1};
+  const Swept swept = sweep(stage, rows_called({"x", "y", "z"}),
+                            resumed({{"x", 2}, {"y", 1}, {"z", 1}}), {.rounds = 3});
+  for (const char* id : {"x", "y", "z"}) CHECK(repetitions(swept.results[0], id) == 3);
+  CHECK(count_of(stage.log, "repeat A x") == 3);
+  CHECK(count_of(stage.log, "repeat A y") == 3);
+  CHECK(count_of(stage.log, "repeat A z") == 2);
+  REQUIRE(stage.warnings.size() == 2);
+  CHECK(stage.warnings[0] ==
+        "row 'y' begins anew, without its 1 earlier repetitions: its --slowdown was 0, and is 0.1 "
+        "now");
+  CHECK_THAT(stage.warnings[1], Catch::StartsWith("row 'x' begins anew") &&
+                                    Catch::EndsWith("its plan was p1, and is p2 now"));
+}
+
+TEST_CASE("a row that cannot go on keeps what was measured earlier", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.prepares = false};
+  const Swept swept = sweep(stage, rows_called({"x"}), resumed({{"x", 2}}), {.rounds = 3});
+  CHECK(run_called(swept.results[0], "x").status == Status::failed);
+  CHECK(repetitions(swept.results[0], "x") == 2);
+}
+
+TEST_CASE("rounds that were added earlier count when a sweep of builds goes on", "[app]") {
+  Stage stage;
+  std::vector<SweepSide> sides = resumed({{"x", 10}});
+  sides.push_back(resumed({{"x", 10}})[0]);
+  sides[1].program = "B";
+  for (SliceRecord& slice : sides[1].earlier->runs[0].samples.slices) slice.placement = "far";
+  for (RepetitionRecord& one : sides[1].earlier->runs[0].samples.repetitions) one.placement = "far";
+  stage.behaviours["B x"] = {.placement = "far"};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides, {.rounds = 5});
+  for (const ResultFile& result : swept.results) CHECK(repetitions(result, "x") == 12);
 }
 
 TEST_CASE("a sweep that goes on elsewhere says so", "[app]") {

@@ -227,6 +227,46 @@ TEST_CASE("a run that was not measured in BASE is new, and it is said why", "[me
   CHECK(run.reason == "failed in BASE: out of memory");
 }
 
+TEST_CASE("a file that failed takes no baseline away", "[measure]") {
+  const RunRecord failed = with_status(Status::failed, "rank 1 died");
+  const RunRecord interrupted = with_status(Status::interrupted, "by a signal");
+  for (const RunRecord& lost : {failed, interrupted}) {
+    const std::vector<ResultFile> base{file_of({lost}), file_of({steady(0.006)})};
+    const ResultFile slow = file_of({steady(0.0066)});
+    const Comparison comparison = compare(base, {&slow, 1}, {}, {});
+    REQUIRE(comparison.runs.size() == 1);
+    CHECK(comparison.runs[0].verdict == Verdict::slower);
+    CHECK(comparison.runs[0].base_repetitions == 3);
+  }
+  const ResultFile good = file_of({steady(0.006)});
+  const std::vector<ResultFile> fresh{file_of({failed}), good};
+  CHECK(compare({&good, 1}, fresh, {}, {}).runs.at(0).verdict == Verdict::failed);
+  CHECK(compare(fresh, fresh, {}, {}).runs.at(0).reason == "rank 1 died");
+}
+
+TEST_CASE("slowed sides and other builds are remarks that take no verdict away", "[measure]") {
+  ResultFile base = file_of({steady(0.006)});
+  base.generator.build_type = "Release";
+  ResultFile fresh = file_of({steady(0.0066)});
+  fresh.generator.build_type = "Release";
+  CHECK(compare_files(base, fresh).remarks.empty());
+  CHECK(compare_files(base, fresh).runs[0].remarks.empty());
+  fresh.generator.build_type = "Debug\n";
+  fresh.runs[0].samples.slowdown = 0.05;
+  const Comparison comparison = compare_files(base, fresh);
+  CHECK(comparison.remarks == std::vector<std::string>{"build_type Release / Debug\\x0a"});
+  CHECK(comparison.differences.empty());
+  CHECK(comparison.runs[0].remarks == std::vector<std::string>{"slowdown none / 5.00 %"});
+  CHECK(comparison.runs[0].verdict == Verdict::slower);
+  base.generator.build_type.reset();
+  CHECK(compare_files(base, fresh).remarks ==
+        std::vector<std::string>{"build_type not known / Debug\\x0a"});
+  CHECK(compare_files(fresh, fresh).runs[0].remarks ==
+        std::vector<std::string>{"slowdown 5.00 % / 5.00 %"});
+  CHECK(compare_files(file_of({}), fresh).runs[0].remarks ==
+        std::vector<std::string>{"slowdown none / 5.00 %"});
+}
+
 TEST_CASE("a run that was measured on neither side is left out", "[measure]") {
   const RunRecord skipped = with_status(Status::skipped, "3 ranks on 2 cores");
   CHECK(compare_files(file_of({skipped}), file_of({skipped})).runs.empty());

@@ -150,6 +150,39 @@ TEST_CASE("too few clean repetitions are told where several were asked for", "[m
   CHECK(warned(run).empty());
 }
 
+TEST_CASE("slices too short to be clean ask for more time", "[measure]") {
+  RunRecord run = quiet_run();
+  run.step_seconds.ci95.reset();
+  run.samples.steps_per_sample = 20;
+  run.samples.slices.resize(5);
+  for (std::size_t at = 0; at < 5; ++at) {
+    run.samples.slices[at].first = static_cast<Size>(at);
+    run.samples.slices[at].clean = false;
+    run.samples.step_seconds.push_back(0.005);
+    run.samples.repetitions[at].clean_slices = 0;
+  }
+  add_noise_warnings(run, kContext);
+  REQUIRE(codes_of(run) == std::set<std::string>{"few-clean-repetitions"});
+  CHECK_THAT(run.warnings[0].message, Catch::EndsWith("; slices lasted 0.1 s, 0.25 s are needed"));
+  CHECK_THAT(run.warnings[0].remedy, Catch::Contains("a longer --max-time"));
+  for (std::size_t at = 0; at < 3; ++at) run.samples.step_seconds[at] = 0.02;
+  add_noise_warnings(run, kContext);
+  CHECK_THAT(run.warnings[0].message, !Catch::Contains("lasted"));
+  CHECK_THAT(run.warnings[0].remedy, Catch::Contains("quiet machine"));
+}
+
+TEST_CASE("a record that lacks fields is warned of without them", "[measure]") {
+  RunRecord run;
+  run.samples.slices.resize(3);
+  run.samples.slices[1].placement = "mixed";
+  run.samples.slices[2].placement = "far";
+  run.samples.slices[2].clean = true;
+  run.samples.repetitions.resize(2);
+  run.samples.stop_reason = StopReason::max_time;
+  run.step_seconds.ci95 = Interval{.low = 1, .high = -1};
+  CHECK(warned(run) == std::set<std::string>{"mixed-placement", "few-clean-repetitions"});
+}
+
 TEST_CASE("repetitions count by placement", "[measure]") {
   RunRecord run = quiet_run();
   run.samples.slices.clear();

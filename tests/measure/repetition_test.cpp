@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/measure/simulated_runs.h"
+
 namespace ptbench {
 namespace {
 
@@ -73,6 +75,22 @@ TEST_CASE("a process that measured nothing adds no repetition", "[measure]") {
   add_repetition(Samples(), record);
   CHECK(record.repetitions.empty());
   CHECK(record.warmup_discarded == 0);
+}
+
+TEST_CASE("repetitions are dropped with their slices and samples", "[measure]") {
+  SamplesRecord samples = testing::run_of_seconds({0.006, 0.007, 0.008}).samples;
+  keep_repetitions(3, samples);
+  CHECK(samples.step_seconds.size() == 9);
+  keep_repetitions(2, samples);
+  CHECK(samples.repetitions.size() == 2);
+  CHECK(samples.slices.size() == 2);
+  CHECK(samples.step_seconds.size() == 6);
+  samples.slices[1].first = -5;  // as in a file that somebody else wrote
+  keep_repetitions(1, samples);
+  CHECK(samples.step_seconds.empty());
+  keep_repetitions(0, samples);
+  CHECK(samples.repetitions.empty());
+  CHECK(samples.slices.empty());
 }
 
 }  // namespace ptbench

@@ -23,6 +23,7 @@ SelfCheck check_of(Size repetitions, double standard_deviation,
   SelfCheck check;
   check.placement = placement;
   check.repetitions = repetitions;
+  check.degrees_of_freedom = repetitions - 1;
   check.standard_deviation = standard_deviation;
   return check;
 }
@@ -118,7 +119,7 @@ TEST_CASE("random splits are always the same", "[measure]") {
 TEST_CASE("what is learnt is pooled by degrees of freedom", "[measure]") {
   const std::vector<SelfCheck> checks{check_of(5, 0.006), check_of(11, 0.008),
                                       check_of(3, 0.015, "far")};
-  const PriorNoise learnt = learn(PriorNoise(), checks);
+  const PriorNoise learnt = learn(checks);
   const double near = (10 * 1e-4 + 4 * 3.6e-5 + 10 * 6.4e-5) / 24;
   CHECK(learnt.of("near") == Approx(std::sqrt(near)));
   CHECK(learnt.classes().at("near").degrees_of_freedom == 14);
@@ -126,18 +127,83 @@ TEST_CASE("what is learnt is pooled by degrees of freedom", "[measure]") {
   CHECK(learnt.of("one_core") == PriorNoise::kUnlearnt);
 }
 
-TEST_CASE("learning twice is learning from both", "[measure]") {
-  const std::vector<SelfCheck> both{check_of(5, 0.006), check_of(11, 0.008)};
-  const PriorNoise at_once = learn(PriorNoise(), both);
-  const PriorNoise in_turn =
-      learn(learn(PriorNoise(), std::span(both).first(1)), std::span(both).subspan(1));
-  CHECK(in_turn.of("near") == Approx(at_once.of("near")));
-  CHECK(in_turn.classes().at("near").degrees_of_freedom == 14);
+TEST_CASE("what a self-check learns does not depend on what was learnt before", "[measure]") {
+  const RunRecord run = run_of_seconds({0.006, 0.00606, 0.00597, 0.00603, 0.006});
+  const PriorNoise once = learn(check_runs({run}));
+  const PriorNoise twice = learn(check_runs({run}, once));
+  CHECK(twice.of("near") == once.of("near"));
+  CHECK(twice.classes().at("near").degrees_of_freedom == 4);
+}
+
+TEST_CASE("an unusual spread is told and not learnt", "[measure]") {
+  const auto wild = [](double deviation, const std::string& placement) {
+    return run_of_seconds({0.006 * std::exp(-deviation), 0.006, 0.006 * std::exp(deviation)},
+                          placement);
+  };
+  RunRecord far = wild(0.029, "far");
+  far.id = "far run";
+  const auto checks = check_runs({wild(0.031, "near"), far});
+  REQUIRE(checks.size() == 2);
+  CHECK(checks[0].unusual);
+  CHECK_FALSE(checks[1].unusual);
+  const PriorNoise learnt = learn(checks);
+  CHECK(learnt.classes().size() == 1);
+  CHECK(learnt.of("far") > PriorNoise::kUnlearnt);
+  // Not even on a machine that learnt to be so.
+  CHECK(check_runs({wild(0.031, "near")}, learnt).at(0).unusual);
+}
+
+TEST_CASE("repetitions of unlike circumstances are groups of their own", "[measure]") {
+  std::vector<ResultFile> files(4);
+  for (std::size_t index = 0; index < files.size(); ++index) {
+    const double seconds = 0.006 * (1 + 0.2 * static_cast<double>(index));
+    files[index].runs = {run_of_seconds(
+        {seconds * std::exp(-0.01), seconds, seconds, seconds, seconds, seconds * std::exp(0.01)})};
+  }
+  files[1].generator.git_commit = "b";
+  files[2].runs[0].strategy.plan_hash = "b2";
+  files[3].runs[0].strategy.threads = 1;
+  const auto checks = self_check(files, {}, {});
+  REQUIRE(checks.size() == 1);
+  CHECK(checks[0].repetitions == 24);
+  CHECK(checks[0].groups == 4);
+  CHECK(checks[0].degrees_of_freedom == 20);
+  CHECK(checks[0].standard_deviation == Approx(std::sqrt(2e-4 / 5)));
+  CHECK(checks[0].splits == 80);
+  CHECK(checks[0].false_alarm_rate == 0);
+}
+
+TEST_CASE("many files of one repetition are a group", "[measure]") {
+  std::vector<ResultFile> files(12);
+  for (std::size_t index = 0; index < files.size(); ++index) {
+    files[index].runs = {run_of_seconds({index % 2 == 0 ? 0.006 : 0.0072})};
+    files[index].environment.cpu.model = index % 2 == 0 ? "A" : "B";
+  }
+  const auto checks = self_check(files, {}, {});
+  REQUIRE(checks.size() == 1);
+  CHECK(checks[0].repetitions == 12);
+  CHECK(checks[0].groups == 2);
+  CHECK(checks[0].standard_deviation == Approx(0).margin(1e-9));
+  CHECK(checks[0].splits == 40);
+}
+
+TEST_CASE("a self-check leaves out what was slowed, failed or is too little", "[measure]") {
+  RunRecord slowed = run_of_seconds({0.006, 0.006, 0.006});
+  slowed.samples.slowdown = 0.05;
+  CHECK(check_runs({slowed}).empty());
+  RunRecord failed = run_of_seconds({0.006, 0.006, 0.006});
+  failed.status = Status::failed;
+  CHECK(check_runs({failed}).empty());
+  std::vector<ResultFile> files(2);
+  files[0].runs = {run_of_seconds({0.006, 0.006})};
+  files[1].runs = {run_of_seconds({0.006, 0.006})};
+  files[1].generator.git_commit = "b";
+  CHECK(self_check(files, {}, {}).empty());
 }
 
 TEST_CASE("many quiet repetitions make a quiet machine", "[measure]") {
   const std::vector<SelfCheck> checks{check_of(1001, 0.002)};
-  CHECK(learn(PriorNoise(), checks).of("near") == Approx(0.002).epsilon(0.15));
+  CHECK(learn(checks).of("near") == Approx(0.002).epsilon(0.15));
 }
 
 }  // namespace ptbench

@@ -113,14 +113,24 @@ TEST_CASE("a run of fewer than three clean repetitions is never precise enough",
   CHECK_FALSE(is_precise_enough(mixed.samples, 1, PriorNoise()));
 }
 
-TEST_CASE("one precise placement is enough", "[measure]") {
-  const RunRecord run = run_of({{.seconds = 0.006},
-                                {.seconds = 0.007},
-                                {.seconds = 0.009},
-                                {.seconds = 0.008, .placement = "far"},
-                                {.seconds = 0.008, .placement = "far"},
-                                {.seconds = 0.008, .placement = "far"}});
-  CHECK(is_precise_enough(run.samples, 0.02, PriorNoise()));
+TEST_CASE("only the placement that speaks for a run makes it precise", "[measure]") {
+  std::vector<testing::Process> processes{{.seconds = 0.006},
+                                          {.seconds = 0.007},
+                                          {.seconds = 0.009},
+                                          {.seconds = 0.008, .placement = "far"},
+                                          {.seconds = 0.008, .placement = "far"},
+                                          {.seconds = 0.008, .placement = "far"}};
+  CHECK_FALSE(is_precise_enough(run_of(processes).samples, 0.02, PriorNoise()));
+  processes.push_back({.seconds = 0.008, .placement = "far"});
+  CHECK(is_precise_enough(run_of(processes).samples, 0.02, PriorNoise()));
+}
+
+TEST_CASE("the placement with most clean repetitions speaks, near of two", "[measure]") {
+  CHECK(speaking_class({}) == nullptr);
+  const LogTimes far_most{{"far", {1, 2}}, {"near", {3}}};
+  CHECK(speaking_class(far_most)->first == "far");
+  const LogTimes as_many{{"far", {1, 2}}, {"near", {3, 4}}, {"one_core", {5, 6}}};
+  CHECK(speaking_class(as_many)->first == "near");
 }
 
 }  // namespace ptbench

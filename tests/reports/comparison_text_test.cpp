@@ -25,11 +25,14 @@ RunComparison measured(std::string id, Verdict verdict, double change) {
           .reason = {},
           .base_seconds = 0.00601,
           .new_seconds = 0.00601 * (1 + change),
+          .base_ci95 = {},
+          .new_ci95 = {},
           .change = change,
           .change_ci99 = Interval{.low = change - 0.009, .high = change + 0.009},
           .base_repetitions = 5,
           .new_repetitions = 5,
-          .differences = {}};
+          .differences = {},
+          .remarks = {}};
 }
 
 RunComparison bare(std::string id, Verdict verdict, std::string reason) {
@@ -38,9 +41,12 @@ RunComparison bare(std::string id, Verdict verdict, std::string reason) {
           .reason = std::move(reason),
           .base_seconds = {},
           .new_seconds = {},
+          .base_ci95 = {},
+          .new_ci95 = {},
           .change = {},
           .change_ci99 = {},
-          .differences = {}};
+          .differences = {},
+          .remarks = {}};
 }
 
 Comparison example() {
@@ -156,6 +162,29 @@ TEST_CASE("unlike environments and what they mean come first", "[reports]") {
   ignored.environment_ignored = true;
   CHECK_THAT(comparison_console(ignored, {}), Contains("compared all the same"));
   CHECK_THAT(comparison_console(ignored, {}), !Contains("no verdicts"));
+}
+
+TEST_CASE("remarks are told in every format and take no verdict away", "[reports]") {
+  Comparison comparison = example();
+  comparison.remarks = {"build_type Release / Debug"};
+  comparison.runs[1].remarks = {"slowdown none / 5.00 %"};
+  comparison.runs[3].remarks = {"slowdown none / 3.00 %"};
+  const std::string console = comparison_console(comparison, {});
+  CHECK_THAT(console, Catch::StartsWith("remark: build_type Release / Debug\nsame "));
+  CHECK_THAT(console, Contains("differs: slowdown none / 5.00 %\n") &&
+                          Contains("differs: plan a1 / b2; slowdown none / 3.00 %\n") &&
+                          !Contains("no verdicts"));
+  CHECK_THAT(comparison_markdown(comparison),
+             Contains("remarks:\n\n- <code>build&#95;type Release / Debug</code>\n\n") &&
+                 Contains("| slowdown none / 5.00 % |"));
+  CHECK_THAT(comparison_junit(comparison),
+             Contains("<property name=\"difference\" value=\"build_type Release / Debug\"/>") &&
+                 Contains("differs: slowdown none / 5.00 %") && !Contains("name=\"environment\""));
+  const json document = json::parse(comparison_json(comparison));
+  CHECK(document.at("differences") == json::array({"build_type Release / Debug"}));
+  CHECK(document.at("runs").at(3).at("differences") ==
+        json::array({"plan a1 / b2", "slowdown none / 3.00 %"}));
+  check_lines(console, 100);
 }
 
 TEST_CASE("verdicts are coloured on a terminal", "[reports]") {
@@ -300,6 +329,17 @@ TEST_CASE("a self-check for the terminal", "[reports]") {
                  "mlp/serial/n1/b64/fp32\n"
                  "run to run: "));
   check_lines(text, 100);
+}
+
+TEST_CASE("a self-check tells what is unusual, and at which --detect it resolves", "[reports]") {
+  const std::vector<SelfCheck> checks{{.id = "run",
+                                       .placement = "near",
+                                       .repetitions = 3,
+                                       .unusual = true,
+                                       .false_alarm_rate = {}}};
+  CHECK_THAT(self_check_console(checks, {}),
+             Contains("run\n  unusual: not learnt\n") && Contains("--detect set to"));
+  CHECK(json::parse(self_check_json(checks)).at("checks").at(0).at("unusual") == true);
 }
 
 TEST_CASE("a self-check as JSON", "[reports]") {

@@ -141,11 +141,11 @@ TEST_CASE("numbers that JSON lacks keep their place in lists", "[reports]") {
 
 TEST_CASE("large and small doubles are read exactly", "[reports]") {
   ResultFile file = whole_file();
-  file.runs[0].samples.step_seconds = {0.1, 5e-324, 1.7976931348623157e308, 12345678901234567000.0};
+  file.runs[0].data.mean = {0.1, 5e-324, 1.7976931348623157e308, 12345678901234567000.0};
   file.runs[0].workload.flops_per_sample = 12345678901234567000.0;
   file.runs[0].loss.first = -0.0;
   const ResultFile again = read_result(to_json(file), "r.json");
-  CHECK(again.runs[0].samples.step_seconds == file.runs[0].samples.step_seconds);
+  CHECK(again.runs[0].data.mean == file.runs[0].data.mean);
   CHECK(again.runs[0].workload.flops_per_sample == 12345678901234567000.0);
   CHECK(to_json(again) == to_json(file));
 }
@@ -228,6 +228,23 @@ TEST_CASE("numbers that are too large for their field are refused", "[reports]")
              Contains("first cannot be"));
   CHECK_THAT(after_change("/runs/1/samples/slices/0/count", 5), Contains("count cannot be 5"));
   CHECK_THAT(after_change("/runs/1/samples/slices/0/first", 5), Contains("first cannot be 5"));
+}
+
+TEST_CASE("step times that nobody can have measured are refused", "[reports]") {
+  for (const double absurd : {-0.001, 0.0, 1e-13, 1e10, 1e300}) {
+    INFO(absurd);
+    CHECK_THAT(after_change("/runs/1/samples/step_seconds/2", absurd),
+               Contains("/runs/1/samples/step_seconds/2 cannot be"));
+    CHECK_THAT(after_change("/runs/1/samples/repetitions/0/median_seconds", absurd),
+               Contains("/runs/1/samples/repetitions/0/median_seconds cannot be"));
+    CHECK_THAT(after_change("/runs/1/samples/slices/0/median_seconds", absurd),
+               Contains("/runs/1/samples/slices/0/median_seconds cannot be"));
+    CHECK_THAT(after_change("/runs/1/step_seconds/median", absurd),
+               Contains("/runs/1/step_seconds/median cannot be"));
+    CHECK_THAT(after_change("/runs/1/step_seconds/by_placement/near/median", absurd),
+               Contains("/near/median cannot be"));
+  }
+  CHECK_THAT(after_change("/runs/1/phases_seconds/forward", 1e10), Contains("forward cannot be"));
 }
 
 TEST_CASE("runs with one id are refused", "[reports]") {

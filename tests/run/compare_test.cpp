@@ -176,6 +176,7 @@ TEST_CASE("too few repetitions are ambiguous", "[run]") {
 TEST_CASE("files that cannot be compared are usage errors", "[run]") {
   const CompareCommand compare;
   compare.write("a.json", {run_named(kId)});
+  compare.write("same.json", {run_named(kId)});
   compare.write("other.json", {run_named("other"), run_named("another")});
   const std::string whole = file_of({run_named(kId)}).dump();
   compare.write_text("cut.json", whole.substr(0, whole.size() / 2));
@@ -191,11 +192,11 @@ TEST_CASE("files that cannot be compared are usage errors", "[run]") {
                     "more");
   check_usage_error(compare({"a.json", "none.json"}), "NEW has none");
   check_usage_error(compare({"a.json"}), "1 was given");
-  check_usage_error(compare({"a.json", "a.json", "-o", "c.txt"}), "c.txt");
-  check_usage_error(compare({"a.json", "a.json", "-o", "./a.json"}), "is read");
-  check_usage_error(compare({"a.json", "a.json", "-o", "c.md", "-o", "./c.md"}), "c.md");
-  check_usage_error(compare({"a.json", "a.json", "-o", "nowhere/c.md"}), "nowhere");
-  check_usage_error(compare({"a.json", "a.json", "--detect", "much"}), "--detect");
+  check_usage_error(compare({"a.json", "same.json", "-o", "c.txt"}), "c.txt");
+  check_usage_error(compare({"a.json", "same.json", "-o", "./a.json"}), "is read");
+  check_usage_error(compare({"a.json", "same.json", "-o", "c.md", "-o", "./c.md"}), "c.md");
+  check_usage_error(compare({"a.json", "same.json", "-o", "nowhere/c.md"}), "nowhere");
+  check_usage_error(compare({"a.json", "same.json", "--detect", "much"}), "--detect");
   CHECK_FALSE(compare.text("c.md").has_value());
 }
 
@@ -252,12 +253,14 @@ TEST_CASE("hostile ids reach no terminal", "[run]") {
 TEST_CASE("a history is begun, compared with and added to", "[run]") {
   const CompareCommand compare;
   compare.write("a.json", {run_named(kId)});
-  compare.write("b.json", {run_named(kId, 1.05)});
   check_usage_error(compare({"a.json", "--history", "h.jsonl"}), "has no results");
-  const ProgramResult begun = compare({"a.json", "--history", "h.jsonl", "--append"});
+  const ProgramResult begun =
+      compare({"a.json", "--history", "h.jsonl", "--append", "-o", "c.md", "-o", "c.json"});
   CHECK(begun.exit_code == 0);
-  CHECK(begun.output.empty());
-  CHECK_THAT(begun.errors, Contains("was begun"));
+  CHECK_THAT(begun.output, Catch::StartsWith("new ") && Catch::EndsWith("1 new\n"));
+  CHECK_THAT(begun.errors, Contains("is begun: all runs are new"));
+  CHECK_THAT(compare.text("c.md").value(), Contains("1 new"));
+  CHECK_THAT(compare.text("c.json").value(), Contains("\"verdict\": \"new\""));
   const ProgramResult same = compare({"a.json", "--history", "h.jsonl", "--append"});
   CAPTURE(same.errors);
   CHECK(same.exit_code == 0);
@@ -266,10 +269,94 @@ TEST_CASE("a history is begun, compared with and added to", "[run]") {
   CHECK_THAT(pooled.output, Contains("n 10/5"));
   const ProgramResult last = compare({"a.json", "--history", "h.jsonl", "--last", "1"});
   CHECK_THAT(last.output, Contains("n 5/5"));
-  CHECK(compare({"b.json", "--history", "h.jsonl", "--append"}).exit_code == 3);
   const std::string text = compare.text("h.jsonl").value();
-  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
   CHECK_THAT(text, Contains("\"step_seconds\":[]"));
+}
+
+TEST_CASE("what is worse than a history is added only where it is accepted", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId), run_named("other")});
+  compare.write("slow.json", {run_named(kId, 1.05), run_named("other")});
+  compare.write("slower.json", {run_named(kId, 1.1), run_named("other")});
+  compare.write("lacks.json", {run_named(kId, 1.05)});
+  for (int entry = 0; entry < 3; ++entry)
+    REQUIRE(compare({"a.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
+  const std::string before = compare.text("h.jsonl").value();
+  for (const char* worse : {"slow.json", "lacks.json"}) {
+    const ProgramResult refused = compare({worse, "--history", "h.jsonl", "--append"});
+    CHECK(refused.exit_code == 3);
+    CHECK_THAT(refused.errors, Contains("was not added") && Contains("--accept"));
+    CHECK(compare.text("h.jsonl").value() == before);
+  }
+
+  const ProgramResult accepted =
+      compare({"slow.json", "--history", "h.jsonl", "--append", "--accept"});
+  CHECK(accepted.exit_code == 3);
+  CHECK(accepted.errors.empty());
+  // Judged against what was accepted, and the other run against all that was measured.
+  const ProgramResult same = compare({"slow.json", "--history", "h.jsonl"});
+  CHECK(same.exit_code == 0);
+  CHECK_THAT(same.output, Contains("n 5/5") && Contains("n 20/5") && Contains("2 same\n"));
+  CHECK(compare({"slower.json", "--history", "h.jsonl"}).exit_code == 3);
+  CHECK_THAT(compare({"a.json", "--history", "h.jsonl"}).output, Contains("1 faster"));
+  CHECK(compare({"lacks.json", "--history", "h.jsonl", "--append", "--accept"}).exit_code == 3);
+  CHECK(compare({"lacks.json", "--history", "h.jsonl"}).exit_code == 0);
+}
+
+TEST_CASE("runs that a history does not have are new", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("other.json", {run_named("other")});
+  compare.write("failed.json", {{{"id", "other"}, {"status", "skipped"}}});
+  REQUIRE(compare({"a.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
+  check_usage_error(compare({"other.json", "--history", "h.jsonl"}), "no run is in both");
+  check_usage_error(compare({"failed.json", "--history", "h.jsonl", "--append"}),
+                    "no run is in both");
+  const ProgramResult added = compare({"other.json", "--history", "h.jsonl", "--append"});
+  CHECK(added.exit_code == 0);
+  CHECK_THAT(added.output, Catch::EndsWith("1 new\n"));
+  CHECK_THAT(added.errors, Contains("has none of the runs of NEW"));
+  const std::string text = compare.text("h.jsonl").value();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+}
+
+TEST_CASE("a history is no result, and no result is a history", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  compare.write("a.jsonl", {run_named(kId)});
+  check_usage_error(compare({"a.json", "--history", "a.json", "--append"}), ".jsonl");
+  check_usage_error(compare({"./a.jsonl", "--history", "a.jsonl"}), "given twice");
+}
+
+TEST_CASE("a result counts once", "[run]") {
+  const CompareCommand compare;
+  compare.make_folder("before");
+  compare.write("before/1.json", {run_named(kId)});
+  compare.write("b.json", {run_named(kId)});
+  check_usage_error(compare({"b.json", "b.json"}), "'b.json' is given twice");
+  check_usage_error(compare({"before", "b.json", "--base", "before/1.json"}),
+                    "'before/1.json' is given twice");
+  check_usage_error(compare({"--self-check", "before", "before/../before/1.json"}), "given twice");
+  ordered_json file = file_of({run_named(kId)});
+  file["created"] = "2025-06-30T12:34:56Z";
+  compare.write_text("c.json", file.dump());
+  compare.write_text("copy.json", file.dump());
+  check_usage_error(compare({"c.json", "b.json", "--base", "copy.json"}), "hold the same record");
+}
+
+TEST_CASE("a slowed side and a debug build are told", "[run]") {
+  const CompareCommand compare;
+  compare.write("a.json", {run_named(kId)});
+  ordered_json run = run_named(kId, 1.05);
+  run["samples"]["slowdown"] = 0.05;
+  ordered_json file = file_of({run});
+  file["generator"] = {{"build_type", "Debug"}};
+  compare.write_text("b.json", file.dump());
+  const ProgramResult result = compare({"a.json", "b.json"});
+  CHECK(result.exit_code == 3);
+  CHECK_THAT(result.output, Contains("build_type not known / Debug") &&
+                                Contains("slowdown none / 5.00 %") && Contains("slower"));
 }
 
 TEST_CASE("an entry of a history that cannot be read is named", "[run]") {
@@ -295,6 +382,9 @@ TEST_CASE("a self-check tells what can be told apart, and is remembered", "[run]
   compare.write("failed.json", {run_failed(kId)});
   check_usage_error(compare({"--self-check", "failed.json"}), "3 clean repetitions");
   check_usage_error(compare({"--self-check"}), "no results");
+  const std::string learnt = compare.text("cache/ptbench/noise.json").value();
+  CHECK(compare({"--self-check", "a.json"}).exit_code == 0);
+  CHECK(compare.text("cache/ptbench/noise.json").value() == learnt);
 }
 
 }  // namespace

@@ -148,6 +148,54 @@ TEST_CASE("a row that fails is a row of the result", "[run]") {
   CHECK_THAT(result.output, Contains("failed"));
 }
 
+TEST_CASE("a plan file that is absent is written with the choices of all rows", "[run]") {
+  const RunCommand place;
+  const std::vector<std::string> arguments{"-w", "linear", "-b",     "16,32",     "--rounds", "1",
+                                           "-o", "s.json", "--plan", "plan.json", "--steps",  "50"};
+  const ProgramResult result = sweep(place, arguments);
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json both = place.json("plan.json");
+  CHECK(both["schema"] == "ptbench.plan/1");
+  const std::string text = place.text("plan.json");
+  const auto with_batch = [&](const std::string& batch, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"-w", "linear", "-b", batch, "--rounds", "1", "-o", "t.json",
+                               "--plan", "plan.json", "--steps", "50"});
+    return sweep(place, more);
+  };
+  CHECK(with_batch("32").exit_code == 0);
+  const nlohmann::json again = place.json("t.json");
+  CHECK(again["runs"][0]["strategy"]["plan_hash"] ==
+        place.json("s.json")["runs"][1]["strategy"]["plan_hash"]);
+  // One that exists is left as it is: a row that it does not know fails, the rest goes on.
+  const ProgramResult partial = with_batch("16,24");
+  CAPTURE(partial.errors);
+  CHECK(partial.exit_code == 2);
+  const nlohmann::json file = place.json("t.json");
+  CHECK(file["runs"][0]["status"] == "ok");
+  CHECK(file["runs"][1]["status"] == "failed");
+  CHECK_THAT(file["runs"][1]["reason"].get<std::string>(),
+             Contains("plan.json") && Contains("lacks choices"));
+  CHECK(place.text("plan.json") == text);
+  CHECK(with_batch("16,24", {"--resume"}).exit_code == 0);
+  CHECK(place.json("plan.json")["choices"].size() > both["choices"].size());
+}
+
+TEST_CASE("a row measured with a slowdown is not mixed with one that is not", "[run]") {
+  const RunCommand place;
+  const auto arguments = [](const std::string& rounds, const std::string& slowdown) {
+    return std::vector<std::string>{"-w", "linear", "--rounds",   rounds,   "--steps", "50",
+                                    "-o", "s.json", "--slowdown", slowdown, "--resume"};
+  };
+  REQUIRE(sweep(place, arguments("1", "0.5")).exit_code == 0);
+  const ProgramResult result = sweep(place, arguments("2", "0"));
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.errors, Contains("row 'linear/serial/n1/b32/fp32' begins anew"));
+  const nlohmann::json run = place.json("s.json")["runs"][0];
+  CHECK(run["samples"]["repetitions"].size() == 2);
+  CHECK(run["samples"]["slowdown"].is_null());
+}
+
 struct Mistake {
   std::vector<std::string> arguments;
   std::string says;
@@ -170,10 +218,10 @@ TEST_CASE("mistakes on the command line of a sweep", "[run]") {
       {{"--resume", "-o", "broken.json"}, "broken.json"},
       {{"-o", "s.json", "-o", "./s.json"}, "s.json"},
       {{"-o", "nowhere/s.json"}, "nowhere"},
-      {{"-b", "8,16", "--plan", "absent.json"}, "absent.json"},
       {{"--binary", "text", "-o", "s.json"}, "--binary 'text'"},
       {{"--binary", "absent", "-o", "s.json"}, "--binary 'absent'"},
       {{"--binary", ".", "-o", "s.json"}, "--binary '.'"},
+      {{"--binary", "/bin/true", "-o", "s.json"}, "--binary '/bin/true' is no ptbench"},
       {{"--binary", PTBENCH_EXECUTABLE}, "--output FILE.json"},
       {{"--binary", PTBENCH_EXECUTABLE, "--binary", PTBENCH_EXECUTABLE, "-o", "s.json"}, "1 for 2"},
       {{"--binary", PTBENCH_EXECUTABLE, "-o", "s.csv"}, "--output FILE.json"},

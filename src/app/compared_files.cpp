@@ -1,0 +1,109 @@
+#include "src/app/compared_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "reports/read_result.h"
+#include "src/app/named_files.h"
+#include "src/base/error.h"
+#include "src/measure/text.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The .json files in `folder`, sorted.
+std::vector<std::string> results_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".json" && !entry->is_directory(error))
+      files.push_back(entry->path().string());
+  if (error)
+    throw usage_error(
+        fmt::format("folder '{}' cannot be read: {}", single_line(folder), error.message()),
+        "name a folder that you may read");
+  if (files.empty())
+    throw usage_error(fmt::format("folder '{}' has no .json files", single_line(folder)),
+                      "name a folder with results of ptbench run, or the results themselves");
+  std::ranges::sort(files);
+  return files;
+}
+
+bool are_equal(const RepetitionRecord& one, const RepetitionRecord& other) {
+  return one.median_seconds == other.median_seconds && one.placement == other.placement &&
+         one.clean_slices == other.clean_slices;
+}
+
+bool are_equal(const RunRecord& one, const RunRecord& other) {
+  return one.id == other.id &&
+         std::ranges::equal(
+             one.samples.repetitions, other.samples.repetitions,
+             [](const auto& left, const auto& right) { return are_equal(left, right); });
+}
+
+bool are_equal(const ResultFile& one, const ResultFile& other) {
+  return one.created == other.created && one.environment.host.name == other.environment.host.name &&
+         one.command == other.command &&
+         std::ranges::equal(one.runs, other.runs, [](const auto& left, const auto& right) {
+           return are_equal(left, right);
+         });
+}
+
+void refuse_equal_records(std::span<const std::string> paths, std::span<const ResultFile> files) {
+  std::multimap<std::string, std::size_t> made_at;
+  for (std::size_t index = 0; index < files.size(); ++index) {
+    if (files[index].created.empty()) continue;
+    const auto [begin, end] = made_at.equal_range(files[index].created);
+    for (auto other = begin; other != end; ++other)
+      if (are_equal(files[other->second], files[index]))
+        throw usage_error(fmt::format("'{}' and '{}' hold the same record",
+                                      single_line(paths[other->second]), single_line(paths[index])),
+                          "leave one of them out: repetitions count once");
+    made_at.emplace(files[index].created, index);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> result_paths(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> more = results_in(path);
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  return files;
+}
+
+void refuse_results_named_twice(const std::vector<std::string>& paths) {
+  std::map<std::string, std::string> named;
+  for (const std::string& path : paths) {
+    const auto [found, is_new] = named.try_emplace(whole_path(path), path);
+    if (!is_new)
+      throw usage_error(fmt::format("'{}' is given twice{}", single_line(path),
+                                    found->second == path
+                                        ? std::string()
+                                        : fmt::format(", as '{}' too", single_line(found->second))),
+                        "leave one of them out: repetitions count once, on one side");
+  }
+}
+
+std::vector<ResultFile> read_results(std::span<const std::string> paths) {
+  std::vector<ResultFile> files;
+  for (const std::string& path : paths) files.push_back(read_result_file(path));
+  refuse_equal_records(paths, files);
+  return files;
+}
+
+}  // namespace ptbench
