@@ -50,7 +50,9 @@ class Replica {
 
   /// With loss scaling, after all gradients are final: whether they are finite, so that the step
   /// may be made.
-  [[nodiscard]] bool gradients_finite();
+  [[nodiscard]] bool gradients_finite() { return gradients_finite(all()); }
+  /// Of `slice` alone, where this replica has the final gradients of no more.
+  [[nodiscard]] bool gradients_finite(Range slice);
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
@@ -68,6 +70,7 @@ class Replica {
   LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<GradientPasses> passes_;
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -44,10 +45,21 @@ class Strategy {
   PhaseTimer* timer_ = nullptr;
 };
 
+/// How data-parallel strategies over several ranks communicate; the same on all of them.
+struct DdpOptions {
+  Bytes first_bucket_bytes = Bytes{1} << 20U;  ///< of the gradients that are final first
+  Bytes bucket_bytes = Bytes{4} << 20U;        ///< of all others
+  bool overlap = true;                         ///< reductions are begun during backward
+  WireType wire = WireType::fp32;              ///< of gradients; parameters stay fp32
+  std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< of each wait for other ranks
+};
+
 /// What a strategy is built over; everything outlives it.
 struct StrategyContext {
   std::vector<std::unique_ptr<Replica>> replicas;  ///< this process's, with data attached
   Communicator& communicator;
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  DdpOptions data_parallel = {};
 };
 
 }  // namespace ptbench

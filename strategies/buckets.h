@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// No plan has more buckets, so that all of them can be outstanding at once.
+inline constexpr Size kMostBuckets = 128;
+
+/// Cuts the gradient arena into buckets, slices that one collective each reduces: ascending, and
+/// covering all `elements`. A pure function, so that ranks with one plan have the same buckets.
+///
+/// `announced` are the slices that backward announces, in its order: whole cache lines of 16 floats
+/// that follow one another and cover the arena. Slices are joined as long as a bucket stays within
+/// `bucket_bytes`, the first one within the smaller of both limits, so that communication begins
+/// early. A slice that is larger than `bucket_bytes` is cut into nearly equal parts at cache lines.
+/// Where that would give more than kMostBuckets, the limit is doubled until it does not.
+[[nodiscard]] std::vector<Range> plan_buckets(Size elements, const std::vector<Range>& announced,
+                                              Bytes first_bucket_bytes, Bytes bucket_bytes);
+
+}  // namespace ptbench

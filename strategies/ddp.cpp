@@ -1,0 +1,126 @@
+#include "strategies/ddp.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/measure/nvtx_ranges.h"
+#include "strategies/buckets.h"
+#include "strategies/distributed.h"
+
+namespace ptbench {
+namespace {
+
+/// In the order in which backward announces them.
+std::vector<Range> announced_slices(const ProgramPlan& plan) {
+  std::vector<Range> slices;
+  for (std::size_t i = plan.steps().size(); i-- > 0;) {
+    const ProgramPlan::Step& step = plan.steps()[i];
+    if (step.trained && !step.arena.empty()) slices.push_back(step.arena);
+  }
+  return slices;
+}
+
+/// The start of a bucket's reduction within backward, for as long as it lives.
+class BucketScope {
+ public:
+  BucketScope(PhaseTimer* timer, Bytes bytes) : timer_(timer) {
+    if (timer_ != nullptr) timer_->enter(StepPhase::communication);
+    push_nvtx_bucket(bytes);
+  }
+  ~BucketScope() {
+    pop_nvtx();
+    if (timer_ != nullptr) timer_->leave();
+  }
+  BucketScope(const BucketScope&) = delete;
+  BucketScope& operator=(const BucketScope&) = delete;
+
+ private:
+  PhaseTimer* timer_;
+};
+
+class Ddp final : public Distributed {
+ public:
+  explicit Ddp(StrategyContext context)
+      : Distributed(std::move(context)),
+        buckets_(plan_buckets(replica().all().size(), announced_slices(replica().program().plan()),
+                              options().first_bucket_bytes, options().bucket_bytes)),
+        reductions_(buckets_.size()) {}
+
+ private:
+  float compute_gradients() override {
+    started_ = 0;
+    const float loss = replica().compute_gradients([this](Range slice) {
+      if (options().overlap) start_final_buckets(slice.end);
+    });
+    for (; started_ < buckets_.size(); ++started_) {
+      const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[started_]));
+      start_reduction(started_);
+    }
+    return loss;
+  }
+
+  /// Gradients below `end` are final.
+  void start_final_buckets(Size end) {
+    for (; started_ < buckets_.size() && buckets_[started_].end <= end; ++started_) {
+      const BucketScope scope(timer(), bytes_of(buckets_[started_]));
+      start_reduction(started_);
+    }
+  }
+
+  void start_reduction(std::size_t bucket) {
+    reductions_[bucket] =
+        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction());
+  }
+
+  void finish_reduction() override {
+    if (!reductions_.empty()) wait(reductions_.back());
+  }
+
+  bool gradients_finite() override {
+    bool finite = true;
+    for (const Range& bucket : buckets_)
+      finite = replica().gradients_finite(own_part(bucket)) && finite;
+    return finite;
+  }
+
+  /// While this rank updates its part of a bucket, others may still sum theirs of the next.
+  void update(Size step) override {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      wait(reductions_[i]);
+      const Range part = own_part(buckets_[i]);
+      if (!part.empty()) replica().optimizer_step(part, step);
+      const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[i]));
+      (void)communicator().start_all_gather(parameters(buckets_[i]));
+    }
+  }
+
+  /// What a reduce-scatter leaves on this rank and an all-gather takes from it.
+  [[nodiscard]] Range own_part(Range bucket) {
+    const Range part = rank_part(bucket.size(), communicator().rank(), communicator().world_size());
+    return {bucket.begin + part.begin, bucket.begin + part.end};
+  }
+
+  [[nodiscard]] static Bytes bytes_of(Range slice) {
+    return static_cast<Bytes>(slice.size()) * sizeof(float);
+  }
+
+  std::vector<Range> buckets_;
+  std::vector<Communicator::Ticket> reductions_;  ///< by bucket, of this step
+  std::size_t started_ = 0;                       ///< buckets, in this step
+};
+
+}  // namespace
+
+StrategyRow ddp_strategy() {
+  return {.name = "ddp",
+          .summary = "one replica a rank, gradients reduced in buckets while backward goes on",
+          .several_ranks = true,
+          .accumulation_steps = 1,
+          .mixed_precision = false,
+          .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
+            return std::make_unique<Ddp>(std::move(context));
+          }};
+}
+
+}  // namespace ptbench

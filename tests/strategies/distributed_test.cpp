@@ -1,0 +1,620 @@
+// The data-parallel strategies with threads as ranks: they compute what one serial replica computes
+// that runs the ranks' micro-batches in turn, and slips in communication would be noticed.
+#include "strategies/distributed.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+#include <stdexcept>
+
+#include "kernels/reference/reference_backend.h"
+#include "src/device/isa.h"
+#include "strategies/buckets.h"
+#include "tests/strategies/ranks.h"
+#include "tests/support/recording_communicator.h"
+#include "tests/support/skip.h"
+
+namespace ptbench::testing {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kSteps = 4;
+#else
+constexpr int kSteps = 20;
+#endif
+
+std::vector<StrategyRow> rows() {
+  return {ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()};
+}
+
+Graph linear_graph() {
+  return {.input_shape = {10},
+          .classes = 2,
+          .nodes = {{.name = "fc", .layer = LinearLayer{2}, .inputs = {-1}}}};
+}
+
+Graph mlp_graph() {
+  return {.input_shape = {20},
+          .classes = 4,
+          .nodes = {{.name = "fc1", .layer = LinearLayer{33}, .inputs = {-1}},
+                    {.name = "relu1", .layer = ReluLayer{}, .inputs = {0}},
+                    {.name = "fc2", .layer = LinearLayer{17}, .inputs = {1}},
+                    {.name = "relu2", .layer = ReluLayer{}, .inputs = {2}},
+                    {.name = "fc3", .layer = LinearLayer{4}, .inputs = {3}}}};
+}
+
+Graph conv_graph() {
+  return {.input_shape = {3, 6, 6},
+          .classes = 4,
+          .nodes = {{.name = "conv",
+                     .layer = Conv2dLayer{.outputs = 20,
+                                          .window = Window::square(3, 1, 1),
+                                          .bias = false,
+                                          .init = ConvInit::kaiming_normal},
+                     .inputs = {-1}},
+                    {.name = "bn", .layer = BatchNormLayer{}, .inputs = {0}},
+                    {.name = "relu", .layer = ReluLayer{}, .inputs = {1}},
+                    {.name = "pool", .layer = GlobalPoolLayer{}, .inputs = {2}},
+                    {.name = "flatten", .layer = FlattenLayer{}, .inputs = {3}},
+                    {.name = "fc", .layer = LinearLayer{4}, .inputs = {4}}}};
+}
+
+OptimizerSpec sgd() { return {.lr = 0.01, .momentum = 0.9, .weight_decay = 1e-3}; }
+OptimizerSpec adam() { return {.kind = OptimizerKind::adam, .lr = 1e-3}; }
+
+constexpr DdpOptions kTinyBuckets{.first_bucket_bytes = 64, .bucket_bytes = 256};
+
+RanksSpec spec_of(const StrategyRow& row, Size world_size, const OptimizerSpec& optimizer,
+                  const DdpOptions& options = kTinyBuckets) {
+  return {.world_size = world_size,
+          .row = row,
+          .training = {.micro_batch = 6, .step = {.optimizer = optimizer}},
+          .options = options};
+}
+
+struct Bounds {
+  double loss = 1e-5;
+  double parameters = 1e-4;
+};
+constexpr Bounds kBf16Bounds{.loss = 1e-2, .parameters = 5e-2};
+
+bool are_equal(const std::vector<Trained>& ranks) {
+  return std::ranges::all_of(ranks, [&](const Trained& rank) {
+    return rank.losses == ranks.front().losses && rank.arena == ranks.front().arena &&
+           rank.skipped == ranks.front().skipped;
+  });
+}
+
+bool matches(const Trained& tested, const Trained& oracle, const Bounds& bounds) {
+  const Apart apart = distance(tested, oracle);
+  return apart.loss <= bounds.loss && apart.parameters <= bounds.parameters;
+}
+
+void check_matches_oracle(const Graph& graph, const RanksSpec& spec, const Bounds& bounds = {}) {
+  CAPTURE(spec.row.name, spec.world_size, spec.training.step.accumulation_steps,
+          name_of(spec.training.step.optimizer.kind), spec.options.bucket_bytes,
+          spec.options.overlap);
+  const std::vector<Trained> ranks = train_ranks(graph, spec, kSteps);
+  CHECK(are_equal(ranks));
+  const Apart apart = distance(ranks.front(), train_oracle(graph, spec, kSteps));
+  CHECK(apart.loss <= bounds.loss);
+  CHECK(apart.parameters <= bounds.parameters);
+}
+
+TEST_CASE("data parallel matches serial training on the ranks' micro-batches: linear",
+          "[strategies]") {
+  const auto optimizer = GENERATE(sgd(), adam());
+  for (const StrategyRow& row : rows())
+    for (const Size world_size : {1, 2, 3, 4})
+      check_matches_oracle(linear_graph(), spec_of(row, world_size, optimizer));
+}
+
+TEST_CASE("data parallel matches serial training on the ranks' micro-batches: mlp",
+          "[strategies]") {
+  const auto optimizer = GENERATE(sgd(), adam());
+  for (const StrategyRow& row : rows())
+    for (const Size world_size : {1, 2, 3, 4})
+      check_matches_oracle(mlp_graph(), spec_of(row, world_size, optimizer));
+}
+
+TEST_CASE("data parallel matches serial training on the ranks' micro-batches: batch norm",
+          "[strategies]") {
+  const auto optimizer = GENERATE(sgd(), adam());
+  for (const StrategyRow& row : rows())
+    for (const Size world_size : {1, 2, 3, 4})
+      check_matches_oracle(conv_graph(), spec_of(row, world_size, optimizer));
+}
+
+TEST_CASE("data parallel adds up micro-batches before it communicates", "[strategies]") {
+  const Graph graph = GENERATE(linear_graph(), mlp_graph(), conv_graph());
+  for (const StrategyRow& row : rows())
+    for (const Size world_size : {1, 3}) {
+      RanksSpec spec = spec_of(row, world_size, sgd());
+      spec.training.step.accumulation_steps = 3;
+      check_matches_oracle(graph, spec);
+    }
+}
+
+TEST_CASE("buckets of all sizes, overlapped or not, give the same bits", "[strategies]") {
+  const Graph graph = mlp_graph();
+  std::vector<Trained> all;
+  for (const Bytes bucket_bytes : {Bytes{64}, Bytes{1000}, Bytes{1} << 30U})
+    for (const bool overlap : {true, false}) {
+      const RanksSpec spec = spec_of(ddp_strategy(), 3, sgd(),
+                                     {.first_bucket_bytes = bucket_bytes / 2,
+                                      .bucket_bytes = bucket_bytes,
+                                      .overlap = overlap});
+      check_matches_oracle(graph, spec);
+      all.push_back(train_ranks(graph, spec, kSteps).front());
+    }
+  CHECK(are_equal(all));
+}
+
+TEST_CASE("data parallel needs no other ranks", "[strategies]") {
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    const RanksSpec spec = spec_of(row, 1, adam());
+    CpuDevice device(discover_topology(), 2);
+    const CpuBackend backend(device);
+    HostMemorySource memory;
+    SoloCommunicator alone(memory);
+    RankTraining training(mlp_graph(), spec, backend, alone);
+    const Trained trained = train(training.strategy(), kSteps);
+    CHECK(matches(trained, train_oracle(mlp_graph(), spec, kSteps), {}));
+  }
+}
+
+TEST_CASE("data parallel in bf16 stays within its bounds", "[strategies]") {
+  if (!has_bf16_products()) skip("no bf16 products on this CPU");
+  for (const StrategyRow& row : rows())
+    for (const Graph& graph : {mlp_graph(), conv_graph()}) {
+      RanksSpec spec = spec_of(row, 2, sgd());
+      spec.training.type = ElementType::bf16;
+      spec.training.step.accumulation_steps = 2;
+      check_matches_oracle(graph, spec, kBf16Bounds);
+    }
+}
+
+TEST_CASE("gradients in bf16 on the wire stay within its bounds", "[strategies]") {
+  DdpOptions options = kTinyBuckets;
+  options.wire = WireType::bf16;
+  for (const StrategyRow& row : rows()) {
+    const RanksSpec spec = spec_of(row, 3, sgd(), options);
+    check_matches_oracle(mlp_graph(), spec, kBf16Bounds);
+    const RanksSpec wide = spec_of(row, 3, sgd());
+    CHECK(train_ranks(mlp_graph(), spec, 1).front().arena !=
+          train_ranks(mlp_graph(), wide, 1).front().arena);
+  }
+}
+
+TEST_CASE("loss scaling changes nothing where gradients are finite", "[strategies]") {
+  for (const StrategyRow& row : rows())
+    for (const Size world_size : {1, 2, 4}) {
+      RanksSpec spec = spec_of(row, world_size, sgd());
+      const Trained plain = train_ranks(mlp_graph(), spec, kSteps).front();
+      spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
+      check_matches_oracle(mlp_graph(), spec);
+      const Trained scaled = train_ranks(mlp_graph(), spec, kSteps).front();
+      CHECK(scaled.losses == plain.losses);
+      CHECK(scaled.arena == plain.arena);
+    }
+}
+
+/// Passes every call on.
+class PassingCommunicator : public Communicator {
+ public:
+  explicit PassingCommunicator(Communicator& inner) : inner_(inner) {}
+
+  [[nodiscard]] std::string name() const override { return inner_.name(); }
+  [[nodiscard]] Size rank() const override { return inner_.rank(); }
+  [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
+  [[nodiscard]] MemorySource& memory() override { return inner_.memory(); }
+  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
+    return inner_.start_all_reduce(values, reduction);
+  }
+  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
+    return inner_.start_reduce_scatter(values, reduction);
+  }
+  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override {
+    return inner_.start_all_gather(values);
+  }
+  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
+                                    Reduction reduction) override {
+    return inner_.start_reduce(values, root, reduction);
+  }
+  [[nodiscard]] Ticket start_gather(std::span<const std::byte> part, std::span<std::byte> whole,
+                                    Size root) override {
+    return inner_.start_gather(part, whole, root);
+  }
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
+    return inner_.start_broadcast(bytes, root);
+  }
+  [[nodiscard]] Ticket start_barrier() override { return inner_.start_barrier(); }
+  void wait(Ticket ticket, Timeout timeout) override { inner_.wait(ticket, timeout); }
+
+ protected:
+  [[nodiscard]] Communicator& inner() { return inner_; }
+
+ private:
+  Communicator& inner_;
+};
+
+/// Calls a function for the gradients of every reduction, before it is started.
+class WatchedReductions : public PassingCommunicator {
+ public:
+  using Watch = std::function<void(int reduction, std::span<float> values)>;
+
+  WatchedReductions(Communicator& inner, Watch watch)
+      : PassingCommunicator(inner), watch_(std::move(watch)) {}
+
+  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
+    if (values.size() > 1) watch_(++reductions_, values);  // others are a loss, or a flag
+    return inner().start_all_reduce(values, reduction);
+  }
+  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
+    watch_(++reductions_, values);
+    return inner().start_reduce_scatter(values, reduction);
+  }
+  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
+                                    Reduction reduction) override {
+    watch_(++reductions_, values);
+    return inner().start_reduce(values, root, reduction);
+  }
+
+ private:
+  Watch watch_;
+  int reductions_ = 0;
+};
+
+TEST_CASE("a step that overflows on one rank is skipped on all", "[strategies]") {
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    RanksSpec spec = spec_of(row, 3, sgd());
+    spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
+    const Wrap overflow = [](Communicator& inner) {
+      return std::make_unique<WatchedReductions>(
+          inner, [&inner](int reduction, std::span<float> values) {
+            constexpr int kOne = 2;
+            if (inner.rank() == 1 && reduction == kOne)
+              values.front() = std::numeric_limits<float>::infinity();
+          });
+    };
+    const std::vector<Trained> ranks = train_ranks(mlp_graph(), spec, 5, overflow);
+    CHECK(are_equal(ranks));
+    CHECK(ranks.front().skipped == 1);
+    CHECK(std::ranges::all_of(ranks.front().arena, [](float p) { return std::isfinite(p); }));
+  }
+}
+
+TEST_CASE("with overlap a bucket is on its way before backward ends", "[strategies]") {
+  for (const bool overlap : {true, false}) {
+    CAPTURE(overlap);
+    const ReferenceBackend backend;
+    RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
+    // Gradients are zero until backward first comes to them; those of the first layer come last.
+    std::vector<bool> was_unfinished;
+    RankTraining* training = nullptr;
+    WatchedReductions watched(recording, [&](int, std::span<float>) {
+      const Range first_layer = training->program().plan().steps().front().arena;
+      const std::span<const float> last =
+          training->program().gradients().subspan(static_cast<std::size_t>(first_layer.begin),
+                                                  static_cast<std::size_t>(first_layer.size()));
+      was_unfinished.push_back(std::ranges::all_of(last, [](float g) { return g == 0; }));
+    });
+    RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
+    spec.training.step.accumulation_steps = 1;
+    spec.options.overlap = overlap;
+    RankTraining own(mlp_graph(), spec, backend, watched);
+    training = &own;
+    (void)own.strategy().step();
+    REQUIRE(was_unfinished.size() > 2);
+    CHECK(was_unfinished.front() == overlap);
+    CHECK_FALSE(was_unfinished.back());
+  }
+}
+
+TEST_CASE("nothing is reduced before the last micro-batch", "[strategies]") {
+  constexpr Size kMicroBatches = 3;
+  const ReferenceBackend backend;
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    RecordingCommunicator alone(2, 0, RecordingCommunicator::alike(2));
+    RecordingCommunicator several(2, 0, RecordingCommunicator::alike(2));
+    RanksSpec spec = spec_of(row, 2, sgd());
+    RankTraining once(mlp_graph(), spec, backend, alone);
+    spec.training.step.accumulation_steps = kMicroBatches;
+    RankTraining thrice(mlp_graph(), spec, backend, several);
+    (void)once.strategy().step();
+    (void)thrice.strategy().step();
+    CHECK(several.texts() == alone.texts());
+  }
+}
+
+/// What a strategy calls in its second step, waits aside.
+std::vector<std::string> calls_of_step(const RanksSpec& spec, Size rank = 0) {
+  const ReferenceBackend backend;
+  RecordingCommunicator recording(spec.world_size, rank,
+                                  RecordingCommunicator::alike(spec.world_size));
+  RankTraining training(mlp_graph(), spec, backend, recording);
+  (void)training.strategy().step();
+  recording.forget();
+  (void)training.strategy().step();
+  CHECK(recording.outstanding() == 0);
+  std::vector<std::string> calls;
+  for (const RecordedCall& call : recording.calls()) {
+    if (call.name == "wait")
+      CHECK(call.timeout == spec.options.timeout);
+    else
+      calls.push_back(call.text());
+  }
+  return calls;
+}
+
+Size arena_elements() {
+  const ReferenceBackend backend;
+  return plan_of(mlp_graph(), spec_of(ddp_strategy(), 2, sgd()), backend)->arena_elements();
+}
+
+TEST_CASE("ddp reduces, updates and gathers bucket by bucket", "[strategies]") {
+  const ReferenceBackend backend;
+  RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
+  spec.options.bucket_bytes = 2048;
+  spec.options.timeout = std::chrono::milliseconds(1234);
+  const auto plan = plan_of(mlp_graph(), spec, backend);
+  std::vector<Range> announced;
+  for (std::size_t i = plan->steps().size(); i-- > 0;)
+    if (!plan->steps()[i].arena.empty()) announced.push_back(plan->steps()[i].arena);
+  const std::vector<Range> buckets =
+      plan_buckets(plan->arena_elements(), announced, spec.options.first_bucket_bytes, 2048);
+  REQUIRE(buckets.size() > 2);
+  std::vector<std::string> expected;
+  for (const char* name : {"reduce_scatter ", "all_gather "})
+    for (const Range& bucket : buckets) expected.push_back(name + std::to_string(bucket.size()));
+  expected.emplace_back("all_reduce 1");
+  CHECK(calls_of_step(spec) == expected);
+  CHECK(calls_of_step(spec, 1) == expected);
+}
+
+TEST_CASE("flat and central strategies communicate everything at once", "[strategies]") {
+  const std::string all = std::to_string(arena_elements());
+  const std::string bytes = std::to_string(arena_elements() * 4);
+  for (const Size rank : {0, 1}) {
+    CHECK(calls_of_step(spec_of(ddp_flat_strategy(), 2, sgd()), rank) ==
+          std::vector<std::string>{"all_reduce " + all, "all_reduce 1"});
+    CHECK(calls_of_step(spec_of(ddp_central_strategy(), 2, sgd()), rank) ==
+          std::vector<std::string>{"reduce " + all + " to 0", "broadcast " + bytes + " from 0",
+                                   "all_reduce 1"});
+  }
+}
+
+TEST_CASE("with loss scaling all is reduced and agreed on before anything is updated",
+          "[strategies]") {
+  const std::string all = std::to_string(arena_elements());
+  const std::string bytes = std::to_string(arena_elements() * 4);
+  const auto calls = [](const StrategyRow& row) {
+    RanksSpec spec = spec_of(
+        row, 2, sgd(), {.first_bucket_bytes = Bytes{1} << 20U, .bucket_bytes = Bytes{1} << 20U});
+    spec.training.step.loss_scale = {.kind = LossScaling::fixed, .value = 8};
+    return calls_of_step(spec);
+  };
+  CHECK(calls(ddp_strategy()) == std::vector<std::string>{"reduce_scatter " + all, "all_reduce 1",
+                                                          "all_gather " + all, "all_reduce 1"});
+  CHECK(calls(ddp_flat_strategy()) ==
+        std::vector<std::string>{"all_reduce " + all, "all_reduce 1", "all_reduce 1"});
+  CHECK(calls(ddp_central_strategy()) ==
+        std::vector<std::string>{"reduce " + all + " to 0", "all_reduce 1",
+                                 "broadcast " + bytes + " from 0", "all_reduce 1"});
+}
+
+TEST_CASE("parameters are compared when a strategy is made and sent before its first step",
+          "[strategies]") {
+  const ReferenceBackend backend;
+  const std::string bytes = std::to_string(arena_elements() * 4);
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
+    RankTraining training(mlp_graph(), spec_of(row, 2, sgd()), backend, recording);
+    CHECK(recording.texts() ==
+          std::vector<std::string>{"gather 24 to 0", "wait 1", "broadcast 48 from 0", "wait 2"});
+    recording.forget();
+    (void)training.strategy().step();
+    CHECK(recording.calls().front().text() == "broadcast " + bytes + " from 0");
+  }
+}
+
+TEST_CASE("communication is a phase of its own", "[strategies]") {
+  const ReferenceBackend backend;
+  const SteadyClock clock;
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
+    RankTraining training(mlp_graph(), spec_of(row, 2, sgd()), backend, recording);
+    PhaseTimer timer(clock);
+    training.strategy().observe(&timer);
+    for (int step = 0; step < 3; ++step) (void)training.strategy().step();
+    training.strategy().observe(nullptr);
+    const PhasesRecord phases = timer.means();
+    REQUIRE(phases.communication.has_value());
+    REQUIRE(phases.optimizer.has_value());
+    CHECK(*phases.data + *phases.forward + *phases.backward + *phases.optimizer +
+              *phases.communication + *phases.other ==
+          Approx(timer.step_seconds()));
+  }
+}
+
+enum class Slip { none, skips_reduction, reduces_twice, scales, skips_update, first_weights };
+
+std::string name_of(Slip slip) {
+  switch (slip) {
+    case Slip::none: return "none";
+    case Slip::skips_reduction: return "skips a reduction";
+    case Slip::reduces_twice: return "reduces twice";
+    case Slip::scales: return "scales";
+    case Slip::skips_update: return "leaves parameters as they were";
+    case Slip::first_weights: return "begins with other weights";
+  }
+  return {};
+}
+
+/// Makes one slip, once, on all ranks alike.
+class SlippingCommunicator final : public PassingCommunicator {
+ public:
+  SlippingCommunicator(Communicator& inner, Slip slip) : PassingCommunicator(inner), slip_(slip) {}
+
+  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
+    const auto pass = [&](const Reduction& r) { return inner().start_all_reduce(values, r); };
+    return values.size() == 1 ? pass(reduction) : slipping(reduction, pass);
+  }
+  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
+    return slipping(reduction,
+                    [&](const Reduction& r) { return inner().start_reduce_scatter(values, r); });
+  }
+  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
+                                    Reduction reduction) override {
+    return slipping(reduction,
+                    [&](const Reduction& r) { return inner().start_reduce(values, root, r); });
+  }
+  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override {
+    ++gathers_;
+    return slip_ == Slip::skips_update && gathers_ == kWhen ? inner().start_barrier()
+                                                            : inner().start_all_gather(values);
+  }
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
+    constexpr int kFirstWeights = 2;  // after what the ranks agree on
+    ++broadcasts_;
+    const bool slips = (slip_ == Slip::first_weights && broadcasts_ == kFirstWeights) ||
+                       (slip_ == Slip::skips_update && broadcasts_ == kFirstWeights + kWhen);
+    return slips ? inner().start_barrier() : inner().start_broadcast(bytes, root);
+  }
+
+ private:
+  static constexpr int kWhen = 2;
+
+  template <class Pass>
+  Ticket slipping(Reduction reduction, const Pass& pass) {
+    if (++reductions_ != kWhen) return pass(reduction);
+    if (slip_ == Slip::skips_reduction) return inner().start_barrier();
+    if (slip_ == Slip::scales) reduction.scale /= static_cast<float>(world_size());
+    const Ticket ticket = pass(reduction);
+    return slip_ == Slip::reduces_twice ? pass(reduction) : ticket;
+  }
+
+  Slip slip_;
+  int reductions_ = 0;
+  int gathers_ = 0;
+  int broadcasts_ = 0;
+};
+
+TEST_CASE("one slip in communication is found by comparing with the oracle", "[strategies]") {
+  for (const StrategyRow& row : rows()) {
+    const RanksSpec spec =
+        spec_of(row, 2, sgd(), {.first_bucket_bytes = 1024, .bucket_bytes = 4096});
+    const Trained oracle = train_oracle(mlp_graph(), spec, kSteps);
+    for (const Slip slip : {Slip::none, Slip::skips_reduction, Slip::reduces_twice, Slip::scales,
+                            Slip::skips_update, Slip::first_weights}) {
+      if (slip == Slip::skips_update && row.name == "ddp-flat") continue;  // sends no parameters
+      CAPTURE(row.name, name_of(slip));
+      const std::vector<Trained> ranks =
+          train_ranks(mlp_graph(), spec, kSteps, [slip](Communicator& inner) {
+            return std::make_unique<SlippingCommunicator>(inner, slip);
+          });
+      CHECK(matches(ranks.front(), oracle, {}) == (slip == Slip::none));
+    }
+  }
+}
+
+/// What each of two ranks says that are made with different models.
+std::vector<std::string> messages_of(const Graph& first, const Graph& second,
+                                     const std::function<void(RanksSpec&)>& change_second) {
+  const Topology topology = discover_topology();
+  std::vector<std::string> messages;
+  const ThreadGroup group(2);
+  const auto failures = group.failures([&](SharedMemoryCommunicator& shared) {
+    RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
+    if (shared.rank() == 1) change_second(spec);
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    RankTraining training(shared.rank() == 0 ? first : second, spec, backend, shared);
+  });
+  for (const std::exception_ptr& failure : failures) messages.push_back(message_of(failure));
+  return messages;
+}
+
+TEST_CASE("ranks with different models are told what differs", "[strategies]") {
+  const auto check = [](const std::vector<std::string>& messages, const std::string& what) {
+    for (const std::string& message : messages) {
+      CHECK_THAT(message, Catch::Contains("ranks 0 and 1"));
+      CHECK_THAT(message, Catch::Contains(what));
+    }
+  };
+  const auto same = [](RanksSpec&) {};
+  Graph renamed = mlp_graph();
+  renamed.nodes.back().name = "head";
+  check(messages_of(mlp_graph(), renamed, same), "names of their parameters");
+  Graph wider = mlp_graph();
+  wider.nodes.front().layer = LinearLayer{34};
+  check(messages_of(mlp_graph(), wider, same), "shapes of their parameters");
+  check(messages_of(mlp_graph(), mlp_graph(), [](RanksSpec& spec) { ++spec.training.micro_batch; }),
+        "hashes of their plans");
+}
+
+TEST_CASE("a rank that never comes is an error within the timeout", "[strategies]") {
+  const Topology topology = discover_topology();
+  for (const StrategyRow& row : rows()) {
+    CAPTURE(row.name);
+    RanksSpec spec = spec_of(row, 2, sgd());
+    spec.options.timeout = std::chrono::milliseconds(200);
+    const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
+      if (shared.rank() == 1) return;
+      CpuDevice device(topology, 1);
+      const CpuBackend backend(device);
+      const RankTraining training(mlp_graph(), spec, backend, shared);
+    });
+    CHECK_THAT(message_of(failures[0]), Catch::Contains("rank 1 did not come within 0.2 s"));
+  }
+}
+
+TEST_CASE("a rank that stays away after some steps is an error within the timeout",
+          "[strategies]") {
+  const Topology topology = discover_topology();
+  RanksSpec spec = spec_of(ddp_strategy(), 3, sgd());
+  spec.options.timeout = std::chrono::seconds(1);
+  const auto failures = ThreadGroup(3).failures([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    RankTraining training(mlp_graph(), spec, backend, shared);
+    const int steps = shared.rank() == 2 ? 3 : 4;
+    for (int step = 0; step < steps; ++step) (void)training.strategy().step();
+  });
+  CHECK(failures[2] == nullptr);
+  // Both others wait in vain; the first one whose time is up says so to the other.
+  for (const std::size_t rank : {0U, 1U})
+    CHECK_THAT(message_of(failures[rank]), Catch::Contains("rank 2 did not come"));
+}
+
+TEST_CASE("what ends one rank ends the others, who name it", "[strategies]") {
+  const Topology topology = discover_topology();
+  const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    WatchedReductions watched(shared, [&](int reduction, std::span<float>) {
+      constexpr int kSome = 5;
+      if (shared.rank() == 1 && reduction == kSome) throw std::runtime_error("out of luck");
+    });
+    RankTraining training(mlp_graph(), spec_of(ddp_strategy(), 2, sgd()), backend, watched);
+    for (int step = 0; step < 4; ++step) (void)training.strategy().step();
+  });
+  CHECK(message_of(failures[1]) == "out of luck");
+  CHECK_THAT(message_of(failures[0]), Catch::Contains("rank 1 gave up"));
+}
+
+TEST_CASE("a data-parallel strategy takes one replica a rank", "[strategies]") {
+  for (const StrategyRow& row : rows()) {
+    RecordingCommunicator recording;
+    CHECK_THROWS_AS(row.build({.replicas = {}, .communicator = recording}), Defect);
+    CHECK(row.several_ranks);
+  }
+}
+
+}  // namespace
+}  // namespace ptbench::testing
