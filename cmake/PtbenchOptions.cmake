@@ -35,6 +35,8 @@ if(PTBENCH_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                      # Lines for reports; more takes long to write and to link.
+                      $<$<COMPILE_LANGUAGE:CXX>:-g1>
                       # g++ 12 warns falsely in std::regex and std::variant under sanitizers (GCC
                       # bug 105562).
                       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
