@@ -8,7 +8,8 @@ A pair is two sides of the same build, 5 fresh processes each, interleaved one b
 run sides that `--slowdown` makes slower on purpose. `ptbench compare` judges each side against the
 first, with `--detect` 5 % or the slowdown. With --busy, a process of this script spins on a core
 all the time: no verdict may be false, and the load must be named. Every pair is written as a row of
-a Markdown report, with load and placement. Only Python's standard library is used.
+a Markdown report, with load and placement. With --records DIR all result files are kept there, and
+pairs that it has already are only judged again. Only Python's standard library is used.
 """
 import argparse
 import datetime
@@ -67,10 +68,20 @@ def circumstances(folders):
     return f"{100 * statistics.mean(foreign):.1f} %", f"{clean}/{len(slices)}", counts
 
 
-def agree(one):
+def placement_of(folder):
+    """Where most clean repetitions of a side were measured, near if there are as many."""
+    repetitions = [json.loads(file.read_text())["runs"][0]["samples"]["repetitions"][0]
+                   for file in folder.glob("*.json")]
+    places = [one["placement"] for one in repetitions if one["clean_slices"]]
+    return max(sorted(set(places), key=str, reverse=True), key=places.count, default=None)
+
+
+def agree(one, folders):
     """Whether two runs differ by less than √2 × half width of their 95 % intervals; None where
-    one of them has no interval."""
+    one of them has no interval, or they speak for different placements of the cores."""
     if not one["base_ci95"] or not one["new_ci95"]:
+        return None
+    if placement_of(folders["base"]) != placement_of(folders["A/A"]):
         return None
     widths = [math.log(high / low) / 2 for low, high in (one["base_ci95"], one["new_ci95"])]
     middles = [math.log(high * low) / 2 for low, high in (one["base_ci95"], one["new_ci95"])]
@@ -115,12 +126,13 @@ def main():
     parser.add_argument("--slowdowns", default="0.05,0.03", help="sides beside A/A; empty: none")
     parser.add_argument("--max-time", type=float, default=2)
     parser.add_argument("--busy", action="store_true", help="spin on a core beside everything")
+    parser.add_argument("--records", help="folder of result files to keep, or to judge again")
     parser.add_argument("-o", "--output", help="Markdown file")
     arguments = parser.parse_args()
 
     slow = [float(text) for text in arguments.slowdowns.split(",") if text]
     sides = {"base": 0.0, "A/A": 0.0, **{f"{100 * share:g} % slower": share for share in slow}}
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="ptbench-gate-"))
+    folder = pathlib.Path(arguments.records or tempfile.mkdtemp(prefix="ptbench-gate-"))
     neighbour = multiprocessing.Process(target=spin, daemon=True)
     if arguments.busy:
         neighbour.start()
@@ -131,16 +143,17 @@ def main():
         for pair in range(1, arguments.pairs + 1):
             folders = {name: folder / f"{pair}" / str(index) for index, name in enumerate(sides)}
             for one in folders.values():
-                one.mkdir(parents=True)
+                one.mkdir(parents=True, exist_ok=True)
             for repetition in range(PROCESSES):
                 for name, share in sides.items():
-                    measure(arguments, folder / "plan.json",
-                            folders[name] / f"{repetition}.json", share)
+                    target = folders[name] / f"{repetition}.json"
+                    if not target.exists():
+                        measure(arguments, folder / "plan.json", target, share)
             results = {name: compare(arguments, folders["base"], folders[name], detects[name])
                        for name in verdicts}
             for name, one in results.items():
                 verdicts[name].append(one["verdict"])
-            agreements.append(agree(results["A/A"]))
+            agreements.append(agree(results["A/A"], folders))
             record = json.loads((folders["base"] / "0.json").read_text())
             head = head or report_head(arguments, record)
             named += any(warning["code"] in ("foreign-load", "steal")
@@ -149,14 +162,15 @@ def main():
             rows.append(f"| {pair} | {load} | {clean} | {places} | "
                         + " | ".join(cell(one) for one in results.values()) + " |")
             print(rows[-1], file=sys.stderr, flush=True)
-            shutil.rmtree(folder / f"{pair}")
+            if not arguments.records:
+                shutil.rmtree(folder / f"{pair}")
             known = [one for one in agreements if one is not None]
             text = "\n".join(head + [
                 "| side | same | faster | slower | ambiguous |", "|---|---|---|---|---|",
                 *[tally(name, given) for name, given in verdicts.items()], "",
                 f"Two runs of the same build differed by less than √2 × the half width of their 95 % "
                 f"intervals in {sum(known)} of {len(known)} pairs"
-                f" ({len(agreements) - len(known)} had no interval). "
+                f" ({len(agreements) - len(known)} others had no interval, or unlike placements). "
                 f"Warnings named foreign load or steal in {named} of {pair} pairs.", "",
                 "| pair | foreign CPU | clean slices | placement of slices | "
                 + " | ".join(verdicts) + " |",
@@ -166,7 +180,8 @@ def main():
     finally:
         if neighbour.is_alive():
             neighbour.terminate()
-        shutil.rmtree(folder, ignore_errors=True)
+        if not arguments.records:
+            shutil.rmtree(folder, ignore_errors=True)
     if not arguments.output:
         print(text)
 

@@ -13,11 +13,15 @@ namespace ptbench {
 namespace {
 
 constexpr double kLevel = 0.99;
+/// Of a placement class on either side: one repetition alone would say nothing of its own spread.
+constexpr Size kLeastOfClass = 2;
 
 /// One placement class of both sides.
 struct ClassChange {
   LogChange change;      ///< without its interval
   double precision = 0;  ///< 1 / variance of the estimate
+  Size base_count = 0;   ///< repetitions
+  Size new_count = 0;
 };
 
 ClassChange change_of(const std::string& placement, const std::vector<double>& base,
@@ -33,6 +37,8 @@ ClassChange change_of(const std::string& placement, const std::vector<double>& b
   const double inverse_counts =
       1 / static_cast<double>(base.size()) + 1 / static_cast<double>(fresh.size());
   found.precision = 1 / (deviation * deviation * inverse_counts);
+  found.base_count = std::ssize(base);
+  found.new_count = std::ssize(fresh);
   return found;
 }
 
@@ -41,8 +47,8 @@ std::vector<ClassChange> common_classes(const LogTimes& base, const LogTimes& fr
   std::vector<ClassChange> classes;
   for (const auto& [placement, base_times] : base) {
     const auto other = fresh.find(placement);
-    if (other == fresh.end() || std::ssize(base_times) < kLeastRepetitions ||
-        std::ssize(other->second) < kLeastRepetitions)
+    if (other == fresh.end() || std::ssize(base_times) < kLeastOfClass ||
+        std::ssize(other->second) < kLeastOfClass)
       continue;
     classes.push_back(change_of(placement, base_times, other->second, prior.of(placement)));
   }
@@ -51,12 +57,25 @@ std::vector<ClassChange> common_classes(const LogTimes& base, const LogTimes& fr
 
 bool is_unusual(const ClassChange& one) { return one.change.spread.unusual; }
 
+bool are_enough(const std::vector<ClassChange>& classes) {
+  Size base = 0;
+  Size fresh = 0;
+  for (const ClassChange& one : classes) {
+    base += one.base_count;
+    fresh += one.new_count;
+  }
+  return std::min(base, fresh) >= kLeastRepetitions;
+}
+
 }  // namespace
 
 std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const LogTimes& fresh) {
   std::vector<ClassChange> classes = common_classes(base, fresh, prior_);
-  if (classes.empty()) return {};
-  if (!std::ranges::all_of(classes, is_unusual)) std::erase_if(classes, is_unusual);
+  if (!are_enough(classes)) return {};
+  std::vector<ClassChange> usual = classes;
+  std::erase_if(usual, is_unusual);
+  const bool judges_usual = are_enough(usual);
+  if (judges_usual) classes = std::move(usual);
 
   double precision = 0;
   for (const ClassChange& one : classes) precision += one.precision;
@@ -70,6 +89,7 @@ std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const
   LogChange change =
       std::move(std::ranges::max_element(classes, {}, &ClassChange::precision)->change);
   change.estimate = estimate;
+  change.spread.unusual = !judges_usual;
   change.half_width = quantile99(1 / inverse_degrees) / std::sqrt(precision);
   return change;
 }

@@ -27,10 +27,11 @@ class ChangeEstimator {
   /// `prior` outlives the estimator.
   explicit ChangeEstimator(const PriorNoise& prior) : prior_(prior) {}
 
-  /// From the placement classes with at least `kLeastRepetitions` on both sides, combined by
-  /// inverse variance, with the degrees of freedom of Satterthwaite ("An approximate distribution
-  /// of estimates of variance components", 1946). A class whose spread is unusual is left out
-  /// unless all are. Empty where no class has enough.
+  /// From the placement classes with at least 2 repetitions on both sides, which together have at
+  /// least `kLeastRepetitions` a side: combined by inverse variance, with the degrees of freedom of
+  /// Satterthwaite ("An approximate distribution of estimates of variance components", 1946).
+  /// Classes whose spread is unusual are left out where the others are enough; where they are not,
+  /// the change's spread is unusual. Empty where there are too few repetitions.
   [[nodiscard]] std::optional<LogChange> operator()(const LogTimes& base, const LogTimes& fresh);
 
  private:

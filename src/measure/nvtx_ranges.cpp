@@ -62,6 +62,7 @@ void push(const Handles& all, nvtxStringHandle_t name, std::uint64_t payload) {
 }  // namespace
 
 bool has_nvtx() { return true; }
+bool find_nvtx_tool() { return handles().domain != nullptr; }
 
 void push_nvtx_step(std::uint64_t step) {
   const Handles& all = handles();
@@ -97,6 +98,7 @@ void NvtxSpan::end() {
 #else
 
 bool has_nvtx() { return false; }
+bool find_nvtx_tool() { return false; }
 
 void push_nvtx_step(std::uint64_t /*step*/) {}
 void push_nvtx_phase(StepPhase /*phase*/, std::uint64_t /*payload*/) {}

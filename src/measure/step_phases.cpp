@@ -81,22 +81,22 @@ double PhaseTimer::step_seconds() const {
   return steps_ == 0 ? 0 : all_steps_ / static_cast<double>(steps_);
 }
 
-StepScope::StepScope(PhaseTimer* timer, Size step) : timer_(timer) {
+void StepScope::begin(Size step) {
   if (timer_ != nullptr) timer_->begin_step();
   push_nvtx_step(static_cast<std::uint64_t>(step));
 }
 
-StepScope::~StepScope() {
+void StepScope::end() {
   pop_nvtx();
   if (timer_ != nullptr) timer_->end_step();
 }
 
-PhaseScope::PhaseScope(PhaseTimer* timer, StepPhase phase, std::uint64_t payload) : timer_(timer) {
+void PhaseScope::begin(StepPhase phase, std::uint64_t payload) {
   if (timer_ != nullptr) timer_->enter(phase);
   push_nvtx_phase(phase, payload);
 }
 
-PhaseScope::~PhaseScope() {
+void PhaseScope::end() {
   pop_nvtx();
   if (timer_ != nullptr) timer_->leave();
 }

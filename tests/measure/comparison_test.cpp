@@ -12,6 +12,7 @@
 namespace ptbench {
 namespace {
 
+using testing::Moving;
 using testing::Noisy;
 using testing::NormalNumbers;
 using testing::Process;
@@ -154,6 +155,25 @@ TEST_CASE("equal programs are hardly ever told apart", "[measure]") {
     CHECK(count(comparison, Verdict::slower) + count(comparison, Verdict::faster) <= 10);
     CHECK(count(comparison, Verdict::same) >= 950);
   }
+}
+
+TEST_CASE("two placements that are too few each are enough together", "[measure]") {
+  NormalNumbers normal(5);
+  const ResultFile base = simulate_file(Moving{.near = 3, .far = 2}, 1000, normal);
+  const ResultFile same = simulate_file(Moving{.near = 2, .far = 3}, 1000, normal);
+  const ResultFile slow =
+      simulate_file(Moving{.seconds = 0.0063, .near = 2, .far = 3}, 1000, normal);
+  const Comparison equal = compare_files(base, same, {}, {});
+  CHECK(count(equal, Verdict::slower) + count(equal, Verdict::faster) <= 10);
+  CHECK(count(equal, Verdict::ambiguous) <= 100);
+  CHECK(count(compare_files(base, slow, {}, {}), Verdict::slower) >= 950);
+}
+
+TEST_CASE("a single repetition of a placement does not count", "[measure]") {
+  NormalNumbers normal(6);
+  const ResultFile base = simulate_file(Moving{.near = 4, .far = 1}, 10, normal);
+  const ResultFile fresh = simulate_file(Moving{.near = 1, .far = 4}, 10, normal);
+  CHECK(count(compare_files(base, fresh, {}, {}), Verdict::ambiguous) == 10);
 }
 
 TEST_CASE("a change of 5 % is found with three repetitions a side", "[measure]") {

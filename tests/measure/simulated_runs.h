@@ -105,4 +105,28 @@ inline ResultFile simulate_file(const Noisy& noisy, Size count, NormalNumbers& n
   return file;
 }
 
+/// Runs whose cores were near in some repetitions and far, a third slower and less steady, in
+/// others.
+struct Moving {
+  double seconds = 0.006;  ///< near
+  Size near = 3;           ///< repetitions
+  Size far = 2;
+};
+
+inline ResultFile simulate_file(const Moving& moving, Size count, NormalNumbers& normal) {
+  const Noisy near{.seconds = moving.seconds, .deviation = 0.006};
+  const Noisy far{.seconds = moving.seconds * 4 / 3, .deviation = 0.0146};
+  ResultFile file;
+  for (Size index = 0; index < count; ++index) {
+    std::vector<Process> processes;
+    for (Size repetition = 0; repetition < moving.near + moving.far; ++repetition) {
+      const Noisy& one = repetition < moving.near ? near : far;
+      processes.push_back({.seconds = one.seconds * std::exp(one.deviation * normal()),
+                           .placement = repetition < moving.near ? "near" : "far"});
+    }
+    file.runs.push_back(run_of(processes, "run " + std::to_string(index)));
+  }
+  return file;
+}
+
 }  // namespace ptbench::testing
