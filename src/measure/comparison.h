@@ -67,9 +67,10 @@ struct Comparison {
 ///
 /// Per class with at least 2 clean repetitions on both sides, together at least 3 a side: e =
 /// difference of the means of logarithms, with the 99 % interval e ± t·s·√(1/n + 1/m); classes are
-/// combined by inverse variance. slower / faster: |e| > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2
-/// and the interval lies within ± detect. Anything else is ambiguous, and so is a change among
-/// unusual spreads (see `Spread`): such a class counts only where there is no other.
+/// combined by inverse variance. slower / faster: |e| > detect / 2 and the interval excludes 0.
+/// same: |e| ≤ detect / 2 and the interval lies within ± detect. Anything else is ambiguous, and so
+/// is a change among unusual spreads (see `Spread`): such a class counts only where there is no
+/// other.
 [[nodiscard]] Comparison compare(std::span<const ResultFile> base,
                                  std::span<const ResultFile> fresh, const CompareOptions& options,
                                  const PriorNoise& prior);

@@ -77,6 +77,9 @@ std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const
   const bool judges_usual = are_enough(usual);
   if (judges_usual) classes = std::move(usual);
 
+  const Spread widest = std::ranges::max_element(classes, {}, [](const ClassChange& one) {
+                          return one.change.spread.standard_deviation;
+                        })->change.spread;
   double precision = 0;
   for (const ClassChange& one : classes) precision += one.precision;
   double estimate = 0;
@@ -89,6 +92,7 @@ std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const
   LogChange change =
       std::move(std::ranges::max_element(classes, {}, &ClassChange::precision)->change);
   change.estimate = estimate;
+  if (!judges_usual) change.spread = widest;
   change.spread.unusual = !judges_usual;
   change.half_width = quantile99(1 / inverse_degrees) / std::sqrt(precision);
   return change;
