@@ -360,14 +360,14 @@ TEST_CASE("a descriptor is inherited only while that is wanted", "[comm]") {
   CHECK(is_closed_on_exec());
 }
 
+#if !defined(__SANITIZE_THREAD__)
+
 std::set<std::string> shared_memory_files() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
     names.insert(entry.path().string());
   return names;
 }
-
-#if !defined(__SANITIZE_THREAD__)
 
 /// What the other process does; it uses the communicator and nothing else.
 [[noreturn]] void be_rank_one(const SharedRegion& region) {
