@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "reports/json_text.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -309,20 +310,6 @@ void read_interval(const Field& low, const Field& high, const Json& json, const 
   if (!json.is_array() || json.size() != 2) throw place.cannot_be(json);
   read_field(low, json[0], Place(place, std::size_t{0}), run);
   read_field(high, json[1], Place(place, std::size_t{1}), run);
-}
-
-/// A property's name as a part of a JSON pointer (RFC 6901, section 3).
-std::string pointer_token(std::string_view key) {
-  std::string token;
-  for (const char letter : key) {
-    if (letter == '~')
-      token += "~0";
-    else if (letter == '/')
-      token += "~1";
-    else
-      token += letter;
-  }
-  return token;
 }
 
 }  // namespace

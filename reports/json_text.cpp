@@ -91,4 +91,17 @@ std::string json_text(const nlohmann::ordered_json& value) {
   return text;
 }
 
+std::string pointer_token(std::string_view name) {
+  std::string token;
+  for (const char letter : name) {
+    if (letter == '~')
+      token += "~0";
+    else if (letter == '/')
+      token += "~1";
+    else
+      token += letter;
+  }
+  return token;
+}
+
 }  // namespace ptbench

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace ptbench {
 
@@ -9,5 +10,8 @@ namespace ptbench {
 /// are as short as reads back exactly, strings are valid UTF-8 with every control character
 /// escaped. No newline at the end.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& value);
+
+/// A property's name as a part of a JSON pointer (RFC 6901, section 3).
+[[nodiscard]] std::string pointer_token(std::string_view name);
 
 }  // namespace ptbench

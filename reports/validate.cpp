@@ -13,6 +13,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "reports/json_text.h"
 #include "src/base/error.h"
 #include "src/measure/text.h"
 
@@ -21,20 +22,6 @@ namespace {
 
 using Json = nlohmann::json;
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
-
-/// A property's name as a part of a JSON pointer (RFC 6901, section 3).
-std::string pointer_token(std::string_view name) {
-  std::string token;
-  for (const char letter : name) {
-    if (letter == '~')
-      token += "~0";
-    else if (letter == '/')
-      token += "~1";
-    else
-      token += letter;
-  }
-  return token;
-}
 
 /// valijson tells a place as "<root>", "[runs]", "[0]", …
 std::string pointer_of(const std::vector<std::string>& context) {

@@ -22,7 +22,6 @@ Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
   }
   const KernelBackend& backend = program_.plan().backend();
   optimizer_ = backend.plan_optimizer(step.optimizer, spans, program_.plan().owned());
-  passes_ = backend.plan_gradient_passes(program_.gradients(), program_.plan().owned());
 }
 
 float Replica::compute_gradients(GradientsReady ready) {
@@ -57,7 +56,7 @@ void Replica::backward(Size micro_batch, GradientsReady ready) {
 
 bool Replica::gradients_finite(Range slice) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
-  return passes_->finite(slice);
+  return program_.gradients_finite(slice);
 }
 
 void Replica::optimizer_step(Range slice, Size step) {

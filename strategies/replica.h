@@ -70,7 +70,6 @@ class Replica {
   LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<GradientPasses> passes_;
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
 };

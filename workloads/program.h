@@ -100,8 +100,8 @@ class Program {
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { parameters_changed_ = true; }
-  /// Whether all gradients are finite.
-  [[nodiscard]] bool gradients_finite() { return passes_->finite({0, plan_->arena_elements()}); }
+  /// Whether the gradients of `slice` are finite.
+  [[nodiscard]] bool gradients_finite(Range slice) { return passes_->finite(slice); }
   /// What gradients are multiplied by, from the loss on; 1 at first.
   void set_loss_scale(float scale) { loss_scale_.as<float>()[0] = scale; }
 
