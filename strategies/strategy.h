@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/base/size.h"
@@ -18,6 +20,7 @@ class Strategy {
   /// One optimizer step over the next global batch, data to update. Returns the global batch's mean
   /// loss, as of before the update. Allocates nothing.
   float step() {
+    if (before_step_) before_step_();
     const StepScope scope(timer_, steps() + 1);
     return take_step();
   }
@@ -25,6 +28,9 @@ class Strategy {
   [[nodiscard]] virtual Size steps() const = 0;
   /// The replica of this process whose parameters count.
   [[nodiscard]] virtual Replica& replica() = 0;
+
+  /// Called at the beginning of each step to come, outside of its range and phases.
+  void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
 
   /// Adds the phases of the steps to come to `timer`, which outlives the observation; null ends it.
   void observe(PhaseTimer* timer) {
@@ -43,6 +49,7 @@ class Strategy {
   virtual void observe_replicas(PhaseTimer* timer) { replica().observe(timer); }
 
   PhaseTimer* timer_ = nullptr;
+  std::function<void()> before_step_;
 };
 
 /// How data-parallel strategies over several ranks communicate; the same on all of them.

@@ -9,8 +9,9 @@ namespace ptbench {
 
 /// What two trainings of the same data may differ by.
 struct VerificationBounds {
-  double loss = 1e-5;        ///< every |Δloss| ≤ loss · max(1, |loss|)
-  double parameters = 1e-4;  ///< ‖Δp‖ ≤ parameters · ‖p‖ for every tensor; 0: not compared
+  double loss = 1e-5;              ///< every |Δloss| ≤ loss · max(1, |loss|)
+  double parameters = 1e-4;        ///< ‖Δp‖ ≤ parameters · ‖p‖ for every tensor; 0: not compared
+  bool running_statistics = true;  ///< of batch norm too; not where ranks keep their own
 };
 
 /// Trains `tested` and `oracle` side by side for at most `steps` steps, both from the weights that

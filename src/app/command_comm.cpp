@@ -59,6 +59,7 @@ ExitCode be_rank(const CommOptions& options) {
   const SharedRegion region = SharedRegion::open(*options.region);
   if (options.rank >= region.world_size())
     throw usage_error("--rank is none of the region's", "leave it to ptbench comm -n");
+  PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
   std::vector<CommMeasurement> rows;
   std::string name;

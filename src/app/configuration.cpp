@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
 #include "src/app/install_paths.h"
 #include "src/base/error.h"
@@ -58,10 +60,31 @@ void require_sensible_ends(const RunOptions& options) {
 }
 
 void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
+  if (!strategy.several_ranks &&
+      (options.bucket_mb || options.first_bucket_mb || options.overlap != OverlapMode::automatic ||
+       options.reduce_precision != "fp32"))
+    throw usage_error(
+        fmt::format("strategy '{}' reduces no gradients between ranks", strategy.name),
+        "leave out --bucket-mb, --first-bucket-mb, --overlap and --reduce-precision, or use "
+        "--strategy ddp");
   if (options.nproc > 1 && !strategy.several_ranks)
     throw usage_error(fmt::format("--nproc {}: strategy '{}' is one replica in one process",
                                   options.nproc, strategy.name),
                       "leave --nproc out, or use --threads to give the replica more cores");
+}
+
+/// Overlapping cannot win on cores that all compute (facts of shared memory: waiting is all that it
+/// hides), so it is left out unless it was asked for.
+DdpOptions data_parallel_of(const RunOptions& options) {
+  const auto bytes_of = [](double mib) { return static_cast<Bytes>(mib * (1U << 20U)); };
+  DdpOptions result;
+  if (options.bucket_mb) result.bucket_bytes = bytes_of(*options.bucket_mb);
+  if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
+  result.overlap = options.overlap == OverlapMode::on;
+  result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
+  result.timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.timeout_seconds));
+  return result;
 }
 
 OptimizerKind kind_named(const std::string& name) {
@@ -118,6 +141,14 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     others.push_back({"momentum", fmt::format("{}", spec.momentum)});
   if (spec.weight_decay != base.weight_decay)
     others.push_back({"weight-decay", fmt::format("{}", spec.weight_decay)});
+  if (const auto mib = config.options.bucket_mb)
+    others.push_back({"bucket-mb", fmt::format("{}", *mib)});
+  if (const auto mib = config.options.first_bucket_mb)
+    others.push_back({"first-bucket-mb", fmt::format("{}", *mib)});
+  if (config.options.overlap != OverlapMode::automatic)
+    others.push_back({"overlap", config.options.overlap == OverlapMode::on ? "on" : "off"});
+  if (config.options.reduce_precision != "fp32")
+    others.push_back({"reduce-precision", config.options.reduce_precision});
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
   if (config.options.samples)
     others.push_back({"samples", fmt::format("{}", *config.options.samples)});
@@ -148,6 +179,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
       static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
   config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
   config.global_batch = config.batch * config.step.accumulation_steps * options.nproc;
+  config.data_parallel = data_parallel_of(options);
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",
                       "leave one of the two out");

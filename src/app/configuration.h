@@ -24,7 +24,12 @@ struct RunConfig {
   Size batch = 0;                       ///< samples in one replica's micro-batch
   Size global_batch = 0;                ///< samples in one optimizer step
   Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
+  DdpOptions data_parallel;             ///< how several ranks communicate
   std::string id;                       ///< of the record
+  /// Which rank this process is; 0 where it is the run.
+  [[nodiscard]] Size rank() const { return options.rank.value_or(0); }
+  /// Whether ranks of its own have to be started.
+  [[nodiscard]] bool needs_ranks() const { return options.nproc > 1 && !options.region; }
 };
 
 /// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown

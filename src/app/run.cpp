@@ -4,10 +4,13 @@
 #include <cstdio>
 #include <utility>
 
+#include "reports/json.h"
+#include "reports/output_file.h"
 #include "src/app/configuration.h"
 #include "src/app/interrupt.h"
 #include "src/app/noise_store.h"
 #include "src/app/progress.h"
+#include "src/app/rank_run.h"
 #include "src/app/repetition_rule.h"
 #include "src/app/run_arguments.h"
 #include "src/app/run_files.h"
@@ -33,11 +36,14 @@ ExitCode exit_code_of(Status status) {
   return ExitCode::defect;
 }
 
-/// In this process.
+/// In this process, or its ranks.
 void measure_here(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
                   RunRecord& record) {
   try {
-    train_and_measure(config, topology, around, record);
+    if (config.needs_ranks())
+      measure_on_ranks(config, topology, around, record);
+    else
+      train_and_measure(config, topology, around, record);
   } catch (const Error& error) {
     if (error.code() != ExitCode::failed) throw;
     record.status = Status::failed;  // a configuration that fails is a record too
@@ -107,9 +113,35 @@ void finish_record(const RunConfig& config, const Topology& topology, const Pres
                               .pressure = pressure});
 }
 
+/// One rank of a run: rank 0's record goes to standard output, where whoever started it reads it. A
+/// rank that fails ends with its error.
+ExitCode be_rank(const RunOptions& options) {
+  InterruptWatch interrupt;
+  const SteadyClock clock;
+  Progress progress(clock, stderr, false);
+  const SharedRegion region = SharedRegion::open(*options.region);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  RunFiles files(options);
+  ResultFile result = begin_result(options.command_line, topology);
+  RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
+  train_and_measure(config, topology,
+                    {.clock = clock,
+                     .interrupt = interrupt,
+                     .progress = progress,
+                     .files = files,
+                     .region = &region},
+                    record);
+  if (config.rank() != 0) return ExitCode::ok;
+  files.publish_training_files();
+  write_standard_output(to_json(result));
+  return ExitCode::ok;
+}
+
 }  // namespace
 
 ExitCode run_command(const RunOptions& options) {
+  if (options.region) return be_rank(options);
   InterruptWatch interrupt;  // before any thread is made
   const SteadyClock clock;
   Progress progress = options.progress_prefix

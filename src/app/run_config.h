@@ -14,6 +14,9 @@ namespace ptbench {
 /// Whether a run is compared with serial training: `automatic` where that could differ.
 enum class VerifyMode : std::uint8_t { automatic, on, off, only };
 
+/// When gradients are reduced: during backward, after it, or whichever is faster.
+enum class OverlapMode : std::uint8_t { automatic, on, off };
+
 /// Which part of a run this process does. A run of several repetitions starts a process for each,
 /// with hidden options of `run`.
 enum class RunPass : std::uint8_t {
@@ -37,6 +40,13 @@ struct RunOptions {
   std::optional<Size> accumulate;
   std::optional<std::string> precision;
   LossScaleSpec loss_scale = {};
+
+  std::optional<double> bucket_mb;        ///< MiB; empty: auto
+  std::optional<double> first_bucket_mb;  ///< MiB; empty: auto
+  OverlapMode overlap = OverlapMode::automatic;
+  std::string reduce_precision = "fp32";
+  std::string communicator = "auto";
+  double timeout_seconds = 60;  ///< of each wait for another rank
 
   std::optional<std::string> optimizer;
   std::optional<double> lr;
@@ -68,6 +78,8 @@ struct RunOptions {
   std::optional<std::string> save_final_weights;
   bool json = false;  ///< the same as `--output -`
 
+  std::optional<Size> rank;   ///< this process is one rank of a run, not the run
+  std::optional<int> region;  ///< inherited descriptor of the memory that the ranks share
   RunPass pass = RunPass::all;
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress

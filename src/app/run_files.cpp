@@ -46,8 +46,12 @@ void RunFiles::leave_training_files() {
   final_weights_.reset();
 }
 
-void RunFiles::publish(const ResultFile& result) {
+void RunFiles::publish_training_files() {
   if (loss_log_) loss_log_->commit();
+}
+
+void RunFiles::publish(const ResultFile& result) {
+  publish_training_files();
   for (const Report& report : reports_) report.file->commit(report.reporter->write(result));
   if (json_on_standard_output_) {
     fmt::print(stderr, "{}", to_console(result, console_style(stderr)));

@@ -29,6 +29,9 @@ class RunFiles {
   /// known now that it can.
   void leave_training_files();
 
+  /// Of a process that reports to another one: only what training writes.
+  void publish_training_files();
+
   /// Writes `result` in every format that was asked for, and publishes the loss log. The summary
   /// goes to standard output, or to standard error where that carries JSON.
   void publish(const ResultFile& result);

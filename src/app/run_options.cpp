@@ -21,6 +21,7 @@ using Rows = std::vector<Row>;
 constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
 constexpr const char* kTraining = "What to train, and how";
+constexpr const char* kCommunication = "Several ranks";
 constexpr std::uint64_t kMostAccumulation = 1'000'000;
 constexpr std::uint64_t kMostRepeats = 1000;
 constexpr double kLeastNoise = 1e-5;
@@ -220,6 +221,71 @@ void append_machine(Rows& rows) {
                                .example = "2",
                                .grid = true},
                               &RunOptions::threads, 1, 1024));
+}
+
+/// "auto", or MiB.
+Row bucket_row(const char* name, const char* help, const char* usual,
+               std::optional<double> RunOptions::* field) {
+  constexpr double kLeast = 1.0 / 1024;
+  constexpr double kMost = 1024 * 1024;
+  return Row{{.name = name,
+              .value = "X|auto",
+              .group = kCommunication,
+              .help = help,
+              .fallback = usual,
+              .domain = "auto or " + real_domain(kLeast, kMost),
+              .choices = {"auto"},
+              .grid = true},
+             [=](RunOptions& options, const OptionInfo& option, std::string_view text) {
+               if (text == "auto")
+                 (options.*field).reset();
+               else
+                 options.*field = real_value(option, text, kLeast, kMost);
+             }};
+}
+
+void set_overlap(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string mode = choice_value(option, text);
+  options.overlap = mode == "on"    ? OverlapMode::on
+                    : mode == "off" ? OverlapMode::off
+                                    : OverlapMode::automatic;
+}
+
+void append_communication(Rows& rows) {
+  const std::string group = kCommunication;
+  rows.push_back(bucket_row("bucket-mb", "MiB of gradients that are reduced together", "auto: 4",
+                            &RunOptions::bucket_mb));
+  rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first", "auto: 1",
+                            &RunOptions::first_bucket_mb));
+  rows.push_back(Row{{.name = "overlap",
+                      .value = "on|off|auto",
+                      .group = group,
+                      .help = "begin to reduce gradients during backward",
+                      .fallback = "auto",
+                      .choices = {"on", "off", "auto"},
+                      .grid = true},
+                     set_overlap});
+  rows.push_back(choice_option({.name = "reduce-precision",
+                                .value = "TYPE",
+                                .group = group,
+                                .help = "gradients on the wire; sums are fp32",
+                                .fallback = "fp32",
+                                .choices = {"fp32", "bf16"},
+                                .grid = true},
+                               &RunOptions::reduce_precision));
+  rows.push_back(choice_option({.name = "communicator",
+                                .value = "NAME",
+                                .group = group,
+                                .help = "who moves gradients between ranks",
+                                .fallback = "auto",
+                                .choices = {"auto", "shm"}},
+                               &RunOptions::communicator));
+  rows.push_back(real_option({.name = "timeout",
+                              .value = "S",
+                              .group = group,
+                              .help = "longest wait for another rank",
+                              .fallback = "60"},
+                             &RunOptions::timeout_seconds, 0.1, 86400));
 }
 
 void append_optimizer(Rows& rows) {
@@ -430,6 +496,20 @@ void append_hidden(Rows& rows) {
                       .choices = {"prepare", "first", "next"},
                       .hidden = true},
                      set_pass});
+  rows.push_back(whole_option({.name = "rank",
+                               .value = "R",
+                               .group = group,
+                               .help = "be one rank of a run",
+                               .example = "1",
+                               .hidden = true},
+                              &RunOptions::rank, 0, 4095));
+  rows.push_back(whole_option({.name = "region",
+                               .value = "FD",
+                               .group = group,
+                               .help = "inherited descriptor of the ranks' memory",
+                               .example = "3",
+                               .hidden = true},
+                              &RunOptions::region, 0, 1'000'000));
   rows.push_back(text_option({.name = "keep-plan",
                               .value = "FILE",
                               .group = group,
@@ -459,6 +539,7 @@ OptionTable<RunOptions> run_option_table() {
   append_training(rows);
   append_arithmetic(rows);
   append_machine(rows);
+  append_communication(rows);
   append_optimizer(rows);
   append_data(rows);
   append_length(rows);

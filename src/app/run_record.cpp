@@ -32,11 +32,15 @@ void add_machine_warnings(const RunConfig& config, const Topology& topology, Run
                                .message = fmt::format("this is a {} build: its speed says nothing",
                                                       build_info().build_type),
                                .remedy = "Build with the CMake preset 'release'."});
-  if (config.threads > static_cast<int>(topology.cores.size()))
+  const Size threads = config.threads * config.options.nproc;
+  const Size cores = std::ssize(topology.cores);
+  if (threads > cores)
     record.warnings.push_back(
         {.code = "oversubscribed-cores",
-         .message = fmt::format("{} threads share {} cores", config.threads, topology.cores.size()),
-         .remedy = fmt::format("Use --threads {} or less.", topology.cores.size())});
+         .message = fmt::format("{} threads share {} cores", threads, cores),
+         .remedy = config.options.nproc > cores
+                       ? fmt::format("Use --nproc {} or less.", cores)
+                       : fmt::format("Use --threads {} or less.", cores / config.options.nproc)});
 }
 
 }  // namespace
@@ -48,13 +52,17 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
-  record.strategy.devices = {"cpu"};
+  record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), "cpu");
   record.strategy.threads = config.threads;
   record.strategy.accumulation_steps = config.step.accumulation_steps;
   record.strategy.precision = config.precision;
   record.strategy.batch_per_replica = config.batch;
   record.strategy.global_batch = config.global_batch;
   record.optimizer = describe(config.step.optimizer);
+  if (config.options.nproc > 1) {
+    record.strategy.bucket_bytes = config.data_parallel.bucket_bytes;
+    record.strategy.overlap = config.data_parallel.overlap;
+  }
   add_machine_warnings(config, topology, record);
   return record;
 }

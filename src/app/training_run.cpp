@@ -11,11 +11,13 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/memory_limit.h"
 #include "src/app/plan_store.h"
+#include "src/app/shared_choices.h"
 #include "src/app/target_watch.h"
 #include "src/app/training_setup.h"
 #include "src/app/verification.h"
 #include "src/base/error.h"
 #include "src/base/phase_board.h"
+#include "src/comm/shared_memory.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
 #include "src/device/cpu_load.h"
@@ -26,6 +28,7 @@
 #include "src/measure/repetition.h"
 #include "src/measure/sampling.h"
 #include "src/measure/summarize_run.h"
+#include "strategies/conductor.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "workloads/program.h"
@@ -40,7 +43,11 @@ class TrainingRun {
  public:
   TrainingRun(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
               RunRecord& record)
-      : config_(config), around_(around), record_(record), topology_(topology) {}
+      : config_(config),
+        around_(around),
+        record_(record),
+        topology_(topology),
+        board_(around.region != nullptr ? around.region->phases() : std::span(own_slot_)) {}
 
   void run() {
     try {
@@ -50,15 +57,16 @@ class TrainingRun {
     }
     around_.progress.clear();
     if (record_.status == Status::interrupted)
-      record_.reason = fmt::format("interrupted by a signal while {}", name_of(board_.phase(0)));
+      record_.reason =
+          fmt::format("interrupted by a signal while {}", name_of(board_.phase(config_.rank())));
     if (!record_.memory.peak_bytes) record_.memory.peak_bytes = peak_resident_memory();
   }
 
  private:
   void enter(RankPhase phase) {
-    board_.enter(0, phase);
+    board_.enter(config_.rank(), phase);
     around_.progress.begin(name_of(phase));
-    stop_if_interrupted();
+    if (config_.rank() == 0) stop_if_interrupted();  // which lets the others know
   }
 
   void stop_if_interrupted() const {
@@ -74,31 +82,86 @@ class TrainingRun {
     const DataSource data = load_data();
     const Graph graph = config_.workload.build(data.train.sample_shape());
     describe_workload(graph);
-    CpuDevice device(topology_, config_.threads);
+    CpuDevice device(topology_, config_.threads,
+                     config_.threads * static_cast<int>(config_.rank()));
     const CpuBackend backend(device);
-    SoloCommunicator communicator(device.memory());
+    SoloCommunicator alone(device.memory());
+    const auto group = join_group(device.team());
+    Communicator& communicator = group ? static_cast<Communicator&>(*group) : alone;
     const TrainingGround ground{.config = config_,
                                 .graph = graph,
                                 .data = data.train,
                                 .backend = backend,
                                 .device = device,
-                                .communicator = communicator};
-    const TrainingShape shape{
-        .micro_batch = config_.batch, .type = config_.type, .step = config_.step};
+                                .communicator = communicator,
+                                .alone = alone,
+                                .data_parallel = config_.data_parallel};
+    const TrainingShape shape{.micro_batch = config_.batch,
+                              .type = config_.type,
+                              .step = config_.step,
+                              .ranks = communicator.world_size(),
+                              .rank = communicator.rank()};
     describe_sampling(sampler_of(ground, shape));
     const VerificationPlan check = plan_verification(config_, graph, shape);
     record_.memory.before_bytes = resident_memory();
-    const Choices choices = choose_operators(ground, shape, check);
-    if (!verified(ground, check, choices)) return;
-    if (config_.options.verify == VerifyMode::only || pass() == RunPass::prepare) return;
+    Conductor conductor(communicator, config_.data_parallel.timeout);
+    if (conductor.leads())
+      lead(ground, shape, check, data, conductor);
+    else
+      follow(ground, shape, check, conductor);
+  }
+
+  /// The group of ranks that this process is one of; null where it is alone.
+  std::unique_ptr<SharedMemoryCommunicator> join_group(Team& team) {
+    if (!config_.options.region) return nullptr;
+    return std::make_unique<SharedMemoryCommunicator>(*around_.region, config_.rank(), &team);
+  }
+
+  /// Rank 0, which decides for all, or the only one.
+  void lead(const TrainingGround& ground, const TrainingShape& shape, const VerificationPlan& check,
+            const DataSource& data, Conductor& conductor) {
+    const Choices choices =
+        share_choices(ground.communicator, choose_operators(ground, shape, check));
+    const bool compares = conductor.agree(check.oracle.has_value());
+    ensure(compares == check.oracle.has_value(), "rank 0 agrees with itself");
+    const bool right = verified(ground, check, choices, conductor);
+    const bool measures =
+        right && config_.options.verify != VerifyMode::only && pass() != RunPass::prepare;
+    if (!conductor.agree(measures)) return;
     reset_peak_resident_memory();
     auto strategy = build(ground, shape, choices);
-    const Samples samples = measure_steps(*strategy, data, device.team());
-    summarize(samples, backend, *strategy);
+    conductor.lead(*strategy);
+    const Samples samples = measure_steps(*strategy, data, ground.device.team());
+    conductor.stop();
+    summarize(samples, ground.backend, *strategy);
     if (record_.status == Status::ok) finish(strategy->replica().program(), data);
     record_.memory.peak_bytes = peak_resident_memory();
     strategy.reset();
-    if (record_.status == Status::ok && pass() != RunPass::next) time_phases(ground, shape);
+    const bool times_phases = record_.status == Status::ok && pass() != RunPass::next;
+    if (conductor.agree(times_phases)) time_phases(ground, shape, conductor);
+  }
+
+  /// The other ranks: the same trainings, step by step with rank 0.
+  void follow(const TrainingGround& ground, const TrainingShape& shape,
+              const VerificationPlan& check, Conductor& conductor) {
+    enter(RankPhase::choosing);
+    const Choices choices = share_choices(ground.communicator, {});
+    if (conductor.agree(false)) {
+      enter(RankPhase::verifying);
+      follow_verification(ground, check, choices, conductor);
+    }
+    if (!conductor.agree(false)) return;
+    reset_peak_resident_memory();
+    auto strategy = build(ground, shape, choices);
+    enter(RankPhase::measuring);
+    conductor.follow(*strategy);
+    record_.memory.peak_bytes = peak_resident_memory();
+    strategy.reset();
+    if (!conductor.agree(false)) return;
+    enter(RankPhase::timing_phases);
+    const auto copy = build_training(ground, shape, plan_);
+    start_weights(config_, copy->replica().program());
+    conductor.follow(*copy);
   }
 
   [[nodiscard]] RunPass pass() const { return config_.options.pass; }
@@ -183,8 +246,8 @@ class TrainingRun {
   }
 
   /// False where the run computes something else than its oracle: it is not timed.
-  bool verified(const TrainingGround& ground, const VerificationPlan& check,
-                const Choices& choices) {
+  bool verified(const TrainingGround& ground, const VerificationPlan& check, const Choices& choices,
+                Conductor& conductor) {
     if (!check.oracle) {
       record_.verification.reason = check.reason;
       tell_unverified(check.reason);
@@ -192,7 +255,7 @@ class TrainingRun {
     }
     enter(RankPhase::verifying);
     record_.verification =
-        run_verification(ground, check, choices, around_.clock, not_interrupted());
+        run_verification(ground, check, choices, conductor, around_.clock, not_interrupted());
     stop_if_interrupted();
     if (record_.verification.status != VerificationStatus::failed) return true;
     record_.status = Status::failed;
@@ -328,8 +391,8 @@ class TrainingRun {
 
   void show(const SamplingProgress& progress) {
     const RankPhase phase = progress.warming_up ? RankPhase::warming_up : RankPhase::measuring;
-    if (board_.phase(0) != phase) {
-      board_.enter(0, phase);
+    if (board_.phase(config_.rank()) != phase) {
+      board_.enter(config_.rank(), phase);
       around_.progress.begin(name_of(phase));
     }
     if (progress.seconds_left) {
@@ -340,11 +403,13 @@ class TrainingRun {
   }
 
   /// On a copy, so that neither weights nor samples know of it.
-  void time_phases(const TrainingGround& ground, const TrainingShape& shape) {
+  void time_phases(const TrainingGround& ground, const TrainingShape& shape, Conductor& conductor) {
     enter(RankPhase::timing_phases);
     const auto copy = build_training(ground, shape, plan_);
     start_weights(config_, copy->replica().program());
+    conductor.lead(*copy);
     record_.phases_seconds = measure_phases(*copy, around_.clock, not_interrupted());
+    conductor.stop();
     stop_if_interrupted();
     summarize_run(record_, PriorNoise());
   }
@@ -363,8 +428,8 @@ class TrainingRun {
   const RunSurroundings& around_;
   RunRecord& record_;
   const Topology& topology_;
-  std::array<PhaseBoard::Slot, 1> slots_{};
-  PhaseBoard board_{slots_};
+  std::array<PhaseBoard::Slot, 1> own_slot_{};
+  PhaseBoard board_;  ///< the launcher's, where there is one
   Size steps_per_epoch_ = 0;
   std::shared_ptr<const ProgramPlan> plan_;
 };

@@ -5,6 +5,7 @@
 #include "src/app/progress.h"
 #include "src/app/run_files.h"
 #include "src/base/clock.h"
+#include "src/comm/shared_region.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
 
@@ -16,6 +17,7 @@ struct RunSurroundings {
   InterruptWatch& interrupt;
   Progress& progress;
   RunFiles& files;
+  const SharedRegion* region = nullptr;  ///< of the ranks that this process is one of
 };
 
 /// One run, from data to accuracy: fills `record` as it goes, so that what was measured survives

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/serial.h"
+
 namespace ptbench {
 
 std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& shape) {
@@ -14,22 +16,41 @@ std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& 
 
 Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
   return {ground.data.size(),
-          {.micro_batch = shape.micro_batch, .accumulation_steps = shape.step.accumulation_steps},
+          {.micro_batch = shape.micro_batch,
+           .accumulation_steps = shape.step.accumulation_steps,
+           .replicas = shape.ranks,
+           .replica = shape.rank},
           ground.config.options.shuffle,
           ground.config.options.seed};
 }
 
-std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const TrainingShape& shape,
-                                         std::shared_ptr<const ProgramPlan> plan) {
-  auto replica = std::make_unique<Replica>(std::move(plan), shape.step,
-                                           ground.communicator.memory(), ground.device.memory());
+namespace {
+
+std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
+                                std::shared_ptr<const ProgramPlan> plan,
+                                const StrategyRow& strategy, Communicator& communicator) {
+  auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory(),
+                                           ground.device.memory());
   Program& program = replica->program();
   replica->attach(std::make_unique<BatchLoader>(
       ground.data, sampler_of(ground, shape), program.input(), program.labels(),
       &ground.device.team(), static_cast<int>(ground.config.options.data_workers)));
-  StrategyContext context{.replicas = {}, .communicator = ground.communicator};
+  StrategyContext context{
+      .replicas = {}, .communicator = communicator, .data_parallel = ground.data_parallel};
   context.replicas.push_back(std::move(replica));
-  return ground.config.strategy.build(std::move(context));
+  return strategy.build(std::move(context));
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const TrainingShape& shape,
+                                         std::shared_ptr<const ProgramPlan> plan) {
+  return build(ground, shape, std::move(plan), ground.config.strategy, ground.communicator);
+}
+
+std::unique_ptr<Strategy> build_serial(const TrainingGround& ground, const TrainingShape& shape,
+                                       std::shared_ptr<const ProgramPlan> plan) {
+  return build(ground, shape, std::move(plan), serial_strategy(), ground.alone);
 }
 
 void start_weights(const RunConfig& config, Program& program) {

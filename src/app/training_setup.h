@@ -18,7 +18,9 @@ struct TrainingShape {
   Size micro_batch = 0;
   ElementType type = ElementType::f32;
   StepSpec step;
-  [[nodiscard]] Size global_batch() const { return micro_batch * step.accumulation_steps; }
+  Size ranks = 1;  ///< that share the global batch
+  Size rank = 0;   ///< whose micro-batches are trained here
+  [[nodiscard]] Size global_batch() const { return micro_batch * step.accumulation_steps * ranks; }
   [[nodiscard]] Lowering lowering() const {
     return {.batch = micro_batch, .global_batch = global_batch(), .type = type};
   }
@@ -32,6 +34,8 @@ struct TrainingGround {
   const KernelBackend& backend;
   CpuDevice& device;
   Communicator& communicator;
+  Communicator& alone;  ///< a world of one, for what this rank trains by itself
+  DdpOptions data_parallel;
 };
 
 /// The operators that a training consists of.
@@ -41,10 +45,16 @@ struct TrainingGround {
 /// Samples in the order of the run's seed, for that batch.
 [[nodiscard]] Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape);
 
-/// A strategy over one replica with data attached and weights still zero.
+/// The run's strategy over this rank's replica, with data attached and weights still zero. All
+/// ranks call it, in the same order.
 [[nodiscard]] std::unique_ptr<Strategy> build_training(const TrainingGround& ground,
                                                        const TrainingShape& shape,
                                                        std::shared_ptr<const ProgramPlan> plan);
+
+/// The same as serial training in this process alone.
+[[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingGround& ground,
+                                                     const TrainingShape& shape,
+                                                     std::shared_ptr<const ProgramPlan> plan);
 
 /// The run's initial weights: from its file, or drawn from its seed.
 void start_weights(const RunConfig& config, Program& program);

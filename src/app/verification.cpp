@@ -23,9 +23,22 @@ double learning_rate(const OptimizerSpec& optimizer) {
   return optimizer.lr > 0 ? std::min(usual, optimizer.lr) : usual;
 }
 
-VerificationBounds bounds_of(const TrainingShape& tested) {
-  if (tested.type == ElementType::bf16) return {.loss = 2e-2, .parameters = 0};
+/// Of several ranks, whose oracle computes in the same type; and of one, whose oracle is fp32.
+VerificationBounds bounds_of(const TrainingShape& tested, WireType wire) {
+  const bool narrow = tested.type == ElementType::bf16;
+  if (tested.ranks > 1 && (narrow || wire == WireType::bf16))
+    return {.loss = 1e-2, .parameters = 5e-2, .running_statistics = false};
+  if (tested.ranks > 1) return {.loss = 1e-5, .parameters = 1e-4, .running_statistics = false};
+  if (narrow) return {.loss = 2e-2, .parameters = 0};
   return {.loss = 1e-5, .parameters = 1e-4};
+}
+
+/// One replica in the ranks' stead.
+TrainingShape in_turn(TrainingShape shape) {
+  shape.step.accumulation_steps *= shape.ranks;
+  shape.ranks = 1;
+  shape.rank = 0;
+  return shape;
 }
 
 VerificationPlan not_run(std::string reason) {
@@ -41,14 +54,15 @@ Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
 VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
                                    const TrainingShape& shape) {
   if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
-  const bool accumulates = shape.step.accumulation_steps > 1;
-  const bool narrow = shape.type != ElementType::f32;
+  const bool several = shape.ranks > 1;
+  const bool accumulates = shape.step.accumulation_steps > 1 && !several;
+  const bool narrow = shape.type != ElementType::f32 && !several;
   const bool scales = shape.step.loss_scale.kind != LossScaling::none;
-  if (!accumulates && !narrow && !scales)
+  if (!several && !accumulates && !narrow && !scales)
     return not_run("serial training in fp32 is what others are compared with");
-  TrainingShape oracle = shape;
-  oracle.type = ElementType::f32;
-  oracle.step.loss_scale = {};
+  TrainingShape oracle = in_turn(shape);
+  if (!several) oracle.type = ElementType::f32;
+  if (!several) oracle.step.loss_scale = {};
   if (accumulates && !graph.has_batch_norm()) {
     oracle.micro_batch = shape.global_batch();
     oracle.step.accumulation_steps = 1;
@@ -68,25 +82,40 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   return plan;
 }
 
+namespace {
+
+std::shared_ptr<const ProgramPlan> plan_of(const TrainingGround& ground, const TrainingShape& shape,
+                                           const Choices& choices) {
+  return std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
+                                             choices);
+}
+
+}  // namespace
+
 VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                                    const Choices& choices, const Clock& clock,
-                                    const std::function<bool()>& keep_going) {
-  const auto train = [&](const TrainingShape& shape) {
-    auto program = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(),
-                                                       ground.backend, choices);
-    auto strategy = build_training(ground, shape, std::move(program));
-    start_weights(ground.config, strategy->replica().program());
-    return strategy;
-  };
-  const auto tested = train(plan.tested);
-  const auto oracle = train(*plan.oracle);
+                                    const Choices& choices, Conductor& conductor,
+                                    const Clock& clock, const std::function<bool()>& keep_going) {
+  const auto tested = build_training(ground, plan.tested, plan_of(ground, plan.tested, choices));
+  start_weights(ground.config, tested->replica().program());
+  const auto oracle = build_serial(ground, *plan.oracle, plan_of(ground, *plan.oracle, choices));
+  start_weights(ground.config, oracle->replica().program());
+  conductor.lead(*tested);
   const double begin = clock.now();
-  VerificationRecord record = verify(*tested, *oracle, bounds_of(plan.tested), kSteps, [&] {
+  const VerificationBounds bounds = bounds_of(plan.tested, ground.data_parallel.wire);
+  VerificationRecord record = verify(*tested, *oracle, bounds, kSteps, [&] {
     const bool few = tested->steps() < kLeastSteps;
     return keep_going() && (few || clock.now() - begin < kSeconds);
   });
+  conductor.stop();
   record.lr = plan.tested.step.optimizer.lr;
   return record;
+}
+
+void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                         const Choices& choices, Conductor& conductor) {
+  const auto tested = build_training(ground, plan.tested, plan_of(ground, plan.tested, choices));
+  start_weights(ground.config, tested->replica().program());
+  conductor.follow(*tested);
 }
 
 }  // namespace ptbench

@@ -7,6 +7,7 @@
 #include "src/app/training_setup.h"
 #include "src/base/clock.h"
 #include "src/measure/record.h"
+#include "strategies/conductor.h"
 
 namespace ptbench {
 
@@ -17,16 +18,23 @@ struct VerificationPlan {
   std::string reason;                   ///< why not, where that is so
 };
 
-/// The oracle of accumulation is the unsplit batch, that of another precision is fp32; models with
-/// batch norm see other statistics in another micro-batch, so these keep it. Nothing is compared
-/// where two copies would not fit into the memory that is left.
+/// The oracle of several ranks is one replica that trains their micro-batches in turn, in the same
+/// precision. Of one rank: that of accumulation is the unsplit batch, that of another precision is
+/// fp32; models with batch norm see other statistics in another micro-batch, so these keep it.
+/// Nothing is compared where two copies would not fit into the memory that is left.
 [[nodiscard]] VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
                                                  const TrainingShape& shape);
 
-/// Trains both side by side, on copies that are gone afterwards. `choices` has those of both.
+/// Trains both side by side, on copies that are gone afterwards. `choices` has those of both. On
+/// rank 0; the others follow meanwhile.
 [[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
                                                   const VerificationPlan& plan,
-                                                  const Choices& choices, const Clock& clock,
+                                                  const Choices& choices, Conductor& conductor,
+                                                  const Clock& clock,
                                                   const std::function<bool()>& keep_going);
+
+/// What the other ranks do while rank 0 verifies.
+void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                         const Choices& choices, Conductor& conductor);
 
 }  // namespace ptbench

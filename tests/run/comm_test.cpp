@@ -142,7 +142,8 @@ TEST_CASE("a rank that dies ends comm with one error and leaves nothing", "[run]
   const ProgramResult result = while_measuring("", "kill -KILL $2");
   CAPTURE(result.errors);
   CHECK(result.exit_code == 2);
-  CHECK_THAT(result.errors, Contains("rank 1 was killed by signal 9"));
+  CHECK_THAT(result.errors,
+             Contains("rank 1 on ") && Contains("while measuring, was killed by signal 9"));
   CHECK(result.errors.find("error:") == result.errors.rfind("error:"));
   CHECK(result.output.empty());
   CHECK(shared_memory_files() == files);

@@ -1,0 +1,84 @@
+#include "src/app/rank_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reports/read_result.h"
+#include "src/app/rank_processes.h"
+#include "src/base/error.h"
+#include "src/comm/shared_region.h"
+
+namespace ptbench {
+namespace {
+
+/// What this process does itself with what rank 0 has measured.
+constexpr std::array<std::string_view, 3> kKept{"output", "json", "progress-prefix"};
+/// Files that training writes: rank 0's business.
+constexpr std::array<std::string_view, 4> kOfRank0{"loss-log", "save-initial-weights",
+                                                   "save-final-weights", "keep-plan"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Addresses, not memory: pages appear when they are touched. Two trainings may be alive at a time,
+/// each with parameters, gradients (two arenas where they accumulate) and optimizer state, padded.
+Bytes bytes_per_rank(const RunConfig& config) {
+  constexpr Bytes kRoom = Bytes{1} << 30U;
+  constexpr Bytes kArenas = 16;
+  const Graph graph = config.workload.build(config.workload.input_shape);
+  return kRoom + kArenas * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
+}
+
+std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegion& region,
+                                      Size rank) {
+  std::vector<std::string> arguments{"run"};
+  for (const NamedAssignment& assignment : config.options.assignments) {
+    if (contains(kKept, assignment.name)) continue;
+    if (rank != 0 && contains(kOfRank0, assignment.name)) continue;
+    std::string text = "--" + assignment.name;
+    if (!assignment.text.empty()) text += "=" + assignment.text;
+    arguments.push_back(std::move(text));
+  }
+  arguments.push_back(fmt::format("--rank={}", rank));
+  arguments.push_back(fmt::format("--region={}", region.descriptor()));
+  return arguments;
+}
+
+/// Of rank 0, which describes the run as this process would, and has measured it.
+void take_record(const std::string& output, RunRecord& record) {
+  if (output.empty()) return;
+  ResultFile result = read_result(output, "rank 0's result");
+  if (!result.runs.empty()) record = std::move(result.runs.front());
+}
+
+}  // namespace
+
+void measure_on_ranks(const RunConfig& config, const Topology& topology,
+                      const RunSurroundings& around, RunRecord& record) {
+  around.files.leave_training_files();
+  const SharedRegion region = SharedRegion::create(config.options.nproc, bytes_per_rank(config),
+                                                   static_cast<int>(topology.cores.size()));
+  RankProcesses processes{.arguments = {},
+                          .timeout = config.data_parallel.timeout,
+                          .interrupted = [&] { return around.interrupt.requested(); }};
+  for (Size rank = 0; rank < config.options.nproc; ++rank)
+    processes.arguments.push_back(arguments_of(config, region, rank));
+  const RankOutcome outcome = run_ranks(region, processes);
+  take_record(outcome.output, record);
+  if (outcome.interrupted) {
+    record.status = Status::interrupted;
+    if (!record.reason) record.reason = "interrupted by a signal";
+  }
+  if (!outcome.error || outcome.interrupted) return;
+  if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);
+  record.status = Status::failed;
+  record.reason = outcome.error->what();
+}
+
+}  // namespace ptbench

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "src/app/configuration.h"
+#include "src/app/training_run.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// A run whose ranks are processes: starts them, this program once a rank, and fills `record` with
+/// what rank 0 measured. A rank that fails ends all of them; where that is a failure of the
+/// configuration the record says so, other errors are thrown. No process is left.
+void measure_on_ranks(const RunConfig& config, const Topology& topology,
+                      const RunSurroundings& around, RunRecord& record);
+
+}  // namespace ptbench

@@ -1,0 +1,136 @@
+// Runs of several ranks from outside: each a process, checked against one replica.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+std::vector<double> losses(const std::string& log) {
+  std::istringstream lines(log);
+  std::string line;
+  std::getline(lines, line);
+  std::vector<double> values;
+  while (std::getline(lines, line)) values.push_back(std::stod(line.substr(line.find(',') + 1)));
+  return values;
+}
+
+nlohmann::json record_of(const RunCommand& run, const ProgramResult& result) {
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return run.json("r.json")["runs"][0];
+}
+
+void check_close(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t step = 0; step < a.size(); ++step)
+    CHECK(std::abs(a[step] - b[step]) <= 1e-5 * std::max(1.0, std::abs(b[step])));
+}
+
+}  // namespace
+
+TEST_CASE("data-parallel ranks compute what serial training does on the global batch", "[run]") {
+  const RunCommand run;
+  const std::string digits = PTBENCH_TEST_DATA "/digits";
+  const std::vector<std::string> common{"-w", "mlp",      "--data", digits,      "--steps",
+                                        "30", "--warmup", "10",     "--threads", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    more.insert(more.end(), {"-o", "r.json"});
+    return run(more);
+  };
+  (void)record_of(run, with({"-b", "24", "--loss-log", "serial.csv"}));
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"}) {
+    CAPTURE(strategy);
+    const auto record =
+        record_of(run, with({"-s", strategy, "-n", "2", "-b", "12", "--loss-log", "ranks.csv"}));
+    CHECK(record["status"] == "ok");
+    CHECK(record["verification"]["status"] == "passed");
+    CHECK(record["strategy"]["world_size"] == 2);
+    CHECK(record["strategy"]["global_batch"] == 24);
+    CHECK(record["strategy"]["communicator"] == "shm");
+    CHECK(record["strategy"]["devices"].size() == 2);
+    check_close(losses(run.text("ranks.csv")), losses(run.text("serial.csv")));
+  }
+  const auto record =
+      record_of(run, with({"-s", "ddp", "-n", "3", "-b", "4", "--accumulate", "2", "--bucket-mb",
+                           "0.25", "--overlap", "on", "--loss-log", "ranks.csv"}));
+  CHECK(record["verification"]["status"] == "passed");
+  check_close(losses(run.text("ranks.csv")), losses(run.text("serial.csv")));
+}
+
+TEST_CASE("phases of several ranks have communication", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(run, run({"-w", "mlp", "-b", "8", "-s", "ddp", "-n", "2", "--steps",
+                                          "10", "--threads", "1", "-o", "r.json"}));
+  CHECK(record["phases_seconds"]["communication"].get<double>() > 0);
+  CHECK(record["id"] == "mlp/ddp/n2/b8/fp32/threads=1");
+}
+
+TEST_CASE("a run of several ranks is repeated in fresh processes too", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(run, run({"-w", "linear", "-s", "ddp", "-n", "2", "--repeats", "2",
+                                          "--max-time", "4", "--threads", "1", "-o", "r.json"}));
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK_FALSE(record["samples"]["repetitions"].empty());
+}
+
+TEST_CASE("mistakes with several ranks", "[run]") {
+  const RunCommand run;
+  struct Mistake {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {{"-n", "2"}, "strategy 'serial' is one replica in one process"},
+           {{"-s", "ddp", "-n", "2", "--global-batch", "33"}, "the nearest possible one is 34"},
+           {{"-w", "linear", "-s", "ddp", "-n", "4", "-b", "500", "--samples", "100"},
+            "global batch"},
+           {{"--overlap", "on"}, "reduces no gradients between ranks"},
+           {{"-s", "ddp", "--bucket-mb", "0"}, "--bucket-mb"},
+           {{"-s", "ddp", "--reduce-precision", "fp16"}, "--reduce-precision"},
+       }) {
+    std::vector<std::string> arguments = mistake.arguments;
+    arguments.insert(arguments.end(), {"--steps", "3"});
+    const ProgramResult result = run(arguments);
+    CAPTURE(mistake.says, result.errors);
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains(mistake.says));
+  }
+}
+
+TEST_CASE("a rank that is killed fails the run at once and leaves nothing", "[run]") {
+  const RunCommand run;
+  const std::string script =
+      std::string(PTBENCH_EXECUTABLE) +
+      " run -w mlp -s ddp -n 2 --threads 1 --steps 1000000 --verify off -o r.json & P=$!; "
+      "for i in $(seq 500); do set -- $(cat /proc/$P/task/*/children); [ $# -ge 2 ] && break; "
+      "sleep 0.02; done; sleep 1; kill -KILL $2; wait $P; code=$?; "
+      "for rank in \"$@\"; do kill -0 $rank 2>/dev/null && echo left $rank; done; exit $code";
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c", script},
+      {.folder = run.path("."), .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  CHECK(result.exit_code == 2);
+  CHECK(result.output.find("left") == std::string::npos);
+  const auto record = run.json("r.json")["runs"][0];
+  CHECK(record["status"] == "failed");
+  CHECK_THAT(record["reason"].get<std::string>(),
+             Contains("rank 1 on ") && Contains("was killed by signal 9"));
+}
+
+TEST_CASE("more ranks than cores train and are warned of", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(run, run({"-w", "linear", "-s", "ddp", "-n", "5", "--steps", "5",
+                                          "--warmup", "1", "-o", "r.json"}));
+  CHECK(record["verification"]["status"] == "passed");
+}
+
+}  // namespace ptbench::testing
