@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -25,7 +26,7 @@ enum class Paint { plain, bold, red, yellow };
 /// part of which a field is not known is left out, and so is a line of which no part remains.
 struct Line {
   std::string_view label;
-  std::array<std::string_view, 6> parts;
+  std::array<std::string_view, 10> parts;
   bool (*shown)(const RunRecord&) = nullptr;  ///< null: always
   Paint paint = Paint::plain;
 };
@@ -33,6 +34,8 @@ struct Line {
 bool has_result(const RunRecord& run) {
   return run.status == Status::ok || run.status == Status::interrupted;
 }
+
+bool has_several_ranks(const RunRecord& run) { return has_result(run) && run.ranks.size() > 1; }
 
 /// Serial fp32 training is what others are compared with: that it was not needs no saying.
 bool has_verification(const RunRecord& run) {
@@ -43,7 +46,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 12> kLines{{
+constexpr std::array<Line, 13> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -68,11 +71,16 @@ constexpr std::array<Line, 12> kLines{{
       "{samples.warmup_discarded:warm-up step}", "stopped by {samples.stop_reason}"},
      has_result},
     {"phases",
-     {"data {phases_seconds.data}", "forward {phases_seconds.forward}",
-      "backward {phases_seconds.backward}",
+     {"data {phases_seconds.data}", "scatter {phases_seconds.scatter}",
+      "replicate {phases_seconds.replicate}", "forward {phases_seconds.forward}",
+      "gather {phases_seconds.gather}", "backward {phases_seconds.backward}",
+      "reduce {phases_seconds.reduce}",
       "exposed communication {phases_seconds.communication_exposed}",
       "optimizer {phases_seconds.optimizer}", "other {phases_seconds.other}"},
      has_result},
+    {"ranks",
+     {"{ranks.compute_seconds} of computing", "{ranks.wait_seconds} of waiting for slower ones"},
+     has_several_ranks},
     {"compute",
      {"{compute.flops_per_second}",
       "{compute.utilization} of a peak of {compute.peak_flops_per_second}",
@@ -100,9 +108,23 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return single_line(fmt::format("{}", fmt::join(words, separator)));
 }
 
+/// "11.8 ms to 12.2 ms" over the ranks; empty where one of them is not known.
+std::string range_over_ranks(const RunRecord& run, std::optional<double> RankRecord::* field) {
+  std::vector<double> seconds;
+  for (const RankRecord& rank : run.ranks)
+    if (rank.*field) seconds.push_back(*(rank.*field));
+  if (seconds.empty() || seconds.size() < run.ranks.size()) return {};
+  const auto [least, most] = std::ranges::minmax(seconds);
+  return fmt::format("{} to {}", human_text(least, Unit::seconds),
+                     human_text(most, Unit::seconds));
+}
+
 /// A field as text, or what people want to see of three lists; empty if not known.
 std::string text_of(const RunRecord& run, std::string_view path) {
   if (path == "strategy.devices") return joined(run.strategy.devices, "+");
+  if (path == "ranks.compute_seconds")
+    return range_over_ranks(run, &RankRecord::compute_seconds);
+  if (path == "ranks.wait_seconds") return range_over_ranks(run, &RankRecord::wait_seconds);
   if (path == "samples.repetitions")
     return run.samples.repetitions.empty() ? "" : fmt::format("{}", run.samples.repetitions.size());
   if (path == "workload.input_shape")

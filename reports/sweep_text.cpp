@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reports/field_text.h"
+#include "reports/scaling_text.h"
 #include "reports/table.h"
 #include "reports/wrap.h"
 #include "src/base/units.h"
@@ -77,22 +78,43 @@ std::vector<TextColumn> key_columns(const ResultFile& file) {
   return columns;
 }
 
-/// The key's columns, then one for each option that is in any id.
-std::vector<TextColumn> identity_columns(const ResultFile& file) {
-  std::vector<TextColumn> columns = key_columns(file);
-  const std::size_t keys = columns.size();
+/// Some ids name their threads, as these are not the usual ones for that number of ranks: then all
+/// rows tell theirs.
+void fill_threads(const ResultFile& file, std::vector<TextColumn>& columns) {
+  const auto threads = std::ranges::find(columns, "threads", &TextColumn::heading);
+  if (threads == columns.end()) return;
   for (std::size_t row = 0; row < file.runs.size(); ++row)
-    for (const OptionValue& option : options_of(file.runs[row])) {
-      const auto options = columns.begin() + static_cast<std::ptrdiff_t>(keys);
-      auto column = std::find_if(options, columns.end(), [&](const TextColumn& known) {
-        return known.heading == option.option;
-      });
-      if (column == columns.end())
-        column = columns.insert(column, {.heading = option.option,
-                                         .cells = std::vector<std::string>(file.runs.size()),
-                                         .is_right = true});
-      column->cells[row] = single_line(option.value);
-    }
+    if (threads->cells[row].empty() && file.runs[row].strategy.threads)
+      threads->cells[row] = fmt::format("{}", *file.runs[row].strategy.threads);
+}
+
+/// The column of an option, which is added unless the run was skipped: its line below the table
+/// names all of its options.
+TextColumn* column_of(const std::string& option, const RunRecord& run, std::size_t runs,
+                      std::vector<TextColumn>& columns) {
+  const auto known = std::ranges::find(columns, option, &TextColumn::heading);
+  if (known != columns.end()) return &*known;
+  if (run.status == Status::skipped) return nullptr;
+  columns.push_back({.heading = option, .cells = std::vector<std::string>(runs), .is_right = true});
+  return &columns.back();
+}
+
+/// The key's columns, then one for each option that is in the id of any run but a skipped one.
+std::vector<TextColumn> identity_columns(const ResultFile& file) {
+  std::vector<TextColumn> options;
+  const auto add = [&](std::size_t row) {
+    const RunRecord& run = file.runs[row];
+    for (const OptionValue& option : options_of(run))
+      if (TextColumn* column = column_of(option.option, run, file.runs.size(), options))
+        column->cells[row] = single_line(option.value);
+  };
+  for (std::size_t row = 0; row < file.runs.size(); ++row)
+    if (file.runs[row].status != Status::skipped) add(row);
+  for (std::size_t row = 0; row < file.runs.size(); ++row)
+    if (file.runs[row].status == Status::skipped) add(row);
+  fill_threads(file, options);
+  std::vector<TextColumn> columns = key_columns(file);
+  columns.insert(columns.end(), options.begin(), options.end());
   return columns;
 }
 
@@ -165,11 +187,6 @@ std::string memory_text(const RunRecord& run) {
 std::string speedup_text(const RunRecord& run) {
   if (!run.scaling || !run.scaling->speedup) return {};
   return fmt::format("{:.2f}", *run.scaling->speedup);
-}
-
-std::string efficiency_text(const RunRecord& run) {
-  if (!run.scaling) return {};
-  return human_text(field_of(run.scaling->efficiency), Unit::fraction);
 }
 
 /// A figure of a run.
@@ -318,6 +335,12 @@ std::string warnings_of(const ResultFile& file, const ConsoleStyle& style) {
   return text;
 }
 
+std::string scaling_of(const ResultFile& file, const ConsoleStyle& style) {
+  std::string text;
+  for (const std::string& line : scaling_lines(file)) text += labelled("scaling", line, style);
+  return text;
+}
+
 std::string machine_line(const ResultFile& file, const ConsoleStyle& style) {
   const GeneratorRecord& generator = file.generator;
   const EnvironmentRecord& environment = file.environment;
@@ -337,7 +360,8 @@ std::string machine_line(const ResultFile& file, const ConsoleStyle& style) {
 std::string sweep_console(const ResultFile& file, const ConsoleStyle& style) {
   std::string text = machine_line(file, style);
   if (file.runs.empty()) return text + "nothing was measured\n";
-  return text + table_of(file, style) + troubles_of(file, style) + warnings_of(file, style);
+  return text + table_of(file, style) + scaling_of(file, style) + troubles_of(file, style) +
+         warnings_of(file, style);
 }
 
 }  // namespace ptbench

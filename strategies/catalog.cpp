@@ -7,12 +7,13 @@
 #include "src/base/log.h"
 #include "src/base/suggest.h"
 #include "strategies/ddp.h"
+#include "strategies/dp.h"
 #include "strategies/serial.h"
 
 namespace ptbench {
 
 std::vector<StrategyRow> strategy_catalog() {
-  return {serial_strategy(),      ddp_strategy(),        ddp_flat_strategy(),
+  return {serial_strategy(),      dp_strategy(),         ddp_strategy(), ddp_flat_strategy(),
           ddp_central_strategy(), grad_accum_strategy(), amp_strategy()};
 }
 

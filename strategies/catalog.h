@@ -15,6 +15,8 @@ struct StrategyRow {
   std::string name;
   std::string summary;           ///< one line for `ptbench list`
   bool several_ranks = false;    ///< takes --nproc above 1
+  bool one_process = false;      ///< and these are replicas of one process, not processes
+  bool buckets = false;          ///< reduces gradients in buckets, with overlap or without
   Size accumulation_steps = 1;   ///< unless --accumulate is given
   bool mixed_precision = false;  ///< the device's best narrow type, unless --precision is given
   std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;

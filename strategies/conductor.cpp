@@ -1,9 +1,10 @@
 #include "strategies/conductor.h"
 
+#include "src/base/error.h"
+
 namespace ptbench {
 namespace {
 
-constexpr float kStep = 1;
 constexpr Bytes kWordBytes = 64;
 /// Choosing operators or evaluating a large data set.
 constexpr Communicator::Timeout kLongWork = std::chrono::minutes(30);
@@ -16,21 +17,36 @@ Conductor::Conductor(Communicator& communicator, Communicator::Timeout timeout)
       word_(communicator.memory().allocate(kWordBytes, "the conductor's word")) {}
 
 void Conductor::lead(Strategy& strategy) {
-  if (communicator_.world_size() > 1)
-    strategy.before_each_step([this] { (void)tell(kStep, timeout_); });
+  if (communicator_.world_size() == 1) return;
+  strategy.before_each_step([this, &strategy] {
+    (void)tell(strategy.is_observed() ? Word::observed_step : Word::step, timeout_);
+  });
 }
 
-void Conductor::follow(Strategy& strategy) {
-  while (tell(0, timeout_) == kStep) (void)strategy.step();
+void Conductor::follow(Strategy& strategy, const Follower& follower) {
+  while (true) {
+    const Word word = tell(Word::stop, timeout_);
+    if (word == Word::stop) break;
+    if (word == Word::look) {
+      follower.look();
+      continue;
+    }
+    const bool observed = word == Word::observed_step;
+    ensure(!observed || follower.timer != nullptr, "observed steps are observed on all ranks");
+    if (observed != strategy.is_observed()) strategy.observe(observed ? follower.timer : nullptr);
+    (void)strategy.step();
+  }
 }
 
-bool Conductor::agree(bool answer) { return tell(answer ? 1 : 0, kLongWork) == 1; }
+bool Conductor::agree(bool answer) {
+  return tell(answer ? Word::yes : Word::no, kLongWork) == Word::yes;
+}
 
-float Conductor::tell(float word, Communicator::Timeout timeout) {
-  const std::span<float> cell = word_.as<float>().first(1);
-  if (leads()) cell.front() = word;
-  communicator_.wait(communicator_.start_broadcast(std::as_writable_bytes(cell), 0), timeout);
-  return cell.front();
+Conductor::Word Conductor::tell(Word word, Communicator::Timeout timeout) {
+  const std::span<std::byte> cell = word_.as<std::byte>().first(1);
+  if (leads()) cell.front() = static_cast<std::byte>(word);
+  communicator_.wait(communicator_.start_broadcast(cell, 0), timeout);
+  return static_cast<Word>(cell.front());
 }
 
 }  // namespace ptbench

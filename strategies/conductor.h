@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "src/comm/communicator.h"
 #include "src/device/memory.h"
+#include "src/measure/step_phases.h"
 #include "strategies/strategy.h"
 
 namespace ptbench {
@@ -14,6 +16,12 @@ namespace ptbench {
 /// too, and at the end that there are no more.
 class Conductor {
  public:
+  /// What the others do besides steps.
+  struct Follower {
+    PhaseTimer* timer = nullptr;  ///< observes those steps that rank 0 observes
+    std::function<void()> look;   ///< called wherever rank 0 calls look()
+  };
+
   /// All ranks make one, in the same order among their allocations. `timeout` bounds how long the
   /// others wait for the next step. The communicator outlives it.
   Conductor(Communicator& communicator, Communicator::Timeout timeout);
@@ -23,16 +31,20 @@ class Conductor {
   /// On rank 0: from now on each step of `strategy` is told to the others first. The conductor
   /// outlives the strategy's steps.
   void lead(Strategy& strategy);
+  /// On rank 0, between steps: lets the others look at their cores.
+  void look() { (void)tell(Word::look, timeout_); }
   /// Rank 0's answer, on all ranks. Waits for rank 0 as long as work by itself may take.
   [[nodiscard]] bool agree(bool answer);
   /// On rank 0: there are no more steps.
-  void stop() { (void)tell(0, timeout_); }
+  void stop() { (void)tell(Word::stop, timeout_); }
   /// On the others: makes the steps that rank 0 makes.
-  void follow(Strategy& strategy);
+  void follow(Strategy& strategy, const Follower& follower);
+  void follow(Strategy& strategy) { follow(strategy, {}); }
 
  private:
+  enum class Word : std::uint8_t { stop, step, observed_step, look, yes, no };
   /// Rank 0's word reaches all.
-  [[nodiscard]] float tell(float word, Communicator::Timeout timeout);
+  [[nodiscard]] Word tell(Word word, Communicator::Timeout timeout);
 
   Communicator& communicator_;
   Communicator::Timeout timeout_;

@@ -45,10 +45,15 @@ class Ddp final : public Distributed {
       : Distributed(std::move(context)),
         buckets_(plan_buckets(replica().all().size(), announced_slices(replica().program().plan()),
                               options().first_bucket_bytes, options().bucket_bytes)),
-        reductions_(buckets_.size()) {}
+        reductions_(buckets_.size()) {
+    if (communicator().world_size() > 1) replica().divide_updates(own_parts());
+  }
 
  private:
   float compute_gradients() override {
+    if (updates_at_once())
+      return replica().compute_gradients(
+          [this](Range slice) { replica().optimizer_step(slice, next_update()); });
     started_ = 0;
     const float loss = replica().compute_gradients([this](Range slice) {
       if (options().overlap) start_final_buckets(slice.end);
@@ -86,6 +91,7 @@ class Ddp final : public Distributed {
 
   /// While this rank updates its part of a bucket, others may still sum theirs of the next.
   void update(Size step) override {
+    if (updates_at_once()) return;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       wait(reductions_[i]);
       const Range part = own_part(buckets_[i]);
@@ -95,10 +101,24 @@ class Ddp final : public Distributed {
     }
   }
 
+  /// Without other ranks a bucket is reduced when it is final, and can be updated while it is still
+  /// in the caches of those who computed it.
+  [[nodiscard]] bool updates_at_once() {
+    return communicator().world_size() == 1 && replica().updates_slice_by_slice();
+  }
+
   /// What a reduce-scatter leaves on this rank and an all-gather takes from it.
   [[nodiscard]] Range own_part(Range bucket) {
     const Range part = rank_part(bucket.size(), communicator().rank(), communicator().world_size());
     return {bucket.begin + part.begin, bucket.begin + part.end};
+  }
+
+  /// Those that are not empty.
+  [[nodiscard]] std::vector<Range> own_parts() {
+    std::vector<Range> parts;
+    for (const Range& bucket : buckets_)
+      if (const Range part = own_part(bucket); !part.empty()) parts.push_back(part);
+    return parts;
   }
 
   [[nodiscard]] static Bytes bytes_of(Range slice) {
@@ -116,6 +136,7 @@ StrategyRow ddp_strategy() {
   return {.name = "ddp",
           .summary = "one replica a rank, gradients reduced in buckets while backward goes on",
           .several_ranks = true,
+          .buckets = true,
           .accumulation_steps = 1,
           .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {

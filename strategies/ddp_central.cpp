@@ -40,6 +40,7 @@ StrategyRow ddp_central_strategy() {
   return {.name = "ddp-central",
           .summary = "one replica a rank, gradients reduced to rank 0, which updates for all",
           .several_ranks = true,
+          .buckets = false,
           .accumulation_steps = 1,
           .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {

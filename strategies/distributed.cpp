@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <optional>
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
 #include <string_view>
-#include <vector>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "src/base/error.h"
 #include "src/base/hash.h"
+#include "src/device/memory.h"
 
 namespace ptbench {
 namespace {
@@ -18,30 +21,107 @@ namespace {
 constexpr std::size_t kCell = 16;  // floats of a cache line
 constexpr std::size_t kCells = 2;  // the loss, and ranks whose gradients are not finite
 
+/// Below it, every whole number is a float.
+constexpr Size kWholeFloats = Size{1} << 24U;
+
 std::span<float> slice_of(std::span<float> arena, Range slice) {
   return arena.subspan(static_cast<std::size_t>(slice.begin),
                        static_cast<std::size_t>(slice.size()));
 }
 
-/// What ranks must have in common for their arenas to mean the same, as digests.
-using ModelDigest = std::array<std::uint64_t, 3>;
-constexpr std::array<std::string_view, 3> kDigested{
-    "the names of their parameters", "the shapes of their parameters", "the hashes of their plans"};
+/// Something that ranks must have in common, with its digest on this rank.
+struct Trait {
+  std::string_view what;  ///< plural, as errors name it
+  std::uint64_t digest = 0;
+  bool of_model = false;  ///< rather than of how it is trained
+};
+using Traits = std::vector<Trait>;
 
-ModelDigest digest_of(const ProgramPlan& plan) {
+template <class T>
+std::uint64_t digest_of(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<std::uint64_t>(static_cast<double>(value));
+  else
+    return static_cast<std::uint64_t>(value);
+}
+
+/// FNV-1a's step, with a word for a letter.
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x100000001b3U; }
+
+void add_parameters(const ProgramPlan& plan, Traits& traits) {
   std::uint64_t names = fnv1a("");
   std::uint64_t shapes = fnv1a("");
   for (const ParameterSpec& tensor : plan.tensors()) {
     names = fnv1a("\n", fnv1a(tensor.name, names));
     shapes = fnv1a("\n", fnv1a(tensor.shape.text(), shapes));
   }
-  return {names, shapes, fnv1a(plan.hash())};
+  traits.push_back({.what = "the names of their parameters", .digest = names, .of_model = true});
+  traits.push_back({.what = "the shapes of their parameters", .digest = shapes, .of_model = true});
 }
 
-std::optional<std::string_view> difference(const ModelDigest& a, const ModelDigest& b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i] != b[i]) return kDigested[i];
-  return std::nullopt;
+void add_training(const StepSpec& step, const DdpOptions& options, Traits& traits) {
+  const OptimizerSpec& optimizer = step.optimizer;
+  const auto add = [&](std::string_view what, auto value) {
+    traits.push_back({.what = what, .digest = digest_of(value)});
+  };
+  add("the optimizers", optimizer.kind);
+  add("the learning rates", optimizer.lr);
+  add("the momenta", optimizer.momentum);
+  add("the weight decays", optimizer.weight_decay);
+  add("the first betas of Adam", optimizer.beta1);
+  add("the second betas of Adam", optimizer.beta2);
+  add("the epsilons of Adam", optimizer.epsilon);
+  add("the kinds of loss scaling", step.loss_scale.kind);
+  add("the loss scales", step.loss_scale.value);
+  add("the accumulation steps", step.accumulation_steps);
+  add("the types of gradients on the wire", options.wire);
+  add("the sizes of the first bucket", options.first_bucket_bytes);
+  add("the sizes of the other buckets", options.bucket_bytes);
+  add("the choices of overlap", options.overlap);
+}
+
+/// Samples over which the plan's loss is a mean.
+Size global_batch_of(const ProgramPlan& plan) {
+  return std::get<SoftmaxCrossEntropySpec>(plan.graph().operators.back().spec).global_batch;
+}
+
+std::uint64_t layouts_of(const ProgramPlan& plan) {
+  std::uint64_t hash = fnv1a("");
+  for (std::size_t i = 0; i < plan.steps().size(); ++i)
+    hash = mix(hash, layout_digest(plan.graph().operators[i].spec, *plan.steps()[i].plan));
+  return hash;
+}
+
+/// Plans for unequal micro-batches are unequal; what counts then is where parameters lie.
+void add_plan(const ProgramPlan& plan, bool equal_micro_batches, Traits& traits) {
+  traits.push_back({.what = "the global batches", .digest = digest_of(global_batch_of(plan))});
+  if (equal_micro_batches)
+    traits.push_back(
+        {.what = "the hashes of their plans", .digest = fnv1a(plan.hash()), .of_model = true});
+  else
+    traits.push_back(
+        {.what = "the layouts of their parameters", .digest = layouts_of(plan), .of_model = true});
+}
+
+std::vector<std::uint64_t> digests_of(const Traits& traits) {
+  std::vector<std::uint64_t> digests(traits.size());
+  std::ranges::transform(traits, digests.begin(), &Trait::digest);
+  return digests;
+}
+
+/// `all`: the digests on every rank, by rank. Those of rank 0 are what others are compared with, so
+/// that all ranks say the same.
+void require_common(const Traits& traits, std::span<const std::uint64_t> all) {
+  const auto first = all.first(traits.size());
+  for (std::size_t rank = 1; rank < all.size() / traits.size(); ++rank) {
+    const auto other = all.subspan(rank * traits.size(), traits.size());
+    const auto apart = std::ranges::mismatch(first, other).in1;
+    if (apart == first.end()) continue;
+    const Trait& trait = traits[static_cast<std::size_t>(apart - first.begin())];
+    throw run_error(fmt::format("ranks 0 and {} do not train {}: {} differ", rank,
+                                trait.of_model ? "the same model" : "alike", trait.what),
+                    "start all ranks with the same model, options and plan");
+  }
 }
 
 std::unique_ptr<Replica> only(std::vector<std::unique_ptr<Replica>> replicas) {
@@ -55,6 +135,7 @@ Distributed::Distributed(StrategyContext context)
     : replica_(only(std::move(context.replicas))),
       communicator_(context.communicator),
       options_(context.data_parallel),
+      arrivals_(static_cast<std::size_t>(communicator_.world_size())),
       cells_(communicator_.memory().allocate(kCells * kCell * sizeof(float), "sums over ranks")) {
   check_agreement();
 }
@@ -73,19 +154,34 @@ void Distributed::wait(Communicator::Ticket ticket) {
 }
 
 void Distributed::check_agreement() {
-  const ModelDigest own = digest_of(replica_->program().plan());
-  std::vector<ModelDigest> all(static_cast<std::size_t>(communicator_.world_size()));
+  const ProgramPlan& plan = replica_->program().plan();
+  const std::vector<std::uint64_t> micro_batches = exchange({digest_of(plan.batch())});
+  const bool are_equal =
+      std::ranges::adjacent_find(micro_batches, std::not_equal_to()) == micro_batches.end();
+  Traits traits;  // in this order: the first difference explains those that follow from it
+  add_parameters(plan, traits);
+  add_training(replica_->step(), options_, traits);
+  add_plan(plan, are_equal, traits);
+  require_common(traits, exchange(digests_of(traits)));
+  const Size together = std::accumulate(
+      micro_batches.begin(), micro_batches.end(), Size{0},
+      [](Size sum, std::uint64_t samples) { return sum + static_cast<Size>(samples); });
+  ensure(global_batch_of(plan) == together * replica_->step().accumulation_steps,
+         "the ranks' micro-batches add up to the plan's global batch");
+}
+
+/// What every rank has, by rank.
+std::vector<std::uint64_t> Distributed::exchange(const std::vector<std::uint64_t>& own) {
+  std::vector<std::uint64_t> all;
+  for (Size rank = 0; rank < communicator_.world_size(); ++rank)
+    all.insert(all.end(), own.begin(), own.end());
   const auto bytes = std::as_writable_bytes(std::span(all));
   const bool is_root = communicator_.rank() == kRoot;
   communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(own)),
                                                 is_root ? bytes : std::span<std::byte>(), kRoot),
                      options_.timeout);
   communicator_.wait(communicator_.start_broadcast(bytes, kRoot), options_.timeout);
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (const auto what = difference(all.front(), all[rank]))
-      throw run_error(
-          fmt::format("ranks 0 and {} do not train the same model: {} differ", rank, *what),
-          "start all ranks with the same model, options and plan");
+  return all;
 }
 
 /// As late as this, since weights are set after a strategy was built.
@@ -99,6 +195,7 @@ float Distributed::take_step() {
   if (steps_ == 0) share_first_parameters();
   ++steps_;
   const float share = compute_gradients();
+  const Arrival own = arrival();
   if (replica_->updates_slice_by_slice()) {
     update(++updates_);
   } else {
@@ -110,7 +207,27 @@ float Distributed::take_step() {
   // Waits for what `update` has started, too.
   const float loss = sum_over_ranks(cells_.as<float>().first(1), share);
   replica_->program().parameters_changed();
+  if (is_observed()) tell_waiting_from_communication(own);
   return loss;
+}
+
+Distributed::Arrival Distributed::arrival() const {
+  if (!is_observed()) return {};
+  return {.seconds = timer()->now(), .communication = timer()->total(StepPhase::communication)};
+}
+
+/// Reading of one clock, which all ranks of a host have. Until the last rank has come nobody's
+/// gradients can be whole: what passed until then was waiting, not communication.
+void Distributed::tell_waiting_from_communication(const Arrival& own) {
+  const auto all = std::as_writable_bytes(std::span(arrivals_));
+  const bool is_root = communicator_.rank() == kRoot;
+  communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(&own.seconds, 1)),
+                                                is_root ? all : std::span<std::byte>(), kRoot),
+                     options_.timeout);
+  communicator_.wait(communicator_.start_broadcast(all, kRoot), options_.timeout);
+  const double waited = *std::ranges::max_element(arrivals_) - own.seconds;
+  const double communicated = timer()->total(StepPhase::communication) - own.communication;
+  timer()->move(std::min(waited, communicated), StepPhase::communication, StepPhase::wait);
 }
 
 bool Distributed::agree_on_finiteness() {
@@ -122,6 +239,25 @@ float Distributed::sum_over_ranks(std::span<float> cell, float value) {
   cell.front() = value;
   wait(communicator_.start_all_reduce(cell, {}));
   return cell.front();
+}
+
+/// From an arena into which numbers were imported that tell the parameters apart.
+std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan) {
+  std::vector<std::vector<float>> tensors;
+  Size next = 0;
+  for (const ParameterSpec& tensor : parameters_of(spec)) {
+    tensors.emplace_back(static_cast<std::size_t>(tensor.shape.elements()));
+    for (float& value : tensors.back()) value = static_cast<float>(++next % kWholeFloats);
+  }
+  if (tensors.empty()) return 0;
+  HostMemorySource memory;
+  const Buffer arena =
+      memory.allocate(static_cast<Bytes>(plan.layout().elements) * sizeof(float), "a layout");
+  plan.import_parameters(std::vector<std::span<const float>>(tensors.begin(), tensors.end()),
+                         arena.as<float>());
+  std::uint64_t hash = fnv1a("");
+  for (const float value : arena.as<float>()) hash = mix(hash, std::bit_cast<std::uint32_t>(value));
+  return hash;
 }
 
 }  // namespace ptbench

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "kernels/operator.h"
 #include "src/comm/communicator.h"
 #include "strategies/strategy.h"
 
@@ -12,9 +15,10 @@ namespace ptbench {
 /// replica, computes its own micro-batches of the global batch, and has the same parameters as all
 /// others after each step. How gradients are summed and parameters updated is left to each.
 ///
-/// The mean: a plan is lowered for the global batch (Lowering::global_batch is micro-batch ×
-/// accumulation × world size), so each rank's gradients and loss are its share of the global mean
-/// already, and plain sums over ranks are the mean. Nothing is divided here.
+/// The mean: a plan is lowered for the global batch (Lowering::global_batch is the sum of the
+/// ranks' micro-batches × accumulation), so each rank's gradients and loss are its share of the
+/// global mean already, and plain sums over ranks are the mean. Nothing is divided here.
+/// Micro-batches may differ between ranks; their plans then differ, but parameters lie alike.
 ///
 /// Running statistics of batch norm stay with each rank.
 class Distributed : public Strategy {
@@ -27,7 +31,8 @@ class Distributed : public Strategy {
   static constexpr Size kRoot = 0;
 
   /// Called by all ranks: throws a run error that names two ranks and what differs where their
-  /// parameters' names, shapes or plans do.
+  /// models do, or what they train them with. A global batch that is not what the ranks' parts add
+  /// up to is a defect.
   explicit Distributed(StrategyContext context);
 
   [[nodiscard]] Communicator& communicator() { return communicator_; }
@@ -36,6 +41,8 @@ class Distributed : public Strategy {
   [[nodiscard]] Reduction reduction() const { return {.scale = 1, .wire = options_.wire}; }
   [[nodiscard]] std::span<float> gradients(Range slice);
   [[nodiscard]] std::span<float> parameters(Range slice);
+  /// Number of the update that this step makes, from 1.
+  [[nodiscard]] Size next_update() const { return updates_ + 1; }
   /// Time on this thread that is the phase communication.
   void wait(Communicator::Ticket ticket);
 
@@ -51,18 +58,32 @@ class Distributed : public Strategy {
   /// started was waited for. finish_reduction need not have been called.
   virtual void update(Size step) = 0;
 
+  /// What an observed step knows of its ranks' pace.
+  struct Arrival {
+    double seconds = 0;        ///< when this rank had computed its gradients
+    double communication = 0;  ///< seconds of it in all steps until then
+  };
+
   float take_step() override;
   void check_agreement();
+  [[nodiscard]] std::vector<std::uint64_t> exchange(const std::vector<std::uint64_t>& own);
   void share_first_parameters();
   [[nodiscard]] float sum_over_ranks(std::span<float> cell, float value);
   [[nodiscard]] bool agree_on_finiteness();
+  [[nodiscard]] Arrival arrival() const;
+  void tell_waiting_from_communication(const Arrival& own);
 
   std::unique_ptr<Replica> replica_;
   Communicator& communicator_;
   DdpOptions options_;
-  Buffer cells_;  ///< single values that ranks sum, a cache line each
+  std::vector<double> arrivals_;  ///< by rank
+  Buffer cells_;                  ///< single values that ranks sum, a cache line each
   Size steps_ = 0;
   Size updates_ = 0;  ///< steps that were not skipped
 };
+
+/// Equal for plans of one operator's kind that keep equal parameters in equal arenas: gradients of
+/// one may be added to those of the other. 0 for an operator without parameters.
+[[nodiscard]] std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan);
 
 }  // namespace ptbench

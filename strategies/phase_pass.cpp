@@ -52,14 +52,14 @@ bool is_enough(const PhaseTimer& timer, double elapsed) {
 
 }  // namespace
 
-PhasesRecord measure_phases(Strategy& strategy, const Clock& clock,
-                            const std::function<bool()>& keep_going) {
+ObservedSteps measure_phases(Strategy& strategy, const Clock& clock,
+                             const std::function<bool()>& keep_going) {
   warm_up(strategy, clock, keep_going);
   PhaseTimer timer(clock);
   const Observation observation(strategy, timer);
   const double begin = clock.now();
   while (!is_enough(timer, clock.now() - begin) && keep_going()) (void)strategy.step();
-  return timer.means();
+  return {.phases = timer.means(), .replicas = strategy.replica_seconds()};
 }
 
 }  // namespace ptbench

@@ -1,5 +1,11 @@
 #include "strategies/replica.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/comm/communicator.h"
+
 namespace ptbench {
 namespace {
 
@@ -7,30 +13,77 @@ std::uint64_t payload_of(Size micro_batch) { return static_cast<std::uint64_t>(m
 
 Bytes bytes_of(Range slice) { return static_cast<Bytes>(slice.size()) * sizeof(float); }
 
+/// Makes work last `factor` times as long; without a clock, as long as it does. The work begins
+/// with the drag.
+class Drag {
+ public:
+  Drag(const Clock* clock, double factor) : clock_(clock), factor_(factor) { begin(); }
+
+  /// Work goes on.
+  void begin() {
+    if (clock_ != nullptr) begin_ = clock_->now();
+  }
+  /// It pauses or ends.
+  void end() const {
+    if (clock_ == nullptr) return;
+    const double end = begin_ + (clock_->now() - begin_) * factor_;
+    while (clock_->now() < end) continue;
+  }
+
+ private:
+  const Clock* clock_;
+  double factor_;
+  double begin_ = 0;
+};
+
 }  // namespace
 
 Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
                  MemorySource& arenas, MemorySource& memory)
     : program_(std::move(plan), arenas, memory, step.accumulation_steps > 1),
-      accumulation_steps_(step.accumulation_steps),
+      step_(step),
       scaler_(step.loss_scale) {
+  for (int i = 0; i < step.optimizer.state_arenas(); ++i)
+    state_.push_back(arenas.allocate(program_.parameters().size_bytes(), "optimizer state"));
+  plan_optimizer(program_.plan().owned());
+}
+
+void Replica::plan_optimizer(const std::vector<OwnedRange>& owned) {
   OptimizerArenas spans{
       .parameters = program_.parameters(), .gradients = program_.gradients(), .state = {}};
-  for (int i = 0; i < step.optimizer.state_arenas(); ++i) {
-    state_.push_back(arenas.allocate(program_.parameters().size_bytes(), "optimizer state"));
-    spans.state.push_back(state_.back().as<float>());
-  }
-  const KernelBackend& backend = program_.plan().backend();
-  optimizer_ = backend.plan_optimizer(step.optimizer, spans, program_.plan().owned());
+  for (const Buffer& state : state_) spans.state.push_back(state.as<float>());
+  optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, spans, owned);
+}
+
+void Replica::divide_updates(std::vector<Range> slices) {
+  int members = 1;
+  for (const OwnedRange& owned : program_.plan().owned())
+    members = std::max(members, owned.member + 1);
+  std::vector<OwnedRange> divided;
+  for (const Range& slice : slices)
+    for (int member = 0; member < members; ++member) {
+      const Range part = rank_part(slice.size(), member, members);
+      if (!part.empty())
+        divided.push_back(
+            {.range = {slice.begin + part.begin, slice.begin + part.end}, .member = member});
+    }
+  plan_optimizer(divided);
+  updated_ = std::move(slices);
+}
+
+void Replica::slow_down(double factor, std::shared_ptr<const Clock> clock) {
+  ensure(factor >= 1, "a replica can be made slower, not faster");
+  slowdown_ = factor;
+  clock_ = factor > 1 ? std::move(clock) : nullptr;
 }
 
 float Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
   float loss = 0;
-  for (Size micro_batch = 0; micro_batch < accumulation_steps_; ++micro_batch) {
+  for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
     loss += forward(micro_batch);
-    if (micro_batch + 1 < accumulation_steps_)
+    if (micro_batch + 1 < step_.accumulation_steps)
       backward(micro_batch, [](Range) {});
     else
       backward(micro_batch, ready);
@@ -45,23 +98,39 @@ void Replica::load(Size micro_batch) {
 
 float Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
-  return program_.forward();
+  const Drag drag(clock_.get(), slowdown_);
+  const float loss = program_.forward();
+  drag.end();
+  return loss;
 }
 
 void Replica::backward(Size micro_batch, GradientsReady ready) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
+  Drag drag(clock_.get(), slowdown_);
   program_.backward(micro_batch == 0 ? Program::GradientMode::replace : Program::GradientMode::add,
-                    ready);
+                    [&](Range slice) {
+                      drag.end();
+                      ready(slice);
+                      drag.begin();
+                    });
+  drag.end();
 }
 
 bool Replica::gradients_finite(Range slice) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
-  return program_.gradients_finite(slice);
+  const Drag drag(clock_.get(), slowdown_);
+  const bool finite = program_.gradients_finite(slice);
+  drag.end();
+  return finite;
 }
 
 void Replica::optimizer_step(Range slice, Size step) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
+  ensure(updated_.empty() || std::ranges::find(updated_, slice) != updated_.end(),
+         "a slice is one of those that updates were divided for");
+  const Drag drag(clock_.get(), slowdown_);
   optimizer_->step(slice, step, 1 / scaler_.scale());
+  drag.end();
   program_.parameters_changed();
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "src/base/clock.h"
 #include "src/data/batch_loader.h"
 #include "src/measure/step_phases.h"
 #include "strategies/loss_scaling.h"
@@ -30,6 +31,7 @@ class Replica {
           MemorySource& memory);
 
   [[nodiscard]] Program& program() { return program_; }
+  [[nodiscard]] const StepSpec& step() const { return step_; }
   /// The whole arena, as one slice.
   [[nodiscard]] Range all() const { return {0, program_.plan().arena_elements()}; }
 
@@ -45,8 +47,13 @@ class Replica {
   /// Whether a slice may be updated before all gradients are known. Not with loss scaling, which
   /// skips a step whose gradients are not finite.
   [[nodiscard]] bool updates_slice_by_slice() const { return !scaler_.active(); }
-  /// Updates the parameters of `slice`; `step` counts updates from 1.
+  /// Updates the parameters of `slice`; `step` counts updates from 1. The team members who computed
+  /// its gradients update it, unless divide_updates said otherwise.
   void optimizer_step(Range slice, Size step);
+  /// From now on optimizer_step takes these slices only, and the members share each of them evenly,
+  /// as they do where a communicator sums it. For who updates a part of the arena: what the members
+  /// computed of it may be very unequal.
+  void divide_updates(std::vector<Range> slices);
 
   /// With loss scaling, after all gradients are final: whether they are finite, so that the step
   /// may be made.
@@ -57,21 +64,32 @@ class Replica {
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
 
+  /// From now on this replica computes `factor` (at least 1) times slower, in imbalance on purpose:
+  /// it spins for factor − 1 times as long as it has just computed, after each forward pass, before
+  /// each announcement of gradients, after backward and after each update. Phases contain it.
+  void slow_down(double factor, std::shared_ptr<const Clock> clock = steady_clock());
+
   /// As Strategy::observe, for the phases data, forward, backward and optimizer.
   void observe(PhaseTimer* timer) { timer_ = timer; }
 
  private:
+  static std::shared_ptr<const Clock> steady_clock() { return std::make_shared<SteadyClock>(); }
+
+  void plan_optimizer(const std::vector<OwnedRange>& owned);
   void load(Size micro_batch);
   float forward(Size micro_batch);
   void backward(Size micro_batch, GradientsReady ready);
 
   Program program_;
-  Size accumulation_steps_;
+  StepSpec step_;
   LossScaler scaler_;
   std::vector<Buffer> state_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::vector<Range> updated_;  ///< the slices that it divides evenly; empty: it takes any slice
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
+  double slowdown_ = 1;
+  std::shared_ptr<const Clock> clock_;  ///< null: not slowed down
 };
 
 }  // namespace ptbench

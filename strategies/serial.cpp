@@ -45,6 +45,7 @@ StrategyRow serial_strategy() {
   return {.name = "serial",
           .summary = "one replica in one process: the baseline, and the oracle of the others",
           .several_ranks = false,
+          .buckets = false,
           .accumulation_steps = 1,
           .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {

@@ -1,17 +1,30 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
+#include "src/data/batch_loader.h"
+#include "src/device/driver_thread.h"
+#include "src/device/team.h"
 #include "src/measure/step_phases.h"
 #include "strategies/replica.h"
+#include "workloads/program.h"
 
 namespace ptbench {
+
+/// What a replica's mean observed step is made of, in seconds: how long it computed, and how long
+/// it then had nothing to do but wait for slower ones.
+struct ReplicaSeconds {
+  double compute = 0;
+  double wait = 0;
+};
 
 /// How one optimizer step over a global batch is spread over devices and processes.
 class Strategy {
@@ -32,11 +45,18 @@ class Strategy {
   /// Called at the beginning of each step to come, outside of its range and phases.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
 
+  /// Of each replica of this process, over the steps that are observed; empty where none is.
+  [[nodiscard]] virtual std::vector<ReplicaSeconds> replica_seconds() const {
+    if (timer_ == nullptr || timer_->steps() == 0) return {};
+    return {{.compute = timer_->compute_seconds(), .wait = timer_->wait_seconds()}};
+  }
+
   /// Adds the phases of the steps to come to `timer`, which outlives the observation; null ends it.
   void observe(PhaseTimer* timer) {
     timer_ = timer;
     observe_replicas(timer);
   }
+  [[nodiscard]] bool is_observed() const { return timer_ != nullptr; }
 
  protected:
   /// Null: no phase is timed.
@@ -61,12 +81,34 @@ struct DdpOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< of each wait for other ranks
 };
 
+/// A replica beside the first in the same process, on a device of its own.
+struct DrivenReplica {
+  std::unique_ptr<Program> program;  ///< made and run on the driver's thread
+  DriverThread* driver = nullptr;
+  Team* team = nullptr;  ///< of its device; null: the driver copies alone
+  double slowdown = 1;   ///< how many times as long it computes, in imbalance on purpose
+};
+
+/// What a strategy over several replicas in one process is built over, beside the first replica.
+struct ReplicaGroup {
+  std::vector<DrivenReplica> others;  ///< replicas 1, 2, …
+  Team* team = nullptr;  ///< of the first one's device; null: the calling thread copies alone
+  double slowdown = 1;   ///< of the first one's passes
+  /// Makes what fills these buffers with one micro-batch of every replica, in their order; called
+  /// once, while the strategy is built.
+  std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
+                                             std::span<std::int32_t> labels)>
+      load;
+};
+
 /// What a strategy is built over; everything outlives it.
 struct StrategyContext {
   std::vector<std::unique_ptr<Replica>> replicas;  ///< this process's, with data attached
   Communicator& communicator;
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   DdpOptions data_parallel = {};
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  ReplicaGroup group = {};  ///< of a strategy whose ranks are replicas of one process
 };
 
 }  // namespace ptbench

@@ -117,10 +117,19 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
 
 std::span<float> Program::input() const { return elements<float>(tensor_memory(kDataTensor)); }
 
-void Program::read_logits(std::span<float> logits) const {
+std::span<const std::byte> Program::logits() const {
+  return tensor_memory(plan_->graph().operators.back().inputs.front());
+}
+
+std::span<std::byte> Program::logits_gradient() const {
+  return gradient_memory(
+      {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
+}
+
+void Program::read_logits(std::span<float> values) const {
   const Size tensor = plan_->graph().operators.back().inputs.front();
   plan_->backend().export_tensor(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec,
-                                 tensor_memory(tensor), logits);
+                                 logits(), values);
 }
 
 void Program::refresh() {
@@ -129,9 +138,14 @@ void Program::refresh() {
   parameters_changed_ = false;
 }
 
-float Program::forward() {
+void Program::forward_to_logits() {
   refresh();
-  for (const auto& planned : operators_) planned->forward();
+  for (std::size_t i = 0; i + 1 < operators_.size(); ++i) operators_[i]->forward();
+}
+
+float Program::forward() {
+  forward_to_logits();
+  operators_.back()->forward();
   return loss_.as<float>()[0];
 }
 
@@ -142,8 +156,13 @@ float Program::evaluate() {
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
+  operators_.back()->backward();
+  backward_from_logits(mode, ready);
+}
+
+void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
   ensure(accumulates() || mode == GradientMode::replace, "this program adds up gradients");
-  for (std::size_t i = operators_.size(); i-- > 0;) {
+  for (std::size_t i = operators_.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     operators_[i]->backward();

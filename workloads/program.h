@@ -54,6 +54,8 @@ class ProgramPlan {
   /// `accumulates` and `source`: as of the Program.
   [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
                                         const MemorySource& source) const;
+  /// Of all operators that were chosen, these among them.
+  [[nodiscard]] const Choices& choices() const { return choices_; }
   /// 16 hexadecimal digits over everything that decides layout and arithmetic. Ranks must agree.
   [[nodiscard]] const std::string& hash() const { return hash_; }
 
@@ -64,6 +66,7 @@ class ProgramPlan {
   Lowering lowering_;
   Size classes_;
   const KernelBackend* backend_;
+  Choices choices_;
   LoweredGraph graph_;
   std::vector<Step> steps_;
   ActivationMemory activations_;
@@ -93,10 +96,12 @@ class Program {
   /// Where the next micro-batch goes: batch × sample elements, and one label a sample.
   [[nodiscard]] std::span<float> input() const;
   [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.as<std::int32_t>(); }
-  /// Copies batch × classes values, after `forward` or `evaluate`.
-  void read_logits(std::span<float> logits) const;
+  /// Copies batch × classes values, after a forward pass or `evaluate`.
+  void read_logits(std::span<float> values) const;
   [[nodiscard]] std::span<float> parameters() const { return parameters_.as<float>(); }
   [[nodiscard]] std::span<float> gradients() const { return gradients_.as<float>(); }
+  /// Of batch norm, in forward order.
+  [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { parameters_changed_ = true; }
@@ -111,6 +116,19 @@ class Program {
   float evaluate();
   /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
   void backward(GradientMode mode, GradientsReady ready);
+
+  // The same passes for a loss that is computed elsewhere.
+
+  /// `forward` without the loss.
+  void forward_to_logits();
+  /// Batch × classes, row-major, of the lowering's type; valid from the forward to the backward
+  /// pass.
+  [[nodiscard]] std::span<const std::byte> logits() const;
+  /// Where the gradient of the logits is to be written, in their layout, between the two passes;
+  /// empty where nothing is trained.
+  [[nodiscard]] std::span<std::byte> logits_gradient() const;
+  /// `backward` from the gradient that lies there.
+  void backward_from_logits(GradientMode mode, GradientsReady ready);
 
   /// Draws all parameters from (seed, name, index), and resets the running statistics.
   void initialise(std::uint64_t seed);

@@ -39,6 +39,7 @@ ProgramPlan::ProgramPlan(const Graph& graph, const Lowering& lowering, const Ker
     : lowering_(lowering),
       classes_(graph.classes),
       backend_(&backend),
+      choices_(choices),
       graph_(lower(graph, lowering)) {
   std::string text = backend.fingerprint();
   for (const LoweredOperator& lowered : graph_.operators) {

@@ -116,7 +116,7 @@ void append_hidden(std::vector<Row>& rows) {
                                .hidden = true},
                               &CommOptions::region, 0, kMostDescriptor));
   rows.push_back(whole_option(
-      {.name = "rank", .value = "R", .group = group, .help = "which one", .hidden = true},
+      {.name = "as-rank", .value = "R", .group = group, .help = "which one", .hidden = true},
       &CommOptions::rank, 0, kMostRanks));
   rows.push_back(whole_option(
       {.name = "cpu", .value = "N", .group = group, .help = "and where", .hidden = true},

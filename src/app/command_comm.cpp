@@ -58,7 +58,7 @@ void pin_to(std::optional<int> cpu) {
 ExitCode be_rank(const CommOptions& options) {
   const SharedRegion region = SharedRegion::open(*options.region);
   if (options.rank >= region.world_size())
-    throw usage_error("--rank is none of the region's", "leave it to ptbench comm -n");
+    throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
   PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
   std::vector<CommMeasurement> rows;
@@ -89,7 +89,7 @@ std::vector<std::string> arguments_of_rank(const CommOptions& options, const Sha
   std::vector<std::string> arguments{
       "comm",
       fmt::format("--region={}", region.descriptor()),
-      fmt::format("--rank={}", rank),
+      fmt::format("--as-rank={}", rank),
       fmt::format("--cpu={}", cpu),
       fmt::format("--timeout={}", options.timeout_seconds),
       fmt::format("--collective={}", fmt::join(plan.collectives, ",")),

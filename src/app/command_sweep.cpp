@@ -229,16 +229,22 @@ ExitCode sweep_command(const SweepOptions& options) {
 Command make_sweep_command() {
   return with_options<SweepOptions>(
       {.name = "sweep",
-       .summary = "measure a grid of configurations, interleaved",
+       .summary = "measure a grid of configurations, interleaved, with scaling efficiency",
        .description =
            "Lists, separated by commas, in the options that a measurement depends on span a grid "
-           "of "
-           "rows. Every row is measured in several processes, in turn with all others, so that a "
+           "of rows. Every row is measured in several processes, in turn with all others, so that "
+           "a "
            "machine that drifts hurts all alike. Rows that are impossible are skipped with the "
-           "reason, rows that fail do not end the sweep, and files are saved as it goes.",
+           "reason, rows that fail do not end the sweep, and files are saved as it goes. With "
+           "--scaling, or where --nproc has a value above 1, each row is compared with serial of "
+           "the same options: speedup, efficiency, and what the rest was lost to.",
        .examples =
            {{"ptbench sweep -w linear,mlp -b 32,64,128 -o grid.json",
              "six configurations; Ctrl-C keeps what was measured, --resume goes on"},
+            {"ptbench sweep -w mlp -s ddp,ddp-flat -n 1,2 -o scaling.json",
+             "weak scaling: how much faster two ranks are, and where the rest went"},
+            {"ptbench sweep -s ddp -n 1,2,4 --scaling strong --global-batch 256",
+             "the same work, shared by more ranks"},
             {"ptbench sweep -s serial,amp --threads 1,2 --rounds 3 -o grid.json -o grid.csv",
              "precision against threads, as a table for a spreadsheet too"},
             {"ptbench sweep -b 32,128 --binary old/ptbench -o old.json --binary new/ptbench -o "

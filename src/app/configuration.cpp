@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 #include "src/app/install_paths.h"
 #include "src/base/error.h"
@@ -60,21 +63,50 @@ void require_sensible_ends(const RunOptions& options) {
 }
 
 void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
-  if (!strategy.several_ranks &&
-      (options.bucket_mb || options.first_bucket_mb || options.overlap != OverlapMode::automatic ||
-       options.reduce_precision != "fp32"))
+  if ((!strategy.several_ranks || strategy.one_process) && options.reduce_precision != "fp32")
     throw usage_error(
         fmt::format("strategy '{}' reduces no gradients between ranks", strategy.name),
-        "leave out --bucket-mb, --first-bucket-mb, --overlap and --reduce-precision, or use "
-        "--strategy ddp");
+        "leave out --reduce-precision, or use --strategy ddp");
+  if (!strategy.buckets &&
+      (options.bucket_mb || options.first_bucket_mb || options.overlap != OverlapMode::automatic))
+    throw usage_error(fmt::format("strategy '{}' reduces no gradients in buckets", strategy.name),
+                      "leave out --bucket-mb, --first-bucket-mb and --overlap, or use --strategy "
+                      "ddp");
   if (options.nproc > 1 && !strategy.several_ranks)
     throw usage_error(fmt::format("--nproc {}: strategy '{}' is one replica in one process",
                                   options.nproc, strategy.name),
                       "leave --nproc out, or use --threads to give the replica more cores");
 }
 
-/// Overlapping cannot win on cores that all compute (facts of shared memory: waiting is all that it
-/// hides), so it is left out unless it was asked for.
+/// Empty where all are alike, which is no other configuration than with that --batch-size.
+std::vector<Size> unequal_shares(const RunOptions& options) {
+  const bool alike = std::ranges::adjacent_find(options.shares, std::ranges::not_equal_to()) ==
+                     options.shares.end();
+  return alike ? std::vector<Size>() : options.shares;
+}
+
+void require_possible_imbalance(const RunOptions& options, const StrategyRow& strategy) {
+  const auto ranks = static_cast<std::size_t>(options.nproc);
+  const std::size_t shares = options.shares.size();
+  if (shares > 0 && shares != ranks)
+    throw usage_error(
+        fmt::format("--shares {}: that is {} micro-batch{} for {} rank{}",
+                    fmt::join(options.shares, "+"), shares, shares == 1 ? "" : "es", ranks,
+                    ranks == 1 ? "" : "s"),
+        fmt::format("use --nproc {}, or give each rank a share, joined by '+'", shares));
+  if (strategy.one_process && !unequal_shares(options).empty())
+    throw usage_error(fmt::format("--shares: strategy '{}' gives all replicas equal micro-batches",
+                                  strategy.name),
+                      "leave it out, or use --strategy ddp");
+  if (options.slow_rank && options.slow_rank->rank >= options.nproc)
+    throw usage_error(fmt::format("--slow-rank {}:{}: there is no rank {}, as --nproc is {}",
+                                  options.slow_rank->rank, options.slow_rank->factor,
+                                  options.slow_rank->rank, options.nproc),
+                      fmt::format("name a rank from 0 to {}, or use --nproc {}", options.nproc - 1,
+                                  options.slow_rank->rank + 1));
+}
+
+/// What is left to `auto` is decided when the training is planned.
 DdpOptions data_parallel_of(const RunOptions& options) {
   const auto bytes_of = [](double mib) { return static_cast<Bytes>(mib * (1U << 20U)); };
   DdpOptions result;
@@ -108,6 +140,7 @@ OptimizerSpec optimizer_of(const RunOptions& options, const OptimizerSpec& usual
 }
 
 Size batch_of(const RunOptions& options, const Workload& workload, Size accumulation) {
+  if (!options.shares.empty()) return std::ranges::max(options.shares);
   if (!options.global_batch) return options.batch_size.value_or(workload.batch);
   const Size global = *options.global_batch;
   const Size parts = options.nproc * accumulation;
@@ -149,6 +182,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     others.push_back({"overlap", config.options.overlap == OverlapMode::on ? "on" : "off"});
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
+  for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
   if (config.options.samples)
     others.push_back({"samples", fmt::format("{}", *config.options.samples)});
@@ -160,12 +194,21 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
 
 }  // namespace
 
+std::vector<OptionValue> RunConfig::imbalance() const {
+  std::vector<OptionValue> made;
+  if (!shares.empty()) made.push_back({"shares", fmt::format("{}", fmt::join(shares, ","))});
+  if (const auto& slow = options.slow_rank; slow && slow->factor > 1)
+    made.push_back({"slow-rank", fmt::format("{}:{}", slow->rank, slow->factor)});
+  return made;
+}
+
 RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   RunConfig config;
   config.options = options;
   config.workload = find_workload(options.workload);
   config.strategy = find_strategy(options.strategy);
   require_possible_world(options, config.strategy);
+  require_possible_imbalance(options, config.strategy);
   require_cpu(options.device);
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy);
@@ -175,10 +218,15 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
       .accumulation_steps = options.accumulate.value_or(config.strategy.accumulation_steps),
       .loss_scale = options.loss_scale};
   const auto cores = static_cast<Size>(topology.cores.size());
-  config.threads =
-      static_cast<int>(options.threads.value_or(std::max<Size>(1, cores / options.nproc)));
+  const Size usual_threads =
+      options.core_share ? options.core_share->threads : std::max<Size>(1, cores / options.nproc);
+  config.threads = static_cast<int>(options.threads.value_or(usual_threads));
   config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
-  config.global_batch = config.batch * config.step.accumulation_steps * options.nproc;
+  config.shares = unequal_shares(options);
+  const Size together = config.shares.empty()
+                            ? config.batch * options.nproc
+                            : std::accumulate(config.shares.begin(), config.shares.end(), Size{0});
+  config.global_batch = together * config.step.accumulation_steps;
   config.data_parallel = data_parallel_of(options);
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",

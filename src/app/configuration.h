@@ -21,15 +21,36 @@ struct RunConfig {
   ElementType type = ElementType::f32;  ///< of what is multiplied
   std::string precision;                ///< its name on the command line
   int threads = 1;                      ///< of one CPU replica
-  Size batch = 0;                       ///< samples in one replica's micro-batch
+  Size batch = 0;                       ///< samples in one replica's micro-batch, the largest
+  std::vector<Size> shares;             ///< samples in each rank's, where unequal; else empty
   Size global_batch = 0;                ///< samples in one optimizer step
   Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
   DdpOptions data_parallel;             ///< how several ranks communicate
   std::string id;                       ///< of the record
+  /// Samples in the micro-batch of that rank.
+  [[nodiscard]] Size micro_batch_of(Size of_rank) const {
+    return shares.empty() ? batch : shares.at(static_cast<std::size_t>(of_rank));
+  }
+  /// How many times slower than it could that rank is to compute; 1 for all that are as they are.
+  [[nodiscard]] double slowdown_of(Size of_rank) const {
+    const auto& slow = options.slow_rank;
+    return slow && slow->rank == of_rank ? slow->factor : 1;
+  }
+  /// What was done to make ranks unequal, as options would say it; empty: nothing.
+  [[nodiscard]] std::vector<OptionValue> imbalance() const;
   /// Which rank this process is; 0 where it is the run.
   [[nodiscard]] Size rank() const { return options.rank.value_or(0); }
+  /// Of the cores that this process may use, for its first thread; they wrap round.
+  [[nodiscard]] int first_core() const {
+    const Size place = options.core_share ? options.core_share->index : rank();
+    return threads * static_cast<int>(place);
+  }
+  /// Processes of one run.
+  [[nodiscard]] Size processes() const { return strategy.one_process ? 1 : options.nproc; }
   /// Whether ranks of its own have to be started.
-  [[nodiscard]] bool needs_ranks() const { return options.nproc > 1 && !options.region; }
+  [[nodiscard]] bool needs_ranks() const {
+    return options.nproc > 1 && !strategy.one_process && !options.region;
+  }
 };
 
 /// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown

@@ -12,10 +12,13 @@ namespace {
 
 /// In double: absurd batches must come out large, not negative.
 double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) {
-  const double data = static_cast<double>(config.synthetic_samples) *
+  const double data = static_cast<double>(config.processes()) *
+                      static_cast<double>(config.synthetic_samples) *
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
-  return data + static_cast<double>(
-                    estimate_memory(graph, batch, config.type, config.step.optimizer).total());
+  const double ranks = static_cast<double>(config.options.nproc);
+  return data +
+         ranks * static_cast<double>(
+                     estimate_memory(graph, batch, config.type, config.step.optimizer).total());
 }
 
 /// The largest power of two below the wanted batch that fits; 0 if none does.
@@ -25,7 +28,8 @@ Size largest_batch(const RunConfig& config, const Graph& graph, double available
     if (batch >= config.batch) continue;
     if (!config.options.samples && config.synthetic_samples > 0)
       smaller.synthetic_samples =
-          std::max(config.workload.synthetic_samples, batch * config.step.accumulation_steps);
+          std::max(config.workload.synthetic_samples,
+                   batch * config.step.accumulation_steps * config.options.nproc);
     if (predicted_bytes(smaller, graph, batch) <= available) return batch;
   }
   return 0;

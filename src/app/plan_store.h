@@ -27,6 +27,8 @@ class PlanStore {
   void save(const Choices& choices) const;
 
   [[nodiscard]] bool named_by_user() const { return named_by_user_; }
+  /// A named file that was there when it was loaded: it is not changed.
+  [[nodiscard]] bool is_final() const { return named_by_user_ && existed_; }
   /// Empty where there is no place for a cache.
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -49,8 +49,10 @@ void ProcessMessages::handle(std::string_view piece) {
   } else if (line.starts_with(kRemedy)) {
     remedy_ = line.substr(kRemedy.size());
   } else {
-    progress_.pass_on(piece);
-    if (!line.empty() && !line.ends_with(kClearRest)) last_line_ = line;
+    const bool is_message = !line.empty() && !line.ends_with(kClearRest);
+    // One call for label and message, so that those of several processes do not mix.
+    progress_.pass_on(is_message ? label_ + std::string(piece) : std::string(piece));
+    if (is_message) last_line_ = line;
   }
 }
 

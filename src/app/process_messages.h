@@ -2,17 +2,20 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/app/progress.h"
 
 namespace ptbench {
 
 /// What a `ptbench` that this one started says on standard error: passed on, messages line by line
-/// and progress as it comes, but for the error that ends it, which is this program's to report.
+/// and progress as it comes, but for the error that ends it, which is this program's to report. A
+/// label such as "[rank 1] " stands before each message that is passed on.
 class ProcessMessages {
  public:
   /// `progress` outlives it.
-  explicit ProcessMessages(Progress& progress) : progress_(progress) {}
+  explicit ProcessMessages(Progress& progress, std::string label = {})
+      : progress_(progress), label_(std::move(label)) {}
 
   void take(std::string_view text);
   /// The process has ended: passes on what has no end of line.
@@ -28,6 +31,7 @@ class ProcessMessages {
   void handle(std::string_view piece);
 
   Progress& progress_;
+  std::string label_;
   std::string pending_;  ///< begins a line or a line of progress
   std::string error_;
   std::string remedy_;

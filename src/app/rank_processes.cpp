@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <deque>
 #include <fstream>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "src/app/process_messages.h"
 #include "src/app/progress.h"
 #include "src/base/clock.h"
+#include "src/base/log.h"
 #include "src/comm/child_process.h"
 
 namespace ptbench {
@@ -22,26 +24,41 @@ namespace {
 using std::chrono::steady_clock;
 
 // To look at all ranks in turn: often enough for people, seldom enough not to disturb the ranks.
-constexpr ChildProcess::Duration kRound{50};
-constexpr ChildProcess::Duration kGrace{2000};   // to end, once another rank has failed
-constexpr ChildProcess::Duration kPolite{1000};  // to end, once asked
+constexpr ChildProcess::Duration kRound{100};
+constexpr ChildProcess::Duration kCheckUp{250};  // between two looks at their states
+// To end, once another rank has failed; and to say why, for the one that gave up first.
+constexpr ChildProcess::Duration kGrace{1500};
+constexpr ChildProcess::Duration kExplain{3000};
+constexpr ChildProcess::Duration kToSave = std::chrono::minutes(1);  // once interrupted
+constexpr ChildProcess::Duration kToLeave{30'000};                   // once rank 0 has ended well
+// The ranks' own deadlines speak first: they know what was waited for.
+constexpr ChildProcess::Duration kPatience{1000};
+// No interval counts for more: this process may have been stopped itself.
+constexpr ChildProcess::Duration kLongestLook{1000};
+// Who waits wakes up now and then, which takes some 0.1 % of a core.
+constexpr double kIdleShare = 0.002;
+constexpr double kTicksPerSecond = 100;  // of /proc, on every Linux
 
 std::string host_name() {
   utsname names{};
   return uname(&names) == 0 ? std::string(static_cast<const char*>(names.nodename)) : "this host";
 }
 
+std::string contents_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 /// Of /proc/PID/stat (proc(5)).
 struct ProcessState {
-  char letter = '?';            ///< 'T': stopped
+  char letter = '?';            ///< 'T': stopped, 'D': waits for a disk
   std::uint64_t cpu_ticks = 0;  ///< in user and system mode
 };
 
 ProcessState process_state(int id) {
-  std::ifstream file(fmt::format("/proc/{}/stat", id));
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string stat = text.str();
+  const std::string stat = contents_of(fmt::format("/proc/{}/stat", id));
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream rest(stat.substr(name_end + 1));
@@ -56,6 +73,44 @@ ProcessState process_state(int id) {
   return state;
 }
 
+bool is_interruption(int signal) { return signal == SIGINT || signal == SIGTERM; }
+
+/// Whether SIGINT or SIGTERM was sent to the process and not taken yet.
+bool has_interruption_pending(int id) {
+  constexpr std::string_view kPending = "ShdPnd:";
+  const std::string status = contents_of(fmt::format("/proc/{}/status", id));
+  const std::size_t at = status.find(kPending);
+  if (at == std::string::npos) return false;
+  const auto set = std::strtoull(status.c_str() + at + kPending.size(), nullptr, 16);
+  return (set & (1ULL << (SIGINT - 1U) | 1ULL << (SIGTERM - 1U))) != 0;
+}
+
+/// For how long one rank has shown no sign of life, from look to look.
+class Pulse {
+ public:
+  /// `worked`: operations that the rank did with others. A look after `interval`.
+  void feel(const ProcessState& state, std::uint64_t worked, ChildProcess::Duration interval) {
+    stopped_ = state.letter == 'T' ? stopped_ + interval : ChildProcess::Duration(0);
+    silent_ += interval;
+    const double idle =
+        1 + kIdleShare * kTicksPerSecond * std::chrono::duration<double>(silent_).count();
+    const bool computes = static_cast<double>(state.cpu_ticks - cpu_ticks_) > idle;
+    if (worked == worked_ && !computes && state.letter != 'D') return;
+    silent_ = {};
+    worked_ = worked;
+    cpu_ticks_ = state.cpu_ticks;
+  }
+
+  [[nodiscard]] ChildProcess::Duration silent() const { return silent_; }
+  [[nodiscard]] ChildProcess::Duration stopped() const { return stopped_; }
+
+ private:
+  std::uint64_t worked_ = 0;
+  std::uint64_t cpu_ticks_ = 0;  ///< at the last sign of life
+  ChildProcess::Duration silent_{};
+  ChildProcess::Duration stopped_{};
+};
+
 /// One rank's process and what it said.
 class RankProcess {
  public:
@@ -63,7 +118,7 @@ class RankProcess {
               Progress& progress)
       : region_(region),
         rank_(rank),
-        messages_(progress),
+        messages_(progress, fmt::format("[rank {}] ", rank)),
         process_(command(std::move(arguments))) {}
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;
@@ -77,43 +132,53 @@ class RankProcess {
     return !ended_;
   }
   void end_within(ChildProcess::Duration duration) { process_.end_within(duration); }
-  void terminate() {
-    if (!ended_) ended_ = process_.terminate(kPolite);
+  void interrupt() { process_.send(SIGTERM); }
+  void feel_pulse(ChildProcess::Duration interval) {
+    if (!ended_) pulse_.feel(process_state(process_.id()), worked(), interval);
   }
 
   [[nodiscard]] Size rank() const { return rank_; }
+  [[nodiscard]] bool has_ended_well() const { return ended_ && ended_->code == 0; }
   [[nodiscard]] bool has_failed() const { return ended_ && ended_->code != 0; }
+  /// By somebody else than this process.
+  [[nodiscard]] bool was_killed() const {
+    return ended_ && ended_->signal != 0 && !ended_->overdue;
+  }
+  [[nodiscard]] bool was_interrupted() const {
+    return ended_ ? is_interruption(ended_->signal) : has_interruption_pending(process_.id());
+  }
+  [[nodiscard]] bool is_stopped() const {
+    return !ended_ && process_state(process_.id()).letter == 'T';
+  }
+  [[nodiscard]] ChildProcess::Duration silent() const {
+    return ended_ ? ChildProcess::Duration::max() : pulse_.silent();
+  }
+  [[nodiscard]] ChildProcess::Duration stopped() const { return pulse_.stopped(); }
   [[nodiscard]] const std::string& output() const { return output_; }
 
-  /// Of one that has failed.
-  [[nodiscard]] Error error() const {
+  /// Of one that has failed. `reason`: which it gave to the others, if any.
+  [[nodiscard]] Error error(const std::string& reason) const {
     const std::string name = this->name();
-    if (ended_->signal != 0 && messages_.error().empty())
+    if (!messages_.error().empty())
+      return {code(), fmt::format("{}: {}", name, without_own_name(messages_.error())),
+              printable(messages_.remedy())};
+    if (ended_->overdue && !reason.empty())
+      return run_error(fmt::format("{}: {}", name, without_own_name(reason)));
+    if (ended_->signal != 0)
       return run_error(
-          fmt::format("{} was killed by signal {}{}", name, ended_->signal,
+          fmt::format("{}, was killed by signal {}{}", name, ended_->signal,
                       ended_->signal == SIGKILL && !ended_->overdue ? " (out of memory?)" : ""),
           "use fewer ranks or smaller sizes if memory is short");
-    if (messages_.error().empty())
-      return run_error(fmt::format("{} ended with exit code {}", name, ended_->code),
-                       "see what it said above");
-    const bool names_itself = messages_.error().starts_with(fmt::format("rank {}:", rank_));
-    return {code(), names_itself ? messages_.error() : name + ": " + messages_.error(),
-            messages_.remedy()};
+    return run_error(fmt::format("{}, ended with exit code {}", name, ended_->code),
+                     "see what it said above");
   }
 
   /// "rank 1 on host, while measuring".
   [[nodiscard]] std::string name() const {
     const std::span<PhaseBoard::Slot> phases = region_.phases();
-    return fmt::format("rank {} on {}, while {},", rank_, host_name(),
+    return fmt::format("rank {} on {}, while {}", rank_, host_name(),
                        name_of(PhaseBoard(phases).phase(rank_)));
   }
-
-  /// Grows as long as the rank works, alone or with others.
-  [[nodiscard]] std::uint64_t work() const {
-    return region_.rank_block(rank_).worked.load(std::memory_order_relaxed) +
-           process_state(process_.id()).cpu_ticks;
-  }
-  [[nodiscard]] bool is_stopped() const { return process_state(process_.id()).letter == 'T'; }
 
  private:
   ChildCommand command(std::vector<std::string> arguments) {
@@ -121,6 +186,16 @@ class RankProcess {
             .arguments = std::move(arguments),
             .on_output = [this](std::string_view text) { output_ += text; },
             .on_errors = [this](std::string_view text) { messages_.take(text); }};
+  }
+
+  [[nodiscard]] std::uint64_t worked() const {
+    return region_.rank_block(rank_).worked.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::string without_own_name(std::string_view message) const {
+    const std::string own = fmt::format("rank {}: ", rank_);
+    if (message.starts_with(own)) message.remove_prefix(own.size());
+    return printable(message);
   }
 
   [[nodiscard]] ExitCode code() const {
@@ -133,6 +208,7 @@ class RankProcess {
   const SharedRegion& region_;
   Size rank_;
   std::string output_;
+  Pulse pulse_;
   ProcessMessages messages_;
   ChildProcess process_;
   std::optional<ChildExit> ended_;
@@ -144,7 +220,7 @@ class RankGroup {
       : region_(region),
         processes_(processes),
         progress_(clock_, stderr, false),
-        last_change_(steady_clock::now()) {
+        last_check_up_(steady_clock::now()) {
     const InheritedRegion inherited(region);
     Size rank = 0;
     for (const std::vector<std::string>& arguments : processes.arguments)
@@ -153,15 +229,13 @@ class RankGroup {
 
   RankOutcome run() {
     while (look()) {
-      if (processes_.interrupted()) {
-        for (RankProcess& rank : ranks_) rank.terminate();
-        return {.output = ranks_.front().output(), .interrupted = true, .error = {}};
-      }
-      watch_progress();
+      if (processes_.interrupted()) interrupt();
+      check_up();
     }
-    return {.output = ranks_.front().output(),
-            .interrupted = processes_.interrupted(),
-            .error = error()};
+    // One that came from the terminal may have ended ranks before this process asked.
+    const bool interrupted = interrupted_ || processes_.interrupted() ||
+                             std::ranges::any_of(ranks_, &RankProcess::was_interrupted);
+    return {.output = ranks_.front().output(), .interrupted = interrupted, .error = error()};
   }
 
  private:
@@ -174,41 +248,102 @@ class RankGroup {
       runs = rank.runs(share) || runs;
       if (rank.has_failed()) end_others(rank.rank(), "its process has ended");
     }
+    if (ranks_.front().has_ended_well()) let_others_leave();
     return runs;
+  }
+
+  /// Rank 0 ends of itself to save what it has, and the others with it.
+  void interrupt() {
+    if (std::exchange(interrupted_, true)) return;
+    ranks_.front().interrupt();
+    if (ending_) return;
+    for (RankProcess& rank : ranks_) rank.end_within(kToSave);
+  }
+
+  /// Nobody will hear from rank 0 any more, which matters to none if all is done.
+  void let_others_leave() {
+    if (std::exchange(ending_, true)) return;
+    region_.give_up(0, "it has ended");
+    for (RankProcess& rank : ranks_) rank.end_within(kToLeave);
   }
 
   void end_others(Size rank, std::string_view reason) {
     if (std::exchange(ending_, true)) return;
     if (!region_.given_up()) first_ = rank;
+    note_stopped();
     region_.give_up(rank, reason);
-    for (RankProcess& other : ranks_) other.end_within(kGrace);
+    for (RankProcess& other : ranks_) other.end_within(time_to_end(other));
+  }
+
+  [[nodiscard]] ChildProcess::Duration time_to_end(const RankProcess& rank) const {
+    if (hung_ || rank.is_stopped()) return ChildProcess::Duration(0);
+    const auto by = region_.given_up();
+    return by && by->rank == rank.rank() ? kExplain : kGrace;
+  }
+
+  /// One that is stopped is why others failed who waited for it.
+  void note_stopped() {
+    if (hung_ || first_) return;
+    const auto stopped = std::ranges::find_if(ranks_, &RankProcess::is_stopped);
+    if (stopped == ranks_.end()) return;
+    const auto by = region_.given_up();
+    hung_ = fmt::format("{}, is stopped{}", stopped->name(), by ? "; " + by->reason : "");
+  }
+
+  void check_up() {
+    const auto now = steady_clock::now();
+    const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_check_up_);
+    if (interval < kCheckUp) return;
+    last_check_up_ = now;
+    for (RankProcess& rank : ranks_) rank.feel_pulse(std::min(interval, kLongestLook));
+    // Who asks one rank to end means the run.
+    if (std::ranges::any_of(ranks_, &RankProcess::was_interrupted)) interrupt();
+    end_if_hung();
   }
 
   /// Ranks that are stopped or asleep while nobody waits for them have no deadline of their own.
   /// One that computes by itself, however long, makes progress.
-  void watch_progress() {
-    std::uint64_t work = 0;
-    for (const RankProcess& rank : ranks_) work += rank.work();
-    const auto now = steady_clock::now();
-    if (work != work_) last_change_ = now;
-    work_ = work;
-    if (now - last_change_ < processes_.timeout + kGrace || ending_) return;
-    const auto stopped = std::ranges::find_if(ranks_, &RankProcess::is_stopped);
-    const RankProcess& blamed = stopped == ranks_.end() ? ranks_.front() : *stopped;
-    hung_ = fmt::format("{} made no progress within {:g} s", blamed.name(),
-                        std::chrono::duration<double>(processes_.timeout).count());
+  void end_if_hung() {
+    if (hung_ || has_failed()) return;
+    const ChildProcess::Duration limit = processes_.timeout + kPatience;
+    const auto stopped = std::ranges::max_element(ranks_, {}, &RankProcess::stopped);
+    const auto liveliest = std::ranges::min_element(ranks_, {}, &RankProcess::silent);
+    const bool is_stopped = stopped->stopped() >= limit;
+    if (!is_stopped && liveliest->silent() < limit) return;
+    const RankProcess& blamed = stopped->is_stopped() ? *stopped : *liveliest;
+    hung_ = fmt::format("{}, made no progress within {:g} s{}", blamed.name(),
+                        std::chrono::duration<double>(processes_.timeout).count(),
+                        blamed.is_stopped() ? ": it is stopped" : "");
+    ending_ = false;  // rank 0 may have left already
     end_others(blamed.rank(), "it made no progress");
   }
 
-  /// The one to blame: who gave up first, unless that was said here.
+  [[nodiscard]] bool has_failed() const {
+    return std::ranges::any_of(ranks_, &RankProcess::has_failed);
+  }
+
   [[nodiscard]] std::optional<Error> error() const {
     if (hung_)
       return run_error(*hung_, "give a longer --timeout, or see whether the process was stopped");
+    const RankProcess* blamed = to_blame();
+    if (blamed == nullptr) return std::nullopt;
     const auto by = region_.given_up();
-    const auto blamed = static_cast<std::size_t>(first_ ? *first_ : by ? by->rank : 0);
-    if (ranks_[blamed].has_failed()) return ranks_[blamed].error();
+    return blamed->error(by && by->rank == blamed->rank() && !first_ ? by->reason : std::string());
+  }
+
+  /// Who failed first: was seen to, or was killed, or gave up. Null: nobody. Where rank 0 ended
+  /// well, others that missed it did not fail.
+  [[nodiscard]] const RankProcess* to_blame() const {
+    if (first_) return &ranks_[static_cast<std::size_t>(*first_)];
+    const auto killed = std::ranges::find_if(ranks_, &RankProcess::was_killed);
+    if (killed != ranks_.end()) return &*killed;
+    if (const auto by = region_.given_up()) {
+      const RankProcess& who = ranks_[static_cast<std::size_t>(by->rank)];
+      if (who.has_failed()) return &who;
+      if (who.rank() == 0 && who.has_ended_well()) return nullptr;
+    }
     const auto failed = std::ranges::find_if(ranks_, &RankProcess::has_failed);
-    return failed == ranks_.end() ? std::nullopt : std::optional(failed->error());
+    return failed == ranks_.end() ? nullptr : &*failed;
   }
 
   const SharedRegion& region_;
@@ -217,10 +352,10 @@ class RankGroup {
   Progress progress_;
   std::deque<RankProcess> ranks_;  // which do not move
   std::optional<Size> first_;      ///< whose end was noticed before anybody gave up
+  bool interrupted_ = false;
   bool ending_ = false;
   std::optional<std::string> hung_;  ///< who, and for how long
-  std::uint64_t work_ = 0;
-  steady_clock::time_point last_change_;
+  steady_clock::time_point last_check_up_;
 };
 
 }  // namespace

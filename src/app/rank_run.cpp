@@ -16,23 +16,15 @@
 namespace ptbench {
 namespace {
 
-/// What this process does itself with what rank 0 has measured.
-constexpr std::array<std::string_view, 3> kKept{"output", "json", "progress-prefix"};
+/// What this process does itself with what rank 0 has measured, and its place in a world of one.
+constexpr std::array<std::string_view, 6> kKept{"output", "json",       "progress-prefix",
+                                                "rank",   "world-size", "local-rank"};
 /// Files that training writes: rank 0's business.
 constexpr std::array<std::string_view, 4> kOfRank0{"loss-log", "save-initial-weights",
                                                    "save-final-weights", "keep-plan"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-/// Addresses, not memory: pages appear when they are touched. Two trainings may be alive at a time,
-/// each with parameters, gradients (two arenas where they accumulate) and optimizer state, padded.
-Bytes bytes_per_rank(const RunConfig& config) {
-  constexpr Bytes kRoom = Bytes{1} << 30U;
-  constexpr Bytes kArenas = 16;
-  const Graph graph = config.workload.build(config.workload.input_shape);
-  return kRoom + kArenas * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
 }
 
 std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegion& region,
@@ -50,14 +42,29 @@ std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegio
   return arguments;
 }
 
-/// Of rank 0, which describes the run as this process would, and has measured it.
-void take_record(const std::string& output, RunRecord& record) {
-  if (output.empty()) return;
-  ResultFile result = read_result(output, "rank 0's result");
-  if (!result.runs.empty()) record = std::move(result.runs.front());
+/// Of rank 0, which describes the run as this process would, and has measured it. False where it
+/// wrote none, or died while it did.
+bool take_record(const std::string& output, RunRecord& record) {
+  try {
+    ResultFile result = read_result(output, "rank 0's result");
+    if (result.runs.empty()) return false;
+    record = std::move(result.runs.front());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
+
+// Two trainings may be alive at a time, each with parameters, gradients (two arenas where they
+// accumulate) and optimizer state, padded.
+Bytes bytes_per_rank(const RunConfig& config) {
+  constexpr Bytes kRoom = Bytes{1} << 30U;
+  constexpr Bytes kArenas = 16;
+  const Graph graph = config.workload.build(config.workload.input_shape);
+  return kRoom + kArenas * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
+}
 
 void measure_on_ranks(const RunConfig& config, const Topology& topology,
                       const RunSurroundings& around, RunRecord& record) {
@@ -70,15 +77,18 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
   for (Size rank = 0; rank < config.options.nproc; ++rank)
     processes.arguments.push_back(arguments_of(config, region, rank));
   const RankOutcome outcome = run_ranks(region, processes);
-  take_record(outcome.output, record);
+  const bool was_told = take_record(outcome.output, record);
   if (outcome.interrupted) {
     record.status = Status::interrupted;
     if (!record.reason) record.reason = "interrupted by a signal";
+  } else if (outcome.error) {
+    if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);
+    record.status = Status::failed;
+    record.reason = outcome.error->what();
+  } else if (!was_told) {
+    record.status = Status::failed;
+    record.reason = "rank 0 ended and left no result that can be read";
   }
-  if (!outcome.error || outcome.interrupted) return;
-  if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);
-  record.status = Status::failed;
-  record.reason = outcome.error->what();
 }
 
 }  // namespace ptbench

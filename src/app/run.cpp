@@ -1,7 +1,11 @@
 #include "src/app/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "reports/json.h"
@@ -9,8 +13,10 @@
 #include "src/app/configuration.h"
 #include "src/app/interrupt.h"
 #include "src/app/noise_store.h"
+#include "src/app/outside_ranks.h"
 #include "src/app/progress.h"
 #include "src/app/rank_run.h"
+#include "src/app/rank_source.h"
 #include "src/app/repetition_rule.h"
 #include "src/app/run_arguments.h"
 #include "src/app/run_files.h"
@@ -18,6 +24,9 @@
 #include "src/app/run_session.h"
 #include "src/app/training_run.h"
 #include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/phase_board.h"
+#include "src/comm/peer_watch.h"
 #include "src/device/pressure.h"
 #include "src/device/topology.h"
 #include "src/measure/noise_warnings.h"
@@ -109,7 +118,7 @@ void finish_record(const RunConfig& config, const Topology& topology, const Pres
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
                               .fixed_length = is_one_process(config.options),
-                              .cores = std::min<Size>(config.threads, cores),
+                              .cores = std::min<Size>(config.threads * config.options.nproc, cores),
                               .pressure = pressure});
 }
 
@@ -132,39 +141,95 @@ ExitCode be_rank(const RunOptions& options) {
                      .files = files,
                      .region = &region},
                     record);
+  PhaseBoard(region.phases()).enter(config.rank(), RankPhase::saving);
   if (config.rank() != 0) return ExitCode::ok;
   files.publish_training_files();
   write_standard_output(to_json(result));
   return ExitCode::ok;
 }
 
-}  // namespace
-
-ExitCode run_command(const RunOptions& options) {
-  if (options.region) return be_rank(options);
-  InterruptWatch interrupt;  // before any thread is made
+/// Measures `config` in this process, or by others, and writes what was asked for. `described`: the
+/// machine as the record shows it. `region`: of ranks that others started.
+ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
+                             const Topology& described, InterruptWatch& interrupt,
+                             const SharedRegion* region,
+                             const std::function<void(RunRecord&)>& finish) {
+  const RunOptions& options = config.options;
   const SteadyClock clock;
   Progress progress = options.progress_prefix
                           ? Progress(clock, stderr, true, *options.progress_prefix)
                           : Progress(clock);
-  require_possible_repeats(options);
-  const Topology topology = discover_topology();
-  const RunConfig config = configure_run(options, topology);
   RunFiles files(options);
-  ResultFile result = begin_result(options.command_line, topology);
-  RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
+  ResultFile result = begin_result(options.command_line, described);
+  RunRecord& record = result.runs.emplace_back(begin_record(config, described));
   const PriorNoise prior = NoiseStore().load(result.environment.host.name);
-  const RunSurroundings around{
-      .clock = clock, .interrupt = interrupt, .progress = progress, .files = files};
+  const RunSurroundings around{.clock = clock,
+                               .interrupt = interrupt,
+                               .progress = progress,
+                               .files = files,
+                               .region = region};
   const PressureWatch pressure;
   if (is_one_process(options))
     measure_here(config, topology, around, record);
   else
     measure_by_processes(config, prior, around, record);
-  finish_record(config, topology, pressure.so_far(), record);
+  finish_record(config, described, pressure.so_far(), record);
+  if (finish) finish(record);
   progress.clear();
   files.publish(result);
   return exit_code_of(record.status);
+}
+
+/// A rank whose record nobody reads.
+void follow_rank_zero(const OutsideRank& rank, const Topology& topology,
+                      InterruptWatch& interrupt) {
+  const SteadyClock clock;
+  Progress progress(clock, stderr, false);
+  RunFiles files(rank.config.options);
+  RunRecord record = begin_record(rank.config, rank.all);
+  train_and_measure(rank.config, topology,
+                    {.clock = clock,
+                     .interrupt = interrupt,
+                     .progress = progress,
+                     .files = files,
+                     .region = &rank.region},
+                    record);
+}
+
+/// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
+ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
+  const Topology topology = discover_topology();
+  OutsideRank rank = meet_ranks(options, place, topology);  // which a signal ends as it ends others
+  InterruptWatch interrupt;                                 // before any thread is made
+  const PeerWatch watch(rank.region, std::move(rank.links), [] { (void)kill(getpid(), SIGTERM); });
+  try {
+    if (place.rank == 0)
+      return measure_and_publish(
+          rank.config, topology, rank.all, interrupt, &rank.region,
+          [&](RunRecord& record) { warn_of_one_repetition(rank, place, record); });
+    follow_rank_zero(rank, topology, interrupt);
+    return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
+  } catch (const std::exception& error) {
+    rank.region.give_up(place.rank, error.what());
+    if (interrupt.requested()) return ExitCode::interrupted;
+    throw;
+  }
+}
+
+}  // namespace
+
+ExitCode run_command(const RunOptions& options) {
+  if (options.region) return be_rank(options);
+  if (options.pass == RunPass::all) {
+    const RankPlace place = find_place(options);
+    if (place.world_size > 1) return be_outside_rank(options, place);
+    if (place.source != RankSource::single) log_note(describe(place));
+  }
+  InterruptWatch interrupt;  // before any thread is made
+  require_possible_repeats(options);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  return measure_and_publish(config, topology, topology, interrupt, nullptr, {});
 }
 
 }  // namespace ptbench

@@ -7,6 +7,7 @@
 
 #include "src/base/option_table.h"
 #include "src/base/size.h"
+#include "src/comm/rank_card.h"
 #include "strategies/loss_scaling.h"
 
 namespace ptbench {
@@ -24,6 +25,13 @@ enum class RunPass : std::uint8_t {
   prepare,  ///< choose operators, verify
   first,    ///< measure one repetition, phases
   next,     ///< measure one repetition
+};
+
+/// A rank that is to compute slower than it could.
+struct SlowRank {
+  Size rank = 0;
+  double factor = 1;  ///< how many times as long it takes, at least 1
+  friend bool operator==(const SlowRank&, const SlowRank&) = default;
 };
 
 /// What the user asked for on `ptbench run`, option by option; empty where the option was not given
@@ -47,6 +55,8 @@ struct RunOptions {
   std::string reduce_precision = "fp32";
   std::string communicator = "auto";
   double timeout_seconds = 60;  ///< of each wait for another rank
+  std::vector<Size> shares;     ///< samples in each rank's micro-batch; empty: alike
+  std::optional<SlowRank> slow_rank;
 
   std::optional<std::string> optimizer;
   std::optional<double> lr;
@@ -78,13 +88,16 @@ struct RunOptions {
   std::optional<std::string> save_final_weights;
   bool json = false;  ///< the same as `--output -`
 
-  std::optional<Size> rank;   ///< this process is one rank of a run, not the run
-  std::optional<int> region;  ///< inherited descriptor of the memory that the ranks share
+  std::optional<Size> rank;        ///< this process is one rank of a run, not the run
+  std::optional<Size> world_size;  ///< of ranks that somebody else started
+  std::optional<Size> local_rank;
+  std::optional<int> region;  ///< descriptor of the memory that the ranks share
   RunPass pass = RunPass::all;
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
   double slowdown = 0;                         ///< share by which each step is made longer
 
+  std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
   std::vector<std::string> command_line;     ///< argv, for the record
   std::vector<NamedAssignment> assignments;  ///< all that was given, for processes to start
 

@@ -1,5 +1,6 @@
 #include "src/app/run_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -25,6 +26,9 @@ constexpr const char* kCommunication = "Several ranks";
 constexpr std::uint64_t kMostAccumulation = 1'000'000;
 constexpr std::uint64_t kMostRepeats = 1000;
 constexpr double kLeastNoise = 1e-5;
+constexpr std::uint64_t kMostRanks = 4096;
+constexpr std::uint64_t kMostShare = 1'000'000'000;
+constexpr double kMostSlower = 1000;
 
 template <class Catalog>
 std::vector<std::string> names_in(const Catalog& catalog) {
@@ -204,7 +208,7 @@ void append_machine(Rows& rows) {
                                .help = "ranks or replicas on this host",
                                .fallback = "1",
                                .grid = true},
-                              &RunOptions::nproc, 1, 4096));
+                              &RunOptions::nproc, 1, kMostRanks));
   rows.push_back(Row{{.name = "device",
                       .value = "DEVICE",
                       .group = group,
@@ -251,6 +255,51 @@ void set_overlap(RunOptions& options, const OptionInfo& option, std::string_view
                                     : OverlapMode::automatic;
 }
 
+/// "96+32" or, as a sweep's lists are separated by commas, "96,32" in a run alone.
+void set_shares(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  std::vector<Size> shares;
+  for (std::string_view rest = text;;) {
+    const std::size_t end = rest.find_first_of("+,");
+    const auto share = parse_whole(rest.substr(0, end));
+    if (!share || *share < 1 || *share > kMostShare) refuse_value(option, text);
+    shares.push_back(static_cast<Size>(*share));
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  options.shares = std::move(shares);
+}
+
+/// "1:1.3": a rank, and how many times slower it is.
+void set_slow_rank(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto rank = parse_whole(text.substr(0, colon));
+  const auto factor = parse_real(text.substr(std::min(colon + 1, text.size())));
+  if (!rank || *rank >= kMostRanks || !factor || *factor < 1 || *factor > kMostSlower)
+    refuse_value(option, text);
+  options.slow_rank = SlowRank{.rank = static_cast<Size>(*rank), .factor = *factor};
+}
+
+void append_imbalance(Rows& rows) {
+  const std::string group = "Imbalance on purpose";
+  rows.push_back(Row{{.name = "shares",
+                      .value = "A+B",
+                      .group = group,
+                      .help = "samples in each rank's micro-batch, where they are to be unequal",
+                      .example = "96+32",
+                      .domain = "a whole number from 1 to 10^9 for each rank, joined by '+'",
+                      .excludes = {"batch-size", "global-batch"},
+                      .grid = true},
+                     set_shares});
+  rows.push_back(Row{{.name = "slow-rank",
+                      .value = "R:F",
+                      .group = group,
+                      .help = "make rank R compute F times slower",
+                      .example = "1:1.3",
+                      .domain = "a rank and a factor from 1 to 1000, as 1:1.3",
+                      .grid = true},
+                     set_slow_rank});
+}
+
 void append_communication(Rows& rows) {
   const std::string group = kCommunication;
   rows.push_back(bucket_row("bucket-mb", "MiB of gradients that are reduced together", "auto: 4",
@@ -286,6 +335,31 @@ void append_communication(Rows& rows) {
                               .help = "longest wait for another rank",
                               .fallback = "60"},
                              &RunOptions::timeout_seconds, 0.1, 86400));
+}
+
+/// Of ranks that somebody else starts.
+void append_place(Rows& rows) {
+  const std::string group = kCommunication;
+  rows.push_back(whole_option({.name = "rank",
+                               .value = "R",
+                               .group = group,
+                               .help = "be this rank of --world-size, which meet at PTBENCH_ADDR",
+                               .fallback = "torchrun's, mpirun's or srun's, where they started it",
+                               .example = "1"},
+                              &RunOptions::rank, 0, 4095));
+  rows.push_back(whole_option({.name = "world-size",
+                               .value = "N",
+                               .group = group,
+                               .help = "ranks that were started one by one; with --rank",
+                               .example = "2"},
+                              &RunOptions::world_size, 1, 4096));
+  rows.push_back(whole_option({.name = "local-rank",
+                               .value = "L",
+                               .group = group,
+                               .help = "which of this host's ranks this is; with --rank",
+                               .fallback = "the rank",
+                               .example = "1"},
+                              &RunOptions::local_rank, 0, 4095));
 }
 
 void append_optimizer(Rows& rows) {
@@ -496,13 +570,6 @@ void append_hidden(Rows& rows) {
                       .choices = {"prepare", "first", "next"},
                       .hidden = true},
                      set_pass});
-  rows.push_back(whole_option({.name = "rank",
-                               .value = "R",
-                               .group = group,
-                               .help = "be one rank of a run",
-                               .example = "1",
-                               .hidden = true},
-                              &RunOptions::rank, 0, 4095));
   rows.push_back(whole_option({.name = "region",
                                .value = "FD",
                                .group = group,
@@ -540,6 +607,8 @@ OptionTable<RunOptions> run_option_table() {
   append_arithmetic(rows);
   append_machine(rows);
   append_communication(rows);
+  append_place(rows);
+  append_imbalance(rows);
   append_optimizer(rows);
   append_data(rows);
   append_length(rows);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/version.h"
@@ -43,6 +44,20 @@ void add_machine_warnings(const RunConfig& config, const Topology& topology, Run
                        : fmt::format("Use --threads {} or less.", cores / config.options.nproc)});
 }
 
+void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
+  std::string done;
+  for (const OptionValue& made : config.imbalance()) {
+    if (!done.empty()) done += ", and ";
+    done += made.option == "shares"
+                ? fmt::format("the ranks' micro-batches are unequal (--shares {})", made.value)
+                : fmt::format("one rank was made to compute slower (--slow-rank {})", made.value);
+  }
+  if (!done.empty())
+    record.warnings.push_back({.code = "imbalanced-on-purpose",
+                               .message = std::move(done),
+                               .remedy = "Leave that out to measure the machine as it is."});
+}
+
 }  // namespace
 
 RunRecord begin_record(const RunConfig& config, const Topology& topology) {
@@ -59,11 +74,8 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   record.strategy.batch_per_replica = config.batch;
   record.strategy.global_batch = config.global_batch;
   record.optimizer = describe(config.step.optimizer);
-  if (config.options.nproc > 1) {
-    record.strategy.bucket_bytes = config.data_parallel.bucket_bytes;
-    record.strategy.overlap = config.data_parallel.overlap;
-  }
   add_machine_warnings(config, topology, record);
+  add_imbalance_warning(config, record);
   return record;
 }
 

@@ -223,7 +223,9 @@ struct RunSession::State {
 
   RunRecord record_of(const Task& task, const fs::path& result, const ChildExit& ended,
                       const ProcessMessages& messages) {
-    const bool interrupted = around.interrupt.requested();
+    // Who asks this process alone to end means the run.
+    const bool interrupted =
+        around.interrupt.requested() || ended.signal == SIGINT || ended.signal == SIGTERM;
     std::string problem = describe_end(ended, messages);
     const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted;
     std::error_code ignored;

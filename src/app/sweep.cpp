@@ -11,6 +11,7 @@
 #include "src/measure/environment_differences.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/repetition.h"
+#include "src/measure/scaling.h"
 #include "src/measure/spread.h"
 #include "src/measure/summarize_run.h"
 
@@ -116,6 +117,7 @@ void Sweep::take_earlier(std::size_t side) {
       known.repetitions = repetitions_of(*whole);
       known.record = std::move(whole);
       known.has_earlier = true;
+      known.in_rounds = false;
     }
   }
   sides_[side].earlier->runs.clear();
@@ -271,15 +273,23 @@ void Sweep::mark_interrupted() {
     }
 }
 
+std::optional<ScalingPlan> Sweep::plan_of(std::size_t row, std::size_t side) const {
+  std::optional<ScalingPlan> plan = rows_[row].scaling;
+  if (plan) plan->in_rounds = cell(row, side).in_rounds;
+  return plan;
+}
+
 ResultFile Sweep::result(std::size_t side) const {
   ResultFile result = sides_.at(side).header;
+  std::vector<std::optional<ScalingPlan>> plans;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const std::optional<RunRecord>& measured = cell(row, side).record;
-    if (measured)
-      result.runs.push_back(*measured);
-    else if (!rows_[row].is_possible())
-      result.runs.push_back(rows_[row].record);
+    if (!measured && rows_[row].is_possible()) continue;
+    result.runs.push_back(measured ? *measured : rows_[row].record);
+    plans.push_back(plan_of(row, side));
+    add_straggler_warning(result.runs.back());
   }
+  add_scaling(result.runs, plans, around_.prior);
   result.runs.insert(result.runs.end(), others_[side].begin(), others_[side].end());
   return result;
 }

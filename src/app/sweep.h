@@ -14,6 +14,7 @@
 #include "src/base/exit_code.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
+#include "src/measure/scaling.h"
 
 namespace ptbench {
 
@@ -77,8 +78,8 @@ class Sweep {
   /// side has its clean repetitions.
   void run();
 
-  /// Rows in the order of the grid, without those of which nothing is known yet, then what
-  /// `earlier` held besides.
+  /// Rows in the order of the grid, without those of which nothing is known yet, compared with
+  /// their baselines as far as these are measured; then what `earlier` held besides.
   [[nodiscard]] ResultFile result(std::size_t side) const;
   /// Of this grid's rows.
   [[nodiscard]] ExitCode exit_code() const;
@@ -91,6 +92,7 @@ class Sweep {
     Size repetitions = 0;      ///< measured, earlier ones included
     bool is_over = false;      ///< nothing more is to be measured
     bool has_earlier = false;  ///< the record is one that the session does not know yet
+    bool in_rounds = true;     ///< its k-th repetition was made in the k-th of these rounds
   };
 
   void take_earlier(std::size_t side);
@@ -106,6 +108,7 @@ class Sweep {
 
   [[nodiscard]] Cell& cell(std::size_t row, std::size_t side);
   [[nodiscard]] const Cell& cell(std::size_t row, std::size_t side) const;
+  [[nodiscard]] std::optional<ScalingPlan> plan_of(std::size_t row, std::size_t side) const;
   [[nodiscard]] bool needs_more(std::size_t row) const;
   [[nodiscard]] bool stopped();
   [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -36,10 +37,32 @@ std::size_t combinations_of(const SweepOptions& options) {
   return count;
 }
 
+/// How replicas share the work: what a strategy of one has no use for.
+constexpr std::array<std::string_view, 8> kOfSeveralReplicas{
+    "nproc",        "bucket-mb", "first-bucket-mb", "overlap", "reduce-precision",
+    "communicator", "slow-rank", "shares"};
+
+using Assignments = std::vector<NamedAssignment>;
+
+bool has(const Assignments& assignments, std::string_view name) {
+  return std::ranges::find(assignments, name, &NamedAssignment::name) != assignments.end();
+}
+
+void leave_out(Assignments& assignments, std::span<const std::string_view> names) {
+  std::erase_if(assignments, [names](const NamedAssignment& given) {
+    return std::ranges::find(names, given.name) != names.end();
+  });
+}
+
+bool takes_nproc(std::string_view strategy) { return find_strategy(strategy).several_ranks; }
+
 class Expansion {
  public:
   explicit Expansion(const SweepOptions& sweep) : sweep_(sweep) {
     for (const OptionRow<RunOptions>& row : table_.rows()) rows_.emplace(row.info.name, &row);
+    const SweepSetting* strategies = sweep.find("strategy");
+    ranks_communicate_ =
+        strategies != nullptr && std::ranges::any_of(strategies->values, takes_nproc);
   }
 
   /// `number` is read as digits, one a setting, the last one the lowest.
@@ -50,45 +73,56 @@ class Expansion {
       digits[at] = number % base;
       number /= base;
     }
-    Combination result{.options = sweep_.common, .assignments = {}};
+    Assignments assignments;
     for (std::size_t at = 0; at < digits.size(); ++at)
-      assign(sweep_.settings[at], digits[at], result);
-    ignore_nproc_of_one_replica(result);
+      assignments.push_back({sweep_.settings[at].option, sweep_.settings[at].values[digits[at]]});
+    return without_useless(of(std::move(assignments)));
+  }
+
+  [[nodiscard]] Combination of(Assignments assignments) const {
+    Combination result{.options = {}, .assignments = std::move(assignments)};
+    for (const NamedAssignment& given : result.assignments) {
+      const OptionRow<RunOptions>& row = *rows_.at(given.name);
+      row.set(result.options, row.info, given.text);
+    }
     return result;
   }
 
  private:
-  void assign(const SweepSetting& setting, std::size_t digit, Combination& result) const {
-    const std::string& value = setting.values.at(digit);
-    const OptionRow<RunOptions>& row = *rows_.at(setting.option);
-    if (setting.measured) row.set(result.options, row.info, value);
-    result.assignments.push_back({setting.option, value});
-  }
-
-  static void ignore_nproc_of_one_replica(Combination& result) {
-    if (find_strategy(result.options.strategy).several_ranks) return;
-    result.options.nproc = 1;
-    std::erase_if(result.assignments,
-                  [](const NamedAssignment& given) { return given.name == "nproc"; });
+  [[nodiscard]] Combination without_useless(Combination result) const {
+    if (takes_nproc(result.options.strategy)) return result;
+    const std::span useless(kOfSeveralReplicas);
+    leave_out(result.assignments, ranks_communicate_ ? useless : useless.first(1));
+    return of(std::move(result.assignments));
   }
 
   const SweepOptions& sweep_;
   OptionTable<RunOptions> table_ = run_option_table();
   std::map<std::string, const OptionRow<RunOptions>*> rows_;
+  bool ranks_communicate_ = false;  ///< in some row
 };
 
+/// `name` is not among the assignments yet.
+void assign(const Expansion& expansion, std::string name, std::string text, Combination& to) {
+  to.assignments.push_back({std::move(name), std::move(text)});
+  to = expansion.of(std::move(to.assignments));
+}
+
+Size usual_threads(Size nproc, const Topology& topology) {
+  return std::max<Size>(1, std::ssize(topology.cores) / nproc);
+}
+
 /// A row with more replicas would otherwise differ from one with fewer in two things at once.
-void share_threads(std::vector<Combination>& combinations, const Topology& topology) {
-  const auto cores = static_cast<Size>(topology.cores.size());
-  const auto usual = [cores](Size nproc) { return std::max<Size>(1, cores / nproc); };
+void share_threads(const Expansion& expansion, const Topology& topology,
+                   std::vector<Combination>& combinations) {
   Size most = 1;
   for (const Combination& combination : combinations)
     most = std::max(most, combination.options.nproc);
+  const Size threads = usual_threads(most, topology);
   for (Combination& combination : combinations) {
-    RunOptions& options = combination.options;
-    if (options.threads || usual(options.nproc) == usual(most)) continue;
-    options.threads = usual(most);
-    combination.assignments.push_back({"threads", fmt::format("{}", usual(most))});
+    const RunOptions& options = combination.options;
+    if (options.threads || usual_threads(options.nproc, topology) == threads) continue;
+    assign(expansion, "threads", fmt::format("{}", threads), combination);
   }
 }
 
@@ -98,6 +132,34 @@ std::optional<Workload> workload_of(const RunOptions& options) {
     return find_workload(options.workload);
   } catch (const Error&) {
     return {};
+  }
+}
+
+/// Empty where no row is compared.
+std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
+                                   const std::vector<Combination>& combinations) {
+  const bool has_global_batch = sweep.find("global-batch") != nullptr;
+  if (sweep.scaling == ScalingMode::weak && has_global_batch)
+    throw usage_error("--scaling weak keeps the batch of a replica, --global-batch that of all",
+                      "use --batch-size, or --scaling strong");
+  for (const char* option : {"batch-size", "shares"})
+    if (sweep.scaling == ScalingMode::strong && sweep.find(option) != nullptr)
+      throw usage_error(
+          fmt::format("--scaling strong keeps the global batch, --{} that of a replica", option),
+          "use --global-batch, or --scaling weak");
+  const bool has_several = std::ranges::any_of(
+      combinations, [](const Combination& one) { return one.options.nproc > 1; });
+  if (sweep.scaling || !has_several) return sweep.scaling;
+  return has_global_batch ? ScalingMode::strong : ScalingMode::weak;
+}
+
+/// Strong scaling keeps it.
+void share_global_batch(const Expansion& expansion, std::vector<Combination>& combinations) {
+  for (Combination& combination : combinations) {
+    if (combination.options.global_batch) continue;
+    const std::optional<Workload> workload = workload_of(combination.options);
+    if (workload)
+      assign(expansion, "global-batch", fmt::format("{}", workload->batch), combination);
   }
 }
 
@@ -129,8 +191,17 @@ std::string id_of_impossible(const Combination& combination, const SweepOptions&
                 others);
 }
 
+/// Names the nearest global batch that could be shared, where that is what is wrong.
+std::string reason_of(const Error& error, const RunOptions& options) {
+  if (!options.global_batch) return error.what();
+  const Size parts = options.nproc * options.accumulate.value_or(
+                                         find_strategy(options.strategy).accumulation_steps);
+  if (*options.global_batch % parts == 0) return error.what();
+  return fmt::format("{}; {}", error.what(), error.remedy());
+}
+
 RunRecord impossible_record(const Combination& combination, const SweepOptions& sweep,
-                            const std::string& reason) {
+                            const Topology& topology, const std::string& reason) {
   const RunOptions& options = combination.options;
   const StrategyRow strategy = find_strategy(options.strategy);
   const std::optional<Workload> workload = workload_of(options);
@@ -141,6 +212,7 @@ RunRecord impossible_record(const Combination& combination, const SweepOptions& 
   if (options.workload.ends_with(".json")) record.workload.file = options.workload;
   record.strategy.name = strategy.name;
   record.strategy.world_size = options.nproc;
+  record.strategy.threads = options.threads.value_or(usual_threads(options.nproc, topology));
   record.strategy.precision =
       options.precision.value_or(strategy.mixed_precision ? "bf16" : "fp32");
   record.strategy.batch_per_replica = batch_of(options, strategy, workload);
@@ -163,26 +235,65 @@ RunRecord possible_record(const RunConfig& config) {
   return record;
 }
 
+/// What else is to be measured of a row's options and work, to compare it with.
+class References {
+ public:
+  References(const Expansion& expansion, const Topology& topology, ScalingMode mode)
+      : expansion_(expansion), topology_(topology), mode_(mode) {}
+
+  [[nodiscard]] ScalingMode mode() const { return mode_; }
+
+  [[nodiscard]] Combination baseline(const RunConfig& config, Assignments given) const {
+    const StrategyRow serial = find_strategy("serial");
+    leave_out(given, kOfSeveralReplicas);
+    leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
+    given.insert(given.begin(), {"strategy", serial.name});
+    const Size accumulation = config.step.accumulation_steps;
+    if (accumulation != serial.accumulation_steps)
+      given.push_back({"accumulate", fmt::format("{}", accumulation)});
+    if (config.precision != "fp32") given.push_back({"precision", config.precision});
+    return expansion_.of(with_work_of(config, std::move(given)));
+  }
+
+  /// The row's own strategy on one rank.
+  [[nodiscard]] Combination one_rank(const RunConfig& config, Assignments given) const {
+    leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
+    return expansion_.of(with_work_of(config, std::move(given)));
+  }
+
+ private:
+  [[nodiscard]] Assignments with_work_of(const RunConfig& config, Assignments given) const {
+    leave_out(given, std::array<std::string_view, 2>{"batch-size", "global-batch"});
+    given.push_back({"batch-size", fmt::format("{}", batch_of_one_rank(config))});
+    if (!has(given, "threads") && config.threads != usual_threads(1, topology_))
+      given.push_back({"threads", fmt::format("{}", config.threads)});
+    return given;
+  }
+
+  /// The mean one in weak scaling, should replicas differ.
+  [[nodiscard]] Size batch_of_one_rank(const RunConfig& config) const {
+    const Size together = config.global_batch / config.step.accumulation_steps;
+    const Size ranks = mode_ == ScalingMode::weak ? config.options.nproc : 1;
+    return std::max<Size>(1, together / ranks);
+  }
+
+  const Expansion& expansion_;
+  const Topology& topology_;
+  ScalingMode mode_;
+};
+
 /// Rows by id, in the order in which they came.
 class RowCollection {
  public:
-  RowCollection(const SweepOptions& sweep, const Topology& topology)
-      : sweep_(sweep), topology_(topology) {}
+  /// `references` is null where no row is compared.
+  RowCollection(const SweepOptions& sweep, const Topology& topology, const References* references)
+      : sweep_(sweep), topology_(topology), references_(references) {}
 
-  void add(const Combination& combination) {
-    try {
-      insert({.record = possible_record(configure_run(combination.options, topology_)),
-              .arguments = pass_on(combination.assignments).common});
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::usage && error.code() != ExitCode::capability) throw;
-      if (!first_error_) first_error_ = error;
-      insert({.record = impossible_record(combination, sweep_, error.what()), .arguments = {}});
-    }
-  }
+  void add(const Combination& combination) { insert(row_of(combination)); }
 
   [[nodiscard]] std::vector<SweepRow> finish() && {
     for (const SweepRow& row : rows_) refuse_namesake(row);
-    if (std::ranges::any_of(rows_, &SweepRow::is_possible)) return std::move(rows_);
+    if (std::ranges::any_of(rows_, &SweepRow::is_possible)) return with_baselines();
     const std::string why = first_error_.value().what();
     throw usage_error(
         rows_.size() == 1
@@ -192,6 +303,47 @@ class RowCollection {
   }
 
  private:
+  /// A row, and what it was made from where it is possible.
+  struct Tried {
+    SweepRow row;
+    std::optional<RunConfig> config;
+  };
+
+  Tried tried(const Combination& combination) {
+    try {
+      RunConfig config = configure_run(combination.options, topology_);
+      SweepRow row{.record = possible_record(config),
+                   .arguments = pass_on(combination.assignments).common,
+                   .scaling = {}};
+      return {.row = std::move(row), .config = std::move(config)};
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::usage && error.code() != ExitCode::capability) throw;
+      if (!first_error_) first_error_ = error;
+      const std::string reason = reason_of(error, combination.options);
+      return {.row = {.record = impossible_record(combination, sweep_, topology_, reason),
+                      .arguments = {},
+                      .scaling = {}},
+              .config = {}};
+    }
+  }
+
+  SweepRow row_of(const Combination& combination) {
+    auto [row, config] = tried(combination);
+    if (references_ != nullptr && config) row.scaling = plan_of(*config, combination.assignments);
+    return std::move(row);
+  }
+
+  /// Keeps the baseline, should it not be in the grid.
+  ScalingPlan plan_of(const RunConfig& config, const Assignments& assignments) {
+    const Combination baseline = references_->baseline(config, assignments);
+    const Combination one_rank = references_->one_rank(config, assignments);
+    ScalingPlan plan{.mode = references_->mode(),
+                     .baseline = tried(baseline).row.id(),
+                     .one_rank = tried(one_rank).row.id()};
+    baselines_.try_emplace(plan.baseline, baseline);
+    return plan;
+  }
+
   void insert(SweepRow row) {
     files_[row.id()].push_back(row.record.workload.file.value_or(""));
     const auto [known, is_new] = places_.try_emplace(row.id(), rows_.size());
@@ -199,6 +351,18 @@ class RowCollection {
       rows_.push_back(std::move(row));
     else if (row.is_possible() && !rows_[known->second].is_possible())
       rows_[known->second] = std::move(row);
+  }
+
+  /// What a row is compared with is measured just before it.
+  std::vector<SweepRow> with_baselines() {
+    std::vector<SweepRow> all;
+    for (SweepRow& row : rows_) {
+      const std::string baseline = row.scaling ? row.scaling->baseline : row.id();
+      if (places_.try_emplace(baseline, rows_.size()).second)
+        all.push_back(row_of(baselines_.at(baseline)));
+      all.push_back(std::move(row));
+    }
+    return all;
   }
 
   /// Models of one name would be taken for one configuration.
@@ -213,8 +377,10 @@ class RowCollection {
 
   const SweepOptions& sweep_;
   const Topology& topology_;
+  const References* references_;
   std::vector<SweepRow> rows_;
   std::map<std::string, std::size_t> places_;
+  std::map<std::string, Combination> baselines_;           ///< by id
   std::map<std::string, std::vector<std::string>> files_;  ///< of the models, by id
   std::optional<Error> first_error_;
 };
@@ -228,8 +394,12 @@ std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& to
   combinations.reserve(count);
   for (std::size_t number = 0; number < count; ++number)
     combinations.push_back(expansion.combination(number));
-  share_threads(combinations, topology);
-  RowCollection rows(options, topology);
+  share_threads(expansion, topology, combinations);
+  const std::optional<ScalingMode> mode = mode_of(options, combinations);
+  if (mode == ScalingMode::strong) share_global_batch(expansion, combinations);
+  std::optional<References> references;
+  if (mode) references.emplace(expansion, topology, *mode);
+  RowCollection rows(options, topology, references ? &*references : nullptr);
   for (const Combination& combination : combinations) rows.add(combination);
   return std::move(rows).finish();
 }

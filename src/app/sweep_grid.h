@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/app/sweep_options.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
+#include "src/measure/scaling.h"
 
 namespace ptbench {
 
@@ -14,6 +16,7 @@ struct SweepRow {
   /// What is known before anything is measured. Status `skipped` and a reason: impossible here.
   RunRecord record;
   std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
+  std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
 
   [[nodiscard]] const std::string& id() const { return record.id; }
   [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }
@@ -23,8 +26,14 @@ struct SweepRow {
 inline constexpr std::size_t kMostSweepRows = 10'000;
 
 /// Every combination of the lists, the first option varying slowest; equal ids once. Strategies of
-/// one replica ignore --nproc. Without --threads, all rows get the threads that the one with the
-/// most replicas gets. Usage errors: too many rows, none that is possible, two models of one name.
+/// one replica ignore --nproc, and beside others how ranks communicate. Without --threads, all rows
+/// get the threads that the one with the most replicas gets.
+///
+/// With --scaling, or without it where some row has several replicas (weak, but strong with
+/// --global-batch), each possible row is compared with a baseline: serial with the same options and
+/// work. One that is not in the grid stands before the first row that needs it. In strong scaling
+/// the workload's batch is the global one unless --global-batch is given. Usage errors: too many
+/// rows, none that is possible, two models of one name, a batch that contradicts --scaling.
 [[nodiscard]] std::vector<SweepRow> sweep_rows(const SweepOptions& options,
                                                const Topology& topology);
 

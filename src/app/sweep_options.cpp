@@ -17,8 +17,9 @@ constexpr std::uint64_t kMostRounds = 1000;
 /// Options of `run` that every row would do again, over and over, or that say how many processes
 /// one run has.
 bool is_left_out(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 5> kNames{"loss-log", "save-initial-weights",
-                                                   "save-final-weights", "repeats", "target-noise"};
+  constexpr std::array<std::string_view, 8> kNames{
+      "loss-log", "save-initial-weights", "save-final-weights", "repeats", "target-noise",
+      "rank",     "world-size",           "local-rank"};
   return std::ranges::find(kNames, option.name) != kNames.end() ||
          (option.hidden && option.name != "slowdown");
 }
@@ -63,8 +64,24 @@ Row adapted(const OptionRow<RunOptions>& row) {
           }};
 }
 
+Row scaling_row() {
+  return {{.name = "scaling",
+           .value = "weak|strong",
+           .group = kSweep,
+           .help = "compare each row with serial, which is measured too: weak keeps the batch of a "
+                   "replica, strong the global batch",
+           .fallback = "weak with --nproc above 1, strong with --global-batch",
+           .choices = {"weak", "strong"}},
+          [](SweepOptions& sweep, const OptionInfo& option, std::string_view text) {
+            sweep.scaling = choice_value(option, text) == name_of(ScalingMode::weak)
+                                ? ScalingMode::weak
+                                : ScalingMode::strong;
+          }};
+}
+
 std::vector<Row> own_rows() {
-  return {whole_option({.name = "rounds",
+  return {scaling_row(),
+          whole_option({.name = "rounds",
                         .value = "R",
                         .group = kSweep,
                         .help = "processes that measure each row, in turn with the other rows",

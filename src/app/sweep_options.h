@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/app/run_config.h"
 #include "src/base/option_table.h"
+#include "src/measure/record.h"
 
 namespace ptbench {
 
@@ -20,6 +22,7 @@ struct SweepSetting {
 struct SweepOptions {
   RunOptions common;                   ///< every option of `run` that takes no list
   std::vector<SweepSetting> settings;  ///< every option of `run`, lists included
+  std::optional<ScalingMode> scaling;  ///< empty: as sweep_rows() finds fit
   Size rounds = 5;
   bool resume = false;
   std::vector<std::string> binaries;  ///< other builds of this program; empty: this one

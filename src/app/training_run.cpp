@@ -9,13 +9,17 @@
 
 #include "kernels/choose.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "src/app/communication_choice.h"
 #include "src/app/memory_limit.h"
 #include "src/app/plan_store.h"
+#include "src/app/rank_facts.h"
+#include "src/app/rank_probe.h"
 #include "src/app/shared_choices.h"
 #include "src/app/target_watch.h"
 #include "src/app/training_setup.h"
 #include "src/app/verification.h"
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/phase_board.h"
 #include "src/comm/shared_memory.h"
 #include "src/comm/solo.h"
@@ -27,8 +31,10 @@
 #include "src/measure/prior_noise.h"
 #include "src/measure/repetition.h"
 #include "src/measure/sampling.h"
+#include "src/measure/scaling.h"
 #include "src/measure/summarize_run.h"
 #include "strategies/conductor.h"
+#include "strategies/dp.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "workloads/program.h"
@@ -82,33 +88,36 @@ class TrainingRun {
     const DataSource data = load_data();
     const Graph graph = config_.workload.build(data.train.sample_shape());
     describe_workload(graph);
-    CpuDevice device(topology_, config_.threads,
-                     config_.threads * static_cast<int>(config_.rank()));
+    CpuDevice device(topology_, config_.threads, config_.first_core());
     const CpuBackend backend(device);
     SoloCommunicator alone(device.memory());
+    const auto replica_devices = other_devices();
     const auto group = join_group(device.team());
     Communicator& communicator = group ? static_cast<Communicator&>(*group) : alone;
-    const TrainingGround ground{.config = config_,
-                                .graph = graph,
-                                .data = data.train,
-                                .backend = backend,
-                                .device = device,
-                                .communicator = communicator,
-                                .alone = alone,
-                                .data_parallel = config_.data_parallel};
-    const TrainingShape shape{.micro_batch = config_.batch,
-                              .type = config_.type,
-                              .step = config_.step,
-                              .ranks = communicator.world_size(),
-                              .rank = communicator.rank()};
+    TrainingGround ground{.config = config_,
+                          .graph = graph,
+                          .data = data.train,
+                          .backend = backend,
+                          .device = device,
+                          .communicator = communicator,
+                          .alone = alone,
+                          .data_parallel = config_.data_parallel,
+                          .replica_devices = replica_devices.get()};
+    const TrainingShape shape = shape_of(config_, config_.rank());
     describe_sampling(sampler_of(ground, shape));
     const VerificationPlan check = plan_verification(config_, graph, shape);
-    record_.memory.before_bytes = resident_memory();
+    facts_.before_bytes = resident_memory();
     Conductor conductor(communicator, config_.data_parallel.timeout);
     if (conductor.leads())
       lead(ground, shape, check, data, conductor);
     else
       follow(ground, shape, check, conductor);
+  }
+
+  /// Of replicas of this process besides the first; null where it has one.
+  std::unique_ptr<ReplicaDevices> other_devices() {
+    if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
+    return std::make_unique<ReplicaDevices>(topology_, config_.threads, config_.options.nproc);
   }
 
   /// The group of ranks that this process is one of; null where it is alone.
@@ -118,50 +127,123 @@ class TrainingRun {
   }
 
   /// Rank 0, which decides for all, or the only one.
-  void lead(const TrainingGround& ground, const TrainingShape& shape, const VerificationPlan& check,
+  void lead(TrainingGround& ground, const TrainingShape& shape, const VerificationPlan& check,
             const DataSource& data, Conductor& conductor) {
-    const Choices choices =
-        share_choices(ground.communicator, choose_operators(ground, shape, check));
-    const bool compares = conductor.agree(check.oracle.has_value());
-    ensure(compares == check.oracle.has_value(), "rank 0 agrees with itself");
+    Choices choices =
+        share_choices(ground.communicator,
+                      with_one_layout(ground, shape, choose_operators(ground, shape, check)));
+    plan_training(ground, shape, choices);
+    decide_communication(ground, shape, choices, conductor);
+    (void)conductor.agree(check.oracle.has_value());
     const bool right = verified(ground, check, choices, conductor);
     const bool measures =
         right && config_.options.verify != VerifyMode::only && pass() != RunPass::prepare;
     if (!conductor.agree(measures)) return;
     reset_peak_resident_memory();
-    auto strategy = build(ground, shape, choices);
+    auto strategy = build(ground, shape);
+    const auto probe = rank_probe(ground, conductor);
+    ProbePeers* peers = probe ? static_cast<ProbePeers*>(probe.get()) : ground.replica_devices;
     conductor.lead(*strategy);
-    const Samples samples = measure_steps(*strategy, data, ground.device.team());
+    const Samples samples = measure_steps(*strategy, data, ground.device.team(), peers);
     conductor.stop();
     summarize(samples, ground.backend, *strategy);
     if (record_.status == Status::ok) finish(strategy->replica().program(), data);
-    record_.memory.peak_bytes = peak_resident_memory();
+    note_peak_memory();
     strategy.reset();
     const bool times_phases = record_.status == Status::ok && pass() != RunPass::next;
     if (conductor.agree(times_phases)) time_phases(ground, shape, conductor);
+    collect_ranks(ground.communicator);
   }
 
   /// The other ranks: the same trainings, step by step with rank 0.
-  void follow(const TrainingGround& ground, const TrainingShape& shape,
-              const VerificationPlan& check, Conductor& conductor) {
+  void follow(TrainingGround& ground, const TrainingShape& shape, const VerificationPlan& check,
+              Conductor& conductor) {
     enter(RankPhase::choosing);
-    const Choices choices = share_choices(ground.communicator, {});
+    Choices choices = share_choices(ground.communicator, {});
+    plan_training(ground, shape, choices);
+    decide_communication(ground, shape, choices, conductor);
     if (conductor.agree(false)) {
       enter(RankPhase::verifying);
       follow_verification(ground, check, choices, conductor);
     }
     if (!conductor.agree(false)) return;
     reset_peak_resident_memory();
-    auto strategy = build(ground, shape, choices);
+    auto strategy = build(ground, shape);
+    const auto probe = rank_probe(ground, conductor);
     enter(RankPhase::measuring);
-    conductor.follow(*strategy);
-    record_.memory.peak_bytes = peak_resident_memory();
+    conductor.follow(*strategy, {.timer = nullptr, .look = [&] { probe->contribute(); }});
+    note_peak_memory();
     strategy.reset();
-    if (!conductor.agree(false)) return;
-    enter(RankPhase::timing_phases);
-    const auto copy = build_training(ground, shape, plan_);
-    start_weights(config_, copy->replica().program());
-    conductor.follow(*copy);
+    if (conductor.agree(false)) {
+      enter(RankPhase::timing_phases);
+      const auto copy = build_training(ground, shape, plan_);
+      start_weights(config_, copy->replica().program());
+      PhaseTimer timer(around_.clock);
+      conductor.follow(*copy, {.timer = &timer, .look = {}});
+      note_seconds(copy->replica_seconds());
+      copy->observe(nullptr);
+    }
+    collect_ranks(ground.communicator);
+  }
+
+  /// Who looks at all ranks' cores; null where there is one rank.
+  std::unique_ptr<RankProbe> rank_probe(const TrainingGround& ground, Conductor& conductor) {
+    if (around_.region == nullptr) return nullptr;
+    return std::make_unique<RankProbe>(*around_.region, ground.communicator, conductor,
+                                       ground.device.team(), config_.data_parallel.timeout);
+  }
+
+  /// What the user left open of how ranks communicate.
+  void decide_communication(TrainingGround& ground, const TrainingShape& shape, Choices& choices,
+                            Conductor& conductor) {
+    if (!config_.strategy.buckets || shape.ranks == 1) return;
+    CommunicationChoice choice(ground, shape, conductor, around_.clock);
+    const std::size_t known = choices.size();
+    ground.data_parallel = choice.decide(plan_, choices, not_interrupted());
+    record_.strategy.bucket_bytes = ground.data_parallel.bucket_bytes;
+    record_.strategy.overlap = ground.data_parallel.overlap;
+    if (conductor.leads() && choices.size() > known) keep_communication(ground, choices);
+  }
+
+  void note_seconds(const std::vector<ReplicaSeconds>& replicas) {
+    replicas_ = replicas;
+    facts_.observed = !replicas.empty();
+    if (facts_.observed) facts_.seconds = replicas.front();
+  }
+
+  void note_peak_memory() {
+    facts_.peak_private_bytes = peak_resident_memory() - shared_resident_memory();
+  }
+
+  /// What every rank or replica did and took, into rank 0's record.
+  void collect_ranks(Communicator& communicator) {
+    constexpr std::chrono::minutes kLongest(30);  // rank 0 may have evaluated a large data set
+    const std::vector<RankFacts> ranks = gather_facts(communicator, facts_, kLongest);
+    if (ranks.empty()) return;
+    MemoryRecord& memory = record_.memory;
+    memory = {.before_bytes = 0, .peak_bytes = 0, .predicted_bytes = 0};
+    for (const RankFacts& rank : ranks) {
+      *memory.before_bytes += rank.before_bytes;
+      *memory.peak_bytes += rank.peak_private_bytes;
+      *memory.predicted_bytes += rank.predicted_bytes;
+      add_rank(rank.observed ? std::optional(rank.seconds) : std::nullopt, rank.peak_private_bytes);
+    }
+    for (std::size_t replica = 1; ranks.size() == 1 && replica < replicas_.size(); ++replica)
+      add_rank(replicas_[replica], std::nullopt);
+    if (around_.region != nullptr) *memory.peak_bytes += used_bytes(*around_.region);
+    add_straggler_warning(record_);
+  }
+
+  void add_rank(std::optional<ReplicaSeconds> seconds, std::optional<Bytes> peak) {
+    RankRecord rank{.rank = std::ssize(record_.ranks),
+                    .host = host_name(),
+                    .device = "cpu",
+                    .compute_seconds = {},
+                    .wait_seconds = {},
+                    .peak_memory_bytes = peak};
+    if (seconds) rank.compute_seconds = seconds->compute;
+    if (seconds) rank.wait_seconds = seconds->wait;
+    record_.ranks.push_back(std::move(rank));
   }
 
   [[nodiscard]] RunPass pass() const { return config_.options.pass; }
@@ -204,9 +286,9 @@ class TrainingRun {
                            const VerificationPlan& check) {
     enter(RankPhase::choosing);
     const std::string fingerprint = ground.backend.fingerprint();
-    PlanStore store = config_.options.plan_file
-                          ? PlanStore::of_file(*config_.options.plan_file, fingerprint)
-                          : PlanStore::of_host(fingerprint);
+    PlanStore& store = store_.emplace(
+        config_.options.plan_file ? PlanStore::of_file(*config_.options.plan_file, fingerprint)
+                                  : PlanStore::of_host(fingerprint));
     const Choices known = store.load();
     const CpuLoad load;
     const auto choose_among = [&](const TrainingShape& trained, const Choices& so_far) {
@@ -215,7 +297,12 @@ class TrainingRun {
       stop_if_interrupted();
       return chosen;
     };
-    Choices choices = choose_among(shape, known);
+    Choices choices;
+    for (const TrainingShape& rank : shapes_of_ranks(shape)) {
+      Choices so_far = known;
+      so_far.insert(choices.begin(), choices.end());
+      choices.merge(choose_among(rank, so_far));
+    }
     if (store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
     if (config_.options.keep_plan)
       PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(choices);
@@ -225,7 +312,16 @@ class TrainingRun {
       choices.merge(choose_among(*check.oracle, more));
     }
     if (!store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
+    for (const std::string& key : communication_keys(config_, ground.communicator.name()))
+      if (const auto chosen = known.find(key); chosen != known.end()) choices.insert(*chosen);
     return choices;
+  }
+
+  /// Beside the operators. A plan file that was there before stays as it is.
+  void keep_communication(const TrainingGround& ground, const Choices& choices) const {
+    if (config_.options.keep_plan)
+      PlanStore::of_file(*config_.options.keep_plan, ground.backend.fingerprint()).save(choices);
+    if (!store_->is_final()) store_->save(choices);
   }
 
   /// Choices that were timed beside other work would slow down every later run: they serve this
@@ -276,14 +372,17 @@ class TrainingRun {
                                   .remedy = "Leave --verify on out where that is all right."});
   }
 
-  std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
-                                  const Choices& choices) {
+  void plan_training(const TrainingGround& ground, const TrainingShape& shape,
+                     const Choices& choices) {
     enter(RankPhase::planning);
     plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
                                                 choices);
     record_.strategy.plan_hash = plan_->hash();
     record_.strategy.communicator = ground.communicator.name();
     predict_memory(*plan_, ground, shape);
+  }
+
+  std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape) {
     auto strategy = build_training(ground, shape, plan_);
     Program& program = strategy->replica().program();
     start_weights(config_, program);
@@ -295,18 +394,21 @@ class TrainingRun {
   /// What the plan and its generated code take already, and what is to be allocated.
   void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
                       const TrainingShape& shape) {
-    const Bytes before = record_.memory.before_bytes.value_or(0);
+    const Bytes before = facts_.before_bytes;
     const Bytes code = std::max(resident_memory(), before) - before;
     const MemoryPrediction data = plan.memory(
         shape.step.optimizer, shape.step.accumulation_steps > 1, ground.device.memory());
     const auto sample_bytes =
         static_cast<Bytes>(ground.graph.input_shape.elements()) * sizeof(float);
+    const Size loaded = shape.micro_batch * (shape.one_process ? shape.ranks : 1);
     const auto staged = static_cast<Bytes>(
-        config_.options.data_workers > 0 ? (config_.options.data_workers + 1) * config_.batch : 0);
-    record_.memory.predicted_bytes = code + data.total() + staged * sample_bytes;
+        config_.options.data_workers > 0 ? (config_.options.data_workers + 1) * loaded : 0);
+    facts_.predicted_bytes = code + data.total() + staged * sample_bytes;
+    if (shape.one_process)
+      facts_.predicted_bytes += dp_memory(plan, shape.ranks, ground.device.memory());
   }
 
-  Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team) {
+  Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team, ProbePeers* peers) {
     RunLength length{.steps = config_.options.steps,
                      .epoch_steps = std::nullopt,
                      .warmup = config_.options.warmup,
@@ -316,7 +418,7 @@ class TrainingRun {
     MeasuringPlan measuring = plan_measuring(length);
     // So that no epoch ends within a sample.
     if (TargetWatch::asked(config_.options)) measuring.config.sample_seconds = 0;
-    MachineProbe probe(team);
+    MachineProbe probe(team, peers);
     measuring.config.probe = &probe;
     TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
     UntilReached rule(*measuring.rule, target.reached());
@@ -372,9 +474,12 @@ class TrainingRun {
   }
 
   void summarize(const Samples& samples, const KernelBackend& backend, Strategy& strategy) {
-    record_.compute.peak_flops_per_second = backend.measure_peak_flops(config_.type, around_.clock);
+    const Size ranks = config_.options.nproc;
+    const auto peak = backend.measure_peak_flops(config_.type, around_.clock);
+    if (peak) record_.compute.peak_flops_per_second = static_cast<double>(ranks) * *peak;
     record_.compute.peak_source =
-        fmt::format("measured: {} multiply-adds, threads: {}", config_.precision, config_.threads);
+        fmt::format("measured: {} multiply-adds, threads: {}{}", config_.precision, config_.threads,
+                    ranks > 1 ? fmt::format(", times {} ranks", ranks) : "");
     add_repetition(samples, record_.samples);
     if (config_.options.slowdown > 0) record_.samples.slowdown = config_.options.slowdown;
     summarize_run(record_, PriorNoise());
@@ -408,7 +513,9 @@ class TrainingRun {
     const auto copy = build_training(ground, shape, plan_);
     start_weights(config_, copy->replica().program());
     conductor.lead(*copy);
-    record_.phases_seconds = measure_phases(*copy, around_.clock, not_interrupted());
+    const ObservedSteps steps = measure_phases(*copy, around_.clock, not_interrupted());
+    record_.phases_seconds = steps.phases;
+    note_seconds(steps.replicas);
     conductor.stop();
     stop_if_interrupted();
     summarize_run(record_, PriorNoise());
@@ -431,6 +538,9 @@ class TrainingRun {
   std::array<PhaseBoard::Slot, 1> own_slot_{};
   PhaseBoard board_;  ///< the launcher's, where there is one
   Size steps_per_epoch_ = 0;
+  std::optional<PlanStore> store_;        ///< on rank 0
+  RankFacts facts_;                       ///< of this process
+  std::vector<ReplicaSeconds> replicas_;  ///< of this process
   std::shared_ptr<const ProgramPlan> plan_;
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "kernels/backend.h"
 #include "kernels/choose.h"
 #include "src/app/configuration.h"
+#include "src/app/replica_devices.h"
 #include "src/comm/communicator.h"
 #include "src/data/dataset.h"
 #include "src/device/device.h"
@@ -15,16 +17,35 @@ namespace ptbench {
 
 /// What decides a training's arithmetic, beside model and data: that of a run, or of its oracle.
 struct TrainingShape {
-  Size micro_batch = 0;
+  Size micro_batch = 0;  ///< of this rank
   ElementType type = ElementType::f32;
   StepSpec step;
   Size ranks = 1;  ///< that share the global batch
   Size rank = 0;   ///< whose micro-batches are trained here
-  [[nodiscard]] Size global_batch() const { return micro_batch * step.accumulation_steps * ranks; }
+  /// Samples in each rank's micro-batch, where these are unequal; else empty.
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::vector<Size> shares = {};
+  /// The ranks are replicas of this process, which trains the micro-batches of all; rank is 0.
+  bool one_process = false;
+  [[nodiscard]] BatchShape batch() const {
+    return {.micro_batch = micro_batch,
+            .accumulation_steps = step.accumulation_steps,
+            .replicas = ranks,
+            .replica = rank,
+            .shares = shares};
+  }
+  [[nodiscard]] Size global_batch() const { return batch().global_batch(); }
   [[nodiscard]] Lowering lowering() const {
     return {.batch = micro_batch, .global_batch = global_batch(), .type = type};
   }
 };
+
+/// That of the run on one of its ranks.
+[[nodiscard]] TrainingShape shape_of(const RunConfig& config, Size rank);
+
+/// One for each size that a rank's micro-batch has, the largest first: where these are unequal, all
+/// of their operators have to be chosen.
+[[nodiscard]] std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape);
 
 /// Where trainings run and on what; all of it outlives what is built.
 struct TrainingGround {
@@ -36,13 +57,21 @@ struct TrainingGround {
   Communicator& communicator;
   Communicator& alone;  ///< a world of one, for what this rank trains by itself
   DdpOptions data_parallel;
+  ReplicaDevices* replica_devices = nullptr;  ///< where ranks are replicas of this process
 };
 
-/// The operators that a training consists of.
+/// The operators that a training consists of, with what a master computes for all replicas.
 [[nodiscard]] std::vector<OperatorSpec> operators_of(const Graph& graph,
                                                      const TrainingShape& shape);
 
-/// Samples in the order of the run's seed, for that batch.
+/// `choices` for ranks with unequal micro-batches, whose gradients are summed as they lie: where an
+/// operator of a smaller one would keep its parameters elsewhere than that of the largest does, or
+/// has no choice, it gets one that keeps them alike. Equal micro-batches: as they are. A pure
+/// function; a run error names an operator that cannot be had.
+[[nodiscard]] Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape,
+                                      Choices choices);
+
+/// Samples in the order of the run's seed, for that batch; those of all replicas of one process.
 [[nodiscard]] Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape);
 
 /// The run's strategy over this rank's replica, with data attached and weights still zero. All

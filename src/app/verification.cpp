@@ -35,9 +35,14 @@ VerificationBounds bounds_of(const TrainingShape& tested, WireType wire) {
 
 /// One replica in the ranks' stead.
 TrainingShape in_turn(TrainingShape shape) {
-  shape.step.accumulation_steps *= shape.ranks;
+  if (shape.shares.empty())
+    shape.step.accumulation_steps *= shape.ranks;
+  else  // of unequal size: no plan has several, so all of them at once
+    shape.micro_batch = shape.batch().together();
   shape.ranks = 1;
   shape.rank = 0;
+  shape.shares.clear();
+  shape.one_process = false;
   return shape;
 }
 
@@ -46,7 +51,9 @@ VerificationPlan not_run(std::string reason) {
 }
 
 Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
-  return estimate_memory(graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
+  const auto replicas = static_cast<Bytes>(shape.ranks);
+  return replicas *
+         estimate_memory(graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
 }
 
 }  // namespace
@@ -60,6 +67,8 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   const bool scales = shape.step.loss_scale.kind != LossScaling::none;
   if (!several && !accumulates && !narrow && !scales)
     return not_run("serial training in fp32 is what others are compared with");
+  if (!shape.shares.empty() && graph.has_batch_norm())
+    return not_run("batch norm sees other statistics in unequal micro-batches");
   TrainingShape oracle = in_turn(shape);
   if (!several) oracle.type = ElementType::f32;
   if (!several) oracle.step.loss_scale = {};

@@ -25,6 +25,9 @@ using std::chrono::steady_clock;
 
 // Between two looks at a process whose end the kernel does not announce.
 constexpr ChildProcess::Duration kPause{20};
+// For a program to start. One that takes longer, as one that is stopped before it has, is taken for
+// started, and who waits for it has a deadline.
+constexpr ChildProcess::Duration kLongestStart{2000};
 constexpr std::size_t kPiece = 4096;  // bytes that are read at once
 // More than a pipe holds: who else writes into it is not read for ever.
 constexpr int kMostPieces = 64;
@@ -104,8 +107,19 @@ bool take_streams(const Start& start) {
   _exit(127);
 }
 
+pollfd watched(const Descriptor& descriptor) {
+  return {.fd = descriptor.number(), .events = POLLIN, .revents = 0};
+}
+
 /// errno of the exec that failed, 0 of one that worked: then the kernel closed the pipe.
 int failure_in(const Descriptor& pipe) {
+  const auto end = steady_clock::now() + kLongestStart;
+  pollfd event = watched(pipe);
+  for (;;) {
+    const auto rest = std::chrono::ceil<ChildProcess::Duration>(end - steady_clock::now());
+    if (rest <= ChildProcess::Duration(0)) return 0;
+    if (poll(&event, 1, static_cast<int>(rest.count())) > 0) break;
+  }
   int error_number = 0;
   while (read(pipe.number(), &error_number, sizeof error_number) < 0 && errno == EINTR) {
   }
@@ -132,10 +146,6 @@ std::vector<char*> pointers_to(std::string& program, std::vector<std::string>& a
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   return pointers;
-}
-
-pollfd watched(const Descriptor& descriptor) {
-  return {.fd = descriptor.number(), .events = POLLIN, .revents = 0};
 }
 
 }  // namespace

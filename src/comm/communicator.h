@@ -35,7 +35,8 @@ struct Reduction {
 /// run error that names this rank, the operation and the ranks that did not come.
 ///
 /// Spans that lie in memory() are worked on in place, where every rank allocated the same amounts
-/// in the same order; others are copied through a staging area.
+/// in the same order; others are copied through a staging area. Where that has no room, starting
+/// throws a run error.
 class Communicator {
  public:
   /// One started operation. Starting allocates nothing, so a ticket is a number, not a handle.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <span>
 #include <string_view>
 
 #include "src/comm/shared_region.h"
@@ -9,7 +10,9 @@
 namespace ptbench {
 
 /// The arena of one rank, in whole pages, first fit. What is released gives its pages back to the
-/// system and can be allocated again. Buffers may outlive the arena. For one thread.
+/// system and can be allocated again. What is taken is kept in the region, so that several for one
+/// rank never hand the same memory out. Buffers may outlive the arena. All of a rank are for one
+/// thread at a time.
 class SharedArena final : public MemorySource {
  public:
   SharedArena(const SharedRegion& region, Size rank);
@@ -18,11 +21,18 @@ class SharedArena final : public MemorySource {
   [[nodiscard]] Bytes footprint(Bytes bytes) const override;
 
   /// Whether [data, data + bytes) lies in the arena.
-  [[nodiscard]] bool contains(const std::byte* data, Bytes bytes) const;
+  [[nodiscard]] bool contains(const std::byte* data, Bytes bytes) const {
+    // std::less orders pointers into different objects too.
+    return !std::less<>()(data, area_.data()) &&
+           !std::less<>()(area_.data() + area_.size(), data + bytes);
+  }
 
  private:
-  struct Ranges;
-  std::shared_ptr<Ranges> ranges_;
+  void release(std::byte* data, Bytes length) const;
+
+  SharedRegion region_;  ///< which it keeps
+  std::span<std::byte> area_;
+  shared::RankBlock* block_;
 };
 
 }  // namespace ptbench

@@ -32,7 +32,17 @@ void SharedMemoryCommunicator::work(std::uint64_t number) {
   }
   worked_ = number;
   blocks_[static_cast<std::size_t>(rank_)]->worked.store(number, std::memory_order_seq_cst);
-  region_.ring();
+  if (has_sleepers() && ends_sleep(number)) region_.ring(shared::Change::work);
+}
+
+/// Whether this rank's work was the last that others may sleep for. A gather's root is awaited
+/// alone.
+bool SharedMemoryCommunicator::ends_sleep(std::uint64_t worked) const {
+  const Operation& operation = slot(rank_, worked).operation;
+  if (operation.collective == Collective::gather && operation.root == rank_) return true;
+  for (Size rank = 0; rank < world_size_; ++rank)
+    if (!has_worked(rank, worked)) return false;
+  return true;
 }
 
 void SharedMemoryCommunicator::reduce(std::uint64_t number) {

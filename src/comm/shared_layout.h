@@ -2,11 +2,13 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
+#include "src/comm/shared_ranges.h"
 #include "src/device/futex.h"
 
 // What lies in the memory that the ranks of a SharedRegion share, in this order: the header, a
@@ -15,13 +17,15 @@
 namespace ptbench::shared {
 
 inline constexpr std::uint64_t kMagic = 0x68636e6562747000;  // "\0ptbench"
-inline constexpr std::uint32_t kSharedAbi = 1;
+inline constexpr std::uint32_t kSharedAbi = 2;
 
 /// Operations that a rank may have started and not waited for.
 inline constexpr std::uint64_t kMostOutstanding = 256;
 /// A rank that finished operation n knows that all have started it, thus finished n − 256 and read
 /// everyone's slot of that; it may then have started n + 256 at most. So twice as many are enough.
 inline constexpr std::uint64_t kSlots = 2 * kMostOutstanding;
+/// Buffers that a rank's arena has out at once; a program takes a few dozen.
+inline constexpr std::size_t kMostBuffers = 1024;
 inline constexpr std::size_t kReasonSize = 512;
 /// Two cache lines: cores fetch them in pairs.
 inline constexpr std::size_t kLinePair = 128;
@@ -53,11 +57,20 @@ struct alignas(64) Slot {
   std::uint64_t offset;  ///< of the rank's values from the region's first byte
 };
 
-/// Written by its rank alone.
+/// What a rank sleeps for: that the last one starts an operation, or has worked on it.
+enum class Change : std::uint32_t { none, start, work };
+
+/// Written by its rank alone, but for the bell.
 struct RankBlock {
   /// The last operation whose values of other ranks it has read and written.
   alignas(kLinePair) std::atomic<std::uint64_t> worked;
+  /// Rung for this rank by whoever makes the change that it sleeps for.
+  alignas(kLinePair) FutexWord bell;
+  std::atomic<Change> sleeps_for;
   alignas(kLinePair) std::array<Slot, kSlots> slots;
+  /// Of its arena. Here, so that all who allocate for this rank, one after another or through
+  /// mappings of their own, know of each other's.
+  TakenRanges<kMostBuffers> taken;
 };
 
 /// Who gave up first, and why.
@@ -71,13 +84,13 @@ struct Surrender {
 struct Header {
   std::uint64_t magic;
   std::uint32_t abi;
-  std::int32_t cores;  ///< that the ranks have together
+  bool is_crowded;  ///< the ranks have more threads than cores
   Size world_size;
   Bytes bytes_per_rank;  ///< of an arena, and of a staging area
+  std::chrono::nanoseconds longest_nap;
   alignas(kLinePair) Surrender surrender;
-  /// Rung for those who sleep until something changes.
-  alignas(kLinePair) FutexWord bell;
-  std::atomic<std::uint32_t> sleepers;
+  /// Ranks that sleep, so that nobody looks at every block where there are none.
+  alignas(kLinePair) std::atomic<std::uint32_t> sleepers;
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "ranks may be processes");

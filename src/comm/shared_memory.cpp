@@ -6,22 +6,26 @@
 #include <exception>
 
 #include "src/base/error.h"
+#include "src/base/units.h"
 #include "src/comm/operation_text.h"
 
 namespace ptbench {
 
+using shared::Change;
 using shared::Collective;
 using shared::Operation;
 
 SharedMemoryCommunicator::SharedMemoryCommunicator(const SharedRegion& region, Size rank,
                                                    Team* team)
     : region_(region),
+      header_(region.header()),
       rank_(rank),
       world_size_(region.world_size()),
       team_(team),
       isa_(detect_isa()),
       arena_(region, rank),
       staging_(region.staging(rank)),
+      staging_offset_(region.offset_of(staging_.data())),
       pending_(shared::kMostOutstanding),
       exceptions_(std::uncaught_exceptions()) {
   ensure(rank >= 0 && rank < world_size_, "a rank is one of its group");
@@ -72,10 +76,8 @@ Communicator::Ticket SharedMemoryCommunicator::start_reduce(std::span<float> val
 Communicator::Ticket SharedMemoryCommunicator::start_reduction(Operation operation,
                                                                std::span<float> values) {
   const auto bytes = std::as_writable_bytes(values);
-  return start({.operation = operation,
-                .input = bytes,
-                .output = bytes,
-                .offset = share(bytes, {0, static_cast<Size>(bytes.size())})});
+  return start({.operation = operation, .input = bytes, .output = bytes},
+               {0, static_cast<Size>(bytes.size())});
 }
 
 Communicator::Ticket SharedMemoryCommunicator::start_all_gather(std::span<float> values) {
@@ -84,8 +86,8 @@ Communicator::Ticket SharedMemoryCommunicator::start_all_gather(std::span<float>
   const Range own = rank_part(static_cast<Size>(values.size()), rank_, world_size_);
   return start({.operation = {.collective = Collective::all_gather, .bytes = bytes.size()},
                 .input = bytes,
-                .output = bytes,
-                .offset = share(bytes, {own.begin * kFloat, own.end * kFloat})});
+                .output = bytes},
+               {own.begin * kFloat, own.end * kFloat});
 }
 
 Communicator::Ticket SharedMemoryCommunicator::start_gather(std::span<const std::byte> part,
@@ -96,8 +98,8 @@ Communicator::Ticket SharedMemoryCommunicator::start_gather(std::span<const std:
          "a gather's whole holds every rank's part");
   return start({.operation = {.collective = Collective::gather, .root = root, .bytes = part.size()},
                 .input = part,
-                .output = whole,
-                .offset = is_root ? 0 : share(part, {0, static_cast<Size>(part.size())})});
+                .output = whole},
+               {0, is_root ? 0 : static_cast<Size>(part.size())});
 }
 
 Communicator::Ticket SharedMemoryCommunicator::start_broadcast(std::span<std::byte> bytes,
@@ -106,34 +108,46 @@ Communicator::Ticket SharedMemoryCommunicator::start_broadcast(std::span<std::by
   return start(
       {.operation = {.collective = Collective::broadcast, .root = root, .bytes = bytes.size()},
        .input = bytes,
-       .output = bytes,
-       .offset = rank_ == root ? share(bytes, {0, static_cast<Size>(bytes.size())}) : 0});
+       .output = bytes},
+      {0, rank_ == root ? static_cast<Size>(bytes.size()) : 0});
 }
 
-Communicator::Ticket SharedMemoryCommunicator::start_barrier() { return start({}); }
+Communicator::Ticket SharedMemoryCommunicator::start_barrier() { return start({}, {}); }
 
-/// Where other ranks find `bytes`: there, or in the staging area, where the range `copied` of them
-/// is copied to.
-std::uint64_t SharedMemoryCommunicator::share(std::span<const std::byte> bytes, Range copied) {
+/// Lets other ranks find the range `read` of the input, which is in bytes: there, or in the staging
+/// area.
+void SharedMemoryCommunicator::share(Pending& started, Range read) {
+  if (read.empty()) return;
+  if (arena_.contains(started.input.data(), started.input.size()))
+    started.offset = region_.offset_of(started.input.data());
+  else
+    stage(started, read);
+}
+
+void SharedMemoryCommunicator::stage(Pending& started, Range read) {
   constexpr Bytes kLine = 64;
-  if (bytes.empty()) return 0;
-  if (arena_.contains(bytes.data(), bytes.size())) return region_.offset_of(bytes.data());
-  ensure(staged_ + bytes.size() <= staging_.size(),
-         "outstanding values outside memory() fit into the staging area");
-  std::byte* staged = staging_.data() + staged_;
-  staged_ = std::min<Bytes>((staged_ + bytes.size() + kLine - 1) / kLine * kLine, staging_.size());
-  copy(bytes.subspan(static_cast<std::size_t>(copied.begin),
-                     static_cast<std::size_t>(copied.size())),
-       staged + copied.begin);
-  return region_.offset_of(staged);
+  const auto begin = staged_.take(started.input.size(), kLine, staging_.size());
+  if (!begin)
+    throw run_error(
+        fmt::format("rank {}: {}: the values lie outside the shared memory, and no room "
+                    "for them is left in a staging area of {}, of which {} is in use",
+                    rank_, operation_text(started.operation), format_bytes(staging_.size()),
+                    format_bytes(staged_.bytes())),
+        "wait for earlier operations first, or start smaller ones");
+  std::byte* staged = staging_.data() + *begin;
+  copy(started.input.subspan(static_cast<std::size_t>(read.begin),
+                             static_cast<std::size_t>(read.size())),
+       staged + read.begin);
+  started.offset = region_.offset_of(staged);
+}
+
+void SharedMemoryCommunicator::unstage(const Pending& finished) {
+  // Beyond the rank's arena, where all else lies that it shares.
+  if (finished.offset >= staging_offset_) staged_.give_back(finished.offset - staging_offset_);
 }
 
 SharedMemoryCommunicator::Pending& SharedMemoryCommunicator::pending(std::uint64_t number) {
   return pending_[number % shared::kMostOutstanding];
-}
-
-shared::Slot& SharedMemoryCommunicator::slot(Size rank, std::uint64_t number) const {
-  return blocks_[static_cast<std::size_t>(rank)]->slots[number % shared::kSlots];
 }
 
 bool SharedMemoryCommunicator::has_come(Size rank, std::uint64_t number) const {
@@ -159,17 +173,27 @@ bool SharedMemoryCommunicator::is_awaited(Size rank, const Operation& operation)
   return true;
 }
 
-Communicator::Ticket SharedMemoryCommunicator::start(const Pending& started) {
+/// `read`: the bytes of the input that other ranks read.
+Communicator::Ticket SharedMemoryCommunicator::start(const Pending& started, Range read) {
   ensure(started_ - finished_ < shared::kMostOutstanding, "operations are waited for in time");
-  const std::uint64_t number = ++started_;
-  pending(number) = started;
+  const std::uint64_t number = started_ + 1;
+  Pending& kept = pending(number);
+  kept = started;
+  share(kept, read);
+  started_ = number;
   shared::Slot& own = slot(rank_, number);
   own.operation = started.operation;
-  own.offset = started.offset;
+  own.offset = kept.offset;
   own.sequence.store(number, std::memory_order_seq_cst);
-  region_.ring();
+  if (has_sleepers() && have_all_come(number)) region_.ring(Change::start);
   while (worked_ + 1 < number && may_work(worked_ + 1)) work(worked_ + 1);
   return Ticket{number};
+}
+
+bool SharedMemoryCommunicator::have_all_come(std::uint64_t number) const {
+  for (Size rank = 0; rank < world_size_; ++rank)
+    if (!has_come(rank, number)) return false;
+  return true;
 }
 
 /// Without waiting. Where ranks disagree, `wait` says so.
@@ -183,18 +207,17 @@ bool SharedMemoryCommunicator::may_work(std::uint64_t number) const {
 void SharedMemoryCommunicator::wait(Ticket ticket, Timeout timeout) {
   const auto number = static_cast<std::uint64_t>(ticket);
   ensure(number >= 1 && number <= started_, "a ticket comes from a started operation");
-  LazyDeadline deadline(timeout);
+  LazyDeadline deadline(timeout, clock_);
   while (worked_ < number) {
     meet(worked_ + 1, deadline);
     work(worked_ + 1);
   }
   while (finished_ < number) finish(finished_ + 1, deadline);
-  if (finished_ == started_) staged_ = 0;
 }
 
 void SharedMemoryCommunicator::meet(std::uint64_t number, LazyDeadline& deadline) {
   Size coming = 0;
-  const WaitEnd end = shared::await(region_.header(), deadline, [&] {
+  const WaitEnd end = shared::await(waiter(Change::start), deadline, [&] {
     while (coming < world_size_ && has_come(coming, number)) ++coming;
     return coming == world_size_;
   });
@@ -227,7 +250,7 @@ void SharedMemoryCommunicator::finish(std::uint64_t number, LazyDeadline& deadli
   const auto is_done = [&](Size rank) {
     return !is_awaited(rank, own.operation) || has_worked(rank, number);
   };
-  const WaitEnd end = shared::await(region_.header(), deadline, [&] {
+  const WaitEnd end = shared::await(waiter(Change::work), deadline, [&] {
     while (working < world_size_ && is_done(working)) ++working;
     return working == world_size_;
   });
@@ -238,6 +261,7 @@ void SharedMemoryCommunicator::finish(std::uint64_t number, LazyDeadline& deadli
     fail(number, end, deadline, missing, "did not finish");
   }
   copy_staged_result(own);
+  unstage(own);
   finished_ = number;
 }
 

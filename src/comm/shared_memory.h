@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/clock.h"
 #include "src/base/function_ref.h"
 #include "src/comm/communicator.h"
 #include "src/comm/shared_arena.h"
@@ -21,8 +22,9 @@ namespace ptbench {
 /// what stays with one rank (reduce-scatter, reduce) is not.
 ///
 /// Starting says that this rank's values are ready; the work is done while waiting, and by later
-/// starts as far as that needs no waiting. At most 256 operations are outstanding. For one thread;
-/// with a team, for its maker.
+/// starts as far as that needs no waiting. At most 256 operations are outstanding. Values outside
+/// memory() lie in the staging area until they were waited for; where it has no room, starting
+/// throws a run error and starts nothing. For one thread; with a team, for its maker.
 class SharedMemoryCommunicator final : public Communicator {
  public:
   /// Each rank of `region` once at a time. `team`: whose members share the work on long spans; it
@@ -61,15 +63,21 @@ class SharedMemoryCommunicator final : public Communicator {
     std::uint64_t offset = 0;          ///< in the region, of what the other ranks find; 0: nothing
   };
 
-  Ticket start(const Pending& started);
+  Ticket start(const Pending& started, Range read);
   Ticket start_reduction(shared::Operation operation, std::span<float> values);
-  [[nodiscard]] std::uint64_t share(std::span<const std::byte> bytes, Range copied);
+  void share(Pending& started, Range read);
+  void stage(Pending& started, Range read);
+  void unstage(const Pending& finished);
   [[nodiscard]] Pending& pending(std::uint64_t number);
-  [[nodiscard]] shared::Slot& slot(Size rank, std::uint64_t number) const;
+  [[nodiscard]] shared::Slot& slot(Size rank, std::uint64_t number) const {
+    return blocks_[static_cast<std::size_t>(rank)]->slots[number % shared::kSlots];
+  }
   [[nodiscard]] bool has_come(Size rank, std::uint64_t number) const;
   [[nodiscard]] bool has_worked(Size rank, std::uint64_t number) const;
   [[nodiscard]] bool is_awaited(Size rank, const shared::Operation& operation) const;
+  [[nodiscard]] bool have_all_come(std::uint64_t number) const;
   [[nodiscard]] bool may_work(std::uint64_t number) const;
+  [[nodiscard]] bool ends_sleep(std::uint64_t worked) const;
 
   void meet(std::uint64_t number, LazyDeadline& deadline);
   void check_agreement(std::uint64_t number);
@@ -83,17 +91,26 @@ class SharedMemoryCommunicator final : public Communicator {
   void copy(std::span<const std::byte> source, std::byte* destination);
   void for_parts(Range range, FunctionRef<void(Range)> job);
   void copy_staged_result(const Pending& own);
+  [[nodiscard]] shared::Waiter waiter(shared::Change change) const {
+    return {.header = header_, .own = *blocks_[static_cast<std::size_t>(rank_)], .change = change};
+  }
+  /// Whether any rank sleeps; asked after a change, it misses nobody who did not see that.
+  [[nodiscard]] bool has_sleepers() const {
+    return header_.sleepers.load(std::memory_order_seq_cst) > 0;
+  }
 
   [[noreturn]] void fail(std::uint64_t number, WaitEnd end, LazyDeadline& deadline,
                          const std::vector<Size>& missing, std::string_view what);
 
   SharedRegion region_;
+  shared::Header& header_;
   Size rank_;
   Size world_size_;
   Team* team_;
   Isa isa_;
   SharedArena arena_;
   std::span<std::byte> staging_;
+  std::uint64_t staging_offset_;            ///< in the region
   std::vector<shared::RankBlock*> blocks_;  ///< by rank
   std::vector<Pending> pending_;            ///< by number, in turn
   std::vector<const float*> sources_;       ///< by rank, of one reduction
@@ -101,8 +118,9 @@ class SharedMemoryCommunicator final : public Communicator {
   std::uint64_t started_;   ///< operations, all told
   std::uint64_t worked_;    ///< of those, this rank has done its part
   std::uint64_t finished_;  ///< of those, the caller may touch its values
-  Bytes staged_ = 0;        ///< bytes of the staging area that outstanding operations use
   int exceptions_;          ///< that were on their way when this was made
+  SteadyClock clock_;
+  shared::TakenRanges<shared::kMostOutstanding> staged_;  ///< of the staging area
 };
 
 }  // namespace ptbench

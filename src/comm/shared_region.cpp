@@ -56,6 +56,11 @@ int usable_cores() {
   return CPU_COUNT(&set);
 }
 
+void ring_bell(shared::RankBlock& block) {
+  block.bell.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(block.bell);
+}
+
 Error refused(Bytes bytes, int error_number) {
   return usage_error(fmt::format("no shared memory for {}: {}", format_bytes(bytes),
                                  std::generic_category().message(error_number)),
@@ -119,8 +124,11 @@ class SharedRegion::Mapping {
 
 SharedRegion::SharedRegion(std::shared_ptr<const Mapping> mapping) : mapping_(std::move(mapping)) {}
 
-SharedRegion SharedRegion::create(Size world_size, Bytes bytes_per_rank, int cores) {
+SharedRegion SharedRegion::create(Size world_size, Bytes bytes_per_rank, int cores,
+                                  int threads_per_rank, std::chrono::milliseconds longest_nap) {
   ensure(world_size >= 1, "a group has at least one rank");
+  ensure(threads_per_rank >= 1, "a rank has at least one thread");
+  ensure(longest_nap.count() > 0, "a rank that waits may sleep");
   if (bytes_per_rank > kMostBytes / 4 / static_cast<Bytes>(world_size))
     throw usage_error(
         fmt::format("{} ranks cannot share {} each", world_size, format_bytes(bytes_per_rank)),
@@ -144,9 +152,10 @@ SharedRegion SharedRegion::create(Size world_size, Bytes bytes_per_rank, int cor
     new (region.at(layout.phases + static_cast<Bytes>(rank) * sizeof(PhaseBoard::Slot)))
         PhaseBoard::Slot{};
   header->abi = shared::kSharedAbi;
-  header->cores = cores > 0 ? cores : usable_cores();
+  header->is_crowded = world_size * threads_per_rank > (cores > 0 ? cores : usable_cores());
   header->world_size = world_size;
   header->bytes_per_rank = bytes_per_rank;
+  header->longest_nap = longest_nap;
   header->magic = shared::kMagic;
   return region;
 }
@@ -197,11 +206,11 @@ std::uint64_t SharedRegion::offset_of(const void* address) const {
   return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - mapping_->start());
 }
 
-void SharedRegion::ring() const noexcept {
-  shared::Header& shared = header();
-  if (shared.sleepers.load(std::memory_order_seq_cst) == 0) return;
-  shared.bell.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake_all(shared.bell);
+void SharedRegion::ring(shared::Change change) const noexcept {
+  for (Size rank = 0; rank < world_size(); ++rank) {
+    shared::RankBlock& block = rank_block(rank);
+    if (block.sleeps_for.load(std::memory_order_seq_cst) == change) ring_bell(block);
+  }
 }
 
 void SharedRegion::give_up(Size rank, std::string_view reason) const noexcept {
@@ -213,7 +222,7 @@ void SharedRegion::give_up(Size rank, std::string_view reason) const noexcept {
   std::copy_n(reason.begin(), size, surrender.reason.begin());
   surrender.reason.at(size) = '\0';
   surrender.state.store(shared::Surrender::told, std::memory_order_seq_cst);
-  ring();
+  for (Size each = 0; each < world_size(); ++each) ring_bell(rank_block(each));
 }
 
 std::optional<GivenUp> SharedRegion::given_up() const {

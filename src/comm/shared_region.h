@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,11 +25,18 @@ struct GivenUp {
 /// the mapping, which lives as long as any of them.
 class SharedRegion {
  public:
+  /// No sleep of a rank that waits is longer, so that a wake that was lost with the process that
+  /// owed it costs no more.
+  static constexpr std::chrono::milliseconds kLongestNap{100};
+
   /// `bytes_per_rank`: capacity of each rank's arena, and of its area for staged values. `cores`:
-  /// that the ranks have together, 0 for those that the calling thread may use; where ranks
-  /// outnumber them, waiting ranks give way at once instead of spinning. Throws a usage error where
-  /// the system refuses.
-  [[nodiscard]] static SharedRegion create(Size world_size, Bytes bytes_per_rank, int cores = 0);
+  /// that the ranks have together, 0 for those that the calling thread may use;
+  /// `threads_per_rank`: that compute in each rank. Where the ranks' threads outnumber the cores,
+  /// waiting ranks give way at once instead of spinning. Throws a usage error where the system
+  /// refuses.
+  [[nodiscard]] static SharedRegion create(Size world_size, Bytes bytes_per_rank, int cores = 0,
+                                           int threads_per_rank = 1,
+                                           std::chrono::milliseconds longest_nap = kLongestNap);
   /// Of another process of this program; takes `descriptor` over. Throws a run error for a
   /// descriptor that is no region, or another version's.
   [[nodiscard]] static SharedRegion open(int descriptor);
@@ -36,7 +44,7 @@ class SharedRegion {
   [[nodiscard]] int descriptor() const;
   [[nodiscard]] Size world_size() const { return header().world_size; }
   [[nodiscard]] Bytes bytes_per_rank() const { return header().bytes_per_rank; }
-  [[nodiscard]] bool is_crowded() const { return header().world_size > header().cores; }
+  [[nodiscard]] bool is_crowded() const { return header().is_crowded; }
 
   /// For a PhaseBoard, one word a rank; readable whatever became of the ranks.
   [[nodiscard]] std::span<PhaseBoard::Slot> phases() const;
@@ -53,8 +61,8 @@ class SharedRegion {
   [[nodiscard]] std::span<std::byte> staging(Size rank) const;
   [[nodiscard]] std::byte* at(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t offset_of(const void* address) const;
-  /// Wakes those who sleep; after every change that somebody may wait for.
-  void ring() const noexcept;
+  /// Wakes the ranks that sleep for such a change.
+  void ring(shared::Change change) const noexcept;
 
  private:
   class Mapping;

@@ -6,7 +6,9 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "src/base/error.h"
@@ -27,50 +29,84 @@ Size draws_per_word(Size samples) {
   return std::clamp(spent_bits / bits, Size{1}, Size{4});
 }
 
-/// The length of an epoch, in an order of divisions that cannot overflow as the product could.
-Size whole_steps(Size samples, const BatchShape& shape) {
+std::string text_of(const BatchShape& shape) {
+  if (shape.shares.empty())
+    return fmt::format("{} replicas x {} micro-batches x {} samples", shape.replicas,
+                       shape.accumulation_steps, shape.micro_batch);
+  return fmt::format("{} micro-batches x {} samples", shape.accumulation_steps,
+                     fmt::join(shape.shares, "+"));
+}
+
+void check(const BatchShape& shape) {
   ensure(shape.micro_batch > 0 && shape.accumulation_steps > 0 && shape.replicas > 0,
          "a global batch has samples");
   ensure(shape.replica >= 0 && shape.replica < shape.replicas,
          "the replica is one of the replicas");
-  const Size steps = samples / shape.micro_batch / shape.accumulation_steps / shape.replicas;
+  if (shape.shares.empty()) return;
+  ensure(std::ssize(shape.shares) == shape.replicas, "each replica has a share");
+  ensure(std::ranges::all_of(shape.shares, [](Size share) { return share > 0; }),
+         "a share has samples");
+  ensure(shape.shares[static_cast<std::size_t>(shape.replica)] == shape.micro_batch,
+         "a replica's micro-batch is its share");
+}
+
+/// The length of an epoch, in an order of divisions that cannot overflow as the product could.
+Size whole_steps(Size samples, const BatchShape& shape) {
+  check(shape);
+  const Size parts = samples / shape.accumulation_steps;
+  const Size steps =
+      shape.shares.empty() ? parts / shape.micro_batch / shape.replicas : parts / shape.together();
   if (steps < 1)
     throw usage_error(
-        fmt::format("{} samples do not fill one global batch ({} replicas x {} micro-batches x {} "
-                    "samples)",
-                    samples, shape.replicas, shape.accumulation_steps, shape.micro_batch),
-        "choose a smaller --batch-size, or more samples (--samples for synthetic data)");
+        fmt::format("{} samples do not fill one global batch ({})", samples, text_of(shape)),
+        fmt::format("choose a smaller --{}, or more samples (--samples for synthetic data)",
+                    shape.shares.empty() ? "batch-size" : "shares"));
   return steps;
+}
+
+Size sum_of(std::span<const Size> shares) {
+  return std::accumulate(shares.begin(), shares.end(), Size{0});
 }
 
 }  // namespace
 
-Sampler::Sampler(Size samples, BatchShape shape, bool shuffle, std::uint64_t seed)
-    : shape_(shape),
+Size BatchShape::together() const {
+  return shares.empty() ? micro_batch * replicas : sum_of(shares);
+}
+
+Size BatchShape::before() const {
+  return shares.empty() ? micro_batch * replica
+                        : sum_of(std::span(shares).first(static_cast<std::size_t>(replica)));
+}
+
+Sampler::Sampler(Size samples, const BatchShape& shape, bool shuffle, std::uint64_t seed)
+    : steps_per_epoch_(whole_steps(samples, shape)),
+      micro_batch_(shape.micro_batch),
+      accumulation_steps_(shape.accumulation_steps),
+      together_(shape.together()),
+      before_(shape.before()),
       shuffle_(shuffle),
       seed_(seed),
-      draws_per_word_(draws_per_word(std::max<Size>(samples, 1))),
-      steps_per_epoch_(whole_steps(samples, shape)) {
+      draws_per_word_(draws_per_word(std::max<Size>(samples, 1))) {
   order_.resize(static_cast<std::size_t>(samples));
   put_in_index_order();
 }
 
 std::span<const Size> Sampler::next() {
-  const Size global_batch = shape_.global_batch();
+  const Size begin = step_ * global_batch();
   if (shuffle_) {
     // Only now: the indices that the last call returned lie in order_ too.
     if (order_epoch_ != epoch_) put_in_index_order();
-    draw_until((step_ + 1) * global_batch);
+    draw_until(begin + global_batch());
   }
-  const Size slice = accumulation_ * shape_.replicas + shape_.replica;
-  const Size first = step_ * global_batch + slice * shape_.micro_batch;
+  const Size first = begin + accumulation_ * together_ + before_;
   skip();
   return std::span<const Size>(order_).subspan(static_cast<std::size_t>(first),
-                                               static_cast<std::size_t>(shape_.micro_batch));
+                                               static_cast<std::size_t>(micro_batch_));
 }
 
 void Sampler::skip() {
-  if (++accumulation_ < shape_.accumulation_steps) return;
+  if (++accumulation_ < accumulation_steps_) return;
   accumulation_ = 0;
   if (++step_ < steps_per_epoch_) return;
   step_ = 0;
@@ -78,7 +114,7 @@ void Sampler::skip() {
 }
 
 Size Sampler::samples_left_out() const {
-  return static_cast<Size>(order_.size()) - steps_per_epoch_ * shape_.global_batch();
+  return static_cast<Size>(order_.size()) - steps_per_epoch_ * global_batch();
 }
 
 void Sampler::put_in_index_order() {

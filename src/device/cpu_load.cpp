@@ -27,12 +27,6 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-double own_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 /// Takes a number and the blanks before it off the front of `line`.
 std::optional<std::uint64_t> take_number(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -85,6 +79,12 @@ std::size_t lines_until(const std::vector<int>& cpus) {
 
 }  // namespace
 
+double process_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 std::optional<CpuTimes> parse_cpu_times(std::string_view stat, std::span<const int> cpus,
                                         double tick_seconds) {
   constexpr std::string_view kLabel = "cpu";
@@ -124,7 +124,7 @@ CpuLoad::CpuLoad(std::vector<int> cpus) : cpus_(std::move(cpus)) {
 std::optional<CpuTimes> CpuLoad::since_boot() const {
   auto times = parse_cpu_times(read_lines("/proc/stat", text_), cpus_,
                                1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
-  if (times) times->own = own_seconds();
+  if (times) times->own = process_cpu_seconds();
   return times;
 }
 

@@ -22,6 +22,9 @@ struct CpuTimes {
   double own = 0;  ///< that this process used, on whatever CPU
 };
 
+/// What this process has used since it started.
+[[nodiscard]] double process_cpu_seconds();
+
 /// Adds up the lines of `cpus` (each once; none: all that are online) in the text of /proc/stat,
 /// which counts in ticks. Empty where one is missing (it is offline) or cannot be read. Old kernels
 /// have no column for steal: it is 0.

@@ -121,6 +121,8 @@ Bytes available_memory() {
 
 Bytes peak_resident_memory() { return status_line("VmHWM:"); }
 
+Bytes shared_resident_memory() { return status_line("RssShmem:"); }
+
 Bytes resident_memory() { return status_line("VmRSS:"); }
 
 void reset_peak_resident_memory() {

@@ -60,6 +60,8 @@ class HostMemorySource final : public MemorySource {
 /// Resident size of this process now, and the largest since it began or since the last reset.
 [[nodiscard]] Bytes resident_memory();
 [[nodiscard]] Bytes peak_resident_memory();
+/// Of the resident size, what lies in memory that processes share.
+[[nodiscard]] Bytes shared_resident_memory();
 /// Lets the peak begin anew at the present size.
 void reset_peak_resident_memory();
 

@@ -19,6 +19,8 @@ struct Handles {
     step = nvtxDomainRegisterStringA(domain, "step");
     bucket = nvtxDomainRegisterStringA(domain, "bucket");
     for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+      // What is waited is known afterwards only: it has no range.
+      if (static_cast<StepPhase>(phase) == StepPhase::wait) continue;
       const std::string name(name_of(static_cast<StepPhase>(phase)));
       phases[phase] = nvtxDomainRegisterStringA(domain, name.c_str());
     }

@@ -25,11 +25,12 @@ constexpr std::array<PhaseRow, kStepPhases> kRows{{
     {"reduce", &PhasesRecord::reduce},
     {"communication", &PhasesRecord::communication},
     {"optimizer", &PhasesRecord::optimizer},
+    {"wait", nullptr},
 }};
 
 constexpr std::size_t index_of(StepPhase phase) { return static_cast<std::size_t>(phase); }
 
-static_assert(index_of(StepPhase::optimizer) + 1 == kStepPhases);
+static_assert(index_of(StepPhase::wait) + 1 == kStepPhases);
 
 }  // namespace
 
@@ -61,6 +62,14 @@ void PhaseTimer::end_step() {
   ++steps_;
 }
 
+double PhaseTimer::total(StepPhase phase) const { return seconds_[index_of(phase)]; }
+
+void PhaseTimer::move(double seconds, StepPhase from, StepPhase to) {
+  seconds_[index_of(from)] -= seconds;
+  seconds_[index_of(to)] += seconds;
+  entered_[index_of(to)] = true;
+}
+
 PhasesRecord PhaseTimer::means() const {
   PhasesRecord record;
   if (steps_ == 0) return record;
@@ -69,12 +78,22 @@ PhasesRecord PhaseTimer::means() const {
   for (std::size_t phase = 0; phase < kRows.size(); ++phase) {
     if (!entered_[phase]) continue;
     covered += seconds_[phase];
-    record.*kRows[phase].field = seconds_[phase] / steps;
+    if (kRows[phase].field != nullptr) record.*kRows[phase].field = seconds_[phase] / steps;
   }
+  if (entered_[index_of(StepPhase::wait)])
+    record.communication = record.communication.value_or(0) + wait_seconds();
   record.communication_exposed = record.communication;
   // Sums are rounded: without a gap between phases the rest may come out below zero.
   record.other = std::max(0.0, all_steps_ - covered) / steps;
   return record;
+}
+
+double PhaseTimer::mean_of(StepPhase phase) const {
+  return steps_ == 0 ? 0 : seconds_[index_of(phase)] / static_cast<double>(steps_);
+}
+
+double PhaseTimer::compute_seconds() const {
+  return mean_of(StepPhase::forward) + mean_of(StepPhase::backward) + mean_of(StepPhase::optimizer);
 }
 
 double PhaseTimer::step_seconds() const {

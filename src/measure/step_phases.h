@@ -21,8 +21,9 @@ enum class StepPhase : std::uint8_t {
   reduce,
   communication,
   optimizer,
+  wait,  ///< for slower ranks, before communication with them; a part of `communication_exposed`
 };
-inline constexpr Size kStepPhases = 9;
+inline constexpr Size kStepPhases = 10;
 [[nodiscard]] std::string_view name_of(StepPhase phase);
 
 /// Adds up the time of phases over steps, nested ones exclusively: while the optimizer runs within
@@ -37,15 +38,26 @@ class PhaseTimer {
 
   void begin_step();
   void end_step();
+  [[nodiscard]] double now() const { return clock_.now(); }
+  /// Seconds in that phase so far, over all steps; while outside of all phases.
+  [[nodiscard]] double total(StepPhase phase) const;
+  /// What was taken for one phase was another.
+  void move(double seconds, StepPhase from, StepPhase to);
   [[nodiscard]] Size steps() const { return steps_; }
   /// Means over the steps; phases that were never entered are empty. `other` is what no phase
   /// covers, so that all add up to the step.
   [[nodiscard]] PhasesRecord means() const;
   /// Mean duration of a step in seconds.
   [[nodiscard]] double step_seconds() const;
+  /// Of that, what this replica computed: forward, backward and optimizer.
+  [[nodiscard]] double compute_seconds() const;
+  /// Of that, what it waited for slower ranks.
+  [[nodiscard]] double wait_seconds() const { return mean_of(StepPhase::wait); }
 
  private:
   static constexpr std::size_t kDeepest = 8;
+
+  [[nodiscard]] double mean_of(StepPhase phase) const;
 
   const Clock& clock_;
   std::array<double, kStepPhases> seconds_{};

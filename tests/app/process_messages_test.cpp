@@ -12,7 +12,8 @@ namespace {
 /// What a process says, letter by letter or at once, and what gets through.
 class Conversation {
  public:
-  Conversation() : stream_(open_memstream(&text_, &size_)) {}
+  explicit Conversation(const std::string& label = {})
+      : stream_(open_memstream(&text_, &size_)), messages_(progress_, label) {}
   ~Conversation() {
     std::fclose(stream_);
     std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
@@ -36,7 +37,7 @@ class Conversation {
   std::FILE* stream_;
   SteadyClock clock_;
   Progress progress_{clock_, stream_, false};
-  ProcessMessages messages_{progress_};
+  ProcessMessages messages_;
 };
 
 constexpr std::string_view kProgress = "\rmeasuring  50 %\x1b[K";
@@ -79,6 +80,13 @@ TEST_CASE("a last line without an end is passed on at the end, and quoted withou
   conversation.messages().finish();
   CHECK(conversation.passed_on() == "terminate called\n\nwhat(): \x1b[31mred");
   CHECK(conversation.messages().last() == "what(): \\x1b[31mred");
+}
+
+TEST_CASE("a label stands before messages, not before progress, and is no part of what is quoted") {
+  Conversation conversation("[rank 1] ");
+  conversation.say(std::string(kProgress) + "\nptbench: warning: hot\nptbench: error: no room\n");
+  CHECK(conversation.passed_on() == std::string(kProgress) + "\n[rank 1] ptbench: warning: hot\n");
+  CHECK(conversation.messages().error() == "no room");
 }
 
 TEST_CASE("who ends no line is passed on all the same") {

@@ -198,6 +198,28 @@ TEST_CASE("devices have a form") {
     CHECK(parsed({"--device", good}).device == good);
 }
 
+TEST_CASE("shares are one number a rank, joined by plus signs or commas") {
+  using Shares = std::vector<Size>;
+  CHECK(parsed({}).shares.empty());
+  CHECK(parsed({"--shares", "96+32"}).shares == Shares{96, 32});
+  CHECK(parsed({"--shares=96,32,1"}).shares == Shares{96, 32, 1});
+  CHECK(parsed({"--shares", "1000000000"}).shares == Shares{1000000000});
+  for (const char* bad : {"0", "96+", "+96", "96++32", "96+0", "96,,32", "96;32", "96 +32", "-1",
+                          "1.5", "1e3", "1000000001", "99999999999999999999"})
+    CHECK(mentions(refusal({std::string("--shares=") + bad}), "from 1 to 10^9 for each rank"));
+  CHECK(mentions(refusal({"--shares", "9+3", "-b", "4"}), "exclude each other"));
+  CHECK(mentions(refusal({"--shares", "9+3", "--global-batch", "12"}), "exclude each other"));
+}
+
+TEST_CASE("a slow rank has a number and a factor that is no less than one") {
+  CHECK_FALSE(parsed({}).slow_rank);
+  CHECK(parsed({"--slow-rank", "1:1.3"}).slow_rank == SlowRank{.rank = 1, .factor = 1.3});
+  CHECK(parsed({"--slow-rank=0:1"}).slow_rank == SlowRank{.rank = 0, .factor = 1});
+  for (const char* bad : {"1", "1:", ":2", ":", "1:0.99", "1:-2", "-1:2", "1:nan", "1:inf",
+                          "1:1001", "1:2:3", "4096:2", "1.5:2", "a:2", "1 :2"})
+    CHECK(mentions(refusal({std::string("--slow-rank=") + bad}), "a factor from 1 to 1000"));
+}
+
 TEST_CASE("help is asked for before anything is wrong") {
   const std::vector<OptionInfo> options = run_option_table().infos();
   CHECK(parse_arguments(options, {"--bogus", "--help"}).help);

@@ -29,10 +29,16 @@ std::vector<SweepRow> rows_of(const Words& words, const Topology& topology = mac
   return sweep_rows(parsed(words), topology);
 }
 
-Words ids_of(const Words& words) {
+Words ids_of(const Words& words, const Topology& topology = machine()) {
   Words ids;
-  for (const SweepRow& row : rows_of(words)) ids.push_back(row.id());
+  for (const SweepRow& row : rows_of(words, topology)) ids.push_back(row.id());
   return ids;
+}
+
+/// What the row is compared with.
+Words references_of(const SweepRow& row) {
+  const ScalingPlan& plan = row.scaling.value();
+  return {std::string(name_of(plan.mode)), plan.baseline, plan.one_rank};
 }
 
 /// The message and the remedy of the usage error that `words` must end in.
@@ -197,6 +203,122 @@ TEST_CASE("model files of one name cannot be told apart", "[app]") {
   const std::string third = folder.write("c.json", model_named("other"));
   CHECK(rows_of({"-w", first + "," + third}).size() == 2);
   CHECK(mentions(refusal({"-w", first + "," + second}), "called 'twin'"));
+}
+
+TEST_CASE("several ranks are compared with serial, which is added", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "mlp", "-s", "ddp", "-n", "1,2"}, machine(2));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].id() == "mlp/serial/n1/b128/fp32/threads=1");
+  CHECK(rows[0].arguments ==
+        Words{"--strategy=serial", "--workload=mlp", "--threads=1", "--batch-size=128"});
+  CHECK(rows[0].record.strategy.threads == 1);
+  CHECK(rows[1].id() == "mlp/ddp/n1/b128/fp32/threads=1");
+  CHECK(rows[2].id() == "mlp/ddp/n2/b128/fp32");
+  CHECK(references_of(rows[0]) == Words{"weak", rows[0].id(), rows[0].id()});
+  CHECK(references_of(rows[1]) == Words{"weak", rows[0].id(), rows[1].id()});
+  CHECK(references_of(rows[2]) == Words{"weak", rows[0].id(), rows[1].id()});
+}
+
+TEST_CASE("a sweep of single ranks is compared only where that is asked for", "[app]") {
+  for (const SweepRow& row : rows_of({"-w", "linear", "-s", "serial,ddp", "-b", "8,16"}))
+    CHECK_FALSE(row.scaling);
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-s", "serial,grad-accum", "--scaling", "weak"});
+  REQUIRE(rows.size() == 3);
+  CHECK(references_of(rows[0])[1] == rows[0].id());
+  CHECK(rows[1].id() == "linear/serial/n1/b32/fp32/accumulate=4");
+  CHECK(references_of(rows[2])[1] == rows[1].id());
+}
+
+TEST_CASE("a baseline that the grid has is measured once, in its place", "[app]") {
+  const Words options{"-w", "linear", "-n", "1,2", "-b", "64", "-s"};
+  const auto with = [&](const std::string& strategies) {
+    Words words = options;
+    words.push_back(strategies);
+    return ids_of(words, machine(2));
+  };
+  CHECK(with("serial,ddp,ddp-flat,ddp-central") ==
+        Words{"linear/serial/n1/b64/fp32/threads=1", "linear/ddp/n1/b64/fp32/threads=1",
+              "linear/ddp/n2/b64/fp32", "linear/ddp-flat/n1/b64/fp32/threads=1",
+              "linear/ddp-flat/n2/b64/fp32", "linear/ddp-central/n1/b64/fp32/threads=1",
+              "linear/ddp-central/n2/b64/fp32"});
+  CHECK(with("ddp,serial") == Words{"linear/ddp/n1/b64/fp32/threads=1", "linear/ddp/n2/b64/fp32",
+                                    "linear/serial/n1/b64/fp32/threads=1"});
+}
+
+TEST_CASE("each combination of options has a baseline of its own", "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-s", "ddp", "-n", "2", "-b", "8,16", "--accumulate", "1,2",
+               "--optimizer", "sgd", "--bucket-mb", "1,2", "--overlap", "on"},
+              machine(2));
+  std::set<std::string> baselines;
+  for (const SweepRow& row : rows) baselines.insert(references_of(row)[1]);
+  CHECK(baselines ==
+        std::set<std::string>{"linear/serial/n1/b8/fp32/threads=1/optimizer=sgd",
+                              "linear/serial/n1/b8/fp32/accumulate=2/threads=1/optimizer=sgd",
+                              "linear/serial/n1/b16/fp32/threads=1/optimizer=sgd",
+                              "linear/serial/n1/b16/fp32/accumulate=2/threads=1/optimizer=sgd"});
+  CHECK(rows.size() == 12);
+  for (const SweepRow& row : rows) CHECK(row.is_possible());
+  const auto measured =
+      std::ranges::find(rows, "ddp", [](const SweepRow& row) { return row.record.strategy.name; });
+  REQUIRE(measured != rows.end());
+  CHECK(references_of(*measured)[2] ==
+        "linear/ddp/n1/b8/fp32/threads=1/optimizer=sgd/bucket-mb=1/overlap=on");
+}
+
+TEST_CASE("serial ignores how ranks communicate where others do", "[app]") {
+  CHECK(ids_of({"-w", "linear", "-s", "serial,ddp", "-n", "2", "--bucket-mb", "1,2", "--threads",
+                "1"}) == Words{"linear/serial/n1/b32/fp32/threads=1",
+                               "linear/ddp/n2/b32/fp32/threads=1/bucket-mb=1",
+                               "linear/ddp/n2/b32/fp32/threads=1/bucket-mb=2"});
+  CHECK(mentions(refusal({"-w", "linear", "--bucket-mb", "1,2"}), "none of the 2 rows"));
+}
+
+TEST_CASE("strong scaling keeps the global batch", "[app]") {
+  SECTION("the one that was given") {
+    const std::vector<SweepRow> rows = rows_of({"-w", "linear", "-s", "ddp", "-n", "1,2,4",
+                                                "--scaling", "strong", "--global-batch", "64"});
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[0].id() == "linear/serial/n1/b64/fp32/threads=1");
+    CHECK(rows[3].id() == "linear/ddp/n4/b16/fp32");
+    CHECK(references_of(rows[3]) == Words{"strong", rows[0].id(), rows[1].id()});
+    CHECK(rows[3].record.strategy.global_batch == 64);
+  }
+  SECTION("the workload's") {
+    const Words ids =
+        ids_of({"-w", "linear,mlp", "-s", "ddp", "-n", "2", "--scaling", "strong"}, machine(2));
+    CHECK(ids == Words{"linear/serial/n1/b32/fp32/threads=1", "linear/ddp/n2/b16/fp32",
+                       "mlp/serial/n1/b128/fp32/threads=1", "mlp/ddp/n2/b64/fp32"});
+  }
+  SECTION("in micro-batches") {
+    const std::vector<SweepRow> rows = rows_of(
+        {"-w", "linear", "-s", "ddp", "-n", "2", "--accumulate", "4", "--scaling", "strong"},
+        machine(2));
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].id() == "linear/serial/n1/b8/fp32/accumulate=4/threads=1");
+    CHECK(rows[1].id() == "linear/ddp/n2/b4/fp32/accumulate=4");
+  }
+  SECTION("without asking for it") {
+    CHECK(references_of(rows_of(
+              {"-w", "linear", "-s", "ddp", "-n", "2", "--global-batch", "64"})[1])[0] == "strong");
+  }
+}
+
+TEST_CASE("a global batch that ranks cannot share is skipped, and the nearest named", "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-s", "ddp", "-n", "1,3", "--scaling", "strong"});
+  REQUIRE(rows.size() == 3);
+  CHECK_FALSE(rows[2].is_possible());
+  CHECK_FALSE(rows[2].scaling);
+  CHECK(rows[2].record.reason ==
+        "--global-batch 32 cannot be shared by 3 replicas; the nearest possible one is 33");
+}
+
+TEST_CASE("a batch that contradicts the mode of scaling is refused", "[app]") {
+  CHECK(mentions(refusal({"--scaling", "strong", "-b", "8"}), "--batch-size that of a replica"));
+  CHECK(mentions(refusal({"--scaling", "weak", "--global-batch", "8"}), "--global-batch"));
+  CHECK(mentions(refusal({"--scaling", "wek"}), "did you mean 'weak'?"));
 }
 
 }  // namespace ptbench

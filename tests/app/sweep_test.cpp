@@ -26,6 +26,7 @@ struct Behaviour {
   std::string plan = "p1";
   double slowdown = 0;
   bool cuts = true;  ///< the interruption leaves part of a repetition
+  double throughput = 0;
 };
 
 /// What all sessions of a test share.
@@ -108,6 +109,10 @@ class FakeSession final : public SweepSession {
       return false;
     }
     add_repetition(record_, number > behaviour_.unclean, behaviour_.placement);
+    if (behaviour_.throughput > 0) {
+      record_.throughput.value = behaviour_.throughput;
+      record_.step_seconds.median = 0.001;
+    }
     return true;
   }
 
@@ -119,6 +124,8 @@ class FakeSession final : public SweepSession {
     earlier.status = record_.status;
     earlier.reason = record_.reason;
     earlier.workload = record_.workload;
+    earlier.throughput = record_.throughput;
+    earlier.step_seconds = record_.step_seconds;
     record_ = std::move(earlier);
   }
 
@@ -157,7 +164,16 @@ SweepSurroundings surroundings(Stage& stage) {
 std::vector<SweepRow> rows_called(const Words& ids) {
   std::vector<SweepRow> rows;
   for (const std::string& id : ids)
-    rows.push_back({.record = row_record(id), .arguments = {"--id=" + id}});
+    rows.push_back({.record = row_record(id), .arguments = {"--id=" + id}, .scaling = {}});
+  return rows;
+}
+
+/// The first one is the baseline of all.
+std::vector<SweepRow> compared_rows(const Words& ids) {
+  std::vector<SweepRow> rows = rows_called(ids);
+  for (SweepRow& row : rows)
+    row.scaling =
+        ScalingPlan{.mode = ScalingMode::weak, .baseline = ids.front(), .one_rank = row.id()};
   return rows;
 }
 
@@ -479,6 +495,73 @@ TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
   CHECK(repetitions(swept.results[0], "x") == 3);
   CHECK(swept.code == ExitCode::failed);
+}
+
+TEST_CASE("rows are compared with their baseline", "[app]") {
+  Stage stage;
+  stage.behaviours["base"] = {.throughput = 100};
+  stage.behaviours["x"] = {.throughput = 150};
+  const Swept swept =
+      sweep(stage, compared_rows({"base", "x"}), sides_called({"A"}), {.rounds = 3});
+  CHECK(run_called(swept.results[0], "base").scaling.value().speedup == 1);
+  const ScalingRecord& scaling = run_called(swept.results[0], "x").scaling.value();
+  CHECK(scaling.baseline == "base");
+  CHECK(scaling.speedup == 1.5);
+  CHECK(scaling.efficiency_ci95);
+  CHECK(run_called(stage.saved[0].back(), "x").scaling);
+  CHECK(run_called(swept.results[0], "x").warnings.empty());
+}
+
+TEST_CASE("rows whose baseline fails are measured all the same", "[app]") {
+  Stage stage;
+  stage.behaviours["base"] = {.fails_at = 1};
+  stage.behaviours["x"] = {.throughput = 150};
+  const Swept swept = sweep(stage, compared_rows({"base", "x"}), sides_called({"A"}));
+  CHECK(swept.code == ExitCode::failed);
+  const RunRecord& run = run_called(swept.results[0], "x");
+  CHECK(run.status == Status::ok);
+  CHECK_FALSE(run.scaling);
+  CHECK(std::ranges::count(run.warnings, "no-baseline", &WarningRecord::code) == 1);
+}
+
+TEST_CASE("a sweep that goes on compares anew", "[app]") {
+  Stage stage;
+  stage.behaviours["base"] = {.throughput = 100};
+  stage.behaviours["x"] = {.throughput = 150};
+  std::vector<SweepSide> sides = resumed({{"x", 1}, {"elsewhere", 1}});
+  for (RunRecord& run : sides[0].earlier->runs) {
+    run.scaling.emplace().speedup = 7;
+    run.warnings = {{.code = "no-baseline", .message = "none", .remedy = ""}};
+  }
+  const Swept swept = sweep(stage, compared_rows({"base", "x"}), sides, {.rounds = 3});
+  CHECK(run_called(swept.results[0], "x").scaling.value().speedup == 1.5);
+  CHECK(run_called(swept.results[0], "x").warnings.empty());
+  CHECK(run_called(swept.results[0], "elsewhere").scaling.value().speedup == 7);
+}
+
+TEST_CASE("each build is compared with its own baseline", "[app]") {
+  Stage stage;
+  stage.behaviours["A base"] = {.throughput = 100};
+  stage.behaviours["B base"] = {.throughput = 200};
+  stage.behaviours["x"] = {.throughput = 150};
+  const Swept swept = sweep(stage, compared_rows({"base", "x"}), sides_called({"A", "B"}));
+  CHECK(run_called(swept.results[0], "x").scaling.value().speedup == 1.5);
+  CHECK(run_called(swept.results[1], "x").scaling.value().speedup == 0.75);
+}
+
+TEST_CASE("a rank that keeps the others waiting is named", "[app]") {
+  std::vector<SweepSide> sides = resumed({{"x", 2}});
+  for (const double seconds : {0.01, 0.02})
+    sides[0].earlier->runs[0].ranks.push_back({.rank = std::ssize(sides[0].earlier->runs[0].ranks),
+                                               .host = "here",
+                                               .device = "cpu",
+                                               .compute_seconds = seconds,
+                                               .wait_seconds = 0,
+                                               .peak_memory_bytes = {}});
+  Stage stage;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides);
+  const std::vector<WarningRecord>& warnings = run_called(swept.results[0], "x").warnings;
+  CHECK(std::ranges::count(warnings, "straggler", &WarningRecord::code) == 1);
 }
 
 TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[app]") {

@@ -92,6 +92,50 @@ TEST_CASE("the ranks' micro-batches make up the global batch of one rank", "[dat
   }
 }
 
+TEST_CASE("unequal shares make up the global batch of one rank", "[data]") {
+  const std::vector<Size> shares = GENERATE(std::vector<Size>{11}, std::vector<Size>{9, 3},
+                                            std::vector<Size>{1, 7, 2}, std::vector<Size>{4, 4, 4});
+  const Size accumulation = GENERATE(Size{1}, Size{3});
+  const Size together = std::accumulate(shares.begin(), shares.end(), Size{0});
+  const Size samples = 200;
+  Sampler serial(samples, {.micro_batch = together, .accumulation_steps = accumulation}, true, 11);
+
+  std::vector<Sampler> ranks;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    const BatchShape shape{.micro_batch = shares[rank],
+                           .accumulation_steps = accumulation,
+                           .replicas = static_cast<Size>(shares.size()),
+                           .replica = static_cast<Size>(rank),
+                           .shares = shares};
+    CHECK(shape.global_batch() == together * accumulation);
+    ranks.emplace_back(samples, shape, true, 11);
+  }
+  for (Size micro_batch = 0; micro_batch < 3 * serial.steps_per_epoch() * accumulation;
+       ++micro_batch) {
+    const auto expected = serial.next();
+    std::vector<Size> all;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const auto slice = ranks[rank].next();
+      CHECK(std::ssize(slice) == shares[rank]);
+      all.insert(all.end(), slice.begin(), slice.end());
+    }
+    CHECK(all == std::vector<Size>(expected.begin(), expected.end()));
+  }
+  for (const Sampler& rank : ranks) {
+    CHECK(rank.epoch() == serial.epoch());
+    CHECK(rank.steps_per_epoch() == serial.steps_per_epoch());
+    CHECK(rank.samples_left_out() == serial.samples_left_out());
+  }
+}
+
+TEST_CASE("equal shares are no shares", "[data]") {
+  BatchShape shape{.micro_batch = 5, .accumulation_steps = 2, .replicas = 3, .replica = 1};
+  Sampler plain(100, shape, true, 4);
+  shape.shares = {5, 5, 5};
+  Sampler shared(100, shape, true, 4);
+  for (int i = 0; i < 20; ++i) CHECK(std::ranges::equal(plain.next(), shared.next()));
+}
+
 TEST_CASE("the order does not depend on the batch size", "[data]") {
   Sampler large(1000, {.micro_batch = 100}, true, 5);
   Sampler small(1000, {.micro_batch = 1}, true, 5);
@@ -174,6 +218,8 @@ TEST_CASE("a global batch that the samples do not fill is refused", "[data]") {
       make(100, {.micro_batch = 26, .accumulation_steps = 2, .replicas = 2, .replica = 0});
   CHECK_THAT(message, Catch::Contains("100 samples"));
   CHECK_THAT(message, Catch::Contains("--batch-size"));
+  CHECK_THAT(make(11, {.micro_batch = 4, .replicas = 2, .replica = 1, .shares = {8, 4}}),
+             Catch::Contains("8+4 samples") && Catch::Contains("--shares"));
   (void)make(0, {.micro_batch = 1});
   // The product of these exceeds 64 bits.
   const Size huge = Size{1} << 40;

@@ -95,6 +95,14 @@ TEST_CASE("an option that only some runs have gets a column", "[reports]") {
   CHECK_THAT(text, Contains("0.5") && Contains("threads 2"));
 }
 
+TEST_CASE("an option that only skipped runs have gets none", "[reports]") {
+  RunRecord other = trouble(row(32, "fp32", 0), Status::skipped, "it cannot be shared");
+  other.id += "/global-batch=31";
+  const std::string text = sweep_console(file_of({other, row(32, "fp32", 21300)}));
+  CHECK_THAT(text, !Contains("global-batch  "));
+  CHECK_THAT(text, Contains("/global-batch=31: it cannot be shared"));
+}
+
 TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") {
   std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31000)};
   CHECK_THAT(sweep_console(file_of(runs)), !Contains("speedup"));
@@ -107,6 +115,30 @@ TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") 
                                   .loss = {}};
   CHECK_THAT(sweep_console(file_of(runs)),
              Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
+}
+
+TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "[reports]") {
+  std::vector<RunRecord> runs{row(64, "fp32", 31000), row(64, "fp32", 56000)};
+  runs[1].id = "mlp/ddp/n2/b64/fp32";
+  runs[1].strategy.name = "ddp";
+  runs[1].strategy.world_size = 2;
+  runs[1].strategy.threads = 2;
+  runs[1].scaling = ScalingRecord{.mode = ScalingMode::weak,
+                                  .baseline = runs[0].id,
+                                  .speedup = 1.8,
+                                  .efficiency = 0.9,
+                                  .efficiency_ci95 = Interval{0.888, 0.914},
+                                  .efficiency_vs_one_rank = 0.91,
+                                  .loss = {.compute_slowdown = 0.06,
+                                           .communication = 0.03,
+                                           .wait = 0.01,
+                                           .data = 0.0,
+                                           .overhead = 0.0}};
+  const std::string text = sweep_console(file_of(runs));
+  CHECK_THAT(text, Contains("all runs     mlp, batch 64, fp32, threads 2\n"));
+  CHECK_THAT(text, Contains("90.0 ± 1.3 %"));
+  CHECK_THAT(text, Contains("\nscaling      ddp n2: 10.0 % lost, most of all to compute slowdown"));
+  for (const std::string& line : lines_of(text)) CHECK(code_points(line) <= 100);
 }
 
 TEST_CASE("a run that was interrupted shows what was measured of it", "[reports]") {

@@ -92,6 +92,71 @@ TEST_CASE("a sweep that is resumed measures only what is missing", "[run]") {
   CHECK(third["runs"][1]["samples"] == first["runs"][0]["samples"]);
 }
 
+/// Shares of the loss, together.
+double lost(const nlohmann::json& scaling) {
+  double sum = 0;
+  for (const auto& term : scaling["loss"]) sum += term.get<double>();
+  return sum;
+}
+
+TEST_CASE("a sweep over ranks adds its baseline, and compares with it", "[run]") {
+  const RunCommand place;
+  const std::vector<std::string> arguments{
+      "-w", "linear",  "-s",  "ddp", "-n",     "1,2", "--threads", "1",       "--rounds",
+      "3",  "--steps", "200", "-o",  "s.json", "-o",  "s.csv",     "--resume"};
+  const ProgramResult result = sweep(place, arguments);
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(statuses(file) == std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1 ok",
+                                                   "linear/ddp/n1/b32/fp32/threads=1 ok",
+                                                   "linear/ddp/n2/b32/fp32/threads=1 ok"});
+  CHECK(file["runs"][0]["scaling"]["speedup"] == 1);
+  CHECK(file["runs"][0]["scaling"]["efficiency"] == 1);
+  const auto& run = file["runs"][2];
+  const auto& scaling = run["scaling"];
+  CHECK(scaling["mode"] == "weak");
+  CHECK(scaling["baseline"] == file["runs"][0]["id"]);
+  CHECK(scaling["speedup"].get<double>() ==
+        Approx(run["throughput"]["value"].get<double>() /
+               file["runs"][0]["throughput"]["value"].get<double>()));
+  CHECK(scaling["efficiency"].get<double>() == Approx(scaling["speedup"].get<double>() / 2));
+  CHECK(scaling["efficiency_ci95"].size() == 2);
+  CHECK(scaling["efficiency_vs_one_rank"].is_number());
+  if (scaling["loss"]["overhead"].is_number())
+    CHECK(lost(scaling) == Approx(1 - scaling["efficiency"].get<double>()).margin(1e-9));
+  CHECK_THAT(result.output, Contains("efficiency") && Contains("\nscaling      ddp n2: "));
+
+  REQUIRE(sweep(place, arguments).exit_code == 0);
+  const nlohmann::json again = place.json("s.json");
+  REQUIRE(again["runs"].size() == 3);
+  CHECK(again["runs"][0]["samples"] == file["runs"][0]["samples"]);
+  CHECK(again["runs"][2]["samples"] == run["samples"]);
+  CHECK(again["runs"][2]["scaling"]["speedup"] == scaling["speedup"]);
+}
+
+TEST_CASE("strong scaling skips ranks that cannot share the batch", "[run]") {
+  const RunCommand place;
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "2,3", "--scaling", "strong", "--threads",
+                    "1", "--rounds", "1", "--steps", "50", "-o", "s.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(statuses(file) ==
+        std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1 ok",
+                                 "linear/ddp/n2/b16/fp32/threads=1 ok",
+                                 "linear/ddp/n3/b10/fp32/threads=1/global-batch=32 skipped"});
+  CHECK(file["runs"][1]["scaling"]["mode"] == "strong");
+  CHECK(file["runs"][2]["scaling"].is_null());
+  CHECK_THAT(file["runs"][2]["reason"].get<std::string>(), Contains("nearest possible one is 33"));
+  const ProgramResult refused = sweep(place, {"--scaling", "strong", "-b", "8"});
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.errors, Contains("--global-batch"));
+}
+
 TEST_CASE("a result of another CPU is not resumed", "[run]") {
   const RunCommand place;
   const std::vector<std::string> arguments{"-w", "linear", "--rounds", "1",       "--steps",

@@ -138,7 +138,9 @@ TEST_CASE("a step allocates nothing outside oneDNN, and there a constant handful
                                     .loss_scale = {}},
                            .type = row.mixed_precision ? ElementType::bf16 : ElementType::f32,
                            .strategy = row.name,
-                           .candidate = candidate});
+                           .candidate = candidate,
+                           .replicas = row.one_process ? 2 : 1,
+                           .threads = 2});
         (void)training.losses(2);
         const Counts first = count_step(training.strategy());
         CHECK(first.ours == 0);

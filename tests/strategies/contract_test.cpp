@@ -40,13 +40,17 @@ double worst_difference(const Program& a, const Program& b) {
 }
 
 /// How the row `strategy` trains global batches of about `batch` samples on this machine.
-TrainingSpec spec_of(const StrategyRow& row, Size batch, const OptimizerSpec& optimizer) {
-  return {.micro_batch = std::max<Size>(1, batch / row.accumulation_steps),
+TrainingSpec spec_of(const StrategyRow& row, Size batch, const OptimizerSpec& optimizer,
+                     int threads) {
+  const Size replicas = row.one_process ? 2 : 1;
+  return {.micro_batch = std::max<Size>(1, batch / (row.accumulation_steps * replicas)),
           .step = {.optimizer = optimizer,
                    .accumulation_steps = row.accumulation_steps,
                    .loss_scale = {}},
           .type = row.mixed_precision ? ElementType::bf16 : ElementType::f32,
-          .strategy = row.name};
+          .strategy = row.name,
+          .replicas = replicas,
+          .threads = threads};
 }
 
 bool can_run(const StrategyRow& row) { return !row.mixed_precision || has_bf16_products(); }
@@ -60,9 +64,9 @@ void check_matches_reference(const StrategyRow& row, const std::string& name, Si
   const ReferenceBackend reference;
   CpuDevice device(discover_topology(), threads);
   const CpuBackend cpu(device);
-  const TrainingSpec tested = spec_of(row, batch, optimizer);
-  const Size global = tested.micro_batch * tested.step.accumulation_steps;
-  Training expected(reference, workload, {.micro_batch = global, .step = {.optimizer = optimizer}});
+  const TrainingSpec tested = spec_of(row, batch, optimizer, threads);
+  Training expected(reference, workload,
+                    {.micro_batch = tested.global_batch(), .step = {.optimizer = optimizer}});
   Training actual(cpu, workload, tested);
   const float bound = row.mixed_precision ? 2e-2F : 1e-5F;
   const std::vector<float> losses = actual.losses(steps);
@@ -102,7 +106,7 @@ TEST_CASE("losses repeat bit by bit under one plan", "[strategies]") {
       if (kWatched && workload.name == "resnet18") continue;
       CAPTURE(row.name, workload.name);
       const bool large = workload.name == "resnet18";
-      const TrainingSpec spec = spec_of(row, large ? 4 : 16, workload.optimizer);
+      const TrainingSpec spec = spec_of(row, large ? 4 : 16, workload.optimizer, 2);
       Training first(cpu, workload, spec);
       Training second(cpu, workload, spec);
       CHECK(first.program().plan().hash() == second.program().plan().hash());

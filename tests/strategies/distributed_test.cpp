@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/reference/reference_backend.h"
 #include "src/device/isa.h"
@@ -286,6 +287,79 @@ TEST_CASE("a step that overflows on one rank is skipped on all", "[strategies]")
   }
 }
 
+constexpr Size kPoisoned = 2;  // steps before it
+
+/// Makes the gradients of one step no numbers: a parameter is none, for its time.
+void poison(Strategy& strategy) {
+  strategy.before_each_step([&strategy, kept = 0.0F]() mutable {
+    Program& program = strategy.replica().program();
+    float& parameter = program.parameters().front();
+    if (strategy.steps() == kPoisoned)
+      kept = std::exchange(parameter, std::numeric_limits<float>::infinity());
+    else if (strategy.steps() == kPoisoned + 1)
+      parameter = kept;
+    else
+      return;
+    program.parameters_changed();
+  });
+}
+
+/// The last of several ranks poisons itself.
+std::vector<Trained> train_poisoned(const RanksSpec& spec, int steps) {
+  std::vector<Trained> trained(static_cast<std::size_t>(spec.world_size));
+  const Topology topology = discover_topology();
+  ThreadGroup(spec.world_size).run([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    RankTraining training(mlp_graph(), spec, backend, shared);
+    if (shared.rank() + 1 == spec.world_size) poison(training.strategy());
+    trained[static_cast<std::size_t>(shared.rank())] = train(training.strategy(), steps);
+  });
+  return trained;
+}
+
+/// The ranks' micro-batches in turn on one replica, by hand: one step is not made, and not counted.
+Trained train_without_one_update(const RanksSpec& spec, int steps) {
+  RanksSpec serial = spec;
+  serial.world_size = 1;
+  serial.row = find_strategy("serial");
+  serial.training.step.accumulation_steps *= spec.world_size;
+  serial.training.step.loss_scale = {};
+  serial.training.samples = spec.samples();
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  HostMemorySource memory;
+  SoloCommunicator alone(memory);
+  RankTraining training(mlp_graph(), serial, backend, alone);
+  Replica& replica = training.strategy().replica();
+  Size updates = 0;
+  for (Size step = 0; step < steps; ++step) {
+    (void)replica.compute_gradients([](Range) {});
+    if (step != kPoisoned) replica.optimizer_step(replica.all(), ++updates);
+  }
+  return train(training.strategy(), 0);
+}
+
+TEST_CASE("Adam does not count a step that was skipped", "[strategies]") {
+  constexpr int kFew = 6;  // in which its correction of biases is large
+  for (const Size world_size : {1, 3}) {
+    RanksSpec spec = spec_of(find_strategy("serial"), world_size, adam());
+    spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
+    const Trained oracle = train_without_one_update(spec, kFew);
+    std::vector<StrategyRow> tested = rows();
+    if (world_size == 1) tested.push_back(spec.row);
+    for (const StrategyRow& row : tested) {
+      CAPTURE(row.name, world_size);
+      spec.row = row;
+      for (const Trained& rank : train_poisoned(spec, kFew)) {
+        CHECK(rank.skipped == 1);
+        CHECK(std::isfinite(rank.losses.back()));
+        CHECK(distance(rank, oracle).parameters <= Bounds{}.parameters);
+      }
+    }
+  }
+}
+
 TEST_CASE("with overlap a bucket is on its way before backward ends", "[strategies]") {
   for (const bool overlap : {true, false}) {
     CAPTURE(overlap);
@@ -415,7 +489,8 @@ TEST_CASE("parameters are compared when a strategy is made and sent before its f
     RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
     RankTraining training(mlp_graph(), spec_of(row, 2, sgd()), backend, recording);
     CHECK(recording.texts() ==
-          std::vector<std::string>{"gather 24 to 0", "wait 1", "broadcast 48 from 0", "wait 2"});
+          std::vector<std::string>{"gather 8 to 0", "wait 1", "broadcast 16 from 0", "wait 2",
+                                   "gather 144 to 0", "wait 3", "broadcast 288 from 0", "wait 4"});
     recording.forget();
     (void)training.strategy().step();
     CHECK(recording.calls().front().text() == "broadcast " + bytes + " from 0");
@@ -480,7 +555,7 @@ class SlippingCommunicator final : public PassingCommunicator {
                                                             : inner().start_all_gather(values);
   }
   [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
-    constexpr int kFirstWeights = 2;  // after what the ranks agree on
+    constexpr int kFirstWeights = 3;  // after what the ranks agree on
     ++broadcasts_;
     const bool slips = (slip_ == Slip::first_weights && broadcasts_ == kFirstWeights) ||
                        (slip_ == Slip::skips_update && broadcasts_ == kFirstWeights + kWhen);
@@ -555,7 +630,47 @@ TEST_CASE("ranks with different models are told what differs", "[strategies]") {
   wider.nodes.front().layer = LinearLayer{34};
   check(messages_of(mlp_graph(), wider, same), "shapes of their parameters");
   check(messages_of(mlp_graph(), mlp_graph(), [](RanksSpec& spec) { ++spec.training.micro_batch; }),
-        "hashes of their plans");
+        "global batches");
+}
+
+TEST_CASE("ranks that train one model differently are told what differs", "[strategies]") {
+  struct Change {
+    const char* what;
+    std::function<void(RanksSpec&)> make;
+  };
+  const std::vector<Change> changes{
+      {"optimizers", [](RanksSpec& s) { s.training.step.optimizer.kind = OptimizerKind::adam; }},
+      {"learning rates", [](RanksSpec& s) { s.training.step.optimizer.lr = 0.02; }},
+      {"momenta", [](RanksSpec& s) { s.training.step.optimizer.momentum = 0.8; }},
+      {"weight decays", [](RanksSpec& s) { s.training.step.optimizer.weight_decay = 0; }},
+      {"first betas", [](RanksSpec& s) { s.training.step.optimizer.beta1 = 0.8; }},
+      {"second betas", [](RanksSpec& s) { s.training.step.optimizer.beta2 = 0.9; }},
+      {"epsilons", [](RanksSpec& s) { s.training.step.optimizer.epsilon = 1e-6; }},
+      {"kinds of loss scaling",
+       [](RanksSpec& s) { s.training.step.loss_scale.kind = LossScaling::fixed; }},
+      {"loss scales", [](RanksSpec& s) { s.training.step.loss_scale.value = 8; }},
+      {"accumulation steps", [](RanksSpec& s) { s.training.step.accumulation_steps = 2; }},
+      {"types of gradients on the wire", [](RanksSpec& s) { s.options.wire = WireType::bf16; }},
+      {"sizes of the first bucket", [](RanksSpec& s) { s.options.first_bucket_bytes *= 2; }},
+      {"sizes of the other buckets", [](RanksSpec& s) { s.options.bucket_bytes *= 2; }},
+      {"choices of overlap", [](RanksSpec& s) { s.options.overlap = !s.options.overlap; }}};
+  for (const Change& change : changes) {
+    const std::string expected =
+        std::string("ranks 0 and 1 do not train alike: the ") + change.what;
+    for (const std::string& message : messages_of(mlp_graph(), mlp_graph(), change.make))
+      CHECK_THAT(message, Catch::StartsWith(expected) && Catch::EndsWith(" differ"));
+  }
+}
+
+TEST_CASE("a plan for another number of ranks is a defect", "[strategies]") {
+  const Topology topology = discover_topology();
+  const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    const RankTraining training(mlp_graph(), spec_of(ddp_strategy(), 3, sgd()), backend, shared);
+  });
+  for (const std::exception_ptr& failure : failures)
+    CHECK_THAT(message_of(failure), Catch::Contains("add up to the plan's global batch"));
 }
 
 TEST_CASE("a rank that never comes is an error within the timeout", "[strategies]") {

@@ -48,7 +48,7 @@ double sum_of(const PhasesRecord& phases) {
 TEST_CASE("the phases of a serial step are its own and add up", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy;
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always);
+  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
   // A phase looks at the clock when it begins and when it ends.
   CHECK(phases.data == Approx(kTick));
   CHECK(phases.forward == Approx(kTick));
@@ -62,7 +62,7 @@ TEST_CASE("the phases of a serial step are its own and add up", "[strategies]") 
 TEST_CASE("the phases of all micro-batches count", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy(4);
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always);
+  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
   CHECK(phases.data == Approx(4 * kTick));
   CHECK(phases.forward == Approx(4 * kTick));
   CHECK(phases.backward == Approx(5 * kTick));
@@ -72,7 +72,7 @@ TEST_CASE("the phases of all micro-batches count", "[strategies]") {
 TEST_CASE("looking for overflow belongs to the optimizer", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy(1, {.kind = LossScaling::fixed, .value = 128});
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always);
+  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
   CHECK(phases.backward == Approx(kTick));
   CHECK(phases.optimizer == Approx(2 * kTick));
 }
@@ -128,14 +128,14 @@ TEST_CASE("observing changes no result", "[strategies]") {
 TEST_CASE("a pass that is told to end early keeps what it has", "[strategies]") {
   Copy unmeasured;
   const PhasesRecord none =
-      measure_phases(unmeasured.strategy(), TickingClock(1e-3), [] { return false; });
+      measure_phases(unmeasured.strategy(), TickingClock(1e-3), [] { return false; }).phases;
   CHECK_FALSE(none.other.has_value());
   CHECK(unmeasured.strategy().steps() == 0);
 
   Copy brief;
   int asked = 0;
   const PhasesRecord some =
-      measure_phases(brief.strategy(), TickingClock(1e-3), [&] { return ++asked <= 12; });
+      measure_phases(brief.strategy(), TickingClock(1e-3), [&] { return ++asked <= 12; }).phases;
   CHECK(brief.strategy().steps() == 12);
   CHECK(some.data == Approx(1e-3));
 }

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "src/app/replica_devices.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
 #include "strategies/catalog.h"
+#include "strategies/dp.h"
 #include "workloads/catalog.h"
 
 namespace ptbench::testing {
@@ -22,6 +24,13 @@ struct TrainingSpec {
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::string candidate = {};  ///< used by every operator that has it; others take their first
   Size samples = 0;            ///< 0: three global batches and one over
+  Size replicas = 1;           ///< of a strategy with several in one process
+  int threads = 1;             ///< of each of them; the backend's device has as many
+  Team* team = nullptr;        ///< of the backend's device, where its members are to copy
+
+  [[nodiscard]] Size global_batch() const {
+    return micro_batch * step.accumulation_steps * replicas;
+  }
 };
 
 /// A whole training set-up in one place, as `ptbench run` builds it.
@@ -31,33 +40,49 @@ class Training {
       : Training(backend, workload.build(workload.input_shape), spec) {}
 
   Training(const KernelBackend& backend, const Graph& graph, const TrainingSpec& spec)
-      : data_(synthetic_data({.sample_shape = graph.input_shape,
-                              .classes = graph.classes,
-                              .samples = spec.samples > 0 ? spec.samples : 3 * global(spec) + 1,
-                              .seed = 1})),
+      : data_(synthetic_data(
+            {.sample_shape = graph.input_shape,
+             .classes = graph.classes,
+             .samples = spec.samples > 0 ? spec.samples : 3 * spec.global_batch() + 1,
+             .seed = 1})),
         communicator_(memory_) {
     const Lowering lowering{
-        .batch = spec.micro_batch, .global_batch = global(spec), .type = spec.type};
+        .batch = spec.micro_batch, .global_batch = spec.global_batch(), .type = spec.type};
+    const LoweredGraph lowered = lower(graph, lowering);
     Choices choices;
-    for (const LoweredOperator& lowered : lower(graph, lowering).operators) {
-      const auto names = backend.candidates(lowered.spec);
+    const auto choose = [&](const OperatorSpec& chosen) {
+      const auto names = backend.candidates(chosen);
       const bool has = std::ranges::find(names, spec.candidate) != names.end();
-      choices[key_of(lowered.spec)] = has ? spec.candidate : names.front();
-    }
+      choices[key_of(chosen)] = has ? spec.candidate : names.front();
+    };
+    for (const LoweredOperator& each : lowered.operators) choose(each.spec);
+    choose(gathered_loss(lowered, spec.replicas));
     auto plan = std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
     auto replica = std::make_unique<Replica>(plan, spec.step, memory_, memory_);
     Program& program = replica->program();
     program.initialise(0);
-    replica->attach(std::make_unique<BatchLoader>(
-        data_.train,
-        Sampler(
-            data_.train.size(),
-            {.micro_batch = spec.micro_batch, .accumulation_steps = spec.step.accumulation_steps},
-            true, 0),
-        program.input(), program.labels()));
+    const auto load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
+      return std::make_unique<BatchLoader>(
+          data_.train,
+          Sampler(data_.train.size(),
+                  {.micro_batch = spec.micro_batch * spec.replicas,
+                   .accumulation_steps = spec.step.accumulation_steps},
+                  true, 0),
+          inputs, labels);
+    };
+    const StrategyRow row = find_strategy(spec.strategy);
     StrategyContext context{.replicas = {}, .communicator = communicator_};
+    context.group.team = spec.team;
+    if (row.one_process)
+      context.group.load = load;
+    else
+      replica->attach(load(program.input(), program.labels()));
     context.replicas.push_back(std::move(replica));
-    strategy_ = find_strategy(spec.strategy).build(std::move(context));
+    if (spec.replicas > 1) {
+      devices_ = std::make_unique<ReplicaDevices>(discover_topology(), spec.threads, spec.replicas);
+      context.group.others = devices_->build(graph, lowering, *plan);
+    }
+    strategy_ = row.build(std::move(context));
   }
 
   [[nodiscard]] Strategy& strategy() { return *strategy_; }
@@ -71,13 +96,10 @@ class Training {
   }
 
  private:
-  static Size global(const TrainingSpec& spec) {
-    return spec.micro_batch * spec.step.accumulation_steps;
-  }
-
   HostMemorySource memory_;
   DataSource data_;
   SoloCommunicator communicator_;
+  std::unique_ptr<ReplicaDevices> devices_;  ///< of replicas 1, 2, …
   std::unique_ptr<Strategy> strategy_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -12,9 +13,10 @@ namespace ptbench::testing {
 /// A group whose ranks are threads of this process.
 class ThreadGroup {
  public:
-  /// `cores` as SharedRegion::create takes them.
-  explicit ThreadGroup(Size world_size, Bytes bytes_per_rank = Bytes{64} << 20U, int cores = 0)
-      : region_(SharedRegion::create(world_size, bytes_per_rank, cores)) {}
+  /// `cores` and `longest_nap` as SharedRegion::create takes them.
+  explicit ThreadGroup(Size world_size, Bytes bytes_per_rank = Bytes{64} << 20U, int cores = 0,
+                       std::chrono::milliseconds longest_nap = SharedRegion::kLongestNap)
+      : region_(SharedRegion::create(world_size, bytes_per_rank, cores, 1, longest_nap)) {}
 
   [[nodiscard]] const SharedRegion& region() const { return region_; }
 

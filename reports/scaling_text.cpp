@@ -1,0 +1,132 @@
+#include "reports/scaling_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "src/base/error.h"
+#include "src/measure/scaling.h"
+
+namespace ptbench {
+namespace {
+
+/// Less is not worth a line of advice.
+constexpr double kLittle = 0.005;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+bool moves_weights(const PhasesRecord& phases) {
+  const double moved = phases.scatter.value_or(0) + phases.replicate.value_or(0) +
+                       phases.gather.value_or(0) + phases.reduce.value_or(0);
+  return moved > phases.communication_exposed.value_or(0);
+}
+
+std::string advice_on_communication(const RunRecord& run) {
+  if (moves_weights(run.phases_seconds)) return "try --strategy ddp, which moves gradients alone";
+  if (!run.strategy.overlap)
+    return run.strategy.name == "ddp" ? "try a larger batch"
+                                      : "try a larger batch or --strategy ddp";
+  return *run.strategy.overlap ? "try a larger batch or --reduce-precision bf16"
+                               : "try a larger batch or --overlap on";
+}
+
+std::string advice_on_wait(const RunRecord& run) {
+  const std::optional<Straggler> straggler = find_straggler(run.ranks);
+  if (!straggler)
+    return "ranks are slow in turn: see what else runs there (ptbench doctor --noise)";
+  return fmt::format("rank {} computes {} longer than the others: see what else runs on its cores",
+                     straggler->rank, percent(straggler->share));
+}
+
+std::string advice_on(LossCause cause, const RunRecord& run) {
+  switch (cause) {
+    case LossCause::compute_slowdown:
+      return "the cores share caches and memory bandwidth, or are far apart: try fewer ranks with "
+             "more --threads";
+    case LossCause::communication: return advice_on_communication(run);
+    case LossCause::wait: return advice_on_wait(run);
+    case LossCause::data:
+      return run.data.workers.value_or(0) > 0 ? "try more --data-workers" : "try --data-workers 1";
+    case LossCause::overhead:
+      return run.scaling->mode == ScalingMode::weak ? "try a larger batch per rank"
+                                                    : "try a larger --global-batch";
+  }
+  throw Defect("a cause without advice");
+}
+
+/// For people: "compute slowdown".
+std::string words_of(LossCause cause) {
+  std::string words(name_of(cause));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+bool is_told_from_all(const ScalingRecord& scaling) {
+  const auto& interval = scaling.efficiency_ci95;
+  return !interval || interval->high < 1 || interval->low > 1;
+}
+
+std::string lost_text(const RunRecord& run) {
+  const ScalingRecord& scaling = *run.scaling;
+  const double efficiency = scaling.efficiency.value_or(0);
+  if (efficiency > 1 - kLittle) return fmt::format("efficiency {}", percent(efficiency));
+  if (!is_told_from_all(scaling))
+    return fmt::format("efficiency {}, which noise hides from 100 %", percent(efficiency));
+  const std::optional<LossTerm> largest = largest_term(scaling.loss);
+  if (!largest)
+    return fmt::format("{} lost; to what is not known, as phases are not", percent(1 - efficiency));
+  return fmt::format("{} lost, most of all to {} ({}): {}", percent(1 - efficiency),
+                     words_of(largest->cause), percent(largest->share),
+                     advice_on(largest->cause, run));
+}
+
+std::string serial_text(const SerialFraction& serial, ScalingMode mode) {
+  if (serial.fraction >= 1) return "serial fraction 100 %: more ranks bring nothing";
+  const std::string fraction = percent(serial.fraction);
+  if (mode == ScalingMode::weak)
+    return fmt::format("serial fraction {} (Gustafson): each further rank adds {:.3g} of one",
+                       fraction, 1 - serial.fraction);
+  if (!serial.largest_speedup)
+    return fmt::format("serial fraction {} (Amdahl), which sets the speedup no limit", fraction);
+  return fmt::format("serial fraction {} (Amdahl), which allows a speedup of at most {:.3g}",
+                     fraction, *serial.largest_speedup);
+}
+
+bool is_only_of_strategy(const ScalingFamily& family, std::span<const ScalingFamily> families) {
+  return std::ranges::count_if(families, [&](const ScalingFamily& other) {
+           return other.runs.back()->strategy.name == family.runs.back()->strategy.name;
+         }) == 1;
+}
+
+}  // namespace
+
+std::vector<std::string> scaling_lines(const ResultFile& file) {
+  const std::vector<ScalingFamily> families = scaling_families(file.runs);
+  std::vector<std::string> lines;
+  for (const ScalingFamily& family : families) {
+    const RunRecord& run = *family.runs.back();
+    const StrategyRecord& strategy = run.strategy;
+    const bool is_only = is_only_of_strategy(family, families);
+    lines.push_back(fmt::format(
+        "{}: {}", is_only ? fmt::format("{} n{}", strategy.name, strategy.world_size) : run.id,
+        lost_text(run)));
+    if (family.serial_fraction)
+      lines.push_back(fmt::format("{}: {}", is_only ? strategy.name : run.id,
+                                  serial_text(*family.serial_fraction, run.scaling->mode)));
+  }
+  return lines;
+}
+
+std::string efficiency_text(const RunRecord& run) {
+  if (!run.scaling || !run.scaling->efficiency) return {};
+  const auto& interval = run.scaling->efficiency_ci95;
+  if (!interval) return percent(*run.scaling->efficiency);
+  return fmt::format("{:.1f} ± {}", 100 * *run.scaling->efficiency,
+                     percent((interval->high - interval->low) / 2));
+}
+
+}  // namespace ptbench

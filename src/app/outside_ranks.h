@@ -1,0 +1,34 @@
+#pragma once
+
+#include "src/app/configuration.h"
+#include "src/app/rank_source.h"
+#include "src/app/run_config.h"
+#include "src/comm/rendezvous.h"
+#include "src/comm/shared_region.h"
+#include "src/device/topology.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// This process as one of several ranks that somebody else started.
+struct OutsideRank {
+  RunConfig config;  ///< of this rank, which is in `config.rank()`
+  SharedRegion region;
+  PeerLinks links;
+  Topology all;  ///< as `config` was made for, with as many cores as the ranks have together
+};
+
+/// What options and environment say of this process's place.
+[[nodiscard]] RankPlace find_place(const RunOptions& options);
+
+/// Meets the other ranks of `place`, whose world is larger than 1. Rank 0 says on standard error
+/// who started them. Throws what all ranks are told where they cannot be one run: usage errors
+/// (strategies of one process, --nproc besides, options that differ), a capability error for
+/// several hosts, run errors for ranks that do not come. Makes no thread.
+[[nodiscard]] OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
+                                     const Topology& topology);
+
+/// Unless the run has a fixed length: several processes would say more.
+void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, RunRecord& record);
+
+}  // namespace ptbench

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/base/option_table.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// One rank of a job, as it introduces itself to rank 0.
+struct RankCard {
+  std::string version;  ///< of the program
+  std::string job;      ///< key that the ranks of a job have in common, and no other job has
+  std::string host;     ///< identity of the host
+  Size rank = 0;
+  Size world_size = 1;
+  std::vector<int> cpus;                 ///< cores that it may use, in ascending order
+  std::vector<NamedAssignment> options;  ///< that all ranks must have been started with
+};
+
+/// What rank 0 makes of the cores of all.
+struct CoreShare {
+  int cores = 1;     ///< that the ranks have together
+  Size threads = 1;  ///< for which each rank has a core of its own, where there are enough
+  Size index = 0;    ///< of the rank among those that may use the same cores
+
+  friend bool operator==(const CoreShare&, const CoreShare&) = default;
+};
+
+/// What a rank was answered: `refusal` is empty for one that was admitted.
+struct RankAnswer {
+  CoreShare cores;
+  std::optional<Error> refusal;
+  bool busy = false;  ///< refused by a job that is complete
+};
+
+/// No message between ranks is longer.
+inline constexpr std::size_t kMostMessage = std::size_t{64} << 10U;
+
+/// As one message. Options that do not fit into it are left out; their digest is not.
+[[nodiscard]] std::string encode(const RankCard& card);
+[[nodiscard]] std::string encode(const CoreShare& admission);
+[[nodiscard]] std::string encode_refusal(const Error& error);
+[[nodiscard]] std::string encode_busy();
+
+/// What `message` says; it may hold anything. Empty unless it is an answer.
+[[nodiscard]] std::optional<RankAnswer> decode_answer(std::string_view message);
+
+/// A rank as it arrived.
+struct Introduction {
+  RankCard card;
+  std::string digest;        ///< of all of its options
+  bool speaks_alike = true;  ///< else only the version and the rank are known
+};
+
+/// The rank, of any version, that `message` introduces; it may hold anything. Empty where that is
+/// something else.
+[[nodiscard]] std::optional<Introduction> decode_card(std::string_view message);
+
+/// The usage error of two ranks whose options differ: names the first of them. Empty where none
+/// does.
+[[nodiscard]] std::optional<Error> difference(const RankCard& own, const Introduction& other);
+
+}  // namespace ptbench

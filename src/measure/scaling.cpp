@@ -1,0 +1,435 @@
+#include "src/measure/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/units.h"
+#include "src/measure/run_id.h"
+#include "src/measure/spread.h"
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kLevel = 0.95;
+constexpr double kStraggles = 0.05;
+constexpr const char* kNoBaseline = "no-baseline";
+constexpr const char* kStraggler = "straggler";
+
+void remove_warning(RunRecord& run, std::string_view code) {
+  std::erase_if(run.warnings, [code](const WarningRecord& old) { return old.code == code; });
+}
+
+bool is_positive(const std::optional<double>& value) {
+  return value && *value > 0 && std::isfinite(*value);
+}
+
+bool has_result(const RunRecord& run) {
+  return run.status == Status::ok && is_positive(run.throughput.value) &&
+         is_positive(run.step_seconds.median);
+}
+
+// The interval.
+
+/// The repetitions that speak for a run, as summarize_run() chooses them.
+struct Speaking {
+  std::vector<std::size_t> places;  ///< among all repetitions
+  std::vector<double> log_times;
+  double prior = 0;  ///< of their placement class; 0: none is clean, and no prior speaks of them
+
+  [[nodiscard]] Size count() const { return std::ssize(log_times); }
+};
+
+Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
+  const LogTimes classes = clean_log_times(samples);
+  const LogTimes::value_type* speaking = speaking_class(classes);
+  Speaking result;
+  if (speaking != nullptr) result.prior = prior.of(speaking->first);
+  for (std::size_t place = 0; place < samples.repetitions.size(); ++place) {
+    const RepetitionRecord& repetition = samples.repetitions[place];
+    const bool speaks = speaking == nullptr ||
+                        (repetition.clean_slices.value_or(0) >= 1 &&
+                         repetition.placement.value_or(std::string(kOneCore)) == speaking->first);
+    if (!speaks || !is_positive(repetition.median_seconds)) continue;
+    result.places.push_back(place);
+    result.log_times.push_back(std::log(*repetition.median_seconds));
+  }
+  return result;
+}
+
+Spread spread_of_speaking(const Speaking& speaking) {
+  if (speaking.prior > 0) return spread_of({&speaking.log_times, 1}, speaking.prior);
+  return {.standard_deviation = standard_deviation(speaking.log_times).value_or(0),
+          .degrees_of_freedom = static_cast<double>(speaking.count() - 1)};
+}
+
+double unpaired_half_width(const Speaking& run, const Speaking& base) {
+  double variance = 0;
+  double inverse_degrees = 0;
+  for (const Speaking* side : {&run, &base}) {
+    const Spread spread = spread_of_speaking(*side);
+    const double part =
+        spread.standard_deviation * spread.standard_deviation / static_cast<double>(side->count());
+    variance += part;
+    inverse_degrees += part * part / spread.degrees_of_freedom;
+  }
+  if (variance <= 0) return 0;
+  return t_quantile((1 + kLevel) / 2, variance * variance / inverse_degrees) * std::sqrt(variance);
+}
+
+double correlation(std::span<const double> one, std::span<const double> other) {
+  const double one_mean = mean(one);
+  const double other_mean = mean(other);
+  double products = 0;
+  for (std::size_t at = 0; at < one.size(); ++at)
+    products += (one[at] - one_mean) * (other[at] - other_mean);
+  const double deviations =
+      standard_deviation(one).value_or(0) * standard_deviation(other).value_or(0);
+  return deviations > 0 ? products / (static_cast<double>(one.size() - 1) * deviations) : 0;
+}
+
+/// Whether rounds that are slow for the one are slow for the other: r beyond its 95 % quantile.
+bool correlate(const Speaking& run, const Speaking& base) {
+  const auto degrees = static_cast<double>(run.count() - 2);
+  const double t = t_quantile(kLevel, degrees);
+  return correlation(run.log_times, base.log_times) > t / std::sqrt(degrees + t * t);
+}
+
+double paired_half_width(const Speaking& run, const Speaking& base) {
+  std::vector<double> differences;
+  for (std::size_t at = 0; at < run.log_times.size(); ++at)
+    differences.push_back(run.log_times[at] - base.log_times[at]);
+  const Spread spread = spread_of({&differences, 1}, std::hypot(run.prior, base.prior));
+  return half_width(spread, run.count(), kLevel);
+}
+
+/// Of the logarithm of the ratio of two runs' step times.
+std::optional<double> ratio_half_width(const Speaking& run, const Speaking& base, bool in_rounds) {
+  if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};
+  const double unpaired = unpaired_half_width(run, base);
+  const bool comparable = in_rounds && run.prior > 0 && base.prior > 0 && run.places == base.places;
+  if (!comparable || !correlate(run, base)) return unpaired;
+  return std::min(unpaired, paired_half_width(run, base));
+}
+
+// The loss.
+
+/// What a step of a run consists of, in seconds of one rank.
+struct StepParts {
+  double compute = 0;
+  double communication = 0;
+  double wait = 0;
+  double data = 0;
+
+  [[nodiscard]] StepParts times(double factor) const {
+    return {factor * compute, factor * communication, factor * wait, factor * data};
+  }
+};
+
+double seconds_of(const PhasesRecord& phases,
+                  std::initializer_list<std::optional<double> PhasesRecord::*> of) {
+  double sum = 0;
+  for (const auto phase : of) sum += (phases.*phase).value_or(0);
+  return sum;
+}
+
+double compute_seconds(const PhasesRecord& phases) {
+  return seconds_of(phases,
+                    {&PhasesRecord::forward, &PhasesRecord::backward, &PhasesRecord::optimizer});
+}
+
+/// What dp does with samples, weights and gradients between its replicas.
+double moving_seconds(const PhasesRecord& phases) {
+  return seconds_of(phases, {&PhasesRecord::scatter, &PhasesRecord::replicate,
+                             &PhasesRecord::gather, &PhasesRecord::reduce});
+}
+
+double all_seconds(const PhasesRecord& phases) {
+  return compute_seconds(phases) + moving_seconds(phases) +
+         seconds_of(phases, {&PhasesRecord::data, &PhasesRecord::communication_exposed,
+                             &PhasesRecord::other});
+}
+
+bool are_timed(const std::vector<RankRecord>& ranks) {
+  return std::ranges::all_of(ranks, [](const RankRecord& rank) {
+    return is_positive(rank.compute_seconds) && rank.wait_seconds;
+  });
+}
+
+/// As the pass took them.
+std::optional<StepParts> passed_parts(const RunRecord& run) {
+  const PhasesRecord& phases = run.phases_seconds;
+  if (!phases.forward || !phases.backward) return {};
+  StepParts parts{.compute = compute_seconds(phases),
+                  .communication = phases.communication_exposed.value_or(0),
+                  .wait = 0,
+                  .data = phases.data.value_or(0)};
+  if (run.strategy.world_size > 1) {
+    if (std::ssize(run.ranks) != run.strategy.world_size || !are_timed(run.ranks)) return {};
+    const double factor = parts.compute / *run.ranks.front().compute_seconds;
+    const double own_wait = factor * *run.ranks.front().wait_seconds;
+    parts.communication = std::max(0.0, parts.communication - own_wait);
+    for (const RankRecord& rank : run.ranks) {
+      parts.compute = std::min(parts.compute, factor * *rank.compute_seconds);
+      parts.wait = std::max(parts.wait, factor * *rank.wait_seconds);
+    }
+  }
+  parts.communication += moving_seconds(phases);
+  return parts;
+}
+
+/// Of the median step.
+std::optional<StepParts> parts_of(const RunRecord& run) {
+  const std::optional<StepParts> parts = passed_parts(run);
+  const double sum = all_seconds(run.phases_seconds);
+  if (!parts || !(sum > 0) || !is_positive(run.step_seconds.median)) return {};
+  return parts->times(*run.step_seconds.median / sum);
+}
+
+/// Of one rank of `run`, over that of the baseline's single one.
+std::optional<double> work_ratio(const RunRecord& run, const RunRecord& baseline) {
+  const Size samples = run.strategy.global_batch.value_or(0);
+  const Size base_samples = baseline.strategy.global_batch.value_or(0);
+  if (samples <= 0 || base_samples <= 0 || run.strategy.world_size <= 0) return {};
+  return static_cast<double>(samples) /
+         (static_cast<double>(base_samples) * static_cast<double>(run.strategy.world_size));
+}
+
+// The comparison.
+
+/// Runs that can be compared, by id.
+using Results = std::map<std::string_view, const RunRecord*>;
+
+const RunRecord* find(const Results& results, const std::string& id) {
+  const auto found = results.find(id);
+  return found == results.end() ? nullptr : found->second;
+}
+
+/// Throughput per rank over that of a run of one rank.
+double efficiency_over(const RunRecord& run, const RunRecord& one) {
+  return *run.throughput.value / *one.throughput.value /
+         static_cast<double>(run.strategy.world_size);
+}
+
+ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const ScalingPlan& plan,
+                         const RunRecord* one_rank) {
+  ScalingRecord scaling;
+  scaling.mode = plan.mode;
+  scaling.baseline = plan.baseline;
+  scaling.speedup = *run.throughput.value / *baseline.throughput.value;
+  scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);
+  if (one_rank != nullptr) scaling.efficiency_vs_one_rank = efficiency_over(run, *one_rank);
+  if (&run != &baseline) scaling.loss = scaling_loss(run, baseline);
+  return scaling;
+}
+
+void warn_of_no_baseline(RunRecord& run, const std::string& id, const RunRecord* baseline) {
+  std::string why = "was not measured";
+  if (baseline != nullptr && baseline->status != Status::ok)
+    why = fmt::format("is {}: {}", name_of(baseline->status),
+                      baseline->reason.value_or("no reason was recorded"));
+  run.warnings.push_back(
+      {.code = kNoBaseline,
+       .message = fmt::format("no speedup and efficiency: the baseline '{}' {}", id, why),
+       .remedy = "Mend what keeps it from being measured, then go on with --resume."});
+}
+
+/// The runs of a sweep, with what each is compared with.
+class Comparator {
+ public:
+  Comparator(std::span<const RunRecord> runs, std::span<const std::optional<ScalingPlan>> plans,
+             const PriorNoise& prior)
+      : prior_(prior) {
+    for (std::size_t at = 0; at < runs.size(); ++at) {
+      all_.emplace(runs[at].id, &runs[at]);
+      if (!has_result(runs[at])) continue;
+      results_.emplace(runs[at].id, &runs[at]);
+      if (plans[at] && plans[at]->in_rounds) in_rounds_.emplace(runs[at].id, &runs[at]);
+    }
+  }
+
+  void compare(RunRecord& run, const ScalingPlan& plan) const {
+    if (!has_result(run)) return;
+    const RunRecord* baseline = find(results_, plan.baseline);
+    if (baseline == nullptr)
+      return warn_of_no_baseline(run, plan.baseline, find(all_, plan.baseline));
+    ScalingRecord scaling = scaling_of(run, *baseline, plan, find(results_, plan.one_rank));
+    if (&run != baseline) scaling.efficiency_ci95 = interval(run, *baseline, *scaling.efficiency);
+    run.scaling = std::move(scaling);
+  }
+
+ private:
+  [[nodiscard]] std::optional<Interval> interval(const RunRecord& run, const RunRecord& baseline,
+                                                 double efficiency) const {
+    const bool in_rounds =
+        find(in_rounds_, run.id) != nullptr && find(in_rounds_, baseline.id) != nullptr;
+    const std::optional<double> half = ratio_half_width(
+        speaking_of(run.samples, prior_), speaking_of(baseline.samples, prior_), in_rounds);
+    if (!half) return {};
+    return Interval{.low = efficiency * std::exp(-*half), .high = efficiency * std::exp(*half)};
+  }
+
+  const PriorNoise& prior_;
+  Results all_;
+  Results results_;
+  Results in_rounds_;
+};
+
+// Families.
+
+/// A run's id without what the number of ranks decides; the others' order in it is always the same.
+std::string family_of(const RunRecord& run) {
+  const StrategyRecord& strategy = run.strategy;
+  const std::string key = run_id({.workload = run.workload.name,
+                                  .strategy = strategy.name,
+                                  .world_size = strategy.world_size,
+                                  .batch_per_replica = strategy.batch_per_replica.value_or(0),
+                                  .precision = strategy.precision});
+  std::string options = run.id.starts_with(key) ? run.id.substr(key.size()) : run.id;
+  constexpr std::string_view kThreads = "/threads=";  // those of the baseline, which is in the name
+  if (const std::size_t begin = options.find(kThreads); begin != std::string::npos)
+    options.erase(begin, options.find('/', begin + 1) - begin);
+  return fmt::format("{}\n{}\n{}\n{}", name_of(run.scaling->mode), strategy.name,
+                     run.scaling->baseline.value_or(""), options);
+}
+
+std::optional<SerialFraction> serial_fraction_of(const std::vector<const RunRecord*>& runs) {
+  std::vector<ScalingPoint> points;
+  for (const RunRecord* run : runs)
+    points.push_back({.ranks = run->strategy.world_size, .speedup = *run->scaling->speedup});
+  return fit_serial_fraction(runs.front()->scaling->mode, points);
+}
+
+}  // namespace
+
+void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<ScalingPlan>> plans,
+                 const PriorNoise& prior) {
+  ensure(runs.size() == plans.size(), "runs whose scaling is not planned");
+  for (RunRecord& run : runs) {
+    run.scaling.reset();
+    remove_warning(run, kNoBaseline);
+  }
+  const Comparator comparator(runs, plans, prior);
+  for (std::size_t at = 0; at < runs.size(); ++at)
+    if (plans[at]) comparator.compare(runs[at], *plans[at]);
+}
+
+ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline) {
+  const std::optional<StepParts> parts = parts_of(run);
+  const std::optional<StepParts> base_parts = parts_of(baseline);
+  const std::optional<double> work = work_ratio(run, baseline);
+  if (!parts || !base_parts || !work) return {};
+  const double step = *run.step_seconds.median;
+  const StepParts usual = base_parts->times(*work);
+  const double lost = (step - *work * *baseline.step_seconds.median) / step;
+  const double compute = (parts->compute - usual.compute) / step;
+  const double communication = parts->communication / step;
+  const double wait = parts->wait / step;
+  const double data = (parts->data - usual.data) / step;
+  return {.compute_slowdown = compute,
+          .communication = communication,
+          .wait = wait,
+          .data = data,
+          .overhead = lost - compute - communication - wait - data};
+}
+
+std::string_view name_of(LossCause cause) {
+  switch (cause) {
+    case LossCause::compute_slowdown: return "compute_slowdown";
+    case LossCause::communication: return "communication";
+    case LossCause::wait: return "wait";
+    case LossCause::data: return "data";
+    case LossCause::overhead: return "overhead";
+  }
+  throw Defect("a cause without a name");
+}
+
+std::optional<LossTerm> largest_term(const ScalingLossRecord& loss) {
+  const std::array<std::pair<LossCause, std::optional<double>>, 5> terms{
+      {{LossCause::compute_slowdown, loss.compute_slowdown},
+       {LossCause::communication, loss.communication},
+       {LossCause::wait, loss.wait},
+       {LossCause::data, loss.data},
+       {LossCause::overhead, loss.overhead}}};
+  std::optional<LossTerm> largest;
+  for (const auto& [cause, share] : terms)
+    if (share && (!largest || *share > largest->share)) largest = {.cause = cause, .share = *share};
+  return largest;
+}
+
+std::optional<Straggler> find_straggler(std::span<const RankRecord> ranks) {
+  std::vector<double> others;
+  const RankRecord* slowest = nullptr;
+  for (const RankRecord& rank : ranks) {
+    if (!is_positive(rank.compute_seconds)) continue;
+    others.push_back(*rank.compute_seconds);
+    if (slowest == nullptr || *rank.compute_seconds > *slowest->compute_seconds) slowest = &rank;
+  }
+  if (others.size() < 2) return {};
+  others.erase(std::ranges::max_element(others));
+  const double share = *slowest->compute_seconds / median(others) - 1;
+  if (!(share > kStraggles)) return {};
+  return Straggler{.rank = slowest->rank, .share = share};
+}
+
+void add_straggler_warning(RunRecord& run) {
+  remove_warning(run, kStraggler);
+  const std::optional<Straggler> straggler = find_straggler(run.ranks);
+  if (!straggler) return;
+  run.warnings.push_back(
+      {.code = kStraggler,
+       .message = fmt::format("rank {} computes {} longer than the others, which wait for it",
+                              straggler->rank, format_percent(straggler->share)),
+       .remedy = "End what else runs on its cores, and see that they are as fast as the others'."});
+}
+
+std::optional<SerialFraction> fit_serial_fraction(ScalingMode mode,
+                                                  std::span<const ScalingPoint> points) {
+  if (points.empty()) return {};
+  const auto [fewest, most] = std::ranges::minmax(points, {}, &ScalingPoint::ranks);
+  if (fewest.ranks == most.ranks) return {};
+  const double unit = fewest.ranks == 1 ? fewest.speedup : 1;
+  double products = 0;
+  double squares = 0;
+  for (const ScalingPoint& point : points) {
+    const auto n = static_cast<double>(point.ranks);
+    const double speedup = point.speedup / unit;
+    const double x = mode == ScalingMode::strong ? 1 - 1 / n : n - 1;
+    const double y = mode == ScalingMode::strong ? 1 / speedup - 1 / n : n - speedup;
+    products += x * y;
+    squares += x * x;
+  }
+  SerialFraction result{.fraction = std::clamp(products / squares, 0.0, 1.0),
+                        .largest_speedup = {}};
+  if (mode == ScalingMode::strong && result.fraction > 0)
+    result.largest_speedup = 1 / result.fraction;
+  return result;
+}
+
+std::vector<ScalingFamily> scaling_families(std::span<const RunRecord> runs) {
+  std::vector<ScalingFamily> families;
+  std::map<std::string, std::size_t> places;
+  for (const RunRecord& run : runs) {
+    if (!run.scaling || !is_positive(run.scaling->speedup) || run.strategy.world_size < 1) continue;
+    const auto [place, is_new] = places.try_emplace(family_of(run), families.size());
+    if (is_new) families.emplace_back();
+    families[place->second].runs.push_back(&run);
+  }
+  for (ScalingFamily& family : families)
+    std::ranges::sort(family.runs, {}, [](const RunRecord* run) {
+      return std::pair(run->strategy.world_size, std::string_view(run->id));
+    });
+  std::erase_if(families, [](const ScalingFamily& family) {
+    return family.runs.back()->strategy.world_size <= 1;
+  });
+  for (ScalingFamily& family : families) family.serial_fraction = serial_fraction_of(family.runs);
+  return families;
+}
+
+}  // namespace ptbench

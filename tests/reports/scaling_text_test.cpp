@@ -1,0 +1,162 @@
+#include "reports/scaling_text.h"
+
+#include <catch2/catch.hpp>
+
+namespace ptbench {
+namespace {
+
+using Catch::Contains;
+using Lines = std::vector<std::string>;
+
+ScalingRecord scaling_of(double speedup, Size ranks) {
+  return {.mode = ScalingMode::weak,
+          .baseline = "mlp/serial/n1/b64/fp32",
+          .speedup = speedup,
+          .efficiency = speedup / static_cast<double>(ranks),
+          .efficiency_ci95 = {},
+          .efficiency_vs_one_rank = {},
+          .loss = {}};
+}
+
+RunRecord run_of(const std::string& strategy, Size ranks, double speedup) {
+  RunRecord run;
+  run.id = "mlp/" + strategy + "/n" + std::to_string(ranks) + "/b64/fp32";
+  run.workload.name = "mlp";
+  run.strategy.name = strategy;
+  run.strategy.world_size = ranks;
+  run.strategy.batch_per_replica = 64;
+  run.scaling = scaling_of(speedup, ranks);
+  return run;
+}
+
+/// Of 2 ranks, with a speedup of 1.84.
+RunRecord ddp(const ScalingLossRecord& loss) {
+  RunRecord run = run_of("ddp", 2, 1.84);
+  run.scaling->loss = loss;
+  return run;
+}
+
+ScalingLossRecord mostly(std::optional<double> ScalingLossRecord::* term) {
+  ScalingLossRecord loss{.compute_slowdown = 0.01,
+                         .communication = 0.01,
+                         .wait = 0.0,
+                         .data = -0.01,
+                         .overhead = 0.01};
+  loss.*term = 0.06;
+  return loss;
+}
+
+std::string line_of(const RunRecord& run) {
+  ResultFile file;
+  file.runs = {run};
+  const Lines lines = scaling_lines(file);
+  REQUIRE(lines.size() == 1);
+  return lines[0];
+}
+
+RankRecord rank_of(Size rank, double compute) {
+  return {.rank = rank,
+          .host = {},
+          .device = {},
+          .compute_seconds = compute,
+          .wait_seconds = 0,
+          .peak_memory_bytes = {}};
+}
+
+}  // namespace
+
+TEST_CASE("a file without scaling says nothing of it", "[reports]") {
+  ResultFile file;
+  CHECK(scaling_lines(file).empty());
+  file.runs = {run_of("serial", 1, 1), run_of("ddp", 1, 0.99), RunRecord{}};
+  CHECK(scaling_lines(file).empty());
+}
+
+TEST_CASE("communication that costs most is met by larger batches and overlap", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
+  run.strategy.overlap = false;
+  CHECK(line_of(run) ==
+        "ddp n2: 8.0 % lost, most of all to communication (6.0 %): try a larger batch or --overlap "
+        "on");
+  run.strategy.overlap = true;
+  CHECK_THAT(line_of(run), Contains("--reduce-precision bf16"));
+  run.strategy.overlap.reset();
+  CHECK_THAT(line_of(run), Catch::EndsWith("try a larger batch"));
+  run.strategy.name = "ddp-flat";
+  CHECK_THAT(line_of(run), Contains("--strategy ddp"));
+  run.phases_seconds.replicate = 0.001;
+  CHECK_THAT(line_of(run), Contains("moves gradients alone"));
+}
+
+TEST_CASE("waiting names the rank that is waited for", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::wait));
+  CHECK_THAT(line_of(run), Contains("to wait (6.0 %)") && Contains("in turn"));
+  run.ranks = {rank_of(0, 0.01), rank_of(1, 0.0112)};
+  CHECK_THAT(line_of(run), Contains("rank 1 computes 12.0 % longer"));
+}
+
+TEST_CASE("each cause has its advice", "[reports]") {
+  CHECK_THAT(line_of(ddp(mostly(&ScalingLossRecord::compute_slowdown))),
+             Contains("compute slowdown (6.0 %)") && Contains("--threads"));
+  CHECK_THAT(line_of(ddp(mostly(&ScalingLossRecord::data))), Contains("--data-workers"));
+  RunRecord run = ddp(mostly(&ScalingLossRecord::overhead));
+  CHECK_THAT(line_of(run), Contains("larger batch per rank"));
+  run.scaling->mode = ScalingMode::strong;
+  CHECK_THAT(line_of(run), Contains("larger --global-batch"));
+}
+
+TEST_CASE("a loss whose cause is not known is told all the same", "[reports]") {
+  CHECK_THAT(line_of(ddp({})), Contains("8.0 % lost") && Contains("not known"));
+}
+
+TEST_CASE("where nothing was lost there is no advice", "[reports]") {
+  CHECK(line_of(run_of("ddp", 2, 2.02)) == "ddp n2: efficiency 101.0 %");
+  RunRecord noisy = ddp(mostly(&ScalingLossRecord::wait));
+  noisy.scaling->efficiency_ci95 = Interval{.low = 0.8, .high = 1.05};
+  CHECK(line_of(noisy) == "ddp n2: efficiency 92.0 %, which noise hides from 100 %");
+}
+
+TEST_CASE("a family is told by its largest run, and by its serial fraction", "[reports]") {
+  ResultFile file;
+  file.runs = {run_of("serial", 1, 1), run_of("ddp", 4, 3.7), run_of("ddp", 2, 1.9),
+               run_of("ddp-flat", 2, 1)};
+  CHECK(scaling_lines(file) ==
+        Lines{"ddp n4: 7.5 % lost; to what is not known, as phases are not",
+              "ddp: serial fraction 10.0 % (Gustafson): each further rank adds 0.9 of one",
+              "ddp-flat n2: 50.0 % lost; to what is not known, as phases are not"});
+}
+
+TEST_CASE("Amdahl's law says how much can be gained", "[reports]") {
+  ResultFile file;
+  file.runs = {run_of("ddp", 1, 1), run_of("ddp", 2, 1 / 0.55)};
+  for (RunRecord& run : file.runs) run.scaling->mode = ScalingMode::strong;
+  CHECK(scaling_lines(file).at(1) ==
+        "ddp: serial fraction 10.0 % (Amdahl), which allows a speedup of at most 10");
+  file.runs[1].scaling->speedup = 2.5;
+  CHECK_THAT(scaling_lines(file).at(1), Contains("no limit"));
+  file.runs[1].scaling->speedup = 0.5;
+  CHECK_THAT(scaling_lines(file).at(1), Contains("bring nothing"));
+}
+
+TEST_CASE("families of one strategy are told apart by their ids", "[reports]") {
+  ResultFile file;
+  file.runs = {run_of("ddp", 2, 1.9), run_of("ddp", 2, 1.8)};
+  file.runs[1].scaling->baseline = "linear/serial/n1/b64/fp32";
+  file.runs[1].id = "linear/ddp/n2/b64/fp32";
+  const Lines lines = scaling_lines(file);
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], Catch::StartsWith("mlp/ddp/n2/b64/fp32: 5.0 % lost"));
+  CHECK_THAT(lines[1], Catch::StartsWith("linear/ddp/n2/b64/fp32: 10.0 % lost"));
+}
+
+TEST_CASE("an efficiency is shown with its interval", "[reports]") {
+  RunRecord run = run_of("ddp", 2, 1.8);
+  CHECK(efficiency_text(run) == "90.0 %");
+  run.scaling->efficiency_ci95 = Interval{.low = 0.888, .high = 0.914};
+  CHECK(efficiency_text(run) == "90.0 ± 1.3 %");
+  run.scaling->efficiency.reset();
+  CHECK(efficiency_text(run).empty());
+  CHECK(efficiency_text(RunRecord{}).empty());
+}
+
+}  // namespace ptbench

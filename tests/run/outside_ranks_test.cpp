@@ -1,0 +1,238 @@
+// Ranks that somebody else starts, as a user or a launcher does: processes that know nothing of
+// each other but what options and environment say.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using Texts = std::vector<std::string>;
+
+/// What one rank is started with.
+struct Start {
+  Texts arguments;
+  Texts environment;
+};
+
+/// A folder, and a port that no other test has.
+class OutsideRanks {
+ public:
+  OutsideRanks() {
+    static int count = 0;
+    constexpr int kFirst = 20'000;
+    constexpr int kPorts = 40'000;
+    port_ = std::to_string(kFirst + (static_cast<int>(getpid()) * 16 + count++) % kPorts);
+  }
+
+  [[nodiscard]] const std::string& port() const { return port_; }
+  [[nodiscard]] std::string address() const { return "PTBENCH_ADDR=localhost:" + port_; }
+  [[nodiscard]] const RunCommand& files() const { return files_; }
+
+  /// Each start is a process, all at once.
+  [[nodiscard]] std::vector<ProgramResult> operator()(const std::vector<Start>& starts) const {
+    std::vector<std::future<ProgramResult>> running;
+    for (const Start& start : starts)
+      running.push_back(std::async(std::launch::async, [&] { return run(start); }));
+    std::vector<ProgramResult> results;
+    for (auto& result : running) results.push_back(result.get());
+    return results;
+  }
+
+  /// By hand: --rank and --world-size after `arguments`, each rank with its own.
+  [[nodiscard]] std::vector<ProgramResult> by_hand(const std::vector<Texts>& arguments) const {
+    std::vector<Start> starts;
+    for (const Texts& own : arguments) starts.push_back({own, {address()}});
+    return (*this)(starts);
+  }
+
+ private:
+  [[nodiscard]] ProgramResult run(const Start& start) const {
+    Texts command{PTBENCH_EXECUTABLE, "run", "-w", "linear", "--threads", "1"};
+    command.insert(command.end(), start.arguments.begin(), start.arguments.end());
+    Texts environment = start.environment;
+    environment.push_back("XDG_CACHE_HOME=" + files_.path("cache").string());
+    return run_program(command, {.folder = files_.path("."), .environment = environment});
+  }
+
+  RunCommand files_;
+  std::string port_;
+};
+
+Texts rank_of(const std::string& rank, const std::string& world, const Texts& more = {}) {
+  Texts arguments{"-s", "ddp",    "--steps", "20",           "--timeout",
+                  "20", "--rank", rank,      "--world-size", world};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+/// One rank of two that train until somebody ends them, but for --rank.
+constexpr const char* kEndless = PTBENCH_EXECUTABLE
+    " run -w linear -s ddp --threads 1 --steps 1000000000 --verify off --world-size 2";
+/// In the shell: until rank 0 has opened its files, which it does once the ranks have met.
+constexpr const char* kUntilBegun =
+    "for i in $(seq 500); do ls -A | grep -q ptbench-partial && break; sleep 0.02; done";
+
+void check_all(const std::vector<ProgramResult>& results, int exit_code, const std::string& says) {
+  for (const ProgramResult& result : results) {
+    CAPTURE(result.errors, result.output);
+    CHECK(result.exit_code == exit_code);
+    CHECK_THAT(result.errors, Contains(says));
+    CHECK(result.output.empty());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks that are started by hand are one run, which rank 0 reports", "[run]") {
+  const OutsideRanks ranks;
+  const auto results = ranks.by_hand(
+      {rank_of("0", "2", {"-o", "r.json"}), rank_of("1", "2", {"-o", "other.json", "--json"})});
+  CAPTURE(results[0].errors, results[1].errors);
+  REQUIRE(results[0].exit_code == 0);
+  REQUIRE(results[1].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("ranks from --rank: 2, this host's"));
+  CHECK_THAT(results[0].output, Contains("linear/ddp/n2/b32/fp32"));
+  CHECK(results[1].output.empty());
+  CHECK(results[1].errors.empty());
+  CHECK_FALSE(std::filesystem::exists(ranks.files().path("other.json")));
+  const auto record = ranks.files().json("r.json")["runs"][0];
+  CHECK(record["status"] == "ok");
+  CHECK(record["strategy"]["world_size"] == 2);
+  CHECK(record["strategy"]["communicator"] == "shm");
+  CHECK(record["verification"]["status"] == "passed");
+}
+
+TEST_CASE("the variables of torchrun make ranks of one run", "[run]") {
+  const OutsideRanks ranks;
+  std::vector<Start> starts;
+  for (const char* rank : {"0", "1"})
+    starts.push_back(
+        {{"-s", "ddp", "--max-time", "0.5", "--min-time", "0.1", "-o", "r.json"},
+         {std::string("RANK=") + rank, std::string("LOCAL_RANK=") + rank, "WORLD_SIZE=2",
+          "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + ranks.port()}});
+  const auto results = ranks(starts);
+  CAPTURE(results[0].errors, results[1].errors);
+  REQUIRE(results[0].exit_code == 0);
+  REQUIRE(results[1].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("ranks from torchrun: 2, this host's"));
+  const auto record = ranks.files().json("r.json")["runs"][0];
+  CHECK(record["samples"]["repetitions"].size() == 1);
+  CHECK_THAT(record["warnings"].dump(), Contains("one-repetition"));
+}
+
+TEST_CASE("ranks of mpirun find each other by the job's name", "[run]") {
+  const OutsideRanks ranks;
+  std::vector<Start> starts;
+  for (const char* rank : {"0", "1"})
+    starts.push_back({{"-s", "ddp", "--steps", "5"},
+                      {std::string("OMPI_COMM_WORLD_RANK=") + rank,
+                       std::string("OMPI_COMM_WORLD_LOCAL_RANK=") + rank, "OMPI_COMM_WORLD_SIZE=2",
+                       "OMPI_COMM_WORLD_LOCAL_SIZE=2", "PMIX_NAMESPACE=test" + ranks.port()}});
+  const auto results = ranks(starts);
+  CAPTURE(results[0].errors, results[1].errors);
+  CHECK(results[0].exit_code == 0);
+  CHECK(results[1].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("ranks from Open MPI: 2"));
+}
+
+TEST_CASE("ranks that do not belong together all say why", "[run]") {
+  const OutsideRanks ranks;
+  check_all(ranks.by_hand({rank_of("0", "2", {"-b", "64"}), rank_of("1", "2", {"-b", "32"})}), 1,
+            "ranks 0 and 1 were started with different options: --batch-size 64 / 32");
+  check_all(ranks.by_hand({rank_of("0", "2"), rank_of("1", "3")}), 1,
+            "rank 0 was started as one of 2 ranks, rank 1 as one of 3");
+  check_all(ranks.by_hand({rank_of("0", "3"), rank_of("1", "3"), rank_of("1", "3")}), 1,
+            "rank 1 was started twice");
+  check_all(ranks.by_hand({rank_of("0", "2", {"--global-batch", "33"}),
+                           rank_of("1", "2", {"--global-batch", "33"})}),
+            1, "the nearest possible one is 34");
+  check_all(ranks({{rank_of("0", "2"), {ranks.address(), "PTBENCH_HOST_ID=a"}},
+                   {rank_of("1", "2"), {ranks.address(), "PTBENCH_HOST_ID=b"}}}),
+            5, "several hosts need the communicators mpi or gloo, which this build does not have");
+}
+
+TEST_CASE("a rank that never comes is named when the time is up", "[run]") {
+  const OutsideRanks ranks;
+  const Texts common{"-s", "ddp", "--steps", "5", "--timeout", "2", "--world-size", "2"};
+  const auto alone = [&](const std::string& rank) {
+    Texts arguments = common;
+    arguments.insert(arguments.end(), {"--rank", rank});
+    return ranks.by_hand({arguments});
+  };
+  check_all(alone("0"), 2, "rank 1 of 2 did not come");
+  check_all(alone("1"), 2, "rank 0 did not come");
+}
+
+TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") {
+  const OutsideRanks ranks;
+  const auto with = [&](const Texts& arguments, const std::string& rank) {
+    return Start{arguments, {"PTBENCH_RANK=" + rank, "PTBENCH_WORLD_SIZE=2", ranks.address()}};
+  };
+  check_all(ranks({with({"-s", "serial", "--steps", "5"}, "0"),
+                   with({"-s", "serial", "--steps", "5"}, "1")}),
+            1, "strategy 'serial' is one process, and there are 2 ranks from PTBENCH_RANK");
+  check_all(ranks({with({"-s", "ddp", "-n", "2"}, "0"), with({"-s", "ddp", "-n", "2"}, "1")}), 1,
+            "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
+  check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank says nothing without --world-size");
+  check_all(ranks({{{"--steps", "5"}, {"RANK=0"}}}), 1, "RANK is set, and WORLD_SIZE is not");
+}
+
+TEST_CASE("a world of one from outside is a run like any other", "[run]") {
+  const OutsideRanks ranks;
+  const auto results =
+      ranks({{{"--steps", "5", "--verify", "off"}, {"RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0"}}});
+  CAPTURE(results[0].errors);
+  CHECK(results[0].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("ranks from torchrun: 1"));
+}
+
+TEST_CASE("an outside rank that is killed ends the others, who name it", "[run]") {
+  for (const std::string victim : {"0", "1"}) {
+    const OutsideRanks ranks;
+    const std::string script = fmt::format(
+        "{0} --rank 0 -o r.json --loss-log log.csv & R0=$!; {0} --rank 1 & R1=$!; {1}; sleep 1; "
+        "kill -KILL $R{2}; wait $R{3}",
+        kEndless, kUntilBegun, victim, victim == "0" ? 1 : 0);
+    const ProgramResult result =
+        run_program({"/bin/bash", "-c", script},
+                    {.folder = ranks.files().path("."),
+                     .environment = {ranks.address(),
+                                     "XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
+    CAPTURE(victim, result.errors, result.output);
+    CHECK(result.exit_code == 2);
+    const std::string says = "rank " + victim + " gave up: its process on ";
+    if (victim == "0") {
+      CHECK_THAT(result.errors, Contains(says) && Contains("ended while"));
+    } else {
+      const auto record = ranks.files().json("r.json")["runs"][0];
+      CHECK(record["status"] == "failed");
+      CHECK_THAT(record["reason"].get<std::string>(), Contains(says) && Contains("ended while"));
+    }
+  }
+}
+
+TEST_CASE("an interrupt of any outside rank ends all, and what was measured is saved", "[run]") {
+  const OutsideRanks ranks;
+  const std::string script = fmt::format(
+      "{0} --rank 0 -o r.json & R0=$!; {0} --rank 1 & R1=$!; {1}; sleep 2; kill -TERM $R1; "
+      "wait $R1; echo one $?; wait $R0; echo zero $?",
+      kEndless, kUntilBegun);
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c", script},
+      {.folder = ranks.files().path("."),
+       .environment = {ranks.address(), "XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  CHECK_THAT(result.output, Contains("one 130") && Contains("zero 130"));
+  CHECK(ranks.files().json("r.json")["runs"][0]["status"] == "interrupted");
+}
+
+}  // namespace ptbench::testing

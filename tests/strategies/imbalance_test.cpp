@@ -1,0 +1,262 @@
+// Imbalance on purpose: replicas that compute slower than they could, ranks with unequal
+// micro-batches; and updates that a team divides evenly.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/reference/reference_backend.h"
+#include "src/base/error.h"
+#include "strategies/distributed.h"
+#include "tests/strategies/ranks.h"
+
+namespace ptbench::testing {
+namespace {
+
+/// Time is how often it was asked for.
+class CountingClock final : public Clock {
+ public:
+  [[nodiscard]] double now() const override { return static_cast<double>(++readings_); }
+  [[nodiscard]] int readings() const { return readings_; }
+
+ private:
+  mutable int readings_ = 0;
+};
+
+Graph mlp_graph() {
+  return {.input_shape = {20},
+          .classes = 4,
+          .nodes = {{.name = "fc1", .layer = LinearLayer{33}, .inputs = {-1}},
+                    {.name = "relu1", .layer = ReluLayer{}, .inputs = {0}},
+                    {.name = "fc2", .layer = LinearLayer{4}, .inputs = {1}}}};
+}
+
+OptimizerSpec sgd() { return {.lr = 0.01, .momentum = 0.9}; }
+OptimizerSpec adam() { return {.kind = OptimizerKind::adam, .lr = 1e-3}; }
+
+std::vector<float> parameters_of(Program& program) {
+  return {program.parameters().begin(), program.parameters().end()};
+}
+
+/// Work that takes one reading lasts so many with this factor, the one at its beginning included.
+constexpr int kFactor = 5;
+constexpr int kReadings = kFactor + 1;
+
+TEST_CASE("a slow replica lags before each announcement and at the end of each phase",
+          "[strategies]") {
+  const ReferenceBackend backend;
+  Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
+  Replica& replica = training.strategy().replica();
+  const auto clock = std::make_shared<CountingClock>();
+  replica.slow_down(kFactor, clock);
+
+  std::vector<int> announced;
+  (void)replica.compute_gradients([&](Range) { announced.push_back(clock->readings()); });
+  const int forward = kReadings;
+  REQUIRE(announced.size() == 2);
+  CHECK(announced == std::vector<int>{forward + kReadings, forward + 2 * kReadings});
+  const int gradients = forward + 3 * kReadings;
+  CHECK(clock->readings() == gradients);
+  CHECK(replica.gradients_finite());
+  CHECK(clock->readings() == gradients + kReadings);
+  replica.optimizer_step(replica.all(), 1);
+  CHECK(clock->readings() == gradients + 2 * kReadings);
+}
+
+TEST_CASE("what happens in announcements does not count for a slow backward pass", "[strategies]") {
+  const ReferenceBackend backend;
+  Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
+  Replica& replica = training.strategy().replica();
+  const auto clock = std::make_shared<CountingClock>();
+  replica.slow_down(kFactor, clock);
+  constexpr int kOthers = 100;
+  (void)replica.compute_gradients([&](Range) {
+    for (int i = 0; i < kOthers; ++i) (void)clock->now();
+  });
+  CHECK(clock->readings() == 4 * kReadings + 2 * kOthers);
+}
+
+TEST_CASE("a replica that is not slowed down asks for no time", "[strategies]") {
+  const ReferenceBackend backend;
+  Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
+  const auto clock = std::make_shared<CountingClock>();
+  training.strategy().replica().slow_down(1, clock);
+  (void)training.losses(3);
+  CHECK(clock->readings() == 0);
+  CHECK_THROWS_AS(training.strategy().replica().slow_down(0.5), Defect);
+}
+
+TEST_CASE("a slow replica computes the same", "[strategies]") {
+  const ReferenceBackend backend;
+  const TrainingSpec spec{.micro_batch = 4, .step = {.optimizer = adam(), .accumulation_steps = 2}};
+  Training plain(backend, mlp_graph(), spec);
+  Training slow(backend, mlp_graph(), spec);
+  slow.strategy().replica().slow_down(2);
+  CHECK(slow.losses(5) == plain.losses(5));
+  CHECK(parameters_of(slow.program()) == parameters_of(plain.program()));
+}
+
+/// Ranks that share each micro-batch unequally.
+struct SharesSpec {
+  std::vector<Size> shares;
+  StrategyRow row = ddp_strategy();
+  StepSpec step = {.optimizer = sgd()};
+
+  [[nodiscard]] Size together() const {
+    return std::accumulate(shares.begin(), shares.end(), Size{0});
+  }
+  [[nodiscard]] Size global_batch() const { return together() * step.accumulation_steps; }
+  [[nodiscard]] Size samples() const { return 3 * global_batch() + 1; }
+};
+
+/// Of `rank`; every operator uses the first of its candidates, or the `candidate`th.
+std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& data,
+                                     const KernelBackend& backend, Communicator& communicator,
+                                     MemorySource& memory, std::size_t candidate = 0) {
+  const Size micro_batch = spec.shares[static_cast<std::size_t>(communicator.rank())];
+  const Lowering lowering{.batch = micro_batch, .global_batch = spec.global_batch()};
+  Choices choices;
+  for (const LoweredOperator& lowered : lower(mlp_graph(), lowering).operators) {
+    const std::vector<std::string> names = backend.candidates(lowered.spec);
+    choices[key_of(lowered.spec)] = names[std::min(candidate, names.size() - 1)];
+  }
+  auto replica = std::make_unique<Replica>(
+      std::make_shared<const ProgramPlan>(mlp_graph(), lowering, backend, choices), spec.step,
+      communicator.memory(), memory);
+  replica->program().initialise(0);
+  replica->attach(
+      std::make_unique<BatchLoader>(data.train,
+                                    Sampler(data.train.size(),
+                                            {.micro_batch = micro_batch,
+                                             .accumulation_steps = spec.step.accumulation_steps,
+                                             .replicas = communicator.world_size(),
+                                             .replica = communicator.rank(),
+                                             .shares = spec.shares},
+                                            true, 0),
+                                    replica->program().input(), replica->program().labels()));
+  StrategyContext context{.replicas = {},
+                          .communicator = communicator,
+                          .data_parallel = {.first_bucket_bytes = 64, .bucket_bytes = 256}};
+  context.replicas.push_back(std::move(replica));
+  return spec.row.build(std::move(context));
+}
+
+DataSource data_of(const SharesSpec& spec) {
+  return synthetic_data({.sample_shape = {20}, .classes = 4, .samples = spec.samples(), .seed = 1});
+}
+
+constexpr int kSteps = 6;
+
+std::vector<Trained> train_shares(const SharesSpec& spec) {
+  std::vector<Trained> trained(spec.shares.size());
+  const ReferenceBackend backend;
+  const DataSource data = data_of(spec);
+  ThreadGroup(std::ssize(spec.shares)).run([&](SharedMemoryCommunicator& shared) {
+    HostMemorySource memory;
+    const auto strategy = build_rank(spec, data, backend, shared, memory);
+    if (shared.rank() == 1) strategy->replica().slow_down(1.5);
+    trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kSteps);
+  });
+  return trained;
+}
+
+/// One replica that runs the micro-batches unsplit.
+Trained train_unsplit(const SharesSpec& spec) {
+  const ReferenceBackend backend;
+  Training training(backend, mlp_graph(),
+                    {.micro_batch = spec.together(), .step = spec.step, .samples = spec.samples()});
+  return train(training.strategy(), kSteps);
+}
+
+TEST_CASE("unequal shares, one of them slow, match one replica over unsplit micro-batches",
+          "[strategies]") {
+  const auto shares = GENERATE(std::vector<Size>{5}, std::vector<Size>{9, 3},
+                               std::vector<Size>{1, 7, 2}, std::vector<Size>{4, 4});
+  const auto optimizer = GENERATE(sgd(), adam());
+  for (const StrategyRow& row : {ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()})
+    for (const Size accumulation : {1, 3}) {
+      CAPTURE(row.name, shares, accumulation);
+      const SharesSpec spec{.shares = shares,
+                            .row = row,
+                            .step = {.optimizer = optimizer, .accumulation_steps = accumulation}};
+      const std::vector<Trained> ranks = train_shares(spec);
+      for (const Trained& rank : ranks) {
+        CHECK(rank.arena == ranks.front().arena);
+        CHECK(rank.losses == ranks.front().losses);
+      }
+      const Apart apart = distance(ranks.front(), train_unsplit(spec));
+      CHECK(apart.loss <= 1e-5);
+      CHECK(apart.parameters <= 1e-4);
+    }
+}
+
+/// Two candidates of a linear layer that keep its parameters differently.
+std::pair<std::size_t, std::size_t> unlike_candidates(const KernelBackend& backend, Size batch) {
+  const Lowering lowering{.batch = batch, .global_batch = 12};
+  const OperatorSpec spec = lower(mlp_graph(), lowering).operators.front().spec;
+  const std::vector<std::string> names = backend.candidates(spec);
+  const std::uint64_t first = layout_digest(spec, *backend.plan(spec, names.front()));
+  for (std::size_t i = 1; i < names.size(); ++i)
+    if (layout_digest(spec, *backend.plan(spec, names[i])) != first) return {0, i};
+  return {0, 0};
+}
+
+TEST_CASE("a layout's digest tells where parameters lie", "[strategies]") {
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  const auto [one, other] = unlike_candidates(backend, 6);
+  CHECK(one != other);
+  const OperatorSpec spec =
+      lower(mlp_graph(), {.batch = 6, .global_batch = 12}).operators.front().spec;
+  const std::string name = backend.candidates(spec).front();
+  CHECK(layout_digest(spec, *backend.plan(spec, name)) ==
+        layout_digest(spec, *backend.plan(spec, name)));
+  const ReferenceBackend reference;
+  const OperatorSpec loss =
+      lower(mlp_graph(), {.batch = 6, .global_batch = 12}).operators.back().spec;
+  CHECK(layout_digest(loss, *reference.plan(loss, reference.candidates(loss).front())) == 0);
+}
+
+TEST_CASE("ranks with unequal shares whose parameters lie differently are told so",
+          "[strategies]") {
+  const SharesSpec spec{.shares = {9, 3}};
+  const DataSource data = data_of(spec);
+  const Topology topology = discover_topology();
+  const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    HostMemorySource memory;
+    const auto [one, other] = unlike_candidates(backend, 3);
+    (void)build_rank(spec, data, backend, shared, memory, shared.rank() == 0 ? one : other);
+  });
+  for (const std::exception_ptr& failure : failures)
+    CHECK(message_of(failure) ==
+          "ranks 0 and 1 do not train the same model: the layouts of their parameters differ");
+}
+
+TEST_CASE("updates that are divided evenly change no bit", "[strategies]") {
+  CpuDevice device(discover_topology(), 2);
+  const CpuBackend backend(device);
+  const TrainingSpec spec{.micro_batch = 8, .step = {.optimizer = adam()}};
+  Training owned(backend, mlp_graph(), spec);
+  Training divided(backend, mlp_graph(), spec);
+  Replica& replica = divided.strategy().replica();
+  const Size third = replica.all().size() / 48 * 16;
+  const std::vector<Range> slices{{0, third}, {third, third + 32}, {2 * third, replica.all().end}};
+  replica.divide_updates(slices);
+  for (Size step = 1; step <= 3; ++step) {
+    (void)owned.strategy().replica().compute_gradients([](Range) {});
+    (void)replica.compute_gradients([](Range) {});
+    for (const Range& slice : slices) {
+      owned.strategy().replica().optimizer_step(slice, step);
+      replica.optimizer_step(slice, step);
+    }
+    CHECK(parameters_of(divided.program()) == parameters_of(owned.program()));
+  }
+  CHECK_THROWS_AS(replica.optimizer_step(replica.all(), 4), Defect);
+}
+
+}  // namespace
+}  // namespace ptbench::testing
