@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,11 +70,29 @@ int write_all(int file, std::string_view text) {
   return 0;
 }
 
+/// All of `from`, to the end of `to`. 0, or the error number of what went wrong.
+int copy_all(int from, int to) {
+  constexpr std::size_t kPiece = std::size_t{1} << 30U;
+  off_t offset = 0;
+  for (;;) {
+    const ssize_t copied = sendfile(to, from, &offset, kPiece);
+    if (copied < 0 && errno != EINTR) return errno;
+    if (copied == 0) return 0;
+  }
+}
+
+fs::path directory_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// A file that replaces another is private until it has the other's permissions; a new one gets
+/// what the umask leaves.
+mode_t first_permissions(const fs::path& target) { return status_of(target) ? 0600 : 0666; }
+
 /// Puts the name of a new file on disk too. Best effort: the data is safe, and some file systems
 /// cannot.
 void sync_directory_of(const fs::path& file) {
-  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const FileDescriptor handle(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor handle(open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.is_open()) (void)fsync(handle.number());
 }
 
@@ -104,24 +123,46 @@ OutputFile::OutputFile(const fs::path& path) : path_(path), target_(follow_links
 OutputFile::~OutputFile() { discard(); }
 
 void OutputFile::open_temporary() {
+  // To be read too, should it have to be copied.
+  file_ = FileDescriptor(open(directory_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+                              first_permissions(target_)));
+  if (!file_.is_open()) open_named();  // which says what is wrong with the folder, if anything is
+}
+
+void OutputFile::open_named() {
+  const mode_t permissions = first_permissions(target_);
+  const int error_number = make_name([&](const fs::path& name) {
+    file_ =
+        FileDescriptor(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
+    return file_.is_open() ? 0 : errno;
+  });
+  if (error_number != 0) throw cannot_write(path_, error_number);
+}
+
+/// Has `make` make a file beside the target, which becomes the temporary one. 0, or the error
+/// number of what went wrong, as `make` returns it.
+int OutputFile::make_name(const std::function<int(const fs::path&)>& make) {
   constexpr std::size_t kLongestName = 200;  // leaves room for the rest within NAME_MAX
-  const std::string name = target_.filename().string().substr(0, kLongestName);
-  // A file that replaces another is private until it has the other's permissions; a new one gets
-  // what the umask leaves.
-  const mode_t mode = status_of(target_) ? 0600 : 0666;
+  const std::string target_name = target_.filename().string().substr(0, kLongestName);
   for (int attempt = 0;; ++attempt) {
     // A process that was killed may have left the name behind for one with the same number.
     const std::string suffix = attempt == 0 ? "" : fmt::format("-{}", attempt);
-    const fs::path temporary =
-        target_.parent_path() / fmt::format(".{}.ptbench-partial-{}{}", name, getpid(), suffix);
-    file_ = FileDescriptor(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file_.is_open()) {
-      temporary_ = temporary;
-      return;
-    }
+    const fs::path name = target_.parent_path() /
+                          fmt::format(".{}.ptbench-partial-{}{}", target_name, getpid(), suffix);
+    const int error_number = make(name);
+    if (error_number == 0) temporary_ = name;
     constexpr int kMostAttempts = 100;
-    if (errno != EEXIST || attempt == kMostAttempts) throw cannot_write(path_, errno);
+    if (error_number != EEXIST || attempt == kMostAttempts) return error_number;
   }
+}
+
+/// Gives the file a name that nothing has yet. 0, or the error number of what went wrong.
+int OutputFile::link_to(const fs::path& name) const {
+  // The way that needs no privilege (open(2), O_TMPFILE).
+  const std::string open_file = fmt::format("/proc/self/fd/{}", file_.number());
+  const bool linked =
+      linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  return linked ? 0 : errno;
 }
 
 void OutputFile::append(std::string_view text) {
@@ -140,6 +181,16 @@ void OutputFile::commit() {
     if (close(file_.release()) != 0) fail(errno);
     return;
   }
+  complete();
+  if (temporary_.empty() && link_to(target_) == 0)
+    file_ = FileDescriptor();
+  else
+    replace_target();
+  sync_directory_of(target_);
+}
+
+/// As the target is to be, and on disk.
+void OutputFile::complete() {
   if (const auto status = status_of(target_)) {
     // Owner first: changing it takes set-user-id bits away. Who may not give a file away keeps it.
     (void)!fchown(file_.number(), status->st_uid, status->st_gid);
@@ -147,10 +198,23 @@ void OutputFile::commit() {
     if (fchmod(file_.number(), status->st_mode & kPermissions) != 0) fail(errno);
   }
   if (fsync(file_.number()) != 0) fail(errno);
+}
+
+/// Without /proc, or the rights that it takes, a file that has no name gets none: then it is
+/// copied.
+void OutputFile::name_temporary() {
+  if (make_name([this](const fs::path& name) { return link_to(name); }) == 0) return;
+  const FileDescriptor nameless = std::move(file_);
+  open_named();
+  if (const int error_number = copy_all(nameless.number(), file_.number())) fail(error_number);
+  complete();
+}
+
+void OutputFile::replace_target() {
+  if (temporary_.empty()) name_temporary();
   if (close(file_.release()) != 0) fail(errno);
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  sync_directory_of(target_);
 }
 
 void OutputFile::discard() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,9 +27,12 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-/// A file that appears whole or not at all: text goes to a temporary file beside the target, which
-/// takes the target's place when it is complete and on disk. Whether that can work is known when
+/// A file that appears whole or not at all: text goes to a temporary file on the target's disk,
+/// which takes the target's place when it is complete and safe. Whether that can work is known when
 /// the object is made, that is, before anything is measured.
+///
+/// The temporary file has no name, so that nothing of it stays when the process is killed. Where
+/// the file system has no such files, it has a name beside the target.
 ///
 /// A target that is a symbolic link is followed; an existing target keeps its permissions and,
 /// where that is allowed, its owner; what is no regular file (a device, a pipe) is written
@@ -57,12 +61,18 @@ class OutputFile {
 
  private:
   void open_temporary();
+  void open_named();
+  [[nodiscard]] int make_name(const std::function<int(const std::filesystem::path&)>& make);
+  [[nodiscard]] int link_to(const std::filesystem::path& name) const;
+  void complete();
+  void name_temporary();
+  void replace_target();
   void discard() noexcept;
   [[noreturn]] void fail(int error_number);
 
   std::filesystem::path path_;
   std::filesystem::path target_;     ///< links followed
-  std::filesystem::path temporary_;  ///< empty: none, or written directly
+  std::filesystem::path temporary_;  ///< empty: none, without a name, or written directly
   bool is_special_ = false;
   FileDescriptor file_;
 };

@@ -27,11 +27,10 @@ bool moves_weights(const PhasesRecord& phases) {
 
 std::string advice_on_communication(const RunRecord& run) {
   if (moves_weights(run.phases_seconds)) return "try --strategy ddp, which moves gradients alone";
-  if (!run.strategy.overlap)
+  if (run.strategy.overlap != true || run.id.find("/reduce-precision=") != std::string::npos)
     return run.strategy.name == "ddp" ? "try a larger batch"
                                       : "try a larger batch or --strategy ddp";
-  return *run.strategy.overlap ? "try a larger batch or --reduce-precision bf16"
-                               : "try a larger batch or --overlap on";
+  return "try a larger batch or --reduce-precision bf16";
 }
 
 std::string advice_on_wait(const RunRecord& run) {

@@ -6,7 +6,7 @@ namespace ptbench {
 namespace {
 
 constexpr Bytes kWordBytes = 64;
-/// Choosing operators or evaluating a large data set.
+/// Of rank 0 by itself: choosing operators, evaluating a large data set.
 constexpr Communicator::Timeout kLongWork = std::chrono::minutes(30);
 
 }  // namespace
@@ -25,7 +25,8 @@ void Conductor::lead(Strategy& strategy) {
 
 void Conductor::follow(Strategy& strategy, const Follower& follower) {
   while (true) {
-    const Word word = tell(Word::stop, timeout_);
+    // Between steps rank 0 may evaluate, or train an oracle; who watches it knows whether it lives.
+    const Word word = tell(Word::stop, kLongWork);
     if (word == Word::stop) break;
     if (word == Word::look) {
       follower.look();

@@ -22,8 +22,8 @@ class Conductor {
     std::function<void()> look;   ///< called wherever rank 0 calls look()
   };
 
-  /// All ranks make one, in the same order among their allocations. `timeout` bounds how long the
-  /// others wait for the next step. The communicator outlives it.
+  /// All ranks make one, in the same order among their allocations. `timeout` bounds how long
+  /// rank 0 waits for the others. The communicator outlives it.
   Conductor(Communicator& communicator, Communicator::Timeout timeout);
 
   [[nodiscard]] bool leads() const { return communicator_.rank() == 0; }

@@ -195,7 +195,7 @@ float Distributed::take_step() {
   if (steps_ == 0) share_first_parameters();
   ++steps_;
   const float share = compute_gradients();
-  const Arrival own = arrival();
+  note_arrival();
   if (replica_->updates_slice_by_slice()) {
     update(++updates_);
   } else {
@@ -207,26 +207,25 @@ float Distributed::take_step() {
   // Waits for what `update` has started, too.
   const float loss = sum_over_ranks(cells_.as<float>().first(1), share);
   replica_->program().parameters_changed();
-  if (is_observed()) tell_waiting_from_communication(own);
   return loss;
 }
 
-Distributed::Arrival Distributed::arrival() const {
-  if (!is_observed()) return {};
-  return {.seconds = timer()->now(), .communication = timer()->total(StepPhase::communication)};
+void Distributed::note_arrival() {
+  if (!is_observed()) return;
+  arrival_ = {.seconds = timer()->now(), .communication = timer()->total(StepPhase::communication)};
 }
 
 /// Reading of one clock, which all ranks of a host have. Until the last rank has come nobody's
 /// gradients can be whole: what passed until then was waiting, not communication.
-void Distributed::tell_waiting_from_communication(const Arrival& own) {
+void Distributed::after_observed_step() {
   const auto all = std::as_writable_bytes(std::span(arrivals_));
   const bool is_root = communicator_.rank() == kRoot;
-  communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(&own.seconds, 1)),
+  communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(&arrival_.seconds, 1)),
                                                 is_root ? all : std::span<std::byte>(), kRoot),
                      options_.timeout);
   communicator_.wait(communicator_.start_broadcast(all, kRoot), options_.timeout);
-  const double waited = *std::ranges::max_element(arrivals_) - own.seconds;
-  const double communicated = timer()->total(StepPhase::communication) - own.communication;
+  const double waited = *std::ranges::max_element(arrivals_) - arrival_.seconds;
+  const double communicated = timer()->total(StepPhase::communication) - arrival_.communication;
   timer()->move(std::min(waited, communicated), StepPhase::communication, StepPhase::wait);
 }
 

@@ -70,12 +70,13 @@ class Distributed : public Strategy {
   void share_first_parameters();
   [[nodiscard]] float sum_over_ranks(std::span<float> cell, float value);
   [[nodiscard]] bool agree_on_finiteness();
-  [[nodiscard]] Arrival arrival() const;
-  void tell_waiting_from_communication(const Arrival& own);
+  void note_arrival();
+  void after_observed_step() override;
 
   std::unique_ptr<Replica> replica_;
   Communicator& communicator_;
   DdpOptions options_;
+  Arrival arrival_;               ///< of the step that is observed
   std::vector<double> arrivals_;  ///< by rank
   Buffer cells_;                  ///< single values that ranks sum, a cache line each
   Size steps_ = 0;

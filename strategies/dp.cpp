@@ -261,7 +261,7 @@ class Dp final : public Strategy {
       backward(micro_batch);
       reduce();
     }
-    on_master([this] { update(); });
+    update();
     if (timer() != nullptr) ++observed_steps_;
     return loss;
   }
@@ -320,14 +320,14 @@ class Dp final : public Strategy {
   float forward_loss(Size micro_batch) {
     const PhaseScope scope(timer(), StepPhase::forward, payload_of(micro_batch));
     float loss = 0;
-    on_master([&] { loss = rows_.forward(); });
+    loss = rows_.forward();
     return loss;
   }
 
   void backward(Size micro_batch) {
     const PhaseRange range{.phase = StepPhase::backward, .payload = payload_of(micro_batch)};
     const PhaseScope scope(timer(), range.phase, range.payload);
-    on_master([this] { rows_.backward(); });
+    rows_.backward();
     compute(range, [&](const Lane& lane) {
       if (!is_alone())
         copy_bytes(lane.team, part_at(rows_.logits_gradient(), lane.index, lanes_.size()),
@@ -371,13 +371,6 @@ class Dp final : public Strategy {
     if (timer() == nullptr) return;
     const double end = std::ranges::max_element(lanes_, {}, &Lane::end)->end;
     for (Lane& lane : lanes_) lane.seconds.wait += end - lane.end;
-  }
-
-  /// Work that the others have no part in.
-  void on_master(FunctionRef<void()> job) {
-    const double begin = timer() == nullptr ? 0 : clock_.now();
-    job();
-    if (timer() != nullptr) lanes_.front().seconds.compute += clock_.now() - begin;
   }
 
   static std::uint64_t payload_of(Size micro_batch) {

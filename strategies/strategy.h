@@ -33,16 +33,21 @@ class Strategy {
   /// One optimizer step over the next global batch, data to update. Returns the global batch's mean
   /// loss, as of before the update. Allocates nothing.
   float step() {
-    if (before_step_) before_step_();
-    const StepScope scope(timer_, steps() + 1);
-    return take_step();
+    float loss = 0;
+    {
+      const StepScope scope(timer_, steps() + 1);
+      if (before_step_) before_step_();
+      loss = take_step();
+    }
+    if (timer_ != nullptr) after_observed_step();
+    return loss;
   }
   /// Optimizer steps so far.
   [[nodiscard]] virtual Size steps() const = 0;
   /// The replica of this process whose parameters count.
   [[nodiscard]] virtual Replica& replica() = 0;
 
-  /// Called at the beginning of each step to come, outside of its range and phases.
+  /// Called at the beginning of each step to come, as a part of it that is no phase.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
 
   /// Of each replica of this process, over the steps that are observed; empty where none is.
@@ -65,6 +70,8 @@ class Strategy {
  private:
   /// What step() returns, and `steps` is one more afterwards.
   virtual float take_step() = 0;
+  /// For what an observed step needs to know besides, and others have not.
+  virtual void after_observed_step() {}
   /// To those replicas that the thread which calls step() runs: a timer is for one thread.
   virtual void observe_replicas(PhaseTimer* timer) { replica().observe(timer); }
 

@@ -10,6 +10,7 @@
 #include "src/app/comm_tables.h"
 #include "src/app/command_table.h"
 #include "src/app/interrupt.h"
+#include "src/app/outside_ranks.h"
 #include "src/app/rank_processes.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -131,6 +132,7 @@ ExitCode run_processes(const CommOptions& options, const Topology& topology, Siz
 
 ExitCode comm_command(const CommOptions& options) {
   if (options.region) return be_rank(options);
+  refuse_outside_ranks("comm");
   const Topology topology = discover_topology();
   const bool is_solo = options.communicator == "solo";
   const Size ranks = options.nproc.value_or(

@@ -16,6 +16,7 @@
 #include "src/app/interrupt.h"
 #include "src/app/named_files.h"
 #include "src/app/noise_store.h"
+#include "src/app/outside_ranks.h"
 #include "src/app/progress.h"
 #include "src/app/run_record.h"
 #include "src/app/sweep.h"
@@ -195,6 +196,7 @@ SweepLength length_of(const SweepOptions& options) {
 }
 
 ExitCode sweep_command(const SweepOptions& options) {
+  refuse_outside_ranks("sweep");
   InterruptWatch interrupt;  // before any thread is made
   const SteadyClock clock;
   Progress progress(clock);

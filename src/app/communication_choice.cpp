@@ -31,6 +31,7 @@ constexpr int kExchanges = 8;
 /// Overlapping has to pay by more than chance.
 constexpr double kLeastGain = 0.01;
 constexpr int kRounds = 5;
+constexpr Size kWarmupSteps = 3;
 constexpr double kRoundSeconds = 0.05;
 constexpr double kLongest = 4;
 
@@ -86,10 +87,13 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
   DdpOptions chosen = ground_.data_parallel;
   choose_buckets(choices, chosen);
   if (ground_.config.options.overlap == OverlapMode::automatic) {
-    std::string& overlap = choices[overlap_key_];
-    if (overlap != "on" && overlap != "off")
-      overlap = overlap_pays(plan, chosen, keep_going) ? "on" : "off";
-    chosen.overlap = overlap == "on";
+    const auto known = choices.find(overlap_key_);
+    std::optional<bool> pays;
+    if (known != choices.end() && (known->second == "on" || known->second == "off"))
+      pays = known->second == "on";
+    else if ((pays = overlap_pays(plan, chosen, keep_going)))
+      choices[overlap_key_] = *pays ? "on" : "off";
+    chosen.overlap = pays.value_or(false);
   }
   return chosen;
 }
@@ -139,17 +143,21 @@ double CommunicationChoice::seconds_of_exchange(std::span<float> values) {
   return least;
 }
 
-bool CommunicationChoice::overlap_pays(const std::shared_ptr<const ProgramPlan>& plan,
-                                       const DdpOptions& chosen,
-                                       const std::function<bool()>& keep_going) {
+std::optional<bool> CommunicationChoice::overlap_pays(
+    const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
+    const std::function<bool()>& keep_going) {
   const Bytes copies = 2 * plan->memory(shape_.step.optimizer, shape_.step.accumulation_steps > 1,
                                         ground_.device.memory())
                                .total();
   if (!conductor_.agree(copies * static_cast<Bytes>(shape_.ranks) < available_memory()))
-    return false;
+    return std::nullopt;
   const Trial trial{.without = build_copy(plan, chosen, false),
                     .with = build_copy(plan, chosen, true)};
-  if (leads()) return conductor_.agree(lead(trial, keep_going));
+  if (leads()) {
+    const std::optional<bool> pays = lead(trial, keep_going);
+    (void)conductor_.agree(pays.value_or(false));
+    return pays;
+  }
   while (conductor_.agree(false)) {
     conductor_.follow(*trial.without);
     conductor_.follow(*trial.with);
@@ -167,16 +175,18 @@ std::unique_ptr<Strategy> CommunicationChoice::build_copy(
   return copy;
 }
 
-/// Whether overlapping pays. Both in turn, round by round, after a step each to warm up.
-bool CommunicationChoice::lead(const Trial& trial, const std::function<bool()>& keep_going) {
+/// Whether overlapping pays; empty where that was not found out. Both in turn, round by round.
+std::optional<bool> CommunicationChoice::lead(const Trial& trial,
+                                              const std::function<bool()>& keep_going) {
   const auto both = [&](Size steps) {
     (void)conductor_.agree(true);
     const double without = seconds_of_steps(*trial.without, steps);
     return std::pair(without, seconds_of_steps(*trial.with, steps));
   };
   const double begin = clock_.now();
-  const double first = both(1).second;
-  const Size steps = std::max<Size>(1, static_cast<Size>(kRoundSeconds / first));
+  (void)both(kWarmupSteps);
+  const double step_seconds = both(kWarmupSteps).second / static_cast<double>(kWarmupSteps);
+  const Size steps = std::max<Size>(1, static_cast<Size>(kRoundSeconds / step_seconds));
   std::vector<double> gains;
   for (int round = 0; round < kRounds && keep_going(); ++round) {
     if (round > 0 && clock_.now() - begin > kLongest) break;
@@ -184,7 +194,8 @@ bool CommunicationChoice::lead(const Trial& trial, const std::function<bool()>& 
     gains.push_back(1 - with / without);
   }
   (void)conductor_.agree(false);
-  return !gains.empty() && median(std::move(gains)) > kLeastGain;
+  if (gains.empty() || !keep_going()) return std::nullopt;
+  return median(std::move(gains)) > kLeastGain;
 }
 
 double CommunicationChoice::seconds_of_steps(Strategy& strategy, Size steps) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,12 +53,13 @@ class CommunicationChoice {
   void choose_buckets(Choices& choices, DdpOptions& chosen);
   [[nodiscard]] LinkSpeed measure_link();
   [[nodiscard]] double seconds_of_exchange(std::span<float> values);
-  [[nodiscard]] bool overlap_pays(const std::shared_ptr<const ProgramPlan>& plan,
-                                  const DdpOptions& chosen,
-                                  const std::function<bool()>& keep_going);
+  [[nodiscard]] std::optional<bool> overlap_pays(const std::shared_ptr<const ProgramPlan>& plan,
+                                                 const DdpOptions& chosen,
+                                                 const std::function<bool()>& keep_going);
   [[nodiscard]] std::unique_ptr<Strategy> build_copy(const std::shared_ptr<const ProgramPlan>& plan,
                                                      const DdpOptions& chosen, bool overlap);
-  [[nodiscard]] bool lead(const Trial& trial, const std::function<bool()>& keep_going);
+  [[nodiscard]] std::optional<bool> lead(const Trial& trial,
+                                         const std::function<bool()>& keep_going);
   [[nodiscard]] double seconds_of_steps(Strategy& strategy, Size steps);
 
   const TrainingGround& ground_;

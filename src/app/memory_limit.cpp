@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
@@ -15,7 +17,12 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
   const double data = static_cast<double>(config.processes()) *
                       static_cast<double>(config.synthetic_samples) *
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
-  const double ranks = static_cast<double>(config.options.nproc);
+  // Unequal shares together are as large as so many of the largest.
+  const auto ranks = config.shares.empty()
+                         ? static_cast<double>(config.options.nproc)
+                         : static_cast<double>(std::accumulate(config.shares.begin(),
+                                                               config.shares.end(), Size{0})) /
+                               static_cast<double>(config.batch);
   return data +
          ranks * static_cast<double>(
                      estimate_memory(graph, batch, config.type, config.step.optimizer).total());
@@ -48,8 +55,9 @@ void require_memory(const RunConfig& config, const Graph& graph) {
           config.batch, config.workload.name,
           config.synthetic_samples > 0 ? fmt::format("{}", config.synthetic_samples) : "its data's",
           format_bytes(static_cast<Bytes>(wanted)), format_bytes(static_cast<Bytes>(available))),
-      fits > 0 ? fmt::format("use --batch-size {} or less", fits)
-               : std::string("use fewer --samples, or free memory"));
+      fits > 0 && config.shares.empty() ? fmt::format("use --batch-size {} or less", fits)
+      : fits > 0                        ? fmt::format("use --shares of {} or less", fits)
+                                        : std::string("use fewer --samples, or free memory"));
 }
 
 }  // namespace ptbench

@@ -111,7 +111,7 @@ OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, RunOpt
   try {
     RunConfig config = configure_run(options, topology);
     SharedRegion region =
-        SharedRegion::create(card.world_size, bytes_per_rank(config), cores.cores);
+        SharedRegion::create(card.world_size, bytes_per_rank(config), cores.cores, config.threads);
     PeerLinks links = gathering.admit(region);
     return ready(std::move(config), std::move(region), std::move(links), cores, topology);
   } catch (const Error& error) {
@@ -141,6 +141,17 @@ RankPlace find_place(const RunOptions& options) {
                     .local_rank = options.local_rank,
                     .variable = variable,
                     .parent = getppid()});
+}
+
+void refuse_outside_ranks(std::string_view command) {
+  RankClues clues;
+  clues.variable = variable;
+  const auto place = find_launched_rank(clues);
+  if (!place) return;
+  throw usage_error(
+      fmt::format("ptbench {} starts its own ranks, and this process is rank {} of {} from {}",
+                  command, place->rank, place->world_size, name_of(place->source)),
+      fmt::format("start one process: {}", without(place->source)));
 }
 
 OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,

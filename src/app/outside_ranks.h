@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "src/app/configuration.h"
 #include "src/app/rank_source.h"
 #include "src/app/run_config.h"
@@ -20,6 +22,10 @@ struct OutsideRank {
 
 /// What options and environment say of this process's place.
 [[nodiscard]] RankPlace find_place(const RunOptions& options);
+
+/// For a command that starts its own ranks, such as "sweep": throws a usage error where somebody
+/// started this process as one of several.
+void refuse_outside_ranks(std::string_view command);
 
 /// Meets the other ranks of `place`, whose world is larger than 1. Rank 0 says on standard error
 /// who started them. Throws what all ranks are told where they cannot be one run: usage errors

@@ -1,7 +1,6 @@
 #include "src/app/rank_processes.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <csignal>
@@ -15,6 +14,7 @@
 #include "src/app/process_messages.h"
 #include "src/app/progress.h"
 #include "src/base/clock.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/comm/child_process.h"
 
@@ -38,11 +38,6 @@ constexpr ChildProcess::Duration kLongestLook{1000};
 // Who waits wakes up now and then, which takes some 0.1 % of a core.
 constexpr double kIdleShare = 0.002;
 constexpr double kTicksPerSecond = 100;  // of /proc, on every Linux
-
-std::string host_name() {
-  utsname names{};
-  return uname(&names) == 0 ? std::string(static_cast<const char*>(names.nodename)) : "this host";
-}
 
 std::string contents_of(const std::string& path) {
   std::ifstream file(path);

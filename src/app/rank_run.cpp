@@ -42,8 +42,8 @@ std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegio
   return arguments;
 }
 
-/// Of rank 0, which describes the run as this process would, and has measured it. False where it
-/// wrote none, or died while it did.
+/// Of rank 0, which describes the run as this process would, and has measured it, or as much as it
+/// could before it failed. False where it wrote none, or died while it did.
 bool take_record(const std::string& output, RunRecord& record) {
   try {
     ResultFile result = read_result(output, "rank 0's result");
@@ -69,8 +69,9 @@ Bytes bytes_per_rank(const RunConfig& config) {
 void measure_on_ranks(const RunConfig& config, const Topology& topology,
                       const RunSurroundings& around, RunRecord& record) {
   around.files.leave_training_files();
-  const SharedRegion region = SharedRegion::create(config.options.nproc, bytes_per_rank(config),
-                                                   static_cast<int>(topology.cores.size()));
+  const SharedRegion region =
+      SharedRegion::create(config.options.nproc, bytes_per_rank(config),
+                           static_cast<int>(topology.cores.size()), config.threads);
   RankProcesses processes{.arguments = {},
                           .timeout = config.data_parallel.timeout,
                           .interrupted = [&] { return around.interrupt.requested(); }};
@@ -79,8 +80,10 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
   const RankOutcome outcome = run_ranks(region, processes);
   const bool was_told = take_record(outcome.output, record);
   if (outcome.interrupted) {
+    // What rank 0 may have seen fail is another that the signal had ended.
+    if (record.status != Status::interrupted || !record.reason)
+      record.reason = "interrupted by a signal";
     record.status = Status::interrupted;
-    if (!record.reason) record.reason = "interrupted by a signal";
   } else if (outcome.error) {
     if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);
     record.status = Status::failed;

@@ -255,6 +255,23 @@ RankPlace find_rank(const RankClues& clues) {
   return place;
 }
 
+std::optional<RankPlace> find_launched_rank(const RankClues& clues) {
+  const Variables variables(clues);
+  for (const Dialect& dialect : kDialects) {
+    if (!speaks(dialect, variables)) continue;
+    const auto rank = variables.number(dialect.rank);
+    const auto world_size = variables.number(world_size_variable(dialect, variables));
+    if (!rank || !world_size) continue;
+    if (*world_size < 2 || *world_size > kMostRanks || *rank >= *world_size) return std::nullopt;
+    RankPlace place;
+    place.source = dialect.source;
+    place.rank = static_cast<Size>(*rank);
+    place.world_size = static_cast<Size>(*world_size);
+    return place;
+  }
+  return std::nullopt;
+}
+
 std::string describe(const RankPlace& place) {
   return fmt::format("ranks from {}: {}, this host's", name_of(place.source), place.world_size);
 }

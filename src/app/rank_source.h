@@ -50,6 +50,11 @@ struct RankPlace {
 /// is missing beside others, is no number in its range, or contradicts another.
 [[nodiscard]] RankPlace find_rank(const RankClues& clues);
 
+/// Whether the environment makes this process one of several ranks, for who is no rank of a run:
+/// source, rank and world size, no more. Empty also where variables are missing or make no sense,
+/// which is the business of ranks.
+[[nodiscard]] std::optional<RankPlace> find_launched_rank(const RankClues& clues);
+
 /// "ranks from torchrun: 2, this host's"; for rank 0 to say.
 [[nodiscard]] std::string describe(const RankPlace& place);
 

@@ -122,8 +122,15 @@ void finish_record(const RunConfig& config, const Topology& topology, const Pres
                               .pressure = pressure});
 }
 
+/// Rank 0's, to whoever started it.
+void hand_over(const ResultFile& result, RunFiles& files) {
+  files.publish_training_files();
+  write_standard_output(to_json(result));
+}
+
 /// One rank of a run: rank 0's record goes to standard output, where whoever started it reads it. A
-/// rank that fails ends with its error.
+/// rank that fails ends with its error, rank 0 after its record, which has warnings that the error
+/// has not.
 ExitCode be_rank(const RunOptions& options) {
   InterruptWatch interrupt;
   const SteadyClock clock;
@@ -134,17 +141,23 @@ ExitCode be_rank(const RunOptions& options) {
   RunFiles files(options);
   ResultFile result = begin_result(options.command_line, topology);
   RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
-  train_and_measure(config, topology,
-                    {.clock = clock,
-                     .interrupt = interrupt,
-                     .progress = progress,
-                     .files = files,
-                     .region = &region},
-                    record);
+  try {
+    train_and_measure(config, topology,
+                      {.clock = clock,
+                       .interrupt = interrupt,
+                       .progress = progress,
+                       .files = files,
+                       .region = &region},
+                      record);
+  } catch (const Error& error) {
+    if (config.rank() != 0 || error.code() != ExitCode::failed) throw;
+    record.status = Status::failed;
+    record.reason = error.what();
+    hand_over(result, files);
+    throw;
+  }
   PhaseBoard(region.phases()).enter(config.rank(), RankPhase::saving);
-  if (config.rank() != 0) return ExitCode::ok;
-  files.publish_training_files();
-  write_standard_output(to_json(result));
+  if (config.rank() == 0) hand_over(result, files);
   return ExitCode::ok;
 }
 
@@ -211,7 +224,9 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
     return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
   } catch (const std::exception& error) {
     rank.region.give_up(place.rank, error.what());
-    if (interrupt.requested()) return ExitCode::interrupted;
+    const std::optional<GivenUp> first = rank.region.given_up();
+    if (interrupt.requested() || (first && first->reason == kInterruptedReason))
+      return ExitCode::interrupted;
     throw;
   }
 }

@@ -302,10 +302,10 @@ void append_imbalance(Rows& rows) {
 
 void append_communication(Rows& rows) {
   const std::string group = kCommunication;
-  rows.push_back(bucket_row("bucket-mb", "MiB of gradients that are reduced together", "auto: 4",
-                            &RunOptions::bucket_mb));
-  rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first", "auto: 1",
-                            &RunOptions::first_bucket_mb));
+  rows.push_back(bucket_row("bucket-mb", "MiB of gradients that are reduced together",
+                            "auto: as measured", &RunOptions::bucket_mb));
+  rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first",
+                            "auto: a quarter", &RunOptions::first_bucket_mb));
   rows.push_back(Row{{.name = "overlap",
                       .value = "on|off|auto",
                       .group = group,

@@ -45,6 +45,9 @@ namespace {
 /// The signal came between two pieces of work; what the record holds by then stays.
 struct Interrupted {};
 
+/// Foreign share of the cores up to which what was timed serves later runs too.
+constexpr double kQuiet = 0.1;
+
 class TrainingRun {
  public:
   TrainingRun(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
@@ -76,7 +79,9 @@ class TrainingRun {
   }
 
   void stop_if_interrupted() const {
-    if (around_.interrupt.requested()) throw Interrupted{};
+    if (!around_.interrupt.requested()) return;
+    if (around_.region != nullptr) around_.region->give_up(config_.rank(), kInterruptedReason);
+    throw Interrupted{};
   }
 
   /// A predicate for work in pieces.
@@ -145,6 +150,7 @@ class TrainingRun {
     ProbePeers* peers = probe ? static_cast<ProbePeers*>(probe.get()) : ground.replica_devices;
     conductor.lead(*strategy);
     const Samples samples = measure_steps(*strategy, data, ground.device.team(), peers);
+    if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);  // of all ranks
     conductor.stop();
     summarize(samples, ground.backend, *strategy);
     if (record_.status == Status::ok) finish(strategy->replica().program(), data);
@@ -198,11 +204,25 @@ class TrainingRun {
                             Conductor& conductor) {
     if (!config_.strategy.buckets || shape.ranks == 1) return;
     CommunicationChoice choice(ground, shape, conductor, around_.clock);
-    const std::size_t known = choices.size();
+    const Choices before = choices;
+    const CpuLoad load(ground.device.team().cpus());
     ground.data_parallel = choice.decide(plan_, choices, not_interrupted());
+    if (conductor.leads()) stop_if_interrupted();
     record_.strategy.bucket_bytes = ground.data_parallel.bucket_bytes;
     record_.strategy.overlap = ground.data_parallel.overlap;
-    if (conductor.leads() && choices.size() > known) keep_communication(ground, choices);
+    if (!conductor.leads()) return;
+    Choices decided = communication_in(choices, ground.communicator);
+    if (decided != communication_in(before, ground.communicator))
+      keep_communication(std::move(decided), ground, load.foreign_share().value_or(0));
+  }
+
+  /// Of this configuration, as far as they are there.
+  [[nodiscard]] Choices communication_in(const Choices& choices,
+                                         const Communicator& communicator) const {
+    Choices found;
+    for (const std::string& key : communication_keys(config_, communicator.name()))
+      if (const auto chosen = choices.find(key); chosen != choices.end()) found.insert(*chosen);
+    return found;
   }
 
   void note_seconds(const std::vector<ReplicaSeconds>& replicas) {
@@ -230,7 +250,8 @@ class TrainingRun {
     }
     for (std::size_t replica = 1; ranks.size() == 1 && replica < replicas_.size(); ++replica)
       add_rank(replicas_[replica], std::nullopt);
-    if (around_.region != nullptr) *memory.peak_bytes += used_bytes(*around_.region);
+    *memory.peak_bytes += shared_bytes_;
+    if (!replicas_.empty()) summarize_run(record_, PriorNoise());
     add_straggler_warning(record_);
   }
 
@@ -303,31 +324,43 @@ class TrainingRun {
       so_far.insert(choices.begin(), choices.end());
       choices.merge(choose_among(rank, so_far));
     }
+    operators_ = choices;
     if (store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
-    if (config_.options.keep_plan)
-      PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(choices);
+    const Choices communication = communication_in(known, ground.communicator);
+    if (config_.options.keep_plan) {
+      Choices kept = choices;
+      kept.insert(communication.begin(), communication.end());
+      PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(kept);
+    }
     if (check.oracle) {
       Choices more = known;
       more.insert(choices.begin(), choices.end());
       choices.merge(choose_among(*check.oracle, more));
     }
     if (!store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
-    for (const std::string& key : communication_keys(config_, ground.communicator.name()))
-      if (const auto chosen = known.find(key); chosen != known.end()) choices.insert(*chosen);
+    choices.insert(communication.begin(), communication.end());
     return choices;
   }
 
   /// Beside the operators. A plan file that was there before stays as it is.
-  void keep_communication(const TrainingGround& ground, const Choices& choices) const {
+  void keep_communication(Choices decided, const TrainingGround& ground, double foreign_share) {
+    decided.insert(operators_.begin(), operators_.end());
+    const std::string fingerprint = ground.backend.fingerprint();
     if (config_.options.keep_plan)
-      PlanStore::of_file(*config_.options.keep_plan, ground.backend.fingerprint()).save(choices);
-    if (!store_->is_final()) store_->save(choices);
+      PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(decided);
+    if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
+    if (store_->named_by_user() || foreign_share > kQuiet) return;
+    PlanStore cache = PlanStore::of_host(fingerprint);
+    const Choices kept = cache.load();
+    std::erase_if(decided, [&](const auto& choice) {  // operators timed under load are not kept
+      return operators_.contains(choice.first) && !kept.contains(choice.first);
+    });
+    cache.save(decided);
   }
 
   /// Choices that were timed beside other work would slow down every later run: they serve this
   /// one.
   void keep(const Choices& choices, const PlanStore& store, double foreign_share) {
-    constexpr double kQuiet = 0.1;
     if (!store.lacks(choices)) return;
     if (foreign_share <= kQuiet || store.named_by_user()) store.save(choices);
     if (foreign_share > kQuiet)
@@ -474,12 +507,14 @@ class TrainingRun {
   }
 
   void summarize(const Samples& samples, const KernelBackend& backend, Strategy& strategy) {
-    const Size ranks = config_.options.nproc;
+    const auto ranks = static_cast<double>(config_.options.nproc);
     const auto peak = backend.measure_peak_flops(config_.type, around_.clock);
-    if (peak) record_.compute.peak_flops_per_second = static_cast<double>(ranks) * *peak;
+    if (peak) record_.compute.peak_flops_per_second = ranks * core_share() * *peak;
     record_.compute.peak_source =
         fmt::format("measured: {} multiply-adds, threads: {}{}", config_.precision, config_.threads,
-                    ranks > 1 ? fmt::format(", times {} ranks", ranks) : "");
+                    ranks > 1 ? fmt::format(", times {:g} ranks", ranks) : "");
+    if (core_share() < 1)
+      *record_.compute.peak_source += fmt::format(", times {:.3g}: they share cores", core_share());
     add_repetition(samples, record_.samples);
     if (config_.options.slowdown > 0) record_.samples.slowdown = config_.options.slowdown;
     summarize_run(record_, PriorNoise());
@@ -518,7 +553,14 @@ class TrainingRun {
     note_seconds(steps.replicas);
     conductor.stop();
     stop_if_interrupted();
-    summarize_run(record_, PriorNoise());
+  }
+
+  /// Of a core, for each thread of several ranks; one rank's own threads were measured together.
+  [[nodiscard]] double core_share() const {
+    const Size threads = config_.threads * config_.options.nproc;
+    if (config_.options.nproc == 1 || config_.options.core_share) return 1;
+    const auto cores = static_cast<double>(topology_.cores.size());
+    return std::min(1.0, std::max(cores, 1.0 * config_.threads) / static_cast<double>(threads));
   }
 
   void finish(Program& program, const DataSource& data) {
@@ -539,6 +581,8 @@ class TrainingRun {
   PhaseBoard board_;  ///< the launcher's, where there is one
   Size steps_per_epoch_ = 0;
   std::optional<PlanStore> store_;        ///< on rank 0
+  Choices operators_;                     ///< on rank 0, as timed
+  Bytes shared_bytes_ = 0;                ///< of the memory that ranks share, while they trained
   RankFacts facts_;                       ///< of this process
   std::vector<ReplicaSeconds> replicas_;  ///< of this process
   std::shared_ptr<const ProgramPlan> plan_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "src/app/configuration.h"
 #include "src/app/interrupt.h"
 #include "src/app/progress.h"
@@ -10,6 +12,9 @@
 #include "src/measure/record.h"
 
 namespace ptbench {
+
+/// With which a rank that a signal interrupted gives up.
+inline constexpr std::string_view kInterruptedReason = "it was interrupted by a signal";
 
 /// What a run talks to while it works; everything outlives it.
 struct RunSurroundings {

@@ -65,7 +65,9 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   const bool accumulates = shape.step.accumulation_steps > 1 && !several;
   const bool narrow = shape.type != ElementType::f32 && !several;
   const bool scales = shape.step.loss_scale.kind != LossScaling::none;
-  if (!several && !accumulates && !narrow && !scales)
+  const bool asked = config.options.verify != VerifyMode::automatic;
+  const bool is_other_code = asked && config.strategy.several_ranks;  // also with one rank
+  if (!several && !accumulates && !narrow && !scales && !is_other_code)
     return not_run("serial training in fp32 is what others are compared with");
   if (!shape.shares.empty() && graph.has_batch_norm())
     return not_run("batch norm sees other statistics in unequal micro-batches");
@@ -81,7 +83,7 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
         "computes something else");
   }
   const Bytes wanted = memory_of(graph, shape) + memory_of(graph, oracle);
-  if (wanted > available_memory())
+  if (shape.rank == 0 && wanted > available_memory())  // rank 0 decides for all
     return not_run(fmt::format("two copies need {} of memory, {} is available",
                                format_bytes(wanted), format_bytes(available_memory())));
   VerificationPlan plan{.tested = shape, .oracle = oracle, .reason = {}};

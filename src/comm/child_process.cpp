@@ -17,6 +17,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/comm/descriptor.h"
 
 namespace ptbench {
 namespace {
@@ -31,30 +32,6 @@ constexpr ChildProcess::Duration kLongestStart{2000};
 constexpr std::size_t kPiece = 4096;  // bytes that are read at once
 // More than a pipe holds: who else writes into it is not read for ever.
 constexpr int kMostPieces = 64;
-
-/// A file descriptor that is closed with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  void close() {
-    if (is_open()) (void)::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_ = -1;
-};
 
 Error cannot_start(const std::filesystem::path& program, int error_number,
                    const std::string& remedy) {

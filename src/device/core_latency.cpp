@@ -17,6 +17,7 @@ constexpr double kNearLimitSeconds = 80e-9;  // near was seen at 24-39 ns, far a
 constexpr double kFarthestSeconds = 2e-6;    // a preempted core answers in ms, another socket's in
                                              // well under 1 µs
 constexpr auto kPatience = std::chrono::milliseconds(20);  // an undisturbed pair needs under 1 ms
+constexpr auto kLongest = std::chrono::seconds(1);         // of a pair, however late its asker is
 constexpr std::uint32_t kSpinsBeforeYield = 4096;
 
 double seconds_since(Time::time_point start) {
@@ -80,11 +81,14 @@ void LatencyRing::ask(int pair) {
 
 void LatencyRing::answer(int pair) {
   if (!await_turn(pair)) return;
+  const Time::time_point limit = Time::now() + kLongest;
   const std::uint32_t first = first_trip(pair);
   for (std::uint32_t trip = first; trip < first_trip(pair + 1); ++trip) {
     for (std::uint32_t spin = 1; flag_.load(std::memory_order_acquire) != question(trip); ++spin) {
       if (turn_.load(std::memory_order_acquire) != pair) return;  // the asker gave up
-      if (spin % kSpinsBeforeYield == 0) std::this_thread::yield();
+      if (spin % kSpinsBeforeYield != 0) continue;
+      if (Time::now() >= limit) return;  // the asker has died
+      std::this_thread::yield();
     }
     flag_.store(question(trip) + 1, std::memory_order_release);
   }
@@ -111,9 +115,13 @@ CoreLatency LatencyRing::bounce(int pair) {
 /// False where there is no such pair, or its turn is over.
 bool LatencyRing::await_turn(int pair) const {
   if (pair >= pairs_) return false;
+  const Time::time_point limit = Time::now() + pairs_ * kLongest;
   int turn = turn_.load(std::memory_order_acquire);
   for (std::uint32_t spin = 1; turn < pair; ++spin) {
-    if (spin % kSpinsBeforeYield == 0) std::this_thread::yield();
+    if (spin % kSpinsBeforeYield == 0) {
+      if (Time::now() >= limit) return false;
+      std::this_thread::yield();
+    }
     turn = turn_.load(std::memory_order_acquire);
   }
   return turn == pair;

@@ -31,7 +31,7 @@ class DriverThread {
   void start(Job job);
   /// Waits for the job that was started; throws here what it threw. A job that misses the deadline
   /// is a broken invariant and ends the process, since its thread cannot be called back.
-  void wait(std::chrono::milliseconds deadline = std::chrono::minutes(5));
+  void wait(std::chrono::milliseconds deadline = std::chrono::hours(1));
 
  private:
   struct Shared;

@@ -152,9 +152,9 @@ struct RankRecord {
   Size rank = 0;
   std::string host;
   std::string device;
-  std::optional<double> compute_seconds;
-  std::optional<double> wait_seconds;
-  std::optional<Bytes> peak_memory_bytes;
+  std::optional<double> compute_seconds;   ///< of a step: forward and backward
+  std::optional<double> wait_seconds;      ///< of a step: idle until slower ranks had computed too
+  std::optional<Bytes> peak_memory_bytes;  ///< without memory that ranks share
 };
 
 struct MemoryRecord {

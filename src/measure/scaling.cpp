@@ -172,13 +172,13 @@ std::optional<StepParts> passed_parts(const RunRecord& run) {
                   .data = phases.data.value_or(0)};
   if (run.strategy.world_size > 1) {
     if (std::ssize(run.ranks) != run.strategy.world_size || !are_timed(run.ranks)) return {};
-    const double factor = parts.compute / *run.ranks.front().compute_seconds;
-    const double own_wait = factor * *run.ranks.front().wait_seconds;
-    parts.communication = std::max(0.0, parts.communication - own_wait);
+    parts.communication = std::max(0.0, parts.communication - *run.ranks.front().wait_seconds);
+    double fastest = *run.ranks.front().compute_seconds;
     for (const RankRecord& rank : run.ranks) {
-      parts.compute = std::min(parts.compute, factor * *rank.compute_seconds);
-      parts.wait = std::max(parts.wait, factor * *rank.wait_seconds);
+      fastest = std::min(fastest, *rank.compute_seconds);
+      parts.wait = std::max(parts.wait, *rank.wait_seconds);
     }
+    parts.compute = fastest + phases.optimizer.value_or(0);
   }
   parts.communication += moving_seconds(phases);
   return parts;

@@ -43,17 +43,17 @@ void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<Scalin
 /// per rank (its median · g / (G · n): the baseline's own in weak scaling, 1/n of it in strong),
 ///   1 − efficiency = (T − T1) / T,
 /// which is the sum of, each over T:
-///   compute_slowdown: least compute of a rank − the baseline's, both forward + backward +
-///                     optimizer;
+///   compute_slowdown: least compute of a rank (forward + backward) and rank 0's optimizer − the
+///                     baseline's of both;
 ///   wait: the longest that a rank had nothing to do but wait for slower ones;
 ///   communication: rank 0's communication_exposed − its wait (not below 0), and scatter +
 ///                  replicate + gather + reduce;
 ///   data: rank 0's − the baseline's;
 ///   overhead: the rest.
 /// The baseline's phases count for the same work per rank. Phases and ranks are of a pass of their
-/// own: phases are scaled so that they add up to the median step, ranks as rank 0's compute is
-/// among the phases. Terms may be negative: an optimizer whose work the ranks share computes less
-/// than the baseline. Empty where a figure is missing.
+/// own: both are scaled so that the phases add up to the median step. Terms may be negative: an
+/// optimizer whose work the ranks share computes less than the baseline. Empty where a figure is
+/// missing.
 [[nodiscard]] ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline);
 
 enum class LossCause : std::uint8_t { compute_slowdown, communication, wait, data, overhead };

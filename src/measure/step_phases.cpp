@@ -93,7 +93,7 @@ double PhaseTimer::mean_of(StepPhase phase) const {
 }
 
 double PhaseTimer::compute_seconds() const {
-  return mean_of(StepPhase::forward) + mean_of(StepPhase::backward) + mean_of(StepPhase::optimizer);
+  return mean_of(StepPhase::forward) + mean_of(StepPhase::backward);
 }
 
 double PhaseTimer::step_seconds() const {

@@ -49,7 +49,7 @@ class PhaseTimer {
   [[nodiscard]] PhasesRecord means() const;
   /// Mean duration of a step in seconds.
   [[nodiscard]] double step_seconds() const;
-  /// Of that, what this replica computed: forward, backward and optimizer.
+  /// Of that, what this replica computed until it had its gradients: forward and backward.
   [[nodiscard]] double compute_seconds() const;
   /// Of that, what it waited for slower ranks.
   [[nodiscard]] double wait_seconds() const { return mean_of(StepPhase::wait); }

@@ -127,7 +127,8 @@ constexpr std::array kComputePhases{&PhasesRecord::scatter,
                                     &PhasesRecord::optimizer,
                                     &PhasesRecord::other};
 
-void scale_phases(double step_seconds, PhasesRecord& phases) {
+/// The pass that timed phases and ranks took steps of its own.
+void scale_phases(double step_seconds, PhasesRecord& phases, std::vector<RankRecord>& ranks) {
   const bool timed =
       std::ranges::any_of(kComputePhases, [&](auto phase) { return (phases.*phase).has_value(); });
   double sum = phases.data.value_or(0);
@@ -139,6 +140,10 @@ void scale_phases(double step_seconds, PhasesRecord& phases) {
   for (const auto phase : kComputePhases) scale(phases.*phase);
   scale(phases.data);
   scale(phases.communication);
+  for (RankRecord& rank : ranks) {
+    scale(rank.compute_seconds);
+    scale(rank.wait_seconds);
+  }
 }
 
 }  // namespace
@@ -181,7 +186,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   summarize_repetitions(speaking, prior, run.step_seconds);
   summarize_placements(classes, run.step_seconds);
   summarize_rates(run);
-  scale_phases(*run.step_seconds.median, run.phases_seconds);
+  scale_phases(*run.step_seconds.median, run.phases_seconds, run.ranks);
 }
 
 }  // namespace ptbench

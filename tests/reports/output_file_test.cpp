@@ -2,13 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 
@@ -52,6 +61,30 @@ int exit_status_of(const std::function<bool()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/// Whether files of that folder can do without a name.
+bool has_nameless_files(const fs::path& folder) {
+  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (file >= 0) (void)close(file);
+  return file >= 0;
+}
+
+/// From now on in this process files without a name are refused, as by file systems that have none.
+bool refuse_nameless_files() {
+  constexpr std::uint32_t kNameless = O_TMPFILE & ~O_DIRECTORY;
+  constexpr std::uint16_t kLoad = BPF_LD | BPF_W | BPF_ABS;
+  constexpr std::uint16_t kReturn = BPF_RET | BPF_K;
+  std::array<sock_filter, 6> program{
+      {{kLoad, 0, 0, offsetof(seccomp_data, nr)},
+       {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_openat},
+       {kLoad, 0, 0, offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t)},
+       {BPF_JMP | BPF_JSET | BPF_K, 0, 1, kNameless},
+       {kReturn, 0, 0, SECCOMP_RET_ERRNO | EOPNOTSUPP},
+       {kReturn, 0, 0, SECCOMP_RET_ALLOW}}};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 mode_t permissions_of(const fs::path& path) {
   struct stat status{};
   REQUIRE(stat(path.c_str(), &status) == 0);
@@ -65,9 +98,9 @@ TEST_CASE("a file appears when it is committed, whole", "[reports]") {
   const fs::path target = folder.path() / "results.json";
   {
     OutputFile file(target);
-    CHECK(folder.names() == Names{fmt::format(".results.json.ptbench-partial-{}", getpid())});
     file.append("one ");
     CHECK_FALSE(fs::exists(target));
+    if (has_nameless_files(folder.path())) CHECK(folder.names().empty());
     file.commit("two");
     CHECK(read_file(target) == "one two");
     CHECK(folder.names() == Names{"results.json"});
@@ -88,6 +121,60 @@ TEST_CASE("what was not committed leaves nothing behind", "[reports]") {
   }
   CHECK(read_file(target) == "old");
   CHECK(folder.names() == Names{"results.json"});
+}
+
+TEST_CASE("a process that is killed leaves nothing behind", "[reports]") {
+  const TemporaryFolder folder;
+  if (!has_nameless_files(folder.path())) return;
+  const fs::path target = folder.path() / "results.json";
+  for (const bool had_old : {false, true}) {
+    if (had_old) write_file(target, "old");
+    CHECK(exit_status_of([&] {
+            OutputFile file(target);
+            file.append("half");
+            return raise(SIGKILL) == 0;
+          }) == 128 + SIGKILL);
+    CHECK(folder.names() == (had_old ? Names{"results.json"} : Names{}));
+    if (had_old) CHECK(read_file(target) == "old");
+  }
+}
+
+TEST_CASE("file systems without nameless files get one with a name", "[reports]") {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "results.json";
+  for (const std::string text : {"new", "replaced"})
+    CHECK(exit_status_of([&] {
+            if (!refuse_nameless_files() || has_nameless_files(folder.path())) return false;
+            OutputFile file(target);
+            const std::string name = fmt::format(".results.json.ptbench-partial-{}", getpid());
+            if (!fs::exists(folder.path() / name)) return false;
+            file.commit(text);
+            return read_file(target) == text;
+          }) == 0);
+  CHECK(folder.names() == Names{"results.json"});
+  CHECK(read_file(target) == "replaced");
+}
+
+TEST_CASE("a file that cannot be given a name is copied", "[reports]") {
+  const TemporaryFolder folder;
+  const std::string text(3'000'000, 'x');
+  CHECK(exit_status_of([&] {
+          fs::current_path(folder.path());
+          write_file("old.json", "old");
+          if (chmod("old.json", 0640) != 0) return false;
+          OutputFile fresh("results.json");
+          OutputFile old("old.json");
+          // There is no /proc then. Who may not do so tests nothing.
+          if (chroot(".") != 0) return geteuid() != 0;
+          fresh.commit(text);
+          old.commit(text);
+          return read_file("results.json") == text && read_file("old.json") == text &&
+                 permissions_of("old.json") == 0640;
+        }) == 0);
+  const Names names = folder.names();
+  CHECK(std::ranges::count_if(names, [](const std::string& name) {
+          return name.find("partial") != std::string::npos;
+        }) == 0);
 }
 
 TEST_CASE("a file can be committed again and again", "[reports]") {
@@ -255,9 +342,11 @@ TEST_CASE("a temporary file that was left behind is no obstacle", "[reports]") {
   const fs::path target = folder.path() / "results.json";
   const std::string left = fmt::format(".results.json.ptbench-partial-{}", getpid());
   write_file(folder.path() / left, "left by another process of this number");
-  OutputFile(target).commit("new");
-  CHECK(read_file(target) == "new");
-  CHECK(folder.names() == Names{left, "results.json"});
+  for (const char* text : {"new", "replaced"}) {
+    OutputFile(target).commit(text);
+    CHECK(read_file(target) == text);
+    CHECK(folder.names() == Names{left, "results.json"});
+  }
 }
 
 TEST_CASE("the longest name that a folder takes is not too long", "[reports]") {

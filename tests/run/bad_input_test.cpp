@@ -131,12 +131,12 @@ TEST_CASE("standard output that cannot be written is an error", "[run]") {
 TEST_CASE("signals keep what was measured", "[run]") {
   const std::string signal = GENERATE("INT", "TERM");
   const RunCommand run;
-  // Far longer than anyone waits; the signal comes once the loss log shows that steps are run. The
-  // program takes the shell's place, since shells let their background jobs ignore SIGINT.
+  // Far longer than anyone waits; the signal comes once the loss log, which has no name yet, shows
+  // that steps are run. The program takes the shell's place, since shells let their background jobs
+  // ignore SIGINT.
   const std::string command =
-      "(for i in $(seq 400); do sleep 0.02; grep -qs ^9, .l.csv.ptbench-partial-$$ && break; done; "
-      "kill "
-      "-" +
+      "(for i in $(seq 400); do sleep 0.02; grep -qs ^9, /dev/null $(find /proc/$$/fd "
+      "-lname '*/#*' -o -lname '*.ptbench-partial-*') && break; done; kill -" +
       signal + " $$) & exec " + PTBENCH_EXECUTABLE +
       " run -w linear --steps 1000000000 -o r.json --loss-log l.csv";
   const ProgramResult result =

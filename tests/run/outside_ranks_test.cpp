@@ -77,9 +77,12 @@ Texts rank_of(const std::string& rank, const std::string& world, const Texts& mo
 /// One rank of two that train until somebody ends them, but for --rank.
 constexpr const char* kEndless = PTBENCH_EXECUTABLE
     " run -w linear -s ddp --threads 1 --steps 1000000000 --verify off --world-size 2";
-/// In the shell: until rank 0 has opened its files, which it does once the ranks have met.
+/// In the shell: until rank 0 has opened its files, which it does once the ranks have met. They
+/// have no names yet, but on file systems where that cannot be.
 constexpr const char* kUntilBegun =
-    "for i in $(seq 500); do ls -A | grep -q ptbench-partial && break; sleep 0.02; done";
+    "for i in $(seq 500); do ls -l /proc/$R0/fd | grep -q '/#[0-9]* (deleted)\\|ptbench-partial' "
+    "&& "
+    "break; sleep 0.02; done";
 
 void check_all(const std::vector<ProgramResult>& results, int exit_code, const std::string& says) {
   for (const ProgramResult& result : results) {
@@ -184,6 +187,59 @@ TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") 
             "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
   check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank says nothing without --world-size");
   check_all(ranks({{{"--steps", "5"}, {"RANK=0"}}}), 1, "RANK is set, and WORLD_SIZE is not");
+}
+
+TEST_CASE("commands that start ranks refuse to be one of several", "[run]") {
+  struct Launcher {
+    std::string name;
+    Texts environment;
+  };
+  const RunCommand place;
+  const std::vector<Launcher> launchers{
+      {"torchrun", {"RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1"}},
+      {"Open MPI", {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"}},
+      {"MPICH or Intel MPI", {"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1"}},
+      {"Slurm", {"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_STEP_ID=0"}},
+      {"PTBENCH_RANK", {"PTBENCH_RANK=1", "PTBENCH_WORLD_SIZE=2"}}};
+  for (const auto& [name, environment] : launchers)
+    for (const std::string command : {"sweep", "comm"}) {
+      const ProgramResult result = run_program(
+          {PTBENCH_EXECUTABLE, command}, {.folder = place.path("."), .environment = environment});
+      CAPTURE(result.output);
+      CHECK(result.exit_code == 1);
+      const std::string says = fmt::format(
+          "error: ptbench {} starts its own ranks, and this process is rank 1 of 2 from {}",
+          command, name);
+      CHECK_THAT(result.errors, Contains(says) && Contains("remedy: start one process: "));
+      CHECK(result.output.empty());
+    }
+}
+
+TEST_CASE("commands that start ranks work where a launcher started one process", "[run]") {
+  const RunCommand place;
+  const std::string cache = "XDG_CACHE_HOME=" + place.path("cache").string();
+  const std::vector<Texts> environments{
+      {cache, "RANK=0", "WORLD_SIZE=1"},
+      // A shell of an allocation for two tasks, with one of its own.
+      {cache, "SLURM_JOB_ID=7", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_NTASKS=2",
+       "SLURM_STEP_ID=4294967290", "SLURM_STEP_NUM_TASKS=1"},
+      {cache, "WORLD_SIZE=2"}};
+  for (const Texts& environment : environments) {
+    const auto run = [&](Texts command) {
+      command.insert(command.begin(), PTBENCH_EXECUTABLE);
+      return run_program(command, {.folder = place.path("."), .environment = environment});
+    };
+    const ProgramResult comm = run({"comm", "-n", "2", "--sizes", "4K"});
+    CAPTURE(environment, comm.errors);
+    CHECK(comm.exit_code == 0);
+    CHECK_THAT(comm.output, Contains("2 ranks, processes"));
+    const ProgramResult sweep =
+        run({"sweep", "-w", "linear", "-s", "ddp", "-n", "2", "--threads", "1", "--steps", "5",
+             "--rounds", "1", "--verify", "off", "-o", "grid.json"});
+    CAPTURE(sweep.errors);
+    CHECK(sweep.exit_code == 0);
+    CHECK(place.json("grid.json")["runs"][0]["status"] == "ok");
+  }
 }
 
 TEST_CASE("a world of one from outside is a run like any other", "[run]") {

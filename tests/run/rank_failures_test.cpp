@@ -303,6 +303,11 @@ TEST_CASE("training that diverges on ranks is told once, by the rank that saw it
   CHECK(run.record()["status"] == "failed");
   CHECK_THAT(run.reason(), Matches("rank [01] on [^ ]+, while [a-z ]+: the loss of step .*"));
   CHECK(count_of(run.errors(), "loss of step") == 0);
+  // What rank 0 knew by then is in the record too.
+  const nlohmann::json record = run.record();
+  CHECK(count_of(record["warnings"].dump(), "non-finite-loss") == 1);
+  CHECK(record["loss"]["first"].is_number());
+  CHECK(record["strategy"]["communicator"] == "shm");
 }
 
 TEST_CASE("what one rank refuses ends all with one error", "[run]") {
