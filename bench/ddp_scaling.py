@@ -34,8 +34,9 @@ ONE_CORE = "one core"
 TORCH = "PyTorch DDP n=2"
 SERIAL = "serial"
 ONE_RANK = "ddp n=1"
+DP = "dp n=2"
 STRATEGIES = {SERIAL: ("serial", 1), ONE_RANK: ("ddp", 1), "ddp n=2": ("ddp", 2),
-              "dp n=2": ("dp", 2), "ddp-flat n=2": ("ddp-flat", 2),
+              DP: ("dp", 2), "ddp-flat n=2": ("ddp-flat", 2),
               "ddp-central n=2": ("ddp-central", 2)}
 PARALLEL = [name for name, (_, replicas) in STRATEGIES.items() if replicas > 1]
 PEER = pathlib.Path(__file__).resolve().parent.parent / "peers" / "ddp_time.py"
@@ -53,7 +54,7 @@ class Case:
         return f"{self.workload}-{self.precision}-b{self.batch}"
 
 
-WEAK_ONLY = (SERIAL, "ddp n=2", "dp n=2")
+WEAK_ONLY = (SERIAL, "ddp n=2", DP)
 CASES = [
     Case("mlp", "fp32", 64), Case("mlp", "fp32", 128, WEAK_ONLY),
     Case("mlp", "bf16", 64), Case("mlp", "bf16", 128, WEAK_ONLY),
@@ -113,6 +114,8 @@ class Bench:
         pair = [name for name in names if name in (SERIAL, ONE_RANK)]
         one_rank_rounds = self.arguments.one_rank_rounds if len(pair) == 2 else 0
         count = max(self.arguments.rounds, one_rank_rounds)
+        if count > 0 and entry["plan"] is None and self.can_run(DP):
+            self.ptbench_step(case, entry, DP)  # it has all operators of the others, and one more
         for number in range(count):
             chosen = names if number < self.arguments.rounds else pair
             # In either order as often, so that being second is nobody's lot.

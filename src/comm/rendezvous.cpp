@@ -178,7 +178,7 @@ class RankGathering::State {
   }
 
   /// Whoever listens here already: a rank 0 that waits for its ranks as well learns of this one.
-  Error ask_listener() {
+  [[nodiscard]] Error ask_listener() const {
     int error_number = 0;
     const Descriptor socket = connect_to(socket_name(point.job), error_number);
     if (!socket.is_open() || !belongs_to_this_user(socket)) return taken(point);

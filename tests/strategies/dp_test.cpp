@@ -202,8 +202,8 @@ struct Tampering {
 
 class TamperedOperator final : public Operator {
  public:
-  TamperedOperator(const Tampering& tampering, const Bindings& original, const OperatorPlan& plan)
-      : tampering_(tampering), bindings_(original) {
+  TamperedOperator(const Tampering& tampering, Bindings original, const OperatorPlan& plan)
+      : tampering_(tampering), bindings_(std::move(original)) {
     tampering_.bind(bindings_, memory_);
     inner_ = plan.bind(bindings_);
   }
