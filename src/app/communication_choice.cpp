@@ -87,15 +87,18 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
   DdpOptions chosen = ground_.data_parallel;
   choose_buckets(choices, chosen);
   if (ground_.config.options.overlap == OverlapMode::automatic) {
-    const auto known = choices.find(overlap_key_);
-    std::optional<bool> pays;
-    if (known != choices.end() && (known->second == "on" || known->second == "off"))
-      pays = known->second == "on";
-    else if ((pays = overlap_pays(plan, chosen, keep_going)))
-      choices[overlap_key_] = *pays ? "on" : "off";
+    std::optional<bool> pays = known_overlap(choices);
+    if (!pays) pays = overlap_pays(plan, chosen, keep_going);
+    if (pays) choices[overlap_key_] = *pays ? "on" : "off";
     chosen.overlap = pays.value_or(false);
   }
   return chosen;
+}
+
+std::optional<bool> CommunicationChoice::known_overlap(const Choices& choices) const {
+  const auto known = choices.find(overlap_key_);
+  if (known == choices.end() || (known->second != "on" && known->second != "off")) return {};
+  return known->second == "on";
 }
 
 void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {

@@ -50,6 +50,7 @@ class CommunicationChoice {
   };
 
   [[nodiscard]] bool leads() const { return conductor_.leads(); }
+  [[nodiscard]] std::optional<bool> known_overlap(const Choices& choices) const;
   void choose_buckets(Choices& choices, DdpOptions& chosen);
   [[nodiscard]] LinkSpeed measure_link();
   [[nodiscard]] double seconds_of_exchange(std::span<float> values);

@@ -74,6 +74,64 @@ TEST_CASE("phases of several ranks have communication", "[run]") {
   CHECK(record["id"] == "mlp/ddp/n2/b8/fp32/threads=1");
 }
 
+TEST_CASE("a record tells what each rank did and what was chosen", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(run, run({"-w", "mlp", "-b", "8", "-s", "ddp", "-n", "2", "--steps",
+                                          "10", "--threads", "1", "-o", "r.json"}));
+  REQUIRE(record["ranks"].size() == 2);
+  double private_bytes = 0;
+  for (const auto& rank : record["ranks"]) {
+    CHECK(rank["compute_seconds"].get<double>() > 0);
+    CHECK(rank["wait_seconds"].get<double>() >= 0);
+    CHECK_FALSE(rank["host"].get<std::string>().empty());
+    private_bytes += rank["peak_memory_bytes"].get<double>();
+  }
+  CHECK(record["memory"]["peak_bytes"].get<double>() > private_bytes);  // and what they share, once
+  CHECK(record["strategy"]["bucket_bytes"].get<double>() >= 256 << 10U);
+  CHECK(record["strategy"]["overlap"].is_boolean());
+}
+
+TEST_CASE("what ranks choose of communication is kept, and used again", "[run]") {
+  const RunCommand run;
+  const std::vector<std::string> arguments{
+      "-w", "mlp",       "-b", "8",        "-s",  "ddp",    "-n",        "2",  "--steps",
+      "3",  "--threads", "1",  "--verify", "off", "--plan", "plan.json", "-o", "r.json"};
+  const auto first = record_of(run, run(arguments));
+  const std::string plan = run.text("plan.json");
+  CHECK_THAT(plan, Contains("overlap of mlp/ddp/n2/b8") && Contains("bucket bytes of mlp/ddp/n2"));
+  const auto second = record_of(run, run(arguments));
+  CHECK(run.text("plan.json") == plan);
+  CHECK(second["strategy"]["overlap"] == first["strategy"]["overlap"]);
+  CHECK(second["strategy"]["bucket_bytes"] == first["strategy"]["bucket_bytes"]);
+}
+
+TEST_CASE("replicas of one process compute what serial training does", "[run]") {
+  const RunCommand run;
+  const std::vector<std::string> common{"-w", "mlp", "--steps", "20", "--threads", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    more.insert(more.end(), {"-o", "r.json"});
+    return run(more);
+  };
+  (void)record_of(run, with({"-b", "24", "--loss-log", "serial.csv"}));
+  const auto record =
+      record_of(run, with({"-s", "dp", "-n", "2", "-b", "12", "--loss-log", "replicas.csv"}));
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["ranks"].size() == 2);
+  for (const char* phase : {"scatter", "replicate", "gather", "reduce"})
+    CHECK(record["phases_seconds"][phase].get<double>() > 0);
+  check_close(losses(run.text("replicas.csv")), losses(run.text("serial.csv")));
+}
+
+TEST_CASE("unequal shares compute what serial training does", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(run, run({"-w", "mlp", "-s", "ddp", "-n", "2", "--shares", "20,4",
+                                          "--steps", "5", "--threads", "1", "-o", "r.json"}));
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["strategy"]["global_batch"] == 24);
+  CHECK(record["id"] == "mlp/ddp/n2/b20/fp32/threads=1/shares=20,4");
+}
+
 TEST_CASE("a run of several ranks is repeated in fresh processes too", "[run]") {
   const RunCommand run;
   const auto record = record_of(run, run({"-w", "linear", "-s", "ddp", "-n", "2", "--repeats", "2",
