@@ -14,7 +14,8 @@ constexpr Communicator::Timeout kChoosing = std::chrono::minutes(30);
 /// A line a choice: key, tab, candidate. Neither holds tabs or line ends.
 std::string text_of(const Choices& choices) {
   std::string text;
-  for (const auto& [key, candidate] : choices) text += key + '\t' + candidate + '\n';
+  for (const auto& [key, candidate] : choices)
+    text.append(key).append(1, '\t').append(candidate).append(1, '\n');
   return text;
 }
 
