@@ -115,15 +115,13 @@ std::string range_over_ranks(const RunRecord& run, std::optional<double> RankRec
     if (rank.*field) seconds.push_back(*(rank.*field));
   if (seconds.empty() || seconds.size() < run.ranks.size()) return {};
   const auto [least, most] = std::ranges::minmax(seconds);
-  return fmt::format("{} to {}", human_text(least, Unit::seconds),
-                     human_text(most, Unit::seconds));
+  return fmt::format("{} to {}", human_text(least, Unit::seconds), human_text(most, Unit::seconds));
 }
 
 /// A field as text, or what people want to see of three lists; empty if not known.
 std::string text_of(const RunRecord& run, std::string_view path) {
   if (path == "strategy.devices") return joined(run.strategy.devices, "+");
-  if (path == "ranks.compute_seconds")
-    return range_over_ranks(run, &RankRecord::compute_seconds);
+  if (path == "ranks.compute_seconds") return range_over_ranks(run, &RankRecord::compute_seconds);
   if (path == "ranks.wait_seconds") return range_over_ranks(run, &RankRecord::wait_seconds);
   if (path == "samples.repetitions")
     return run.samples.repetitions.empty() ? "" : fmt::format("{}", run.samples.repetitions.size());
