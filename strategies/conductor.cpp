@@ -6,8 +6,6 @@ namespace ptbench {
 namespace {
 
 constexpr Bytes kWordBytes = 64;
-/// Of rank 0 by itself: choosing operators, evaluating a large data set.
-constexpr Communicator::Timeout kLongWork = std::chrono::minutes(30);
 
 }  // namespace
 
@@ -26,7 +24,7 @@ void Conductor::lead(Strategy& strategy) {
 void Conductor::follow(Strategy& strategy, const Follower& follower) {
   while (true) {
     // Between steps rank 0 may evaluate, or train an oracle; who watches it knows whether it lives.
-    const Word word = tell(Word::stop, kLongWork);
+    const Word word = tell(Word::stop, Communicator::kLongWork);
     if (word == Word::stop) break;
     if (word == Word::look) {
       follower.look();
@@ -40,7 +38,7 @@ void Conductor::follow(Strategy& strategy, const Follower& follower) {
 }
 
 bool Conductor::agree(bool answer) {
-  return tell(answer ? Word::yes : Word::no, kLongWork) == Word::yes;
+  return tell(answer ? Word::yes : Word::no, Communicator::kLongWork) == Word::yes;
 }
 
 Conductor::Word Conductor::tell(Word word, Communicator::Timeout timeout) {

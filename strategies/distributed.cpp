@@ -13,16 +13,14 @@
 
 #include "src/base/error.h"
 #include "src/base/hash.h"
-#include "src/device/memory.h"
+#include "src/comm/exchange.h"
+#include "workloads/layout_digest.h"
 
 namespace ptbench {
 namespace {
 
 constexpr std::size_t kCell = 16;  // floats of a cache line
 constexpr std::size_t kCells = 2;  // the loss, and ranks whose gradients are not finite
-
-/// Below it, every whole number is a float.
-constexpr Size kWholeFloats = Size{1} << 24U;
 
 std::span<float> slice_of(std::span<float> arena, Range slice) {
   return arena.subspan(static_cast<std::size_t>(slice.begin),
@@ -44,9 +42,6 @@ std::uint64_t digest_of(T value) {
   else
     return static_cast<std::uint64_t>(value);
 }
-
-/// FNV-1a's step, with a word for a letter.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x100000001b3U; }
 
 void add_parameters(const ProgramPlan& plan, Traits& traits) {
   std::uint64_t names = fnv1a("");
@@ -85,13 +80,6 @@ Size global_batch_of(const ProgramPlan& plan) {
   return std::get<SoftmaxCrossEntropySpec>(plan.graph().operators.back().spec).global_batch;
 }
 
-std::uint64_t layouts_of(const ProgramPlan& plan) {
-  std::uint64_t hash = fnv1a("");
-  for (std::size_t i = 0; i < plan.steps().size(); ++i)
-    hash = mix(hash, layout_digest(plan.graph().operators[i].spec, *plan.steps()[i].plan));
-  return hash;
-}
-
 /// Plans for unequal micro-batches are unequal; what counts then is where parameters lie.
 void add_plan(const ProgramPlan& plan, bool equal_micro_batches, Traits& traits) {
   traits.push_back({.what = "the global batches", .digest = digest_of(global_batch_of(plan))});
@@ -99,8 +87,9 @@ void add_plan(const ProgramPlan& plan, bool equal_micro_batches, Traits& traits)
     traits.push_back(
         {.what = "the hashes of their plans", .digest = fnv1a(plan.hash()), .of_model = true});
   else
-    traits.push_back(
-        {.what = "the layouts of their parameters", .digest = layouts_of(plan), .of_model = true});
+    traits.push_back({.what = "the layouts of their parameters",
+                      .digest = layout_digest(plan),
+                      .of_model = true});
 }
 
 std::vector<std::uint64_t> digests_of(const Traits& traits) {
@@ -155,14 +144,14 @@ void Distributed::wait(Communicator::Ticket ticket) {
 
 void Distributed::check_agreement() {
   const ProgramPlan& plan = replica_->program().plan();
-  const std::vector<std::uint64_t> micro_batches = exchange({digest_of(plan.batch())});
+  const std::vector<std::uint64_t> micro_batches = of_all_ranks({digest_of(plan.batch())});
   const bool are_equal =
       std::ranges::adjacent_find(micro_batches, std::not_equal_to()) == micro_batches.end();
   Traits traits;  // in this order: the first difference explains those that follow from it
   add_parameters(plan, traits);
   add_training(replica_->step(), options_, traits);
   add_plan(plan, are_equal, traits);
-  require_common(traits, exchange(digests_of(traits)));
+  require_common(traits, of_all_ranks(digests_of(traits)));
   const Size together = std::accumulate(
       micro_batches.begin(), micro_batches.end(), Size{0},
       [](Size sum, std::uint64_t samples) { return sum + static_cast<Size>(samples); });
@@ -171,16 +160,12 @@ void Distributed::check_agreement() {
 }
 
 /// What every rank has, by rank.
-std::vector<std::uint64_t> Distributed::exchange(const std::vector<std::uint64_t>& own) {
+std::vector<std::uint64_t> Distributed::of_all_ranks(const std::vector<std::uint64_t>& own) {
   std::vector<std::uint64_t> all;
   for (Size rank = 0; rank < communicator_.world_size(); ++rank)
     all.insert(all.end(), own.begin(), own.end());
-  const auto bytes = std::as_writable_bytes(std::span(all));
-  const bool is_root = communicator_.rank() == kRoot;
-  communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(own)),
-                                                is_root ? bytes : std::span<std::byte>(), kRoot),
-                     options_.timeout);
-  communicator_.wait(communicator_.start_broadcast(bytes, kRoot), options_.timeout);
+  exchange(communicator_, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)),
+           options_.timeout);
   return all;
 }
 
@@ -218,12 +203,8 @@ void Distributed::note_arrival() {
 /// Reading of one clock, which all ranks of a host have. Until the last rank has come nobody's
 /// gradients can be whole: what passed until then was waiting, not communication.
 void Distributed::after_observed_step() {
-  const auto all = std::as_writable_bytes(std::span(arrivals_));
-  const bool is_root = communicator_.rank() == kRoot;
-  communicator_.wait(communicator_.start_gather(std::as_bytes(std::span(&arrival_.seconds, 1)),
-                                                is_root ? all : std::span<std::byte>(), kRoot),
-                     options_.timeout);
-  communicator_.wait(communicator_.start_broadcast(all, kRoot), options_.timeout);
+  exchange(communicator_, std::as_bytes(std::span(&arrival_.seconds, 1)),
+           std::as_writable_bytes(std::span(arrivals_)), options_.timeout);
   const double waited = *std::ranges::max_element(arrivals_) - arrival_.seconds;
   const double communicated = timer()->total(StepPhase::communication) - arrival_.communication;
   timer()->move(std::min(waited, communicated), StepPhase::communication, StepPhase::wait);
@@ -238,25 +219,6 @@ float Distributed::sum_over_ranks(std::span<float> cell, float value) {
   cell.front() = value;
   wait(communicator_.start_all_reduce(cell, {}));
   return cell.front();
-}
-
-/// From an arena into which numbers were imported that tell the parameters apart.
-std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan) {
-  std::vector<std::vector<float>> tensors;
-  Size next = 0;
-  for (const ParameterSpec& tensor : parameters_of(spec)) {
-    tensors.emplace_back(static_cast<std::size_t>(tensor.shape.elements()));
-    for (float& value : tensors.back()) value = static_cast<float>(++next % kWholeFloats);
-  }
-  if (tensors.empty()) return 0;
-  HostMemorySource memory;
-  const Buffer arena =
-      memory.allocate(static_cast<Bytes>(plan.layout().elements) * sizeof(float), "a layout");
-  plan.import_parameters(std::vector<std::span<const float>>(tensors.begin(), tensors.end()),
-                         arena.as<float>());
-  std::uint64_t hash = fnv1a("");
-  for (const float value : arena.as<float>()) hash = mix(hash, std::bit_cast<std::uint32_t>(value));
-  return hash;
 }
 
 }  // namespace ptbench

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "kernels/operator.h"
 #include "src/comm/communicator.h"
 #include "strategies/strategy.h"
 
@@ -66,7 +65,7 @@ class Distributed : public Strategy {
 
   float take_step() override;
   void check_agreement();
-  [[nodiscard]] std::vector<std::uint64_t> exchange(const std::vector<std::uint64_t>& own);
+  [[nodiscard]] std::vector<std::uint64_t> of_all_ranks(const std::vector<std::uint64_t>& own);
   void share_first_parameters();
   [[nodiscard]] float sum_over_ranks(std::span<float> cell, float value);
   [[nodiscard]] bool agree_on_finiteness();
@@ -82,9 +81,5 @@ class Distributed : public Strategy {
   Size steps_ = 0;
   Size updates_ = 0;  ///< steps that were not skipped
 };
-
-/// Equal for plans of one operator's kind that keep equal parameters in equal arenas: gradients of
-/// one may be added to those of the other. 0 for an operator without parameters.
-[[nodiscard]] std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan);
 
 }  // namespace ptbench

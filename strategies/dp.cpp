@@ -13,6 +13,7 @@
 #include "src/base/error.h"
 #include "src/comm/reduce.h"
 #include "src/device/isa.h"
+#include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
@@ -319,9 +320,7 @@ class Dp final : public Strategy {
 
   float forward_loss(Size micro_batch) {
     const PhaseScope scope(timer(), StepPhase::forward, payload_of(micro_batch));
-    float loss = 0;
-    loss = rows_.forward();
-    return loss;
+    return rows_.forward();
   }
 
   void backward(Size micro_batch) {
@@ -361,12 +360,10 @@ class Dp final : public Strategy {
   /// Work of all replicas, on each one's own time.
   void compute(const PhaseRange& range, FunctionRef<void(Lane&)> job) {
     run_all(lanes_, range, [&](Lane& lane) {
-      const double begin = clock_.now();
+      const Drag drag(&clock_, lane.slowdown);
       job(lane);
-      lane.end = clock_.now();
-      const double slowed = begin + (lane.end - begin) * lane.slowdown;
-      while (lane.end < slowed) lane.end = clock_.now();
-      if (timer() != nullptr) lane.seconds.compute += lane.end - begin;
+      lane.end = drag.end();
+      if (timer() != nullptr) lane.seconds.compute += lane.end - drag.begun();
     });
     if (timer() == nullptr) return;
     const double end = std::ranges::max_element(lanes_, {}, &Lane::end)->end;

@@ -5,6 +5,7 @@
 
 #include "src/base/error.h"
 #include "src/comm/communicator.h"
+#include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
@@ -12,29 +13,6 @@ namespace {
 std::uint64_t payload_of(Size micro_batch) { return static_cast<std::uint64_t>(micro_batch); }
 
 Bytes bytes_of(Range slice) { return static_cast<Bytes>(slice.size()) * sizeof(float); }
-
-/// Makes work last `factor` times as long; without a clock, as long as it does. The work begins
-/// with the drag.
-class Drag {
- public:
-  Drag(const Clock* clock, double factor) : clock_(clock), factor_(factor) { begin(); }
-
-  /// Work goes on.
-  void begin() {
-    if (clock_ != nullptr) begin_ = clock_->now();
-  }
-  /// It pauses or ends.
-  void end() const {
-    if (clock_ == nullptr) return;
-    const double end = begin_ + (clock_->now() - begin_) * factor_;
-    while (clock_->now() < end) continue;
-  }
-
- private:
-  const Clock* clock_;
-  double factor_;
-  double begin_ = 0;
-};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "src/app/shared_choices.h"
 #include "src/device/memory.h"
+#include "src/measure/statistics.h"
 #include "workloads/memory.h"
 
 namespace ptbench {
@@ -51,12 +52,6 @@ std::string bucket_key(const RunConfig& config, const std::string& communicator)
 
 std::string overlap_key(const RunConfig& config, const std::string& communicator) {
   return fmt::format("overlap of {} over {}", config.id, communicator);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 }  // namespace
@@ -198,7 +193,7 @@ std::optional<bool> CommunicationChoice::lead(const Trial& trial,
   }
   (void)conductor_.agree(false);
   if (gains.empty() || !keep_going()) return std::nullopt;
-  return median(std::move(gains)) > kLeastGain;
+  return median(gains) > kLeastGain;
 }
 
 double CommunicationChoice::seconds_of_steps(Strategy& strategy, Size steps) {

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "src/app/install_paths.h"
@@ -114,8 +111,7 @@ DdpOptions data_parallel_of(const RunOptions& options) {
   if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
   result.overlap = options.overlap == OverlapMode::on;
   result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
-  result.timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.timeout_seconds));
+  result.timeout = options.timeout();
   return result;
 }
 
@@ -223,10 +219,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.threads = static_cast<int>(options.threads.value_or(usual_threads));
   config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
   config.shares = unequal_shares(options);
-  const Size together = config.shares.empty()
-                            ? config.batch * options.nproc
-                            : std::accumulate(config.shares.begin(), config.shares.end(), Size{0});
-  config.global_batch = together * config.step.accumulation_steps;
+  config.global_batch = config.together() * config.step.accumulation_steps;
   config.data_parallel = data_parallel_of(options);
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/app/run_config.h"
+#include "src/data/sampler.h"
 #include "src/device/topology.h"
 #include "src/measure/run_id.h"
 #include "strategies/catalog.h"
@@ -30,6 +31,10 @@ struct RunConfig {
   /// Samples in the micro-batch of that rank.
   [[nodiscard]] Size micro_batch_of(Size of_rank) const {
     return shares.empty() ? batch : shares.at(static_cast<std::size_t>(of_rank));
+  }
+  /// Samples in the micro-batches that all ranks run at a time.
+  [[nodiscard]] Size together() const {
+    return BatchShape{.micro_batch = batch, .replicas = options.nproc, .shares = shares}.together();
   }
   /// How many times slower than it could that rank is to compute; 1 for all that are as they are.
   [[nodiscard]] double slowdown_of(Size of_rank) const {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
@@ -18,11 +16,7 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
                       static_cast<double>(config.synthetic_samples) *
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
   // Unequal shares together are as large as so many of the largest.
-  const auto ranks = config.shares.empty()
-                         ? static_cast<double>(config.options.nproc)
-                         : static_cast<double>(std::accumulate(config.shares.begin(),
-                                                               config.shares.end(), Size{0})) /
-                               static_cast<double>(config.batch);
+  const double ranks = static_cast<double>(config.together()) / static_cast<double>(config.batch);
   return data +
          ranks * static_cast<double>(
                      estimate_memory(graph, batch, config.type, config.step.optimizer).total());

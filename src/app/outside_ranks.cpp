@@ -85,10 +85,7 @@ RankCard card_of(const RunOptions& options, const RankPlace& place, const Topolo
 }
 
 MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
-  return {.job = place.job,
-          .place = place.place,
-          .timeout =
-              std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * options.timeout_seconds))};
+  return {.job = place.job, .place = place.place, .timeout = options.timeout()};
 }
 
 OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const CoreShare& cores,

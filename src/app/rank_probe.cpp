@@ -5,6 +5,8 @@
 #include <new>
 #include <span>
 
+#include "src/comm/exchange.h"
+
 namespace ptbench {
 
 RankProbe::RankProbe(const SharedRegion& region, Communicator& communicator, Conductor& conductor,
@@ -13,11 +15,8 @@ RankProbe::RankProbe(const SharedRegion& region, Communicator& communicator, Con
   const auto threads = static_cast<std::size_t>(team.size());
   const auto ranks = static_cast<std::size_t>(communicator.world_size());
   cpus_.resize(threads * ranks);
-  const auto all = std::as_writable_bytes(std::span(cpus_));
-  const bool leads = communicator.rank() == 0;
-  wait(communicator.start_gather(std::as_bytes(std::span(team.cpus())),
-                                 leads ? all : std::span<std::byte>(), 0));
-  wait(communicator.start_broadcast(all, 0));
+  exchange(communicator, std::as_bytes(std::span(team.cpus())),
+           std::as_writable_bytes(std::span(cpus_)), timeout);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto first = cpus_.begin() + static_cast<std::ptrdiff_t>(rank * threads);
     if (std::find(cpus_.begin(), first, *first) == first) ring_.push_back(static_cast<Size>(rank));

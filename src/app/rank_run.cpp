@@ -10,6 +10,7 @@
 
 #include "reports/read_result.h"
 #include "src/app/rank_processes.h"
+#include "src/app/run_arguments.h"
 #include "src/base/error.h"
 #include "src/comm/shared_region.h"
 
@@ -33,9 +34,7 @@ std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegio
   for (const NamedAssignment& assignment : config.options.assignments) {
     if (contains(kKept, assignment.name)) continue;
     if (rank != 0 && contains(kOfRank0, assignment.name)) continue;
-    std::string text = "--" + assignment.name;
-    if (!assignment.text.empty()) text += "=" + assignment.text;
-    arguments.push_back(std::move(text));
+    arguments.push_back(argument_of(assignment));
   }
   arguments.push_back(fmt::format("--rank={}", rank));
   arguments.push_back(fmt::format("--region={}", region.descriptor()));

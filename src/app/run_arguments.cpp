@@ -23,12 +23,15 @@ RunArguments pass_on(std::span<const NamedAssignment> assignments) {
   RunArguments arguments;
   for (const NamedAssignment& assignment : assignments) {
     if (contains(kKept, assignment.name)) continue;
-    std::string text = "--" + assignment.name;
-    if (!assignment.text.empty()) text += "=" + assignment.text;
     (contains(kFirst, assignment.name) ? arguments.first : arguments.common)
-        .push_back(std::move(text));
+        .push_back(argument_of(assignment));
   }
   return arguments;
+}
+
+std::string argument_of(const NamedAssignment& assignment) {
+  const std::string option = "--" + assignment.name;
+  return assignment.text.empty() ? option : option + "=" + assignment.text;
 }
 
 }  // namespace ptbench

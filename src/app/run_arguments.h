@@ -19,4 +19,7 @@ struct RunArguments {
 /// (--output, --repeats, …).
 [[nodiscard]] RunArguments pass_on(std::span<const NamedAssignment> assignments);
 
+/// The argument that makes the assignment: "--batch-size=32", "--json".
+[[nodiscard]] std::string argument_of(const NamedAssignment& assignment);
+
 }  // namespace ptbench

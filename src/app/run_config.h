@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -100,6 +101,11 @@ struct RunOptions {
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
   std::vector<std::string> command_line;     ///< argv, for the record
   std::vector<NamedAssignment> assignments;  ///< all that was given, for processes to start
+
+  /// `timeout_seconds`, as waits take it.
+  [[nodiscard]] std::chrono::milliseconds timeout() const {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * timeout_seconds));
+  }
 
   friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };

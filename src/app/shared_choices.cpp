@@ -1,6 +1,5 @@
 #include "src/app/shared_choices.h"
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -8,8 +7,6 @@
 
 namespace ptbench {
 namespace {
-
-constexpr Communicator::Timeout kChoosing = std::chrono::minutes(30);
 
 /// A line a choice: key, tab, candidate. Neither holds tabs or line ends.
 std::string text_of(const Choices& choices) {
@@ -32,7 +29,7 @@ Choices choices_of(std::string_view text) {
 }
 
 void broadcast(Communicator& communicator, std::span<std::byte> bytes) {
-  communicator.wait(communicator.start_broadcast(bytes, 0), kChoosing);
+  communicator.wait(communicator.start_broadcast(bytes, 0), Communicator::kLongWork);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@
 #include "src/measure/summarize_run.h"
 #include "strategies/conductor.h"
 #include "strategies/dp.h"
+#include "strategies/drag.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "workloads/program.h"
@@ -112,6 +113,7 @@ class TrainingRun {
     describe_sampling(sampler_of(ground, shape));
     const VerificationPlan check = plan_verification(config_, graph, shape);
     facts_.before_bytes = resident_memory();
+    record_.memory.before_bytes = facts_.before_bytes;
     Conductor conductor(communicator, config_.data_parallel.timeout);
     if (conductor.leads())
       lead(ground, shape, check, data, conductor);
@@ -127,7 +129,7 @@ class TrainingRun {
 
   /// The group of ranks that this process is one of; null where it is alone.
   std::unique_ptr<SharedMemoryCommunicator> join_group(Team& team) {
-    if (!config_.options.region) return nullptr;
+    if (around_.region == nullptr) return nullptr;
     return std::make_unique<SharedMemoryCommunicator>(*around_.region, config_.rank(), &team);
   }
 
@@ -140,7 +142,7 @@ class TrainingRun {
     plan_training(ground, shape, choices);
     decide_communication(ground, shape, choices, conductor);
     (void)conductor.agree(check.oracle.has_value());
-    const bool right = verified(ground, check, choices, conductor);
+    const bool right = verified(ground, check, conductor);
     const bool measures =
         right && config_.options.verify != VerifyMode::only && pass() != RunPass::prepare;
     if (!conductor.agree(measures)) return;
@@ -170,7 +172,7 @@ class TrainingRun {
     decide_communication(ground, shape, choices, conductor);
     if (conductor.agree(false)) {
       enter(RankPhase::verifying);
-      follow_verification(ground, check, choices, conductor);
+      follow_verification(ground, check, plan_, conductor);
     }
     if (!conductor.agree(false)) return;
     reset_peak_resident_memory();
@@ -204,7 +206,7 @@ class TrainingRun {
                             Conductor& conductor) {
     if (!config_.strategy.buckets || shape.ranks == 1) return;
     CommunicationChoice choice(ground, shape, conductor, around_.clock);
-    const Choices before = choices;
+    const Choices before = communication_in(choices, ground.communicator);
     const CpuLoad load(ground.device.team().cpus());
     ground.data_parallel = choice.decide(plan_, choices, not_interrupted());
     if (conductor.leads()) stop_if_interrupted();
@@ -212,7 +214,7 @@ class TrainingRun {
     record_.strategy.overlap = ground.data_parallel.overlap;
     if (!conductor.leads()) return;
     Choices decided = communication_in(choices, ground.communicator);
-    if (decided != communication_in(before, ground.communicator))
+    if (decided != before)
       keep_communication(std::move(decided), ground, load.foreign_share().value_or(0));
   }
 
@@ -237,8 +239,8 @@ class TrainingRun {
 
   /// What every rank or replica did and took, into rank 0's record.
   void collect_ranks(Communicator& communicator) {
-    constexpr std::chrono::minutes kLongest(30);  // rank 0 may have evaluated a large data set
-    const std::vector<RankFacts> ranks = gather_facts(communicator, facts_, kLongest);
+    const std::vector<RankFacts> ranks =
+        gather_facts(communicator, facts_, Communicator::kLongWork);
     if (ranks.empty()) return;
     MemoryRecord& memory = record_.memory;
     memory = {.before_bytes = 0, .peak_bytes = 0, .predicted_bytes = 0};
@@ -375,8 +377,7 @@ class TrainingRun {
   }
 
   /// False where the run computes something else than its oracle: it is not timed.
-  bool verified(const TrainingGround& ground, const VerificationPlan& check, const Choices& choices,
-                Conductor& conductor) {
+  bool verified(const TrainingGround& ground, const VerificationPlan& check, Conductor& conductor) {
     if (!check.oracle) {
       record_.verification.reason = check.reason;
       tell_unverified(check.reason);
@@ -384,7 +385,7 @@ class TrainingRun {
     }
     enter(RankPhase::verifying);
     record_.verification =
-        run_verification(ground, check, choices, conductor, around_.clock, not_interrupted());
+        run_verification(ground, check, plan_, conductor, around_.clock, not_interrupted());
     stop_if_interrupted();
     if (record_.verification.status != VerificationStatus::failed) return true;
     record_.status = Status::failed;
@@ -456,13 +457,13 @@ class TrainingRun {
     TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
     UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);
-    const Samples samples =
-        measure([&] { target.step(slowed_step(strategy)); }, measuring.config, rule, around_.clock,
-                [this] { return around_.interrupt.requested(); },
-                [&](const SamplingProgress& progress) {
-                  show(progress);
-                  target.look(strategy.replica().program());
-                });
+    const double started = unix_seconds();
+    Samples samples = measure([&] { target.step(slowed_step(strategy)); }, measuring.config, rule,
+                              around_.clock, [this] { return around_.interrupt.requested(); },
+                              [&](const SamplingProgress& progress) {
+                                show(progress);
+                                target.look(strategy.replica().program());
+                              });
     record_.time_to_target_seconds = target.seconds();
     if (target.missed() && !samples.interrupted)
       record_.warnings.push_back({.code = "target-not-reached",
@@ -474,11 +475,9 @@ class TrainingRun {
   /// A step, and idle spinning for the share of it that --slowdown asks for.
   float slowed_step(Strategy& strategy) {
     const double slowdown = config_.options.slowdown;
-    if (slowdown <= 0) return train_step(strategy);
-    const double begin = around_.clock.now();
+    const Drag drag(slowdown > 0 ? &around_.clock : nullptr, 1 + slowdown);
     const float loss = train_step(strategy);
-    const double end = begin + (around_.clock.now() - begin) * (1 + slowdown);
-    while (around_.clock.now() < end) continue;
+    drag.end();
     return loss;
   }
 

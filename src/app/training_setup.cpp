@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "strategies/distributed.h"
 #include "strategies/dp.h"
 #include "strategies/serial.h"
+#include "workloads/layout_digest.h"
 
 namespace ptbench {
 
@@ -95,15 +95,21 @@ Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
 
 namespace {
 
+/// Fills `inputs` and `labels` with the samples of that shape.
+std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
+                                       const TrainingGround& ground, const TrainingShape& shape) {
+  return std::make_unique<BatchLoader>(ground.data, sampler_of(ground, shape), inputs, labels,
+                                       &ground.device.team(),
+                                       static_cast<int>(ground.config.options.data_workers));
+}
+
 std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
                                 std::shared_ptr<const ProgramPlan> plan,
                                 const StrategyRow& strategy, Communicator& communicator) {
   auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory(),
                                            ground.device.memory());
   Program& program = replica->program();
-  replica->attach(std::make_unique<BatchLoader>(
-      ground.data, sampler_of(ground, shape), program.input(), program.labels(),
-      &ground.device.team(), static_cast<int>(ground.config.options.data_workers)));
+  replica->attach(load_into(program.input(), program.labels(), ground, shape));
   StrategyContext context{
       .replicas = {}, .communicator = communicator, .data_parallel = ground.data_parallel};
   context.replicas.push_back(std::move(replica));
@@ -128,9 +134,7 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingGround& ground,
   for (std::size_t i = 0; i < group.others.size(); ++i)
     group.others[i].slowdown = ground.config.slowdown_of(static_cast<Size>(i) + 1);
   group.load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return std::make_unique<BatchLoader>(ground.data, sampler_of(ground, shape), inputs, labels,
-                                         &ground.device.team(),
-                                         static_cast<int>(ground.config.options.data_workers));
+    return load_into(inputs, labels, ground, shape);
   };
   return ground.config.strategy.build(std::move(context));
 }

@@ -96,22 +96,16 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   return plan;
 }
 
-namespace {
-
-std::shared_ptr<const ProgramPlan> plan_of(const TrainingGround& ground, const TrainingShape& shape,
-                                           const Choices& choices) {
-  return std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
-                                             choices);
-}
-
-}  // namespace
-
 VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                                    const Choices& choices, Conductor& conductor,
-                                    const Clock& clock, const std::function<bool()>& keep_going) {
-  const auto tested = build_training(ground, plan.tested, plan_of(ground, plan.tested, choices));
+                                    const std::shared_ptr<const ProgramPlan>& planned,
+                                    Conductor& conductor, const Clock& clock,
+                                    const std::function<bool()>& keep_going) {
+  const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
-  const auto oracle = build_serial(ground, *plan.oracle, plan_of(ground, *plan.oracle, choices));
+  const auto oracle =
+      build_serial(ground, *plan.oracle,
+                   std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
+                                                       ground.backend, planned->choices()));
   start_weights(ground.config, oracle->replica().program());
   conductor.lead(*tested);
   const double begin = clock.now();
@@ -127,8 +121,8 @@ VerificationRecord run_verification(const TrainingGround& ground, const Verifica
 }
 
 void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                         const Choices& choices, Conductor& conductor) {
-  const auto tested = build_training(ground, plan.tested, plan_of(ground, plan.tested, choices));
+                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor) {
+  const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
   conductor.follow(*tested);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,16 +26,16 @@ struct VerificationPlan {
 [[nodiscard]] VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
                                                  const TrainingShape& shape);
 
-/// Trains both side by side, on copies that are gone afterwards. `choices` has those of both. On
-/// rank 0; the others follow meanwhile.
+/// Trains both side by side, on copies that are gone afterwards. `planned`: the run's program,
+/// whose choices hold the oracle's too. On rank 0; the others follow meanwhile.
 [[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
                                                   const VerificationPlan& plan,
-                                                  const Choices& choices, Conductor& conductor,
-                                                  const Clock& clock,
+                                                  const std::shared_ptr<const ProgramPlan>& planned,
+                                                  Conductor& conductor, const Clock& clock,
                                                   const std::function<bool()>& keep_going);
 
 /// What the other ranks do while rank 0 verifies.
 void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                         const Choices& choices, Conductor& conductor);
+                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor);
 
 }  // namespace ptbench

@@ -43,6 +43,10 @@ class Communicator {
   enum class Ticket : std::uint64_t {};
   using Timeout = std::chrono::milliseconds;
 
+  /// Deadline for waits that one rank's work by itself may hold up: choosing operators, evaluating
+  /// a large data set.
+  static constexpr Timeout kLongWork = std::chrono::minutes(30);
+
   virtual ~Communicator() = default;
   /// As on the command line: "solo", "shm".
   [[nodiscard]] virtual std::string name() const = 0;

@@ -8,14 +8,15 @@
 #include "src/app/run_options.h"
 #include "src/app/run_record.h"
 #include "src/app/training_setup.h"
-#include "src/base/error.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
-#include "strategies/distributed.h"
+#include "tests/app/refusal.h"
+#include "workloads/layout_digest.h"
 
 namespace ptbench {
 namespace {
 
+using testing::mentions;
 using Words = std::vector<std::string>;
 
 Topology machine() {
@@ -30,20 +31,8 @@ RunConfig configured(const Words& words) {
                        machine());
 }
 
-/// The message and the remedy of the usage error that `words` must end in.
 std::string refusal(const Words& words) {
-  try {
-    (void)configured(words);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return std::string(error.what()) + "\n" + error.remedy();
-  }
-  FAIL("nothing was refused");
-  return {};
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return testing::refusal_of([&] { return configured(words); });
 }
 
 /// What is said of imbalance; empty: nothing.

@@ -107,6 +107,8 @@ TEST_CASE("verification alone times nothing", "[run]") {
   CHECK(record["verification"]["status"] == "passed");
   CHECK(record["throughput"]["value"].is_null());
   CHECK(record["samples"]["count"].is_null());
+  CHECK(record["memory"]["before_bytes"].get<double>() > 0);
+  CHECK(record["memory"]["peak_bytes"] > record["memory"]["before_bytes"]);
 }
 
 TEST_CASE("who asks for a comparison that there is not is told so", "[run]") {

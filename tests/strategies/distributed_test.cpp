@@ -11,6 +11,7 @@
 #include "kernels/reference/reference_backend.h"
 #include "src/device/isa.h"
 #include "strategies/buckets.h"
+#include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
 #include "tests/support/recording_communicator.h"
 #include "tests/support/skip.h"
@@ -34,7 +35,7 @@ Graph linear_graph() {
           .nodes = {{.name = "fc", .layer = LinearLayer{2}, .inputs = {-1}}}};
 }
 
-Graph mlp_graph() {
+Graph deep_graph() {
   return {.input_shape = {20},
           .classes = 4,
           .nodes = {{.name = "fc1", .layer = LinearLayer{33}, .inputs = {-1}},
@@ -43,25 +44,6 @@ Graph mlp_graph() {
                     {.name = "relu2", .layer = ReluLayer{}, .inputs = {2}},
                     {.name = "fc3", .layer = LinearLayer{4}, .inputs = {3}}}};
 }
-
-Graph conv_graph() {
-  return {.input_shape = {3, 6, 6},
-          .classes = 4,
-          .nodes = {{.name = "conv",
-                     .layer = Conv2dLayer{.outputs = 20,
-                                          .window = Window::square(3, 1, 1),
-                                          .bias = false,
-                                          .init = ConvInit::kaiming_normal},
-                     .inputs = {-1}},
-                    {.name = "bn", .layer = BatchNormLayer{}, .inputs = {0}},
-                    {.name = "relu", .layer = ReluLayer{}, .inputs = {1}},
-                    {.name = "pool", .layer = GlobalPoolLayer{}, .inputs = {2}},
-                    {.name = "flatten", .layer = FlattenLayer{}, .inputs = {3}},
-                    {.name = "fc", .layer = LinearLayer{4}, .inputs = {4}}}};
-}
-
-OptimizerSpec sgd() { return {.lr = 0.01, .momentum = 0.9, .weight_decay = 1e-3}; }
-OptimizerSpec adam() { return {.kind = OptimizerKind::adam, .lr = 1e-3}; }
 
 constexpr DdpOptions kTinyBuckets{.first_bucket_bytes = 64, .bucket_bytes = 256};
 
@@ -115,7 +97,7 @@ TEST_CASE("data parallel matches serial training on the ranks' micro-batches: ml
   const auto optimizer = GENERATE(sgd(), adam());
   for (const StrategyRow& row : rows())
     for (const Size world_size : {1, 2, 3, 4})
-      check_matches_oracle(mlp_graph(), spec_of(row, world_size, optimizer));
+      check_matches_oracle(deep_graph(), spec_of(row, world_size, optimizer));
 }
 
 TEST_CASE("data parallel matches serial training on the ranks' micro-batches: batch norm",
@@ -127,7 +109,7 @@ TEST_CASE("data parallel matches serial training on the ranks' micro-batches: ba
 }
 
 TEST_CASE("data parallel adds up micro-batches before it communicates", "[strategies]") {
-  const Graph graph = GENERATE(linear_graph(), mlp_graph(), conv_graph());
+  const Graph graph = GENERATE(linear_graph(), deep_graph(), conv_graph());
   for (const StrategyRow& row : rows())
     for (const Size world_size : {1, 3}) {
       RanksSpec spec = spec_of(row, world_size, sgd());
@@ -137,7 +119,7 @@ TEST_CASE("data parallel adds up micro-batches before it communicates", "[strate
 }
 
 TEST_CASE("buckets of all sizes, overlapped or not, give the same bits", "[strategies]") {
-  const Graph graph = mlp_graph();
+  const Graph graph = deep_graph();
   std::vector<Trained> all;
   for (const Bytes bucket_bytes : {Bytes{64}, Bytes{1000}, Bytes{1} << 30U})
     for (const bool overlap : {true, false}) {
@@ -159,16 +141,16 @@ TEST_CASE("data parallel needs no other ranks", "[strategies]") {
     const CpuBackend backend(device);
     HostMemorySource memory;
     SoloCommunicator alone(memory);
-    RankTraining training(mlp_graph(), spec, backend, alone);
+    RankTraining training(deep_graph(), spec, backend, alone);
     const Trained trained = train(training.strategy(), kSteps);
-    CHECK(matches(trained, train_oracle(mlp_graph(), spec, kSteps), {}));
+    CHECK(matches(trained, train_oracle(deep_graph(), spec, kSteps), {}));
   }
 }
 
 TEST_CASE("data parallel in bf16 stays within its bounds", "[strategies]") {
   if (!has_bf16_products()) skip("no bf16 products on this CPU");
   for (const StrategyRow& row : rows())
-    for (const Graph& graph : {mlp_graph(), conv_graph()}) {
+    for (const Graph& graph : {deep_graph(), conv_graph()}) {
       RanksSpec spec = spec_of(row, 2, sgd());
       spec.training.type = ElementType::bf16;
       spec.training.step.accumulation_steps = 2;
@@ -181,10 +163,10 @@ TEST_CASE("gradients in bf16 on the wire stay within its bounds", "[strategies]"
   options.wire = WireType::bf16;
   for (const StrategyRow& row : rows()) {
     const RanksSpec spec = spec_of(row, 3, sgd(), options);
-    check_matches_oracle(mlp_graph(), spec, kBf16Bounds);
+    check_matches_oracle(deep_graph(), spec, kBf16Bounds);
     const RanksSpec wide = spec_of(row, 3, sgd());
-    CHECK(train_ranks(mlp_graph(), spec, 1).front().arena !=
-          train_ranks(mlp_graph(), wide, 1).front().arena);
+    CHECK(train_ranks(deep_graph(), spec, 1).front().arena !=
+          train_ranks(deep_graph(), wide, 1).front().arena);
   }
 }
 
@@ -192,10 +174,10 @@ TEST_CASE("loss scaling changes nothing where gradients are finite", "[strategie
   for (const StrategyRow& row : rows())
     for (const Size world_size : {1, 2, 4}) {
       RanksSpec spec = spec_of(row, world_size, sgd());
-      const Trained plain = train_ranks(mlp_graph(), spec, kSteps).front();
+      const Trained plain = train_ranks(deep_graph(), spec, kSteps).front();
       spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
-      check_matches_oracle(mlp_graph(), spec);
-      const Trained scaled = train_ranks(mlp_graph(), spec, kSteps).front();
+      check_matches_oracle(deep_graph(), spec);
+      const Trained scaled = train_ranks(deep_graph(), spec, kSteps).front();
       CHECK(scaled.losses == plain.losses);
       CHECK(scaled.arena == plain.arena);
     }
@@ -280,7 +262,7 @@ TEST_CASE("a step that overflows on one rank is skipped on all", "[strategies]")
               values.front() = std::numeric_limits<float>::infinity();
           });
     };
-    const std::vector<Trained> ranks = train_ranks(mlp_graph(), spec, 5, overflow);
+    const std::vector<Trained> ranks = train_ranks(deep_graph(), spec, 5, overflow);
     CHECK(are_equal(ranks));
     CHECK(ranks.front().skipped == 1);
     CHECK(std::ranges::all_of(ranks.front().arena, [](float p) { return std::isfinite(p); }));
@@ -311,7 +293,7 @@ std::vector<Trained> train_poisoned(const RanksSpec& spec, int steps) {
   ThreadGroup(spec.world_size).run([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    RankTraining training(mlp_graph(), spec, backend, shared);
+    RankTraining training(deep_graph(), spec, backend, shared);
     if (shared.rank() + 1 == spec.world_size) poison(training.strategy());
     trained[static_cast<std::size_t>(shared.rank())] = train(training.strategy(), steps);
   });
@@ -330,7 +312,7 @@ Trained train_without_one_update(const RanksSpec& spec, int steps) {
   const CpuBackend backend(device);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
-  RankTraining training(mlp_graph(), serial, backend, alone);
+  RankTraining training(deep_graph(), serial, backend, alone);
   Replica& replica = training.strategy().replica();
   Size updates = 0;
   for (Size step = 0; step < steps; ++step) {
@@ -378,7 +360,7 @@ TEST_CASE("with overlap a bucket is on its way before backward ends", "[strategi
     RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
     spec.training.step.accumulation_steps = 1;
     spec.options.overlap = overlap;
-    RankTraining own(mlp_graph(), spec, backend, watched);
+    RankTraining own(deep_graph(), spec, backend, watched);
     training = &own;
     (void)own.strategy().step();
     REQUIRE(was_unfinished.size() > 2);
@@ -395,9 +377,9 @@ TEST_CASE("nothing is reduced before the last micro-batch", "[strategies]") {
     RecordingCommunicator alone(2, 0, RecordingCommunicator::alike(2));
     RecordingCommunicator several(2, 0, RecordingCommunicator::alike(2));
     RanksSpec spec = spec_of(row, 2, sgd());
-    RankTraining once(mlp_graph(), spec, backend, alone);
+    RankTraining once(deep_graph(), spec, backend, alone);
     spec.training.step.accumulation_steps = kMicroBatches;
-    RankTraining thrice(mlp_graph(), spec, backend, several);
+    RankTraining thrice(deep_graph(), spec, backend, several);
     (void)once.strategy().step();
     (void)thrice.strategy().step();
     CHECK(several.texts() == alone.texts());
@@ -409,7 +391,7 @@ std::vector<std::string> calls_of_step(const RanksSpec& spec, Size rank = 0) {
   const ReferenceBackend backend;
   RecordingCommunicator recording(spec.world_size, rank,
                                   RecordingCommunicator::alike(spec.world_size));
-  RankTraining training(mlp_graph(), spec, backend, recording);
+  RankTraining training(deep_graph(), spec, backend, recording);
   (void)training.strategy().step();
   recording.forget();
   (void)training.strategy().step();
@@ -426,7 +408,7 @@ std::vector<std::string> calls_of_step(const RanksSpec& spec, Size rank = 0) {
 
 Size arena_elements() {
   const ReferenceBackend backend;
-  return plan_of(mlp_graph(), spec_of(ddp_strategy(), 2, sgd()), backend)->arena_elements();
+  return plan_of(deep_graph(), spec_of(ddp_strategy(), 2, sgd()), backend)->arena_elements();
 }
 
 TEST_CASE("ddp reduces, updates and gathers bucket by bucket", "[strategies]") {
@@ -434,7 +416,7 @@ TEST_CASE("ddp reduces, updates and gathers bucket by bucket", "[strategies]") {
   RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
   spec.options.bucket_bytes = 2048;
   spec.options.timeout = std::chrono::milliseconds(1234);
-  const auto plan = plan_of(mlp_graph(), spec, backend);
+  const auto plan = plan_of(deep_graph(), spec, backend);
   std::vector<Range> announced;
   for (std::size_t i = plan->steps().size(); i-- > 0;)
     if (!plan->steps()[i].arena.empty()) announced.push_back(plan->steps()[i].arena);
@@ -487,7 +469,7 @@ TEST_CASE("parameters are compared when a strategy is made and sent before its f
   for (const StrategyRow& row : rows()) {
     CAPTURE(row.name);
     RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-    RankTraining training(mlp_graph(), spec_of(row, 2, sgd()), backend, recording);
+    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording);
     CHECK(recording.texts() ==
           std::vector<std::string>{"gather 8 to 0", "wait 1", "broadcast 16 from 0", "wait 2",
                                    "gather 144 to 0", "wait 3", "broadcast 288 from 0", "wait 4"});
@@ -503,7 +485,7 @@ TEST_CASE("communication is a phase of its own", "[strategies]") {
   for (const StrategyRow& row : rows()) {
     CAPTURE(row.name);
     RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-    RankTraining training(mlp_graph(), spec_of(row, 2, sgd()), backend, recording);
+    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording);
     PhaseTimer timer(clock);
     training.strategy().observe(&timer);
     for (int step = 0; step < 3; ++step) (void)training.strategy().step();
@@ -584,13 +566,13 @@ TEST_CASE("one slip in communication is found by comparing with the oracle", "[s
   for (const StrategyRow& row : rows()) {
     const RanksSpec spec =
         spec_of(row, 2, sgd(), {.first_bucket_bytes = 1024, .bucket_bytes = 4096});
-    const Trained oracle = train_oracle(mlp_graph(), spec, kSteps);
+    const Trained oracle = train_oracle(deep_graph(), spec, kSteps);
     for (const Slip slip : {Slip::none, Slip::skips_reduction, Slip::reduces_twice, Slip::scales,
                             Slip::skips_update, Slip::first_weights}) {
       if (slip == Slip::skips_update && row.name == "ddp-flat") continue;  // sends no parameters
       CAPTURE(row.name, name_of(slip));
       const std::vector<Trained> ranks =
-          train_ranks(mlp_graph(), spec, kSteps, [slip](Communicator& inner) {
+          train_ranks(deep_graph(), spec, kSteps, [slip](Communicator& inner) {
             return std::make_unique<SlippingCommunicator>(inner, slip);
           });
       CHECK(matches(ranks.front(), oracle, {}) == (slip == Slip::none));
@@ -623,14 +605,15 @@ TEST_CASE("ranks with different models are told what differs", "[strategies]") {
     }
   };
   const auto same = [](RanksSpec&) {};
-  Graph renamed = mlp_graph();
+  Graph renamed = deep_graph();
   renamed.nodes.back().name = "head";
-  check(messages_of(mlp_graph(), renamed, same), "names of their parameters");
-  Graph wider = mlp_graph();
+  check(messages_of(deep_graph(), renamed, same), "names of their parameters");
+  Graph wider = deep_graph();
   wider.nodes.front().layer = LinearLayer{34};
-  check(messages_of(mlp_graph(), wider, same), "shapes of their parameters");
-  check(messages_of(mlp_graph(), mlp_graph(), [](RanksSpec& spec) { ++spec.training.micro_batch; }),
-        "global batches");
+  check(messages_of(deep_graph(), wider, same), "shapes of their parameters");
+  check(
+      messages_of(deep_graph(), deep_graph(), [](RanksSpec& spec) { ++spec.training.micro_batch; }),
+      "global batches");
 }
 
 TEST_CASE("ranks that train one model differently are told what differs", "[strategies]") {
@@ -657,7 +640,7 @@ TEST_CASE("ranks that train one model differently are told what differs", "[stra
   for (const Change& change : changes) {
     const std::string expected =
         std::string("ranks 0 and 1 do not train alike: the ") + change.what;
-    for (const std::string& message : messages_of(mlp_graph(), mlp_graph(), change.make))
+    for (const std::string& message : messages_of(deep_graph(), deep_graph(), change.make))
       CHECK_THAT(message, Catch::StartsWith(expected) && Catch::EndsWith(" differ"));
   }
 }
@@ -667,7 +650,7 @@ TEST_CASE("a plan for another number of ranks is a defect", "[strategies]") {
   const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    const RankTraining training(mlp_graph(), spec_of(ddp_strategy(), 3, sgd()), backend, shared);
+    const RankTraining training(deep_graph(), spec_of(ddp_strategy(), 3, sgd()), backend, shared);
   });
   for (const std::exception_ptr& failure : failures)
     CHECK_THAT(message_of(failure), Catch::Contains("add up to the plan's global batch"));
@@ -683,7 +666,7 @@ TEST_CASE("a rank that never comes is an error within the timeout", "[strategies
       if (shared.rank() == 1) return;
       CpuDevice device(topology, 1);
       const CpuBackend backend(device);
-      const RankTraining training(mlp_graph(), spec, backend, shared);
+      const RankTraining training(deep_graph(), spec, backend, shared);
     });
     CHECK_THAT(message_of(failures[0]), Catch::Contains("rank 1 did not come within 0.2 s"));
   }
@@ -697,7 +680,7 @@ TEST_CASE("a rank that stays away after some steps is an error within the timeou
   const auto failures = ThreadGroup(3).failures([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    RankTraining training(mlp_graph(), spec, backend, shared);
+    RankTraining training(deep_graph(), spec, backend, shared);
     const int steps = shared.rank() == 2 ? 3 : 4;
     for (int step = 0; step < steps; ++step) (void)training.strategy().step();
   });
@@ -716,7 +699,7 @@ TEST_CASE("what ends one rank ends the others, who name it", "[strategies]") {
       constexpr int kSome = 5;
       if (shared.rank() == 1 && reduction == kSome) throw std::runtime_error("out of luck");
     });
-    RankTraining training(mlp_graph(), spec_of(ddp_strategy(), 2, sgd()), backend, watched);
+    RankTraining training(deep_graph(), spec_of(ddp_strategy(), 2, sgd()), backend, watched);
     for (int step = 0; step < 4; ++step) (void)training.strategy().step();
   });
   CHECK(message_of(failures[1]) == "out of luck");

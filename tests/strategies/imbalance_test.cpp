@@ -9,8 +9,9 @@
 
 #include "kernels/reference/reference_backend.h"
 #include "src/base/error.h"
-#include "strategies/distributed.h"
+#include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
+#include "workloads/layout_digest.h"
 
 namespace ptbench::testing {
 namespace {
@@ -24,17 +25,6 @@ class CountingClock final : public Clock {
  private:
   mutable int readings_ = 0;
 };
-
-Graph mlp_graph() {
-  return {.input_shape = {20},
-          .classes = 4,
-          .nodes = {{.name = "fc1", .layer = LinearLayer{33}, .inputs = {-1}},
-                    {.name = "relu1", .layer = ReluLayer{}, .inputs = {0}},
-                    {.name = "fc2", .layer = LinearLayer{4}, .inputs = {1}}}};
-}
-
-OptimizerSpec sgd() { return {.lr = 0.01, .momentum = 0.9}; }
-OptimizerSpec adam() { return {.kind = OptimizerKind::adam, .lr = 1e-3}; }
 
 std::vector<float> parameters_of(Program& program) {
   return {program.parameters().begin(), program.parameters().end()};
@@ -201,22 +191,6 @@ std::pair<std::size_t, std::size_t> unlike_candidates(const KernelBackend& backe
   for (std::size_t i = 1; i < names.size(); ++i)
     if (layout_digest(spec, *backend.plan(spec, names[i])) != first) return {0, i};
   return {0, 0};
-}
-
-TEST_CASE("a layout's digest tells where parameters lie", "[strategies]") {
-  CpuDevice device(discover_topology(), 1);
-  const CpuBackend backend(device);
-  const auto [one, other] = unlike_candidates(backend, 6);
-  CHECK(one != other);
-  const OperatorSpec spec =
-      lower(mlp_graph(), {.batch = 6, .global_batch = 12}).operators.front().spec;
-  const std::string name = backend.candidates(spec).front();
-  CHECK(layout_digest(spec, *backend.plan(spec, name)) ==
-        layout_digest(spec, *backend.plan(spec, name)));
-  const ReferenceBackend reference;
-  const OperatorSpec loss =
-      lower(mlp_graph(), {.batch = 6, .global_batch = 12}).operators.back().spec;
-  CHECK(layout_digest(loss, *reference.plan(loss, reference.candidates(loss).front())) == 0);
 }
 
 TEST_CASE("ranks with unequal shares whose parameters lie differently are told so",
