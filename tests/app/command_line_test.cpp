@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "src/app/run_options.h"
+#include "tests/app/refusal.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -14,6 +15,7 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::mentions;
 using testing::ProgramResult;
 
 ProgramResult ptbench(std::vector<std::string> arguments,
@@ -26,10 +28,6 @@ ProgramResult ptbench(std::vector<std::string> arguments,
 ProgramResult shell(const std::string& line) {
   return testing::run_program({"/bin/sh", "-c", line},
                               {.environment = {std::string("P=") + PTBENCH_EXECUTABLE}});
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// A prefix with a copy of the program and the modules of a fixture.

@@ -4,15 +4,14 @@
 #include <sstream>
 
 #include "src/app/command_table.h"
+#include "tests/app/refusal.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
 
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using testing::mentions;
 
 /// What bash offers for the last of `words` (bash splits words at '=' before it asks).
 std::string offered(const std::vector<std::string>& words) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "src/base/error.h"
+#include "tests/app/refusal.h"
 
 namespace ptbench {
 namespace {
@@ -26,15 +26,8 @@ RankClues clues_of(const Environment& environment) {
 
 RankPlace found(const Environment& environment) { return find_rank(clues_of(environment)); }
 
-/// The usage error's message and remedy.
 std::string refusal(const RankClues& clues) {
-  try {
-    (void)find_rank(clues);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return std::string(error.what()) + "\n" + error.remedy();
-  }
-  return "nothing was refused";
+  return testing::refusal_of([&] { return find_rank(clues); });
 }
 
 std::string refusal(const Environment& environment) { return refusal(clues_of(environment)); }

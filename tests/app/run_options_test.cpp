@@ -6,11 +6,12 @@
 #include <set>
 
 #include "src/app/argument_parser.h"
-#include "src/base/error.h"
+#include "tests/app/refusal.h"
 
 namespace ptbench {
 namespace {
 
+using testing::mentions;
 using Words = std::vector<std::string>;
 
 RunOptions parsed(const Words& words) {
@@ -18,20 +19,8 @@ RunOptions parsed(const Words& words) {
   return table.configure(parse_arguments(table.infos(), words).assignments);
 }
 
-/// The message and the remedy of the usage error that `words` must end in.
 std::string refusal(const Words& words) {
-  try {
-    (void)parsed(words);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return std::string(error.what()) + "\n" + error.remedy();
-  }
-  FAIL("nothing was refused");
-  return {};
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return testing::refusal_of([&] { return parsed(words); });
 }
 
 bool is_plain(const std::string& text) {

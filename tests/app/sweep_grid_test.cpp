@@ -6,12 +6,13 @@
 
 #include "src/app/argument_parser.h"
 #include "src/app/run_options.h"
-#include "src/base/error.h"
+#include "tests/app/refusal.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
 
+using testing::mentions;
 using Words = std::vector<std::string>;
 
 SweepOptions parsed(const Words& words) {
@@ -41,20 +42,8 @@ Words references_of(const SweepRow& row) {
   return {std::string(name_of(plan.mode)), plan.baseline, plan.one_rank};
 }
 
-/// The message and the remedy of the usage error that `words` must end in.
 std::string refusal(const Words& words) {
-  try {
-    (void)rows_of(words);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return std::string(error.what()) + "\n" + error.remedy();
-  }
-  FAIL("nothing was refused");
-  return {};
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return testing::refusal_of([&] { return rows_of(words); });
 }
 
 std::string model_named(const std::string& name) {

@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "src/comm/reduce.h"
+#include "src/comm/shared_layout.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
 namespace {
 
+using shared::Collective;
 using testing::ThreadGroup;
 
 constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
@@ -26,20 +28,11 @@ constexpr std::array<Size, 6> kCounts{1, 15, 40, 100, 333, 1000};  // of each pi
 
 using Floats = std::vector<float>;
 
-enum class Kind : std::uint8_t {
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  reduce,
-  gather,
-  broadcast,
-  barrier,
-};
-constexpr std::uint32_t kKinds = 7;
+constexpr std::uint32_t kCollectives = static_cast<std::uint32_t>(Collective::barrier) + 1;
 
 struct Operation {
   Size number = 0;
-  Kind kind = Kind::barrier;
+  Collective collective = Collective::barrier;
   std::size_t piece = 0;
   Size root = 0;
   Reduction reduction;
@@ -50,7 +43,7 @@ std::vector<Operation> drawn_operations(Size world_size, std::uint32_t seed) {
   std::vector<Operation> operations;
   for (Size number = 0; number < kOperations; ++number) {
     Operation operation{.number = number,
-                        .kind = static_cast<Kind>(random() % kKinds),
+                        .collective = static_cast<Collective>(random() % kCollectives),
                         .piece = random() % kCounts.size(),
                         .root = static_cast<Size>(random()) % world_size,
                         .reduction = {.scale = 1 / static_cast<float>(world_size)}};
@@ -93,7 +86,7 @@ class Model {
     std::vector<Floats> given;
     for (Size rank = 0; rank < world_size(); ++rank) {
       Floats& values = piece(rank, operation);
-      if (operation.kind != Kind::barrier) freshen(values, rank, operation.number);
+      if (operation.collective != Collective::barrier) freshen(values, rank, operation.number);
       given.push_back(values);
     }
     std::vector<Floats> results;
@@ -110,20 +103,20 @@ class Model {
     return ranks_[static_cast<std::size_t>(rank)][operation.piece];
   }
   [[nodiscard]] static bool is_gathered(const Operation& operation, Size rank) {
-    return operation.kind == Kind::gather && rank == operation.root;
+    return operation.collective == Collective::gather && rank == operation.root;
   }
 
   [[nodiscard]] Floats result(const Operation& operation, const std::vector<Floats>& given,
                               Size rank) const {
     const Floats& own = given[static_cast<std::size_t>(rank)];
-    switch (operation.kind) {
-      case Kind::all_reduce: return sum(operation, given, operation.reduction.wire);
-      case Kind::reduce_scatter: return scattered(operation, given, rank);
-      case Kind::all_gather: return parts(given);
-      case Kind::reduce: return rank == operation.root ? sum(operation, given) : own;
-      case Kind::gather: return is_gathered(operation, rank) ? joined(given) : own;
-      case Kind::broadcast: return given[static_cast<std::size_t>(operation.root)];
-      case Kind::barrier: return own;
+    switch (operation.collective) {
+      case Collective::all_reduce: return sum(operation, given, operation.reduction.wire);
+      case Collective::reduce_scatter: return scattered(operation, given, rank);
+      case Collective::all_gather: return parts(given);
+      case Collective::reduce: return rank == operation.root ? sum(operation, given) : own;
+      case Collective::gather: return is_gathered(operation, rank) ? joined(given) : own;
+      case Collective::broadcast: return given[static_cast<std::size_t>(operation.root)];
+      case Collective::barrier: return own;
     }
     return {};
   }
@@ -200,7 +193,7 @@ class Runner {
       return started.expected->operation.piece == operation.piece;
     };
     while (std::ranges::any_of(started_, is_busy)) finish(1);
-    if (operation.kind != Kind::barrier)
+    if (operation.collective != Collective::barrier)
       freshen(piece(operation).values, communicator_.rank(), operation.number);
     started_.push_back({.ticket = start(operation), .expected = &expected});
     dawdle();
@@ -228,21 +221,21 @@ class Runner {
   [[nodiscard]] Communicator::Ticket start(const Operation& operation) {
     Piece& used = piece(operation);
     const auto bytes = std::as_writable_bytes(used.values);
-    switch (operation.kind) {
-      case Kind::all_reduce:
+    switch (operation.collective) {
+      case Collective::all_reduce:
         return communicator_.start_all_reduce(used.values, operation.reduction);
-      case Kind::reduce_scatter:
+      case Collective::reduce_scatter:
         return communicator_.start_reduce_scatter(used.values, operation.reduction);
-      case Kind::all_gather: return communicator_.start_all_gather(used.values);
-      case Kind::reduce:
+      case Collective::all_gather: return communicator_.start_all_gather(used.values);
+      case Collective::reduce:
         return communicator_.start_reduce(used.values, operation.root, operation.reduction);
-      case Kind::gather: {
+      case Collective::gather: {
         const bool is_root = operation.root == communicator_.rank();
         const auto whole = std::as_writable_bytes(std::span(used.whole));
         return communicator_.start_gather(bytes, is_root ? whole : whole.first(0), operation.root);
       }
-      case Kind::broadcast: return communicator_.start_broadcast(bytes, operation.root);
-      case Kind::barrier: break;
+      case Collective::broadcast: return communicator_.start_broadcast(bytes, operation.root);
+      case Collective::barrier: break;
     }
     return communicator_.start_barrier();
   }
@@ -260,14 +253,14 @@ class Runner {
   void check(const Expected& expected) {
     const Operation& operation = expected.operation;
     const Size rank = communicator_.rank();
-    if (operation.kind == Kind::barrier) return;
+    if (operation.collective == Collective::barrier) return;
     Piece& used = piece(operation);
-    if (operation.kind == Kind::reduce_scatter) {
+    if (operation.collective == Collective::reduce_scatter) {
       const auto count = static_cast<Size>(used.values.size());
       replace_rest(used.values, rank_part(count, rank, communicator_.world_size()), rank,
                    operation.number);
     }
-    const bool is_gathered = operation.kind == Kind::gather && operation.root == rank;
+    const bool is_gathered = operation.collective == Collective::gather && operation.root == rank;
     const std::span<const float> values = is_gathered ? std::span(used.whole) : used.values;
     const Floats& result = expected.results[static_cast<std::size_t>(rank)];
     if (values.size() != result.size() ||
