@@ -33,6 +33,7 @@ Json object_of(const RunComparison& run) {
           {"change_ci99", interval(run.change_ci99)},
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
+          {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},
           {"differences", distinctions(run)}};
 }
 

@@ -58,7 +58,8 @@ Json to_json_value(const SliceRecord& slice) {
 Json to_json_value(const RepetitionRecord& repetition) {
   return {{"median_seconds", to_json_value(repetition.median_seconds)},
           {"placement", to_json_value(repetition.placement)},
-          {"clean_slices", to_json_value(repetition.clean_slices)}};
+          {"clean_slices", to_json_value(repetition.clean_slices)},
+          {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)}};
 }
 
 Json to_json_value(const RankRecord& rank) {

@@ -464,6 +464,7 @@ class TrainingRun {
                                 show(progress);
                                 target.look(strategy.replica().program());
                               });
+    samples.started_unix_seconds = started;
     record_.time_to_target_seconds = target.seconds();
     if (target.missed() && !samples.interrupted)
       record_.warnings.push_back({.code = "target-not-reached",

@@ -22,4 +22,9 @@ class SteadyClock final : public Clock {
   }
 };
 
+/// Wall clock: seconds since 1970 began, UTC. It may be set back; for durations there is `Clock`.
+[[nodiscard]] inline double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace ptbench

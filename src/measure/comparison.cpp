@@ -97,14 +97,13 @@ class RunComparer {
   }
 
   void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
-    const LogTimes base_times = clean_log_times(base);
-    const LogTimes new_times = clean_log_times(fresh);
-    const auto change = estimate_(base_times, new_times);
+    const auto change = estimate_(base, fresh);
     if (!change) {
       result.verdict = Verdict::ambiguous;
-      result.reason = why_too_few({base, base_times}, {fresh, new_times});
+      result.reason = why_too_few({base, clean_log_times(base)}, {fresh, clean_log_times(fresh)});
       return;
     }
+    result.rounds = change->rounds;
     result.base_seconds = std::exp(change->base_log_time);
     result.new_seconds = std::exp(change->new_log_time);
     result.change = std::expm1(change->estimate);

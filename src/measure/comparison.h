@@ -42,6 +42,7 @@ struct RunComparison {
   std::optional<Interval> change_ci99;  ///< 99 % interval of it
   Size base_repetitions = 0;            ///< clean ones
   Size new_repetitions = 0;
+  Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
   std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
   std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
 };
@@ -67,10 +68,12 @@ struct Comparison {
 ///
 /// Per class with at least 2 clean repetitions on both sides, together at least 3 a side: e =
 /// difference of the means of logarithms, with the 99 % interval e ± t·s·√(1/n + 1/m); classes are
-/// combined by inverse variance. slower / faster: |e| > detect / 2 and the interval excludes 0.
-/// same: |e| ≤ detect / 2 and the interval lies within ± detect. Anything else is ambiguous, and so
-/// is a change among unusual spreads (see `Spread`): such a class counts only where there is no
-/// other.
+/// combined by inverse variance. Where the sides were measured in turn (see `rounds_of`), at least
+/// 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of these: it is taken
+/// where that interval is narrower, or the only one without an unusual spread. slower / faster: |e|
+/// > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2 and the interval lies within ±
+/// detect. Anything else is ambiguous, and so is a change among unusual spreads (see `Spread`):
+/// such a class counts only where there is no other.
 [[nodiscard]] Comparison compare(std::span<const ResultFile> base,
                                  std::span<const ResultFile> fresh, const CompareOptions& options,
                                  const PriorNoise& prior);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <span>
 #include <utility>
 #include <vector>
@@ -67,9 +68,62 @@ bool are_enough(const std::vector<ClassChange>& classes) {
   return std::min(base, fresh) >= kLeastRepetitions;
 }
 
+/// Standard deviation of a difference that the prior expects of rounds, on average over their
+/// classes.
+double prior_of_differences(std::span<const Round> rounds, const PriorNoise& prior) {
+  double squares = 0;
+  for (const Round& round : rounds)
+    squares += 2 * prior.of(round.placement) * prior.of(round.placement);
+  return std::sqrt(squares / static_cast<double>(rounds.size()));
+}
+
+/// Where most rounds were made, with the means of their sides.
+void describe_class(std::span<const Round> rounds, LogChange& change) {
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> classes;
+  for (const Round& round : rounds) {
+    auto& [base, fresh] = classes[round.placement];
+    base.push_back(round.base_log_time);
+    fresh.push_back(round.new_log_time);
+  }
+  const auto& [placement, times] = *std::ranges::max_element(
+      classes, {}, [](const auto& one) { return one.second.first.size(); });
+  change.placement = placement;
+  change.base_log_time = mean(times.first);
+  change.new_log_time = mean(times.second);
+}
+
+bool tells_more(const LogChange& one, const LogChange& other) {
+  if (one.spread.unusual != other.spread.unusual) return other.spread.unusual;
+  return one.half_width < other.half_width;
+}
+
 }  // namespace
 
-std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const LogTimes& fresh) {
+std::optional<LogChange> ChangeEstimator::operator()(const SamplesRecord& base,
+                                                     const SamplesRecord& fresh) {
+  std::optional<LogChange> means = by_means(clean_log_times(base), clean_log_times(fresh));
+  std::optional<LogChange> rounds = by_rounds(rounds_of(base, fresh));
+  if (!means || (rounds && tells_more(*rounds, *means))) return rounds;
+  return means;
+}
+
+std::optional<LogChange> ChangeEstimator::by_rounds(std::span<const Round> rounds) {
+  if (std::ssize(rounds) < kLeastRepetitions) return {};
+  std::vector<double> differences;
+  for (const Round& round : rounds) differences.push_back(round.new_log_time - round.base_log_time);
+  const auto count = static_cast<double>(rounds.size());
+  LogChange change;
+  describe_class(rounds, change);
+  change.rounds = std::ssize(rounds);
+  change.estimate = mean(differences);
+  change.spread = spread_of({&differences, 1}, prior_of_differences(rounds, prior_));
+  change.half_width = quantile99(change.spread.degrees_of_freedom) *
+                      change.spread.standard_deviation / std::sqrt(count);
+  change.spread.standard_deviation /= std::numbers::sqrt2;
+  return change;
+}
+
+std::optional<LogChange> ChangeEstimator::by_means(const LogTimes& base, const LogTimes& fresh) {
   std::vector<ClassChange> classes = common_classes(base, fresh, prior_);
   if (!are_enough(classes)) return {};
   std::vector<ClassChange> usual = classes;

@@ -95,6 +95,7 @@ struct RepetitionRecord {
   std::optional<double> median_seconds;  ///< of a step: the median of its slices' medians
   std::optional<std::string> placement;  ///< of its clean slices; empty on one core
   std::optional<Size> clean_slices;      ///< of that placement; 0: the median is of unclean ones
+  std::optional<double> started_unix_seconds = std::nullopt;  ///< wall clock, when its steps began
 };
 
 struct SamplesRecord {

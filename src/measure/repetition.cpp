@@ -51,6 +51,7 @@ void add_repetition(const Samples& samples, SamplesRecord& record) {
     slice.median_seconds = median(
         all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.count)));
   record.repetitions = {repetition_of(record.slices)};
+  record.repetitions.front().started_unix_seconds = samples.started_unix_seconds;
 }
 
 void keep_repetitions(Size count, SamplesRecord& record) {

@@ -39,6 +39,7 @@ struct Samples {
   double elapsed_seconds = 0;             ///< warm-up included
   std::optional<StopReason> stop_reason;  ///< empty when interrupted
   bool interrupted = false;
+  std::optional<double> started_unix_seconds = std::nullopt;  ///< measure() knows no wall clock
 };
 
 /// Where measuring stands, for people.

@@ -16,11 +16,6 @@ constexpr double kPriorDegrees = 10;
 constexpr double kUnusual = 3;
 constexpr std::string_view kNear = "near";
 
-bool is_clean(const RepetitionRecord& repetition) {
-  const double seconds = repetition.median_seconds.value_or(0);
-  return repetition.clean_slices.value_or(0) >= 1 && seconds > 0 && std::isfinite(seconds);
-}
-
 /// Of values about their own mean.
 double sum_of_squares(std::span<const double> values) {
   const double deviation = standard_deviation(values).value_or(0);
@@ -29,12 +24,22 @@ double sum_of_squares(std::span<const double> values) {
 
 }  // namespace
 
+std::optional<double> clean_log_time(const RepetitionRecord& repetition) {
+  const double seconds = repetition.median_seconds.value_or(0);
+  const bool is_clean =
+      repetition.clean_slices.value_or(0) >= 1 && seconds > 0 && std::isfinite(seconds);
+  return is_clean ? std::optional(std::log(seconds)) : std::nullopt;
+}
+
+std::string placement_class(const RepetitionRecord& repetition) {
+  return repetition.placement.value_or(std::string(kOneCore));
+}
+
 LogTimes clean_log_times(const SamplesRecord& samples) {
   LogTimes times;
   for (const RepetitionRecord& repetition : samples.repetitions)
-    if (is_clean(repetition))
-      times[repetition.placement.value_or(std::string(kOneCore))].push_back(
-          std::log(*repetition.median_seconds));
+    if (const auto log_time = clean_log_time(repetition))
+      times[placement_class(repetition)].push_back(*log_time);
   return times;
 }
 

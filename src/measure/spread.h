@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,9 +15,14 @@ namespace ptbench {
 /// Clean repetitions of one placement class that an interval or a verdict needs.
 inline constexpr Size kLeastRepetitions = 3;
 
-/// Natural logarithms of clean repetitions' medians, by placement class ("near", "far",
-/// `kOneCore`), in their order. Clean: with a median and at least one clean slice. Logarithms, so
-/// that differences are ratios.
+/// Natural logarithm of the median of a clean repetition, so that differences are ratios; empty
+/// where the repetition is not clean. Clean: with a median and at least one clean slice.
+[[nodiscard]] std::optional<double> clean_log_time(const RepetitionRecord& repetition);
+/// "near", "far", or `kOneCore`.
+[[nodiscard]] std::string placement_class(const RepetitionRecord& repetition);
+
+/// Logarithms of clean repetitions' medians, by placement class ("near", "far",
+/// `kOneCore`), in their order.
 using LogTimes = std::map<std::string, std::vector<double>>;
 [[nodiscard]] LogTimes clean_log_times(const SamplesRecord& samples);
 

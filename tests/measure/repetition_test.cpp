@@ -56,6 +56,7 @@ TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
   samples.slices[0].clean = true;
   samples.slices[1].first = 3;
   samples.slices[1].count = 2;
+  samples.started_unix_seconds = 1e9;
   SamplesRecord record;
   add_repetition(samples, record);
   CHECK(record.warmup_discarded == 30);
@@ -68,6 +69,7 @@ TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
   REQUIRE(record.repetitions.size() == 1);
   CHECK(record.repetitions[0].median_seconds == Approx(2));
   CHECK(record.repetitions[0].clean_slices == 1);
+  CHECK(record.repetitions[0].started_unix_seconds == 1e9);
 }
 
 TEST_CASE("a process that measured nothing adds no repetition", "[measure]") {

@@ -44,6 +44,7 @@ struct Process {
   bool clean = true;
   std::optional<double> foreign_cpu_fraction = std::nullopt;
   std::optional<double> steal_fraction = std::nullopt;
+  std::optional<double> started = std::nullopt;  ///< seconds since 1970
 };
 
 /// Adds a repetition of one slice of three samples: 0.9, 1 and 1.2 times a step.
@@ -62,7 +63,8 @@ inline void add_process(const Process& process, SamplesRecord& samples) {
     samples.step_seconds.push_back(factor * process.seconds);
   samples.repetitions.push_back({.median_seconds = process.seconds,
                                  .placement = process.clean ? process.placement : std::nullopt,
-                                 .clean_slices = process.clean ? 1 : 0});
+                                 .clean_slices = process.clean ? 1 : 0,
+                                 .started_unix_seconds = process.started});
 }
 
 inline RunRecord run_of(const std::vector<Process>& processes, std::string id = "run") {

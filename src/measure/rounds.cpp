@@ -1,0 +1,53 @@
+#include "src/measure/rounds.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "src/measure/spread.h"
+
+namespace ptbench {
+namespace {
+
+struct Turn {
+  double started = 0;
+  bool is_new = false;
+  const RepetitionRecord* repetition = nullptr;
+};
+
+void add_turns(const SamplesRecord& samples, bool is_new, std::vector<Turn>& turns) {
+  for (const RepetitionRecord& repetition : samples.repetitions)
+    if (repetition.started_unix_seconds)
+      turns.push_back({.started = *repetition.started_unix_seconds,
+                       .is_new = is_new,
+                       .repetition = &repetition});
+}
+
+std::optional<Round> round_of(const Turn& one, const Turn& other) {
+  const auto& [base, fresh] = one.is_new ? std::pair(other, one) : std::pair(one, other);
+  const auto base_log_time = clean_log_time(*base.repetition);
+  const auto new_log_time = clean_log_time(*fresh.repetition);
+  std::string placement = placement_class(*base.repetition);
+  if (!base_log_time || !new_log_time || placement != placement_class(*fresh.repetition)) return {};
+  return Round{.placement = std::move(placement),
+               .base_log_time = *base_log_time,
+               .new_log_time = *new_log_time};
+}
+
+}  // namespace
+
+std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh) {
+  std::vector<Turn> turns;
+  add_turns(base, false, turns);
+  add_turns(fresh, true, turns);
+  std::ranges::stable_sort(turns, {}, &Turn::started);
+  std::vector<Round> rounds;
+  for (std::size_t at = 0; at + 1 < turns.size(); ++at) {
+    if (turns[at].is_new == turns[at + 1].is_new) continue;
+    if (auto round = round_of(turns[at], turns[at + 1])) rounds.push_back(std::move(*round));
+    ++at;  // both are taken, whether they made a round or not
+  }
+  return rounds;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// A repetition of BASE and one of NEW, made one right after the other: whatever slows the machine
+/// down for a while slows both.
+struct Round {
+  std::string placement;  ///< class of both
+  double base_log_time = 0;
+  double new_log_time = 0;
+};
+
+/// By the wall clock: neighbours in time, one of each side in either order, both clean and of one
+/// placement class; no repetition is in two rounds. Sides that were measured in turn have a round
+/// for every pair of repetitions, those measured one after the other have one at most. Repetitions
+/// that do not tell when they began are in none.
+[[nodiscard]] std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh);
+
+}  // namespace ptbench
