@@ -40,7 +40,8 @@ std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fre
   std::vector<Turn> turns;
   add_turns(base, false, turns);
   add_turns(fresh, true, turns);
-  std::ranges::stable_sort(turns, {}, &Turn::started);
+  std::ranges::sort(turns, {},
+                    [](const Turn& turn) { return std::pair(turn.started, turn.is_new); });
   std::vector<Round> rounds;
   for (std::size_t at = 0; at + 1 < turns.size(); ++at) {
     if (turns[at].is_new == turns[at + 1].is_new) continue;

@@ -66,12 +66,12 @@ Sides simulate(const Noise& noise, double change, NormalNumbers& normal) {
 }  // namespace
 
 TEST_CASE("neighbours in time of either side are a round", "[measure]") {
-  const SamplesRecord base = samples_of({{.seconds = 1, .started = 10},
-                                         {.seconds = 2, .started = 40},
-                                         {.seconds = 3, .started = 50}});
-  const SamplesRecord fresh =
+  const SamplesRecord first = samples_of({{.seconds = 1, .started = 10},
+                                          {.seconds = 2, .started = 40},
+                                          {.seconds = 3, .started = 50}});
+  const SamplesRecord second =
       samples_of({{.seconds = 7, .started = 60}, {.seconds = 5, .started = 20}});
-  const std::vector<Round> rounds = rounds_of(base, fresh);
+  const std::vector<Round> rounds = rounds_of(first, second);
   REQUIRE(rounds.size() == 2);
   CHECK(rounds[0].placement == "near");
   CHECK(std::exp(rounds[0].base_log_time) == Approx(1));
@@ -79,7 +79,7 @@ TEST_CASE("neighbours in time of either side are a round", "[measure]") {
   CHECK(std::exp(rounds[1].base_log_time) == Approx(3));  // nearer to NEW's last than the other
   CHECK(std::exp(rounds[1].new_log_time) == Approx(7));
   // Whichever side comes first.
-  const std::vector<Round> turned = rounds_of(fresh, base);
+  const std::vector<Round> turned = rounds_of(second, first);
   REQUIRE(turned.size() == 2);
   CHECK(turned[0].base_log_time == rounds[0].new_log_time);
 }

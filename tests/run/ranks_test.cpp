@@ -31,9 +31,9 @@ nlohmann::json record_of(const RunCommand& run, const ProgramResult& result) {
 /// 40 steps on real data. Separate runs may choose different kernels, whose rounding differs: on
 /// digits that difference stays near 1e-7, on random labels it grows past 1e-5 within 20 steps.
 std::vector<std::string> on_digits(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"-w",        "mlp", "--data",   PTBENCH_TEST_DATA "/digits",
-                                     "--steps",   "30",  "--warmup", "10",
-                                     "--threads", "1"};
+  const std::string digits = PTBENCH_TEST_DATA "/digits";
+  std::vector<std::string> arguments{"-w", "mlp",      "--data", digits,      "--steps",
+                                     "30", "--warmup", "10",     "--threads", "1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.insert(arguments.end(), {"-o", "r.json"});
   return arguments;
