@@ -37,12 +37,14 @@ if(PTBENCH_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                      # At -O2 compiling takes half as long again, and tests are no faster.
-                      $<$<COMPILE_LANGUAGE:CXX>:-O1>
                       # Lines for reports; more takes long to write and to link.
                       $<$<COMPILE_LANGUAGE:CXX>:-g1>
                       # g++ 12 warns falsely in std::regex and std::variant under sanitizers (GCC
                       # bug 105562).
                       $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${sanitizers})
+  # At -O2 compiling takes half as long again, and tests are no faster; fuzzers are.
+  if(NOT PTBENCH_SANITIZE MATCHES "fuzzer")
+    add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+  endif()
 endif()

@@ -71,7 +71,7 @@ std::string comparison_markdown(const Comparison& comparison) {
                         table_of(comparison, true));
   return text + fmt::format(
                     "Step times; a change of {} or more is looked for; n: clean "
-                    "repetitions, BASE/NEW.\n",
+                    "repetitions, BASE/NEW; paired: those made in turn.\n",
                     percent_text(comparison.detect));
 }
 

@@ -73,7 +73,8 @@ std::string seconds_text(const std::optional<double>& seconds) {
 }
 
 std::string repetitions_text(const RunComparison& run) {
-  return fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
+  const std::string sides = fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
+  return run.rounds > 0 ? sides + " paired" : sides;
 }
 
 }  // namespace ptbench

@@ -38,7 +38,7 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 [[nodiscard]] std::string interval_text(const RunComparison& run);
 /// "6.01 ms", or "-".
 [[nodiscard]] std::string seconds_text(const std::optional<double>& seconds);
-/// Clean repetitions of both sides, "5/5".
+/// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared.
 [[nodiscard]] std::string repetitions_text(const RunComparison& run);
 
 }  // namespace ptbench

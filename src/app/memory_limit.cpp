@@ -15,7 +15,8 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
   const double data = static_cast<double>(config.processes()) *
                       static_cast<double>(config.synthetic_samples) *
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
-  // Unequal shares together are as large as so many of the largest.
+  // Unequal shares together are as large as so many of the largest. (No sum of micro-batches that
+  // options allow overflows.)
   const double ranks = static_cast<double>(config.together()) / static_cast<double>(config.batch);
   return data +
          ranks * static_cast<double>(

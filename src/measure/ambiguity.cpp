@@ -169,10 +169,11 @@ std::string why_too_few(const ComparedSide& base, const ComparedSide& fresh) {
   return of_base + (of_base.empty() || of_new.empty() ? "" : "; ") + of_new;
 }
 
-std::string why_ambiguous(const LogChange& change, double detect, double usual) {
+std::string why_ambiguous(const LogChange& change, double detect) {
   if (change.spread.unusual)
-    return fmt::format("run-to-run spread of {} is beyond what this machine usually has ({})",
-                       percent(change.spread.standard_deviation), percent(usual));
+    return fmt::format("{} spread of {} is beyond what this machine usually has ({})",
+                       change.rounds > 0 ? "within rounds, the" : "run-to-run",
+                       percent(change.spread.standard_deviation), percent(change.usual));
   const double low = change.estimate - change.half_width;
   const double high = change.estimate + change.half_width;
   const bool is_small = std::abs(change.estimate) <= detect / 2;

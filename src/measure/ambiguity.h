@@ -19,7 +19,7 @@ struct ComparedSide {
 /// the cores".
 [[nodiscard]] std::string why_too_few(const ComparedSide& base, const ComparedSide& fresh);
 
-/// Why `verdict_of` says of `change` that it is ambiguous. `usual` is the prior of its placement.
-[[nodiscard]] std::string why_ambiguous(const LogChange& change, double detect, double usual);
+/// Why `verdict_of` says of `change` that it is ambiguous.
+[[nodiscard]] std::string why_ambiguous(const LogChange& change, double detect);
 
 }  // namespace ptbench

@@ -49,8 +49,8 @@ class RunComparer {
  public:
   /// Everything outlives the comparer.
   RunComparer(const CompareOptions& options, const PriorNoise& prior,
-              const std::vector<std::string>& environment)
-      : options_(options), prior_(prior), environment_(environment), estimate_(prior) {}
+              const std::vector<std::string>& environment, bool one_host)
+      : options_(options), environment_(environment), one_host_(one_host), estimate_(prior) {}
 
   /// Empty where there is nothing to say: measured on neither side, nor failed in NEW. One of the
   /// two may be null.
@@ -97,10 +97,13 @@ class RunComparer {
   }
 
   void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
-    const auto change = estimate_(base, fresh);
+    const LogTimes base_times = clean_log_times(base);
+    const LogTimes new_times = clean_log_times(fresh);
+    const std::vector<Round> rounds = one_host_ ? rounds_of(base, fresh) : std::vector<Round>();
+    const auto change = estimate_(base_times, new_times, rounds);
     if (!change) {
       result.verdict = Verdict::ambiguous;
-      result.reason = why_too_few({base, clean_log_times(base)}, {fresh, clean_log_times(fresh)});
+      result.reason = why_too_few({base, base_times}, {fresh, new_times});
       return;
     }
     result.rounds = change->rounds;
@@ -111,14 +114,22 @@ class RunComparer {
                           .high = std::expm1(change->estimate + change->half_width)};
     result.verdict = verdict_of(*change, options_.detect);
     if (result.verdict == Verdict::ambiguous)
-      result.reason = why_ambiguous(*change, options_.detect, prior_.of(change->placement));
+      result.reason = why_ambiguous(*change, options_.detect);
   }
 
   const CompareOptions& options_;
-  const PriorNoise& prior_;
   const std::vector<std::string>& environment_;  ///< differences
+  bool one_host_;                                ///< whether both sides were measured on one
   ChangeEstimator estimate_;
 };
+
+/// What slows one host down says nothing of another.
+bool are_of_one_host(std::span<const ResultFile> base, std::span<const ResultFile> fresh) {
+  const auto has_same_host = [&](const ResultFile& file) {
+    return file.environment.host.name == base.front().environment.host.name;
+  };
+  return std::ranges::all_of(base, has_same_host) && std::ranges::all_of(fresh, has_same_host);
+}
 
 /// Whether a run is in both files, measured or not.
 bool is_common(const RunComparison& run) {
@@ -160,7 +171,7 @@ Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile>
 
   const RunsById base_runs(base, prior, Parts::measured);
   const RunsById new_runs(fresh, prior);
-  RunComparer compare_runs(options, prior, comparison.differences);
+  RunComparer compare_runs(options, prior, comparison.differences, are_of_one_host(base, fresh));
   const auto add = [&](std::optional<RunComparison> run) {
     if (run) comparison.runs.push_back(std::move(*run));
   };

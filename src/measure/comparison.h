@@ -68,12 +68,13 @@ struct Comparison {
 ///
 /// Per class with at least 2 clean repetitions on both sides, together at least 3 a side: e =
 /// difference of the means of logarithms, with the 99 % interval e ± t·s·√(1/n + 1/m); classes are
-/// combined by inverse variance. Where the sides were measured in turn (see `rounds_of`), at least
-/// 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of these: it is taken
-/// where that interval is narrower, or the only one without an unusual spread. slower / faster: |e|
-/// > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2 and the interval lies within ±
-/// detect. Anything else is ambiguous, and so is a change among unusual spreads (see `Spread`):
-/// such a class counts only where there is no other.
+/// combined by inverse variance. Where the sides were measured in turn on one host (see
+/// `rounds_of`), at least 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of
+/// these; `ChangeEstimator` says which of the two is taken.
+///
+/// slower / faster: |e| > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2 and the
+/// interval lies within ± detect. Anything else is ambiguous, and so is a change among unusual
+/// spreads (see `Spread`): such a class counts only where there is no other.
 [[nodiscard]] Comparison compare(std::span<const ResultFile> base,
                                  std::span<const ResultFile> fresh, const CompareOptions& options,
                                  const PriorNoise& prior);
@@ -86,15 +87,16 @@ struct Comparison {
 struct SelfCheck {
   std::string id;
   std::string placement;
-  Size repetitions = 0;                    ///< clean ones
-  Size groups = 1;                         ///< of equal circumstances, which the repetitions are in
-  Size degrees_of_freedom = 0;             ///< of the deviation: repetitions less groups
-  double standard_deviation = 0;           ///< of the logarithm, run to run
-  bool unusual = false;                    ///< beyond 3 × `PriorNoise::kUnlearnt`: not learnt
-  std::optional<double> false_alarm_rate;  ///< of halves of a group against each other; from 6 on
-  Size splits = 0;                         ///< how many were tried
-  double resolvable_with_3 = 0;            ///< smallest change found in 95 of 100 comparisons with
-  double resolvable_with_5 = 0;            ///< so many clean repetitions a side, `detect` set to it
+  Size repetitions = 0;           ///< clean ones
+  Size groups = 1;                ///< of equal circumstances, which the repetitions are in
+  Size degrees_of_freedom = 0;    ///< of the deviation: repetitions less groups
+  double standard_deviation = 0;  ///< of the logarithm, run to run
+  bool unusual = false;           ///< beyond 3 × `PriorNoise::kUnlearnt`: not learnt
+  /// Of halves of a group against each other, by their means; from 6 on.
+  std::optional<double> false_alarm_rate;
+  Size splits = 0;               ///< how many were tried
+  double resolvable_with_3 = 0;  ///< smallest change found in 95 of 100 comparisons with
+  double resolvable_with_5 = 0;  ///< so many clean repetitions a side, `detect` set to it
   double resolvable_with_10 = 0;
 };
 

@@ -37,7 +37,7 @@ class Window {
     if (!pool.open || was_given_up(run.id)) return false;
     if (!was_measured(run)) return true;
     const LogTimes times = clean_log_times(run.samples);
-    if (const auto change = estimate_.by_means(times, pool.times)) {
+    if (const auto change = estimate_(times, pool.times)) {
       const Verdict verdict = verdict_of(*change, detect_);
       pool.open = verdict != Verdict::slower && verdict != Verdict::faster;
     }

@@ -34,6 +34,7 @@ ClassChange change_of(const std::string& placement, const std::vector<double>& b
   change.new_log_time = mean(fresh);
   change.estimate = change.new_log_time - change.base_log_time;
   change.spread = spread_of(std::array{base, fresh}, prior);
+  change.usual = prior;
   const double deviation = change.spread.standard_deviation;
   const double inverse_counts =
       1 / static_cast<double>(base.size()) + 1 / static_cast<double>(fresh.size());
@@ -68,57 +69,77 @@ bool are_enough(const std::vector<ClassChange>& classes) {
   return std::min(base, fresh) >= kLeastRepetitions;
 }
 
-/// Standard deviation of a difference that the prior expects of rounds, on average over their
-/// classes.
-double prior_of_differences(std::span<const Round> rounds, const PriorNoise& prior) {
+/// The sides of rounds by class, in the rounds' order.
+struct RoundTimes {
+  LogTimes base;
+  LogTimes fresh;
+};
+
+RoundTimes times_of(std::span<const Round> rounds) {
+  RoundTimes times;
+  for (const Round& round : rounds) {
+    times.base[round.placement].push_back(round.base_log_time);
+    times.fresh[round.placement].push_back(round.new_log_time);
+  }
+  return times;
+}
+
+/// Of each class from its own mean, one class after the other.
+std::vector<double> deviations(const LogTimes& classes) {
+  std::vector<double> all;
+  for (const auto& [placement, times] : classes) {
+    const double middle = mean(times);
+    for (const double time : times) all.push_back(time - middle);
+  }
+  return all;
+}
+
+/// Whether BASE and NEW are slow in the same rounds.
+bool are_slow_together(std::span<const Round> rounds) {
+  const RoundTimes times = times_of(rounds);
+  const Size degrees = std::ssize(rounds) - std::ssize(times.base) - 1;
+  return rise_together(deviations(times.base), deviations(times.fresh),
+                       static_cast<double>(degrees));
+}
+
+/// What the prior expects of a repetition in its round, on average over the rounds' classes.
+double usual_of(std::span<const Round> rounds, const PriorNoise& prior) {
   double squares = 0;
   for (const Round& round : rounds)
-    squares += 2 * prior.of(round.placement) * prior.of(round.placement);
+    squares += prior.of(round.placement) * prior.of(round.placement);
   return std::sqrt(squares / static_cast<double>(rounds.size()));
-}
-
-/// Where most rounds were made, with the means of their sides.
-void describe_class(std::span<const Round> rounds, LogChange& change) {
-  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> classes;
-  for (const Round& round : rounds) {
-    auto& [base, fresh] = classes[round.placement];
-    base.push_back(round.base_log_time);
-    fresh.push_back(round.new_log_time);
-  }
-  const auto& [placement, times] = *std::ranges::max_element(
-      classes, {}, [](const auto& one) { return one.second.first.size(); });
-  change.placement = placement;
-  change.base_log_time = mean(times.first);
-  change.new_log_time = mean(times.second);
-}
-
-bool tells_more(const LogChange& one, const LogChange& other) {
-  if (one.spread.unusual != other.spread.unusual) return other.spread.unusual;
-  return one.half_width < other.half_width;
 }
 
 }  // namespace
 
-std::optional<LogChange> ChangeEstimator::operator()(const SamplesRecord& base,
-                                                     const SamplesRecord& fresh) {
-  std::optional<LogChange> means = by_means(clean_log_times(base), clean_log_times(fresh));
-  std::optional<LogChange> rounds = by_rounds(rounds_of(base, fresh));
-  if (!means || (rounds && tells_more(*rounds, *means))) return rounds;
-  return means;
+std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const LogTimes& fresh,
+                                                     std::span<const Round> rounds) {
+  std::optional<LogChange> means = by_means(base, fresh);
+  std::optional<LogChange> paired = by_rounds(rounds);
+  if (!means) return paired;
+  if (!paired || paired->spread.unusual || !are_slow_together(rounds)) return means;
+  const bool tells_more = means->spread.unusual || paired->half_width < means->half_width;
+  return tells_more ? paired : means;
 }
 
 std::optional<LogChange> ChangeEstimator::by_rounds(std::span<const Round> rounds) {
   if (std::ssize(rounds) < kLeastRepetitions) return {};
   std::vector<double> differences;
   for (const Round& round : rounds) differences.push_back(round.new_log_time - round.base_log_time);
-  const auto count = static_cast<double>(rounds.size());
   LogChange change;
-  describe_class(rounds, change);
   change.rounds = std::ssize(rounds);
   change.estimate = mean(differences);
-  change.spread = spread_of({&differences, 1}, prior_of_differences(rounds, prior_));
+  const RoundTimes times = times_of(rounds);
+  const auto& [placement, base] = *speaking_class(times.base);
+  change.placement = placement;
+  change.base_log_time = mean(base);
+  change.new_log_time = mean(times.fresh.at(placement));
+  // A difference varies twice as much as each of its sides.
+  change.usual = usual_of(rounds, prior_);
+  change.spread = spread_of({&differences, 1}, std::numbers::sqrt2 * change.usual);
   change.half_width = quantile99(change.spread.degrees_of_freedom) *
-                      change.spread.standard_deviation / std::sqrt(count);
+                      change.spread.standard_deviation /
+                      std::sqrt(static_cast<double>(rounds.size()));
   change.spread.standard_deviation /= std::numbers::sqrt2;
   return change;
 }
@@ -131,9 +152,9 @@ std::optional<LogChange> ChangeEstimator::by_means(const LogTimes& base, const L
   const bool judges_usual = are_enough(usual);
   if (judges_usual) classes = std::move(usual);
 
-  const Spread widest = std::ranges::max_element(classes, {}, [](const ClassChange& one) {
-                          return one.change.spread.standard_deviation;
-                        })->change.spread;
+  const LogChange widest = std::ranges::max_element(classes, {}, [](const ClassChange& one) {
+                             return one.change.spread.standard_deviation;
+                           })->change;
   double precision = 0;
   for (const ClassChange& one : classes) precision += one.precision;
   double estimate = 0;
@@ -146,7 +167,10 @@ std::optional<LogChange> ChangeEstimator::by_means(const LogTimes& base, const L
   LogChange change =
       std::move(std::ranges::max_element(classes, {}, &ClassChange::precision)->change);
   change.estimate = estimate;
-  if (!judges_usual) change.spread = widest;
+  if (!judges_usual) {
+    change.spread = widest.spread;
+    change.usual = widest.usual;
+  }
   change.spread.unusual = !judges_usual;
   change.half_width = quantile99(1 / inverse_degrees) / std::sqrt(precision);
   return change;

@@ -1,6 +1,7 @@
 #include "src/measure/rounds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,9 @@
 
 namespace ptbench {
 namespace {
+
+/// What slows a machine down for a while does so for seconds or minutes.
+constexpr double kLongestGapSeconds = 600;
 
 struct Turn {
   double started = 0;
@@ -29,6 +33,7 @@ std::optional<Round> round_of(const Turn& one, const Turn& other) {
   const auto new_log_time = clean_log_time(*fresh.repetition);
   std::string placement = placement_class(*base.repetition);
   if (!base_log_time || !new_log_time || placement != placement_class(*fresh.repetition)) return {};
+  if (std::abs(fresh.started - base.started) > kLongestGapSeconds) return {};
   return Round{.placement = std::move(placement),
                .base_log_time = *base_log_time,
                .new_log_time = *new_log_time};

@@ -15,10 +15,10 @@ struct Round {
   double new_log_time = 0;
 };
 
-/// By the wall clock: neighbours in time, one of each side in either order, both clean and of one
-/// placement class; no repetition is in two rounds. Sides that were measured in turn have a round
-/// for every pair of repetitions, those measured one after the other have one at most. Repetitions
-/// that do not tell when they began are in none.
+/// By the wall clock: neighbours in time, one of each side in either order, that began within ten
+/// minutes and are both clean and of one placement class; no repetition is in two rounds. Sides
+/// that were measured one after the other have one round at most. Repetitions that do not tell when
+/// they began are in none. Both sides were measured on one host.
 [[nodiscard]] std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh);
 
 }  // namespace ptbench

@@ -83,22 +83,9 @@ double unpaired_half_width(const Speaking& run, const Speaking& base) {
   return t_quantile((1 + kLevel) / 2, variance * variance / inverse_degrees) * std::sqrt(variance);
 }
 
-double correlation(std::span<const double> one, std::span<const double> other) {
-  const double one_mean = mean(one);
-  const double other_mean = mean(other);
-  double products = 0;
-  for (std::size_t at = 0; at < one.size(); ++at)
-    products += (one[at] - one_mean) * (other[at] - other_mean);
-  const double deviations =
-      standard_deviation(one).value_or(0) * standard_deviation(other).value_or(0);
-  return deviations > 0 ? products / (static_cast<double>(one.size() - 1) * deviations) : 0;
-}
-
-/// Whether rounds that are slow for the one are slow for the other: r beyond its 95 % quantile.
+/// Whether rounds that are slow for the one are slow for the other.
 bool correlate(const Speaking& run, const Speaking& base) {
-  const auto degrees = static_cast<double>(run.count() - 2);
-  const double t = t_quantile(kLevel, degrees);
-  return correlation(run.log_times, base.log_times) > t / std::sqrt(degrees + t * t);
+  return rise_together(run.log_times, base.log_times, static_cast<double>(run.count() - 2));
 }
 
 double paired_half_width(const Speaking& run, const Speaking& base) {

@@ -64,7 +64,7 @@ class FalseAlarms {
     for (std::size_t index = 0; index < times.size(); ++index)
       (split[index] != 0 ? base : fresh)[placement_].push_back(times[index]);
     ++splits_;
-    const Verdict verdict = verdict_of(estimate_.by_means(base, fresh).value(), detect_);
+    const Verdict verdict = verdict_of(estimate_(base, fresh).value(), detect_);
     if (verdict == Verdict::slower || verdict == Verdict::faster) ++alarms_;
   }
 

@@ -82,6 +82,20 @@ double half_width(const Spread& spread, Size count, double level) {
          std::sqrt(static_cast<double>(count));
 }
 
+bool rise_together(std::span<const double> one, std::span<const double> other,
+                   double degrees_of_freedom) {
+  ensure(one.size() == other.size(), "values in pairs");
+  if (degrees_of_freedom < 1) return false;
+  const double one_mean = mean(one);
+  const double other_mean = mean(other);
+  double products = 0;
+  for (std::size_t at = 0; at < one.size(); ++at)
+    products += (one[at] - one_mean) * (other[at] - other_mean);
+  const double squares = sum_of_squares(one) * sum_of_squares(other);
+  const double t = t_quantile(0.95, degrees_of_freedom);
+  return products > std::sqrt(squares) * t / std::sqrt(degrees_of_freedom + t * t);
+}
+
 bool is_precise_enough(const SamplesRecord& samples, double target_noise, const PriorNoise& prior) {
   const LogTimes classes = clean_log_times(samples);
   const LogTimes::value_type* speaking = speaking_class(classes);

@@ -50,6 +50,13 @@ struct Spread {
 /// (0.95): t·s/√n.
 [[nodiscard]] double half_width(const Spread& spread, Size count, double level);
 
+/// Whether values of equal places rise and fall together: Pearson's correlation is beyond the 95 %
+/// quantile of what independent normal values have (one-sided), so that luck is seldom taken for
+/// it. `degrees_of_freedom`: of n values a side, n − 2, and one less for each further mean that
+/// they deviate from. False where there are none left.
+[[nodiscard]] bool rise_together(std::span<const double> one, std::span<const double> other,
+                                 double degrees_of_freedom);
+
 /// Whether a run may stop: the class that speaks for it has at least 3 clean repetitions, and half
 /// the width of their 95 % interval is at most `target_noise` (a fraction).
 [[nodiscard]] bool is_precise_enough(const SamplesRecord& samples, double target_noise,

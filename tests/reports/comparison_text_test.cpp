@@ -149,6 +149,15 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
         "1 slower\n");
 }
 
+TEST_CASE("sides that were compared round by round are told as paired", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {measured("run", Verdict::same, 0.001)};
+  comparison.runs[0].rounds = 4;
+  CHECK_THAT(comparison_console(comparison, {}), Contains("  n 5/5 paired\n"));
+  CHECK_THAT(comparison_markdown(comparison), Contains("| 5/5 paired |"));
+  CHECK(json::parse(comparison_json(comparison)).at("runs").at(0).at("rounds") == 4);
+}
+
 TEST_CASE("unlike environments and what they mean come first", "[reports]") {
   CHECK(comparison_console(unlike(), {}) ==
         "BASE and NEW were measured in unlike environments:\n"
@@ -261,6 +270,7 @@ TEST_CASE("a comparison as JSON", "[reports]") {
   CHECK(slower.at("change") == 0.05);
   CHECK(slower.at("change_ci99") == json::array({0.05 - 0.009, 0.05 + 0.009}));
   CHECK(slower.at("new_repetitions") == 5);
+  CHECK(slower.at("rounds").is_null());
   const json& failed = document.at("runs").at(5);
   CHECK(failed.at("reason") == "rank 1 died");
   CHECK(failed.at("new_seconds").is_null());

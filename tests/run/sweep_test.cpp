@@ -1,4 +1,5 @@
 // `ptbench sweep` from outside: what it measures, what it keeps, and what it refuses.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -34,6 +35,15 @@ std::vector<std::string> statuses(const nlohmann::json& file) {
   for (const auto& run : file["runs"])
     found.push_back(run["id"].get<std::string>() + " " + run["status"].get<std::string>());
   return found;
+}
+
+/// When the repetitions of a file's first run began.
+std::vector<double> starts(const nlohmann::json& file) {
+  std::vector<double> seconds;
+  for (const auto& repetition : file["runs"][0]["samples"]["repetitions"])
+    seconds.push_back(repetition["started_unix_seconds"].get<double>());
+  REQUIRE_FALSE(seconds.empty());
+  return seconds;
 }
 
 TEST_CASE("a sweep measures every row of its grid", "[run]") {
@@ -184,6 +194,10 @@ TEST_CASE("two builds are measured side by side, and can be compared", "[run]") 
   CHECK(statuses(a) == statuses(b));
   CHECK(a["generator"] == b["generator"]);
   CHECK(a["generator"]["version"] != "unknown");
+  const std::vector<double> base = starts(a);
+  const std::vector<double> fresh = starts(b);
+  for (std::size_t round = 0; round + 1 < std::min(base.size(), fresh.size()); ++round)
+    CHECK(std::max(base[round], fresh[round]) < std::min(base[round + 1], fresh[round + 1]));
   const ProgramResult compared = ptbench(place, {"compare", "a.json", "b.json"});
   CAPTURE(compared.output, compared.errors);
   CHECK((compared.exit_code == 0 || compared.exit_code == 3));
