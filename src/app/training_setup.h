@@ -6,10 +6,10 @@
 #include "kernels/backend.h"
 #include "kernels/choose.h"
 #include "src/app/configuration.h"
-#include "src/app/replica_devices.h"
 #include "src/comm/communicator.h"
 #include "src/data/dataset.h"
 #include "src/device/device.h"
+#include "strategies/replica_devices.h"
 #include "strategies/strategy.h"
 #include "workloads/program.h"
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "src/app/replica_devices.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
 #include "strategies/catalog.h"
 #include "strategies/dp.h"
+#include "strategies/replica_devices.h"
 #include "workloads/catalog.h"
 
 namespace ptbench::testing {

@@ -1,4 +1,4 @@
-#include "src/app/replica_devices.h"
+#include "strategies/replica_devices.h"
 
 #include <functional>
 
