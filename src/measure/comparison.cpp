@@ -125,6 +125,7 @@ class RunComparer {
 
 /// What slows one host down says nothing of another.
 bool are_of_one_host(std::span<const ResultFile> base, std::span<const ResultFile> fresh) {
+  if (base.empty()) return false;  // a history begins
   const auto has_same_host = [&](const ResultFile& file) {
     return file.environment.host.name == base.front().environment.host.name;
   };

@@ -523,6 +523,13 @@ TEST_CASE("every verdict has a name", "[measure]") {
   CHECK(name_of(Verdict::same) == "same");
 }
 
+TEST_CASE("compared with nothing, all is new", "[measure]") {
+  const ResultFile fresh = file_of({steady(0.006)});
+  const Comparison comparison = compare({}, {&fresh, 1}, {}, {});
+  REQUIRE(comparison.runs.size() == 1);
+  CHECK(comparison.runs[0].verdict == Verdict::added);
+}
+
 TEST_CASE("nothing compared with nothing is nothing", "[measure]") {
   const Comparison comparison = compare({}, {}, {}, {});
   CHECK(comparison.runs.empty());
