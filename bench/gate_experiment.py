@@ -34,9 +34,9 @@ def spin():
 
 
 def measure(arguments, plan, target, slowdown):
-    """One repetition in a process of its own, at most 2 s of steps."""
+    """One repetition in a process of its own, at most 2 s of steps: three slices, if they are clean."""
     command = [arguments.ptbench, "run", "-w", arguments.workload, "--plan", plan, "--verify", "off",
-               "--repeats", "1", "--min-time", "0.9", "--max-time", str(arguments.max_time),
+               "--repeats", "1", "--min-time", "1.4", "--max-time", str(arguments.max_time),
                "--pass", "next", "--slowdown", str(slowdown), "-o", target,
                *shlex.split(arguments.options)]
     result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
