@@ -24,10 +24,10 @@ constexpr int kWarmUpCalls = 5;  // pages appear in the first
 
 /// Small whole numbers that differ by rank, index and call.
 struct Pattern {
-  /// Prime, so that no part of an array begins like the array. Short, so that copies of it are
-  /// stored in whole vectors, as gradients are: how values were written is felt when another rank
-  /// reads them (by 1.4 times, at 16 MiB).
-  static constexpr Size kPeriod = 509;
+  /// Whole cache lines, so that copies of it are stored in whole vectors, as gradients are: how
+  /// values were written is felt when another rank reads them (by 1.4 times, at 16 MiB). No power
+  /// of two, so that no half of an array begins like the other.
+  static constexpr Size kPeriod = 496;
 
   Size call;
 
