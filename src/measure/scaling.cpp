@@ -53,9 +53,8 @@ Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
   if (speaking != nullptr) result.prior = prior.of(speaking->first);
   for (std::size_t place = 0; place < samples.repetitions.size(); ++place) {
     const RepetitionRecord& repetition = samples.repetitions[place];
-    const bool speaks = speaking == nullptr ||
-                        (repetition.clean_slices.value_or(0) >= 1 &&
-                         repetition.placement.value_or(std::string(kOneCore)) == speaking->first);
+    const bool speaks = speaking == nullptr || (repetition.clean_slices.value_or(0) >= 1 &&
+                                                placement_class(repetition) == speaking->first);
     if (!speaks || !is_positive(repetition.median_seconds)) continue;
     result.places.push_back(place);
     result.log_times.push_back(std::log(*repetition.median_seconds));
