@@ -397,7 +397,7 @@ class WeightGradient {
  private:
   /// Transforms windows of one image of two tiles, `padding` before where their results begin; a
   /// tile that does not exist is zero. `channels` and `to`: of the transformed.
-  template <std::size_t Side, void (*kTransform)(const __m512 (&)[Side][Side], __m512 (&)[4][4])>
+  template <std::size_t Side, void (*TileTransform)(const __m512 (&)[Side][Side], __m512 (&)[4][4])>
   [[PTBENCH_BF16]] void transform(const Bf16* from, const ImageShape& image, Padding padding,
                                   Size channels, Size tile, std::uint32_t* to) const {
     for (Size block = 0; block < channels / kChannelBlock; ++block) {
@@ -408,7 +408,7 @@ class WeightGradient {
         const Place at = place_of(tiles_, there ? tile + i : tile);
         load_window(from + plane_offset(image, at.sample, block), image.height, image.width,
                     at.row - padding.height, at.column - padding.width, d);
-        kTransform(d, v[i]);
+        TileTransform(d, v[i]);
         if (!there) clear(v[i]);
       }
       put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * channels);
