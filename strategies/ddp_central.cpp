@@ -15,7 +15,9 @@ class DdpCentral final : public Distributed {
     const float loss = replica().compute_gradients([](Range) {});
     const std::span<float> all = gradients(replica().all());
     const PhaseScope scope(timer(), StepPhase::communication, all.size_bytes());
-    ticket_ = communicator().start_reduce(all, kRoot, reduction());
+    Reduction sum = reduction();
+    sum.at_root = true;
+    ticket_ = communicator().start_reduce(all, kRoot, sum);
     return loss;
   }
 
@@ -38,7 +40,7 @@ class DdpCentral final : public Distributed {
 
 StrategyRow ddp_central_strategy() {
   return {.name = "ddp-central",
-          .summary = "one replica a rank, gradients reduced to rank 0, which updates for all",
+          .summary = "one replica a rank, gradients summed on rank 0, which updates for all",
           .several_ranks = true,
           .buckets = false,
           .accumulation_steps = 1,

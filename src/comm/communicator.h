@@ -17,6 +17,7 @@ enum class WireType : std::uint8_t { fp32, bf16 };
 struct Reduction {
   float scale = 1;
   WireType wire = WireType::fp32;
+  bool at_root = false;  ///< of start_reduce: the root alone sums; else each rank sums its part
 };
 
 /// Part of `count` values that belongs to `rank`: whole cache lines of 16 floats, but for the end.

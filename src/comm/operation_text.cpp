@@ -28,8 +28,9 @@ std::string_view name_of(Collective collective) {
 std::string details_of(const shared::Operation& operation) {
   switch (operation.collective) {
     case Collective::broadcast: return fmt::format(" from rank {}", operation.root);
-    case Collective::gather:
-    case Collective::reduce: return fmt::format(" to rank {}", operation.root);
+    case Collective::gather: return fmt::format(" to rank {}", operation.root);
+    case Collective::reduce:
+      return fmt::format(" {} rank {}", operation.at_root ? "at" : "to", operation.root);
     default: return {};
   }
 }

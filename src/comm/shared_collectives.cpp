@@ -35,11 +35,12 @@ void SharedMemoryCommunicator::work(std::uint64_t number) {
   if (has_sleepers() && ends_sleep(number)) region_.ring(shared::Change::work);
 }
 
-/// Whether this rank's work was the last that others may sleep for. A gather's root is awaited
-/// alone.
+/// Whether this rank's work was the last that others may sleep for. A root that works alone is
+/// awaited alone.
 bool SharedMemoryCommunicator::ends_sleep(std::uint64_t worked) const {
   const Operation& operation = slot(rank_, worked).operation;
-  if (operation.collective == Collective::gather && operation.root == rank_) return true;
+  const bool at_root = operation.collective == Collective::gather || operation.at_root;
+  if (at_root && operation.root == rank_) return true;
   for (Size rank = 0; rank < world_size_; ++rank)
     if (!has_worked(rank, worked)) return false;
   return true;
@@ -47,6 +48,7 @@ bool SharedMemoryCommunicator::ends_sleep(std::uint64_t worked) const {
 
 void SharedMemoryCommunicator::reduce(std::uint64_t number) {
   const Operation& operation = pending(number).operation;
+  if (operation.at_root && operation.root != rank_) return;
   sources_.clear();
   destinations_.clear();
   for (Size rank = 0; rank < world_size_; ++rank) {
@@ -61,7 +63,8 @@ void SharedMemoryCommunicator::reduce(std::uint64_t number) {
   const ResultType result =
       operation.collective == Collective::all_reduce ? ResultType::wire : ResultType::fp32;
   const auto count = static_cast<Size>(operation.bytes / sizeof(float));
-  for_parts(rank_part(count, rank_, world_size_), [&](Range part) {
+  const Range own = operation.at_root ? Range{0, count} : rank_part(count, rank_, world_size_);
+  for_parts(own, [&](Range part) {
     reduce_range(isa_, {.sources = sources_, .destinations = destinations_}, part, reduction,
                  result);
   });

@@ -44,6 +44,7 @@ enum class Collective : std::uint8_t {
 struct Operation {
   Collective collective = Collective::barrier;
   WireType wire = WireType::fp32;
+  bool at_root = false;  ///< Reduction::at_root
   float scale = 1;
   Size root = 0;
   Bytes bytes = 0;

@@ -67,6 +67,7 @@ Communicator::Ticket SharedMemoryCommunicator::start_reduce(std::span<float> val
   ensure(root >= 0 && root < world_size_, "the root of a reduction is a rank of the group");
   return start_reduction({.collective = Collective::reduce,
                           .wire = reduction.wire,
+                          .at_root = reduction.at_root,
                           .scale = reduction.scale,
                           .root = root,
                           .bytes = values.size_bytes()},
@@ -164,8 +165,8 @@ bool SharedMemoryCommunicator::is_awaited(Size rank, const Operation& operation)
   switch (operation.collective) {
     case Collective::all_reduce:
     case Collective::reduce_scatter:
-    case Collective::all_gather:
-    case Collective::reduce: return true;
+    case Collective::all_gather: return true;
+    case Collective::reduce: return !operation.at_root || rank == operation.root;
     case Collective::gather: return rank == operation.root;
     case Collective::broadcast: return rank_ == operation.root;
     case Collective::barrier: return false;

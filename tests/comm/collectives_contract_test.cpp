@@ -118,6 +118,16 @@ std::string text_of(const Case& test) {
 const std::array<Reduction, 3> kReductions{
     {{.scale = 1}, {.scale = 0.3F}, {.scale = 0.3F, .wire = WireType::bf16}}};
 
+/// The same, summed by all ranks and by the root alone.
+std::vector<Reduction> reductions_to_one() {
+  std::vector<Reduction> all(kReductions.begin(), kReductions.end());
+  for (Reduction reduction : kReductions) {
+    reduction.at_root = true;
+    all.push_back(reduction);
+  }
+  return all;
+}
+
 TEST_CASE("an all-reduce leaves the same bits on every rank: the sum in rank order", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
@@ -191,7 +201,7 @@ TEST_CASE("a reduction to one rank leaves the others' values as they were", "[co
     INFO(text_of(test));
     const auto world_size = static_cast<Size>(ranks_of(test.world_size));
     const Size root = world_size - 1;
-    for (const Reduction reduction : kReductions) {
+    for (const Reduction reduction : reductions_to_one()) {
       const std::vector<Floats> results =
           results_of(test.world_size, [&](Communicator& communicator) {
             Values values(communicator, test.in_place, test.count);

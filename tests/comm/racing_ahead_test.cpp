@@ -48,6 +48,7 @@ std::vector<Operation> drawn_operations(Size world_size, std::uint32_t seed) {
                         .root = static_cast<Size>(random()) % world_size,
                         .reduction = {.scale = 1 / static_cast<float>(world_size)}};
     if (random() % 3 == 0) operation.reduction.wire = WireType::bf16;
+    operation.reduction.at_root = random() % 2 == 0;
     operations.push_back(operation);
   }
   return operations;

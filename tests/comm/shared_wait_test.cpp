@@ -102,6 +102,11 @@ std::vector<Collective> collectives() {
        others},
       {"reduce", [](Communicator& c, Values& v) { return c.start_reduce(v.values, kRoot, {}); },
        others},
+      {"reduce at its root",
+       [](Communicator& c, Values& v) {
+         return c.start_reduce(v.values, kRoot, {.at_root = true});
+       },
+       [](Size late) { return late == kRoot ? kOthers : 0U; }},
       {"gather",
        [](Communicator& c, Values& v) {
          const auto whole = std::as_writable_bytes(std::span(v.all));
