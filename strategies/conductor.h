@@ -31,7 +31,7 @@ class Conductor {
   /// On rank 0: from now on each step of `strategy` is told to the others first. The conductor
   /// outlives the strategy's steps.
   void lead(Strategy& strategy);
-  /// On rank 0, between steps: lets the others look at their cores.
+  /// On rank 0, between steps: lets the others look at what they have to, such as their cores.
   void look() { (void)tell(Word::look, timeout_); }
   /// Rank 0's answer, on all ranks. Waits for rank 0 as long as work by itself may take.
   [[nodiscard]] bool agree(bool answer);

@@ -111,10 +111,16 @@ VerificationRecord run_verification(const TrainingGround& ground, const Verifica
   const double begin = clock.now();
   const VerificationBounds bounds = bounds_of(plan.tested, ground.data_parallel.wire);
   const Size steps = plan.tested.shares.empty() ? kSteps : kStepsInOnePiece;
-  VerificationRecord record = verify(*tested, *oracle, bounds, steps, [&] {
-    const bool few = tested->steps() < kLeastSteps;
-    return keep_going() && (few || clock.now() - begin < kSeconds);
-  });
+  VerificationRecord record = verify(
+      *tested, *oracle, bounds, steps,
+      [&] {
+        const bool few = tested->steps() < kLeastSteps;
+        return keep_going() && (few || clock.now() - begin < kSeconds);
+      },
+      [&] {
+        conductor.look();
+        return first_differing_rank(*tested, ground.communicator, ground.data_parallel.timeout);
+      });
   conductor.stop();
   record.lr = plan.tested.step.optimizer.lr;
   return record;
@@ -124,7 +130,10 @@ void follow_verification(const TrainingGround& ground, const VerificationPlan& p
                          const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor) {
   const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
-  conductor.follow(*tested);
+  const auto look = [&] {
+    (void)first_differing_rank(*tested, ground.communicator, ground.data_parallel.timeout);
+  };
+  conductor.follow(*tested, {.timer = nullptr, .look = look});
 }
 
 }  // namespace ptbench

@@ -27,7 +27,8 @@ struct VerificationPlan {
                                                  const TrainingShape& shape);
 
 /// Trains both side by side, on copies that are gone afterwards. `planned`: the run's program,
-/// whose choices hold the oracle's too. On rank 0; the others follow meanwhile.
+/// whose choices hold the oracle's too. On rank 0; the others follow meanwhile, and have to hold
+/// its parameters after each step. Replicas of one process take them anew in each step.
 [[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
                                                   const VerificationPlan& plan,
                                                   const std::shared_ptr<const ProgramPlan>& planned,

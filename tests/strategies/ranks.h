@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "strategies/conductor.h"
 #include "strategies/ddp.h"
+#include "strategies/verify.h"
 #include "tests/strategies/training.h"
 #include "tests/support/communicators.h"
 
@@ -121,19 +123,62 @@ inline std::vector<Trained> train_ranks(const Graph& graph, const RanksSpec& spe
   return trained;
 }
 
-/// The oracle: one serial replica that runs the ranks' micro-batches in turn, under the same plan.
-inline Trained train_oracle(const Graph& graph, const RanksSpec& spec, int steps) {
+/// One serial replica that runs the ranks' micro-batches in turn, under the same plan.
+inline RanksSpec in_turn(const RanksSpec& spec) {
   RanksSpec serial = spec;
   serial.world_size = 1;
   serial.row = find_strategy("serial");
   serial.training.step.accumulation_steps *= spec.world_size;
   serial.training.samples = spec.samples();
+  return serial;
+}
+
+/// The oracle.
+inline Trained train_oracle(const Graph& graph, const RanksSpec& spec, int steps) {
   CpuDevice device(discover_topology(), 1);
   const CpuBackend backend(device);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
-  RankTraining training(graph, serial, backend, alone);
+  RankTraining training(graph, in_turn(spec), backend, alone);
   return train(training.strategy(), steps);
+}
+
+/// What spoils a rank's training before it begins.
+using Spoil = std::function<void(Strategy&, Size rank)>;
+
+/// The ranks as `ptbench run --verify only` compares them with the oracle, which rank 0 trains.
+inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec, int steps,
+                                       const Wrap& wrap = {}, const Spoil& spoil = {}) {
+  VerificationRecord record;
+  const Topology topology = discover_topology();
+  ThreadGroup(spec.world_size).run([&](SharedMemoryCommunicator& shared) {
+    CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
+    const CpuBackend backend(device);
+    Conductor conductor(shared, spec.options.timeout);
+    const std::unique_ptr<Communicator> wrapped = wrap ? wrap(shared) : nullptr;
+    RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared);
+    Strategy& tested = training.strategy();
+    if (spoil) spoil(tested, shared.rank());
+    const auto differing_rank = [&] {
+      return first_differing_rank(tested, shared, spec.options.timeout);
+    };
+    if (conductor.leads()) {
+      HostMemorySource memory;
+      SoloCommunicator alone(memory);
+      RankTraining oracle(graph, in_turn(spec), backend, alone);
+      conductor.lead(tested);
+      record = verify(
+          tested, oracle.strategy(), {.running_statistics = false}, steps, [] { return true; },
+          [&] {
+            conductor.look();
+            return differing_rank();
+          });
+      conductor.stop();
+    } else {
+      conductor.follow(tested, {.timer = nullptr, .look = [&] { (void)differing_rank(); }});
+    }
+  });
+  return record;
 }
 
 /// How far two trainings are apart.

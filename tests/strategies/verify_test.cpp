@@ -1,15 +1,25 @@
 #include "strategies/verify.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "kernels/reference/reference_backend.h"
+#include "tests/strategies/graphs.h"
 #include "tests/strategies/training.h"
+#include "tests/support/communicators.h"
+#include "tests/support/recording_communicator.h"
 
 namespace ptbench::testing {
 namespace {
 
 const VerificationBounds kBounds{.loss = 1e-5, .parameters = 1e-4};
+constexpr Communicator::Timeout kPatience = std::chrono::seconds(60);
 
 bool always() { return true; }
 
@@ -83,6 +93,65 @@ TEST_CASE("verification ends when it is told to, after a step", "[strategies]") 
   const VerificationRecord record =
       verify(pair.tested.strategy(), pair.oracle.strategy(), kBounds, 30, [] { return false; });
   CHECK(record.steps == 1);
+}
+
+/// What each of three ranks is told, whose trainings `change` may tell apart.
+std::vector<std::optional<Size>> differing(const Graph& graph,
+                                           const std::function<void(Program&, Size rank)>& change) {
+  const ReferenceBackend backend;
+  std::vector<std::optional<Size>> answers(3);
+  ThreadGroup(std::ssize(answers)).run([&](SharedMemoryCommunicator& shared) {
+    Training training(backend, graph, {.micro_batch = 4, .step = {.optimizer = sgd()}});
+    change(training.program(), shared.rank());
+    answers[static_cast<std::size_t>(shared.rank())] =
+        first_differing_rank(training.strategy(), shared, kPatience);
+  });
+  return answers;
+}
+
+TEST_CASE("the first rank with other parameters is known to all ranks", "[strategies]") {
+  using Answers = std::vector<std::optional<Size>>;
+  const auto from = [](Size first) {
+    return [first](Program& program, Size rank) {
+      float& last = program.parameters().back();
+      if (rank >= first) last = std::nextafter(last, 1.0F);
+    };
+  };
+  CHECK(differing(conv_graph(), from(3)) == Answers(3));
+  CHECK(differing(conv_graph(), from(2)) == Answers(3, 2));
+  CHECK(differing(conv_graph(), from(1)) == Answers(3, 1));
+  CHECK(differing(conv_graph(), from(0)) == Answers(3));
+}
+
+TEST_CASE("running statistics are each rank's own", "[strategies]") {
+  REQUIRE(conv_graph().has_batch_norm());
+  const auto answers = differing(conv_graph(), [](Program& program, Size rank) {
+    program.running_statistics().front() = static_cast<float>(rank);
+  });
+  CHECK(answers == std::vector<std::optional<Size>>(3));
+}
+
+TEST_CASE("ranks wait for each other's parameters within the timeout", "[strategies]") {
+  Pair pair;
+  RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
+  CHECK(first_differing_rank(pair.tested.strategy(), recording, kPatience) == std::nullopt);
+  for (const RecordedCall& call : recording.calls())
+    if (call.name == "wait") CHECK(call.timeout == kPatience);
+  CHECK(recording.outstanding() == 0);
+  RecordingCommunicator alone(1);
+  CHECK(first_differing_rank(pair.tested.strategy(), alone, kPatience) == std::nullopt);
+  CHECK(alone.calls().empty());
+}
+
+TEST_CASE("a rank with other parameters fails at its step", "[strategies]") {
+  Pair pair;
+  const VerificationRecord record = verify(
+      pair.tested.strategy(), pair.oracle.strategy(), kBounds, 5, always,
+      [&] { return pair.tested.strategy().steps() == 3 ? std::optional<Size>(2) : std::nullopt; });
+  CHECK(record.status == VerificationStatus::failed);
+  CHECK(record.steps == 3);
+  CHECK_FALSE(record.max_relative_error.has_value());
+  CHECK(record.reason == "after step 3 the parameters of rank 2 differ from rank 0's");
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+// Verification from outside: what does not compute what serial training does is not timed.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/run/command.h"
+#include "workloads/weights_file.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+const std::string kModel = R"({"schema": "ptbench.model/1", "name": "cancelling", "input": [16],
+  "classes": 10, "batch": 8, "samples": 64,
+  "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
+  "layers": [{"name": "fc1", "type": "linear", "outputs": 32},
+             {"name": "relu1", "type": "relu"},
+             {"name": "fc2", "type": "linear", "outputs": 10}]})";
+
+/// Trains `m.json` with one thread a rank.
+ProgramResult train(const RunCommand& run, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"-w", "m.json", "--threads", "1", "-o", "r.json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+/// Writes the model, and weights from which rounding alone drives two trainings far apart: what all
+/// classes have in common cancels in their softmax, yet is so large that their logits are rounded
+/// to some tenths. The loss stays near that of chance.
+void write_ill_conditioned(const RunCommand& run) {
+  run.write("m.json", kModel);
+  REQUIRE(train(run, {"--steps", "1", "--save-initial-weights", "drawn.safetensors"}).exit_code ==
+          0);
+  std::vector<NamedTensor> tensors = read_weights(run.path("drawn.safetensors").string());
+  const auto last = std::ranges::find(tensors, "fc2.weight", &NamedTensor::name);
+  REQUIRE(last != tensors.end());
+  constexpr float kInCommon = 1e6F;
+  for (float& value : last->values) value += kInCommon;
+  run.write("w.safetensors", serialize_weights(tensors));
+}
+
+void check_not_timed(const nlohmann::json& record) {
+  CHECK(record["throughput"]["value"].is_null());
+  CHECK(record["step_seconds"]["median"].is_null());
+  const auto& count = record["samples"]["count"];  // of a session of processes it is a number
+  CHECK((count.is_null() || count == 0));
+  CHECK(record["samples"]["repetitions"].empty());
+  CHECK(record["phases_seconds"]["forward"].is_null());
+  CHECK(record["loss"]["last"].is_null());
+}
+
+}  // namespace
+
+TEST_CASE("what does not match serial training fails, and no throughput is told", "[run]") {
+  const RunCommand run;
+  write_ill_conditioned(run);
+  for (const std::vector<std::string>& several : std::vector<std::vector<std::string>>{
+           {"--accumulate", "4", "--steps", "3"},
+           {"--accumulate", "4", "--verify", "only"},
+           {"--accumulate", "4", "--repeats", "2", "--max-time", "4"},
+           {"-s", "ddp", "-n", "2", "--shares", "20,4", "--steps", "3"}}) {
+    std::vector<std::string> arguments = several;
+    arguments.insert(arguments.end(), {"--initial-weights", "w.safetensors"});
+    const ProgramResult result = train(run, arguments);
+    CAPTURE(several, result.output, result.errors);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, Contains("does not match serial training"));
+    CHECK_THAT(result.output, Contains("verified    failed"));
+    CHECK_THAT(result.output, !Contains("samples/s") && !Contains("step time"));
+    const auto record = run.json("r.json")["runs"][0];
+    CHECK(record["status"] == "failed");
+    const auto& verification = record["verification"];
+    CHECK(verification["status"] == "failed");
+    CHECK(verification["max_relative_error"] > verification["tolerance"]);
+    const auto reason = verification["reason"].get<std::string>();
+    CHECK_THAT(reason, Contains("the loss of step") && !Contains("diverges"));
+    CHECK(record["reason"] == "does not match serial training: " + reason);
+    check_not_timed(record);
+  }
+}
+
+TEST_CASE("the same training unverified is timed, since it does not diverge", "[run]") {
+  const RunCommand run;
+  write_ill_conditioned(run);
+  const ProgramResult result = train(run, {"--accumulate", "4", "--steps", "3", "--initial-weights",
+                                           "w.safetensors", "--verify", "off"});
+  CAPTURE(result.output, result.errors);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, Contains("samples/s"));
+}
+
+TEST_CASE("ranks with unequal shares end verification with equal parameters", "[run]") {
+  const RunCommand run;
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"}) {
+    const ProgramResult result = run({"-w", "mlp", "-s", strategy, "-n", "2", "--shares", "13,6",
+                                      "--threads", "2", "--verify", "only", "-o", "r.json"});
+    CAPTURE(strategy, result.output, result.errors);
+    CHECK(result.exit_code == 0);
+    CHECK(run.json("r.json")["runs"][0]["verification"]["status"] == "passed");
+  }
+}
+
+}  // namespace ptbench::testing
