@@ -95,7 +95,7 @@ std::string run_text(const RunComparison& run, const Row& row, const Widths& wid
   text += note(run.reason, style);
   if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
     text += note(fmt::format("differs: {}", fmt::join(texts, "; ")), style);
-  return text;
+  return text + note(left_out_text(run.left_out), style);
 }
 
 std::string differences_text(const Comparison& comparison, const ConsoleStyle& style) {
@@ -111,9 +111,15 @@ std::string differences_text(const Comparison& comparison, const ConsoleStyle& s
 std::string remarks_text(const Comparison& comparison, const ConsoleStyle& style) {
   constexpr std::size_t kIndent = 2;
   std::string text;
-  for (const std::string& remark : comparison.remarks)
+  for (const std::string& remark : remarks_of(comparison))
     text += wrapped("remark: " + single_line(remark), kIndent, style.columns) + '\n';
   return text;
+}
+
+std::string closing_text(const Comparison& comparison, const ConsoleStyle& style) {
+  const std::string counts = wrapped(counts_text(comparison), 0, style.columns) + '\n';
+  const std::string unjudged = unjudged_text(comparison);
+  return unjudged.empty() ? counts : wrapped(unjudged, 0, style.columns) + '\n' + counts;
 }
 
 }  // namespace
@@ -128,7 +134,7 @@ std::string comparison_console(const Comparison& comparison, const ConsoleStyle&
   std::string text = differences_text(comparison, style) + remarks_text(comparison, style);
   for (std::size_t index = 0; index < rows.size(); ++index)
     text += run_text(comparison.runs[index], rows[index], widths, style);
-  return text + wrapped(counts_text(comparison), 0, style.columns) + '\n';
+  return text + closing_text(comparison, style);
 }
 
 }  // namespace ptbench

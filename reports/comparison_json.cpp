@@ -21,6 +21,11 @@ Json interval(const std::optional<Interval>& value) {
   return Json::array({value->low, value->high});
 }
 
+Json object_of(const std::optional<LeftOut>& left_out) {
+  if (!left_out) return nullptr;
+  return {{"entries", left_out->entries}, {"differences", left_out->differences}};
+}
+
 Json object_of(const RunComparison& run) {
   return {{"id", run.id},
           {"verdict", name_of(run.verdict)},
@@ -34,7 +39,8 @@ Json object_of(const RunComparison& run) {
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
           {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},
-          {"differences", distinctions(run)}};
+          {"differences", distinctions(run)},
+          {"left_out", object_of(run.left_out)}};
 }
 
 Json counts_of(const Comparison& comparison) {
@@ -53,6 +59,7 @@ std::string comparison_json(const Comparison& comparison) {
                     {"detect", comparison.detect},
                     {"environment_ignored", comparison.environment_ignored},
                     {"differences", distinctions(comparison)},
+                    {"left_out", object_of(comparison.left_out)},
                     {"counts", counts_of(comparison)},
                     {"runs", std::move(runs)}}) +
          "\n";

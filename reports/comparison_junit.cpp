@@ -44,6 +44,7 @@ std::string message_of(const RunComparison& run) {
   if (!run.reason.empty()) message += ": " + run.reason;
   if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
     message += fmt::format("; differs: {}", fmt::join(texts, "; "));
+  if (run.left_out) message += "; " + left_out_text(run.left_out);
   return escaped(message);
 }
 
@@ -81,6 +82,9 @@ std::string properties_of(const Comparison& comparison) {
     text += property("difference", difference);
   if (!comparison.differences.empty())
     text += property("environment", environment_meaning(comparison));
+  if (comparison.left_out) text += property("history", left_out_text(comparison.left_out));
+  if (const std::string unjudged = unjudged_text(comparison); !unjudged.empty())
+    text += property("unjudged", unjudged);
   return "    <properties>\n" + text + "    </properties>\n";
 }
 

@@ -36,6 +36,7 @@ std::string row_of(const RunComparison& run) {
   std::string remarks = escaped(run.reason);
   for (const std::string& difference : distinctions(run))
     remarks += (remarks.empty() ? "" : "; ") + escaped(difference);
+  if (run.left_out) remarks += (remarks.empty() ? "" : "; ") + escaped(left_out_text(run.left_out));
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, code(run.id),
                      seconds_text(run.base_seconds), seconds_text(run.new_seconds),
                      change_text(run), interval_text(run), repetitions_text(run), remarks);
@@ -62,8 +63,10 @@ std::string list_of(std::string_view heading, const std::vector<std::string>& te
 
 std::string comparison_markdown(const Comparison& comparison) {
   std::string text = fmt::format("### ptbench compare: {}\n\n", counts_text(comparison));
+  if (const std::string unjudged = unjudged_text(comparison); !unjudged.empty())
+    text += fmt::format("**{}**\n\n", escaped(unjudged));
   text += list_of(environment_meaning(comparison), comparison.differences);
-  text += list_of("remarks", comparison.remarks);
+  text += list_of("remarks", remarks_of(comparison));
   text += table_of(comparison, false);
   if (const std::size_t same = count_of(comparison, Verdict::same); same > 0)
     // Without the blank lines the table would be taken for HTML.

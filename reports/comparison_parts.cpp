@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include "src/base/units.h"
@@ -47,12 +48,39 @@ std::string_view environment_meaning(const Comparison& comparison) {
   return "no verdicts: the environments differ; --ignore-environment compares all the same";
 }
 
+std::string left_out_text(const std::optional<LeftOut>& left_out) {
+  if (!left_out) return {};
+  const std::vector<std::string>& differences = left_out->differences;
+  std::string text = fmt::format("left out of BASE: {} {} of the history", left_out->entries,
+                                 left_out->entries == 1 ? "entry" : "entries");
+  if (differences.empty()) return text;
+  text += " (" + differences.front();
+  if (differences.size() > 1) text += fmt::format(" and {} more", differences.size() - 1);
+  return text + ')';
+}
+
+std::string unjudged_text(const Comparison& comparison) {
+  if (!is_nothing_judged(comparison)) return {};
+  std::string_view remedy = "what is new can be judged by the next comparison";
+  if (count_of(comparison, Verdict::incomparable) > 0)
+    remedy = "--ignore-environment compares all the same, --strict ends with 4";
+  else if (count_of(comparison, Verdict::missing) > 0)
+    remedy = "measure in NEW what is missing";
+  return fmt::format("no run was judged: {}; {}", counts_text(comparison), remedy);
+}
+
 std::vector<std::string> distinctions(const Comparison& comparison) {
   return joined(comparison.differences, comparison.remarks);
 }
 
 std::vector<std::string> distinctions(const RunComparison& run) {
   return joined(run.differences, run.remarks);
+}
+
+std::vector<std::string> remarks_of(const Comparison& comparison) {
+  std::vector<std::string> remarks = comparison.remarks;
+  if (comparison.left_out) remarks.push_back(left_out_text(comparison.left_out));
+  return remarks;
 }
 
 std::string percent_text(double fraction) { return percent_number(fraction) + " %"; }

@@ -26,9 +26,19 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 /// What the differences of the environments mean for the verdicts; empty where there are none.
 [[nodiscard]] std::string_view environment_meaning(const Comparison& comparison);
 
+/// "left out of BASE: 9 entries of the history (plan a1 / b2 and 1 more)"; empty where none were.
+[[nodiscard]] std::string left_out_text(const std::optional<LeftOut>& left_out);
+
+/// That no run was judged, and the remedy: an exit code of 0 looks like a pass. Empty where one
+/// was, and where there are none.
+[[nodiscard]] std::string unjudged_text(const Comparison& comparison);
+
 /// What distinguishes the sides: differences, then remarks.
 [[nodiscard]] std::vector<std::string> distinctions(const Comparison& comparison);
 [[nodiscard]] std::vector<std::string> distinctions(const RunComparison& run);
+
+/// What takes no verdict away: remarks, and what of a history was left out.
+[[nodiscard]] std::vector<std::string> remarks_of(const Comparison& comparison);
 
 /// "5.0 %".
 [[nodiscard]] std::string percent_text(double fraction);

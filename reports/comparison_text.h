@@ -11,7 +11,8 @@ namespace ptbench {
 
 /// A table for the terminal: differences of the environments and what they mean; remarks; a row a
 /// configuration with verdict, both step times, the change and its interval (two rows where one
-/// would be too wide), reasons and differences below it; then one line that counts the verdicts.
+/// would be too wide), reasons, differences and what of a history was left out below it; then the
+/// remedy where no run was judged, and one line that counts the verdicts.
 [[nodiscard]] std::string comparison_console(const Comparison& comparison,
                                              const ConsoleStyle& style);
 
@@ -19,12 +20,14 @@ namespace ptbench {
 [[nodiscard]] std::string comparison_markdown(const Comparison& comparison);
 
 /// Schema ptbench.comparison/1: `detect`, `environment_ignored`, `differences` (of the
-/// environments, and remarks; texts), `counts` (runs by verdict, all verdicts) and `runs`, each
+/// environments, and remarks; texts), `left_out` (of a history, for its environment: `entries`,
+/// how many, and `differences`, texts), `counts` (runs by verdict, all verdicts) and `runs`, each
 /// with `id`, `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable),
 /// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
 /// either side's step), `change` (0.05: 5 % slower), `change_ci99` ([low, high]),
-/// `base_repetitions`, `new_repetitions` (clean ones) and `differences` (of this run, and remarks;
-/// texts). What is not known is null.
+/// `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
+/// `differences` (of this run, and remarks; texts) and `left_out` (of a history, for this run's
+/// circumstances). What is not known, and what does not apply, is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and
@@ -39,7 +42,7 @@ namespace ptbench {
 /// `groups` (of equal commit, plan, threads and CPU), `degrees_of_freedom`, `standard_deviation`
 /// (of the logarithm of step times, within groups), `unusual` (not learnt), `false_alarm_rate`
 /// (null where no group has 6 repetitions), `splits`, `resolvable_with_3`, `resolvable_with_5` and
-/// `resolvable_with_10`.
+/// `resolvable_with_10` (null where no change is found).
 [[nodiscard]] std::string self_check_json(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

@@ -27,10 +27,16 @@ constexpr std::string_view kLegend =
     "count and CPU; false alarms: halves of such repetitions that differed when compared; 3, 5, 10 "
     "a side: the smallest change that 95 of 100 comparisons find with so many clean repetitions of "
     "BASE and of NEW, with --detect set to it";
-constexpr std::string_view kUnusual = "unusual: not learnt";
+constexpr std::string_view kUnusual =
+    "unusual: not learnt, and such runs compare as ambiguous whatever the change (-)";
 
 Cells headings() {
   return {"placement", "n", "run to run", "false alarms", "3 a side", "5 a side", "10 a side"};
+}
+
+/// "-" where no change is found.
+std::string resolvable_text(double change) {
+  return std::isfinite(change) ? percent_text(change) : "-";
 }
 
 Cells cells_of(const SelfCheck& check) {
@@ -42,9 +48,9 @@ Cells cells_of(const SelfCheck& check) {
           std::to_string(check.repetitions),
           format_percent(check.standard_deviation),
           alarms,
-          percent_text(check.resolvable_with_3),
-          percent_text(check.resolvable_with_5),
-          percent_text(check.resolvable_with_10)};
+          resolvable_text(check.resolvable_with_3),
+          resolvable_text(check.resolvable_with_5),
+          resolvable_text(check.resolvable_with_10)};
 }
 
 std::string line_of(const Cells& cells, const Cells& widest) {
@@ -103,7 +109,7 @@ std::string self_check_console(std::span<const SelfCheck> checks, const ConsoleS
       line.replace(line.find_last_not_of(' ') + 1, std::string::npos,
                    "\n  " + wrapped(id, 2, style.columns));
     text += line + '\n';
-    if (checks[index].unusual) text += fmt::format("  {}\n", kUnusual);
+    if (checks[index].unusual) text += "  " + wrapped(kUnusual, 2, style.columns) + '\n';
   }
   return text + wrapped(kLegend, 0, style.columns) + '\n';
 }

@@ -117,8 +117,7 @@ Error no_common_run(std::span<const ResultFile> base, std::span<const ResultFile
 }
 
 /// Results of several files as one: what is in several is pooled, the rest is the first one's.
-ResultFile pooled(std::vector<ResultFile> files, const PriorNoise& prior) {
-  if (files.size() == 1) return std::move(files.front());
+ResultFile pooled(std::span<const ResultFile> files, const PriorNoise& prior) {
   const RunsById runs(files, prior);
   ResultFile result{.generator = files.front().generator,
                     .created = files.front().created,
@@ -139,65 +138,133 @@ void print(const Comparison& comparison, const CompareConfig& config) {
   }
 }
 
-/// What counts of the history; nothing where --append may begin it.
-std::vector<ResultFile> history_entries(const ResultHistory& history, const CompareConfig& config,
-                                        const PriorNoise& prior) {
-  std::vector<ResultFile> entries = history.last(config.last.value_or(kLastEntries));
-  if (entries.empty() && !config.append)
-    throw usage_error(
-        fmt::format("history '{}' has no results", single_line(history.file().string())),
-        "--append adds NEW to it and begins it where it is not there");
-  return history_window(std::move(entries), config.comparison, prior);
+ExitCode compare_files(const CompareConfig& config, const ComparedSides& sides,
+                       ComparisonFiles& files) {
+  const std::vector<ResultFile> base = read_results(sides.base);
+  const std::vector<ResultFile> fresh = read_results(sides.fresh);
+  refuse_shared_records(sides, base, fresh);
+  const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
+  const Comparison comparison = compare(base, fresh, config.comparison, prior);
+  const ExitCode code = exit_code_of(comparison, config.strict);
+  if (code == ExitCode::usage) throw no_common_run(base, fresh);
+  print(comparison, config);
+  files.publish(comparison);
+  return code;
 }
 
-/// Tells that the history has no run to compare NEW with. That is wrong usage, unless NEW is to be
-/// added and measured anything.
-void tell_all_new(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
-                  const Comparison& comparison, const CompareConfig& config) {
-  const bool has_new = std::ranges::find(comparison.runs, Verdict::added,
-                                         &RunComparison::verdict) != comparison.runs.end();
-  if (!config.append || !has_new) throw no_common_run(base, fresh);
-  const std::string name = single_line(*config.history);
-  log_note(base.empty() ? fmt::format("history '{}' is begun: all runs are new", name)
-                        : fmt::format("history '{}' has none of the runs of NEW: all of them are "
-                                      "new, and nothing was compared",
-                                      name));
-}
-
-/// A regression would be what later results are held against.
-void append_unless_worse(const ResultHistory& history, std::vector<ResultFile> fresh,
-                         const Comparison& comparison, const CompareConfig& config,
-                         const PriorNoise& prior) {
-  const Size worse = std::ranges::count_if(comparison.runs, is_regression, &RunComparison::verdict);
-  if (worse == 0 || config.accept) {
-    history.append(pooled(std::move(fresh), prior));
-    return;
+/// Compares NEW with a history, and adds it.
+class HistoryComparer {
+ public:
+  /// `config` and `prior` outlive the comparer; `fresh` is not empty.
+  HistoryComparer(const CompareConfig& config, std::vector<ResultFile> fresh,
+                  const PriorNoise& prior)
+      : config_(config), prior_(prior), history_(*config.history), records_(std::move(fresh)) {
+    files_ = records_.size();
+    if (files_ > 1) records_.push_back(pooled(records_, prior));
+    is_known_ = history_.holds(records_);
   }
-  log_warning(fmt::format(
-      "NEW was not added to history '{}': {} of its runs {} slower, failed or missing; --accept "
-      "adds it all the same, so that later results are compared with it",
-      single_line(history.file().string()), worse, worse == 1 ? "is" : "are"));
-}
+
+  [[nodiscard]] ExitCode operator()(ComparisonFiles& files) const {
+    const HistoryWindow window = history_window(entries(), config_.comparison, prior_);
+    Comparison comparison = compare(window.entries, fresh(), config_.comparison, prior_);
+    ExitCode code = exit_code_of(comparison, config_.strict);
+    if (code == ExitCode::usage) {
+      tell_all_new(window.entries, comparison);
+      comparison = compare({}, fresh(), config_.comparison, prior_);
+      code = ExitCode::ok;
+    }
+    add_left_out(window, comparison);
+    print(comparison, config_);
+    files.publish(comparison);
+    if (is_known_)
+      tell_known();
+    else if (config_.append)
+      append_unless_worse(comparison);
+    return code;
+  }
+
+ private:
+  [[nodiscard]] std::span<const ResultFile> fresh() const {
+    return std::span(records_).first(files_);
+  }
+  [[nodiscard]] std::string name() const { return single_line(history_.file().string()); }
+
+  /// What there is of the history but NEW itself; nothing where --append may begin it.
+  [[nodiscard]] std::vector<ResultFile> entries() const {
+    std::vector<ResultFile> entries = history_.last(config_.last.value_or(kLastEntries), records_);
+    if (entries.empty() && !config_.append)
+      throw usage_error(
+          fmt::format("history '{}' has no results{}", name(), is_known_ ? " but NEW itself" : ""),
+          is_known_ ? "compare a result that is not in it"
+                    : "--append adds NEW to it and begins it where it is not there");
+    return entries;
+  }
+
+  /// Tells that the history has no run to compare NEW with. That is wrong usage, unless NEW is to
+  /// be added and measured anything.
+  void tell_all_new(std::span<const ResultFile> base, const Comparison& comparison) const {
+    const bool has_new = std::ranges::find(comparison.runs, Verdict::added,
+                                           &RunComparison::verdict) != comparison.runs.end();
+    if (!config_.append || !has_new) throw no_common_run(base, fresh());
+    if (!base.empty())
+      log_note(fmt::format(
+          "history '{}' has none of the runs of NEW: all of them are new, and nothing was compared",
+          name()));
+    else if (!is_known_)
+      log_note(fmt::format("history '{}' is begun: all runs are new", name()));
+  }
+
+  void tell_known() const {
+    log_note(fmt::format("NEW is in history '{}' already: it was compared with the other entries{}",
+                         name(), config_.append ? ", and not added again" : ""));
+  }
+
+  /// A regression would be what later results are held against.
+  void append_unless_worse(const Comparison& comparison) const {
+    const Size worse =
+        std::ranges::count_if(comparison.runs, is_regression, &RunComparison::verdict);
+    if (worse == 0 || config_.accept) {
+      history_.append(records_.back());
+      tell_unjudged(comparison);
+      return;
+    }
+    log_warning(fmt::format(
+        "NEW was not added to history '{}': {} of its runs {} slower, failed or missing; --accept "
+        "adds it all the same, so that later results are compared with it",
+        name(), worse, worse == 1 ? "is" : "are"));
+  }
+
+  /// What was added unjudged is what later results are held against.
+  static void tell_unjudged(const Comparison& comparison) {
+    const auto is_unlike = [](const RunComparison& run) {
+      return run.verdict == Verdict::incomparable;
+    };
+    const auto first = std::ranges::find_if(comparison.runs, is_unlike);
+    if (first == comparison.runs.end()) return;
+    const std::string who = is_nothing_judged(comparison)
+                                ? "nothing was judged"
+                                : fmt::format("{} of {} runs were not judged",
+                                              std::ranges::count_if(comparison.runs, is_unlike),
+                                              comparison.runs.size());
+    log_note(fmt::format("{}: {}; appended as the first entry of this environment", who,
+                         single_line(first->reason)));
+  }
+
+  const CompareConfig& config_;
+  const PriorNoise& prior_;
+  ResultHistory history_;
+  std::vector<ResultFile> records_;  ///< the files of NEW, and what they are pooled
+  std::size_t files_ = 0;
+  bool is_known_ = false;  ///< whether the history has one of the records
+};
 
 ExitCode compare_sides(const CompareConfig& config) {
   const ComparedSides sides = files_of(config);
   ComparisonFiles files(config.outputs);
-  const ResultHistory history(config.history.value_or(""));
+  if (!config.history) return compare_files(config, sides, files);
   std::vector<ResultFile> fresh = read_results(sides.fresh);
   const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
-  const std::vector<ResultFile> base =
-      config.history ? history_entries(history, config, prior) : read_results(sides.base);
-  Comparison comparison = compare(base, fresh, config.comparison, prior);
-  ExitCode code = exit_code_of(comparison, config.strict);
-  if (code == ExitCode::usage) {
-    tell_all_new(base, fresh, comparison, config);
-    comparison = compare({}, fresh, config.comparison, prior);
-    code = ExitCode::ok;
-  }
-  print(comparison, config);
-  files.publish(comparison);
-  if (config.append) append_unless_worse(history, std::move(fresh), comparison, config, prior);
-  return code;
+  return HistoryComparer(config, std::move(fresh), prior)(files);
 }
 
 /// "near 0.58 %, far 1.46 %".

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "reports/output_file.h"
 #include "src/app/command_table.h"
@@ -6,6 +8,7 @@
 #include "src/app/help.h"
 #include "src/app/noise_watch.h"
 #include "src/base/error.h"
+#include "src/measure/record.h"
 
 namespace ptbench {
 namespace {
@@ -18,6 +21,14 @@ struct DoctorOptions {
 
 constexpr double kUsualSeconds = 60;
 
+/// Half a watch says so in a finding.
+bool was_interrupted(const std::vector<FindingGroup>& groups) {
+  return std::ranges::any_of(groups, [](const FindingGroup& group) {
+    return std::ranges::find(group.findings, name_of(Status::interrupted), &Finding::state) !=
+           group.findings.end();
+  });
+}
+
 ExitCode examine(const DoctorOptions& options) {
   if (options.seconds && !options.noise)
     throw usage_error("--seconds without --noise: nothing is watched", "add --noise");
@@ -26,7 +37,7 @@ ExitCode examine(const DoctorOptions& options) {
                     : examine_machine(install_paths());
   write_standard_output(options.json ? tables_json(doctor_tables(groups))
                                      : doctor_text(groups, kHelpWidth));
-  return ExitCode::ok;
+  return was_interrupted(groups) ? ExitCode::interrupted : ExitCode::ok;
 }
 
 }  // namespace

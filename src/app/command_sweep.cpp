@@ -19,6 +19,7 @@
 #include "src/app/outside_ranks.h"
 #include "src/app/progress.h"
 #include "src/app/run_record.h"
+#include "src/app/session_folder.h"
 #include "src/app/sweep.h"
 #include "src/app/sweep_files.h"
 #include "src/base/error.h"
@@ -47,6 +48,7 @@ class ProcessSession final : public SweepSession {
   [[nodiscard]] const std::optional<ResultFile>& origin() const override {
     return session_.origin();
   }
+  [[nodiscard]] const std::optional<Error>& refusal() const override { return session_.refusal(); }
 
  private:
   RunSession session_;
@@ -184,15 +186,17 @@ SweepWork begin_work(const SweepOptions& options, const Topology& topology) {
 }
 
 /// A plan file that is absent is written for all rows; one that a sweep left half written goes on
-/// with it.
-SweepLength length_of(const SweepOptions& options) {
+/// with it. Without one, builds share plans in `folder`.
+SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) {
   const std::optional<std::string>& plan = options.common.plan_file;
   return {.rounds = options.rounds,
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
           .plan_file = plan,
-          .extends_plan = plan && (options.resume || !exists(*plan))};
+          .extends_plan = plan && (options.resume || !exists(*plan)),
+          .plan_folder =
+              !plan && count_sides(options) > 1 ? std::optional(folder.path()) : std::nullopt};
 }
 
 ExitCode sweep_command(const SweepOptions& options) {
@@ -219,10 +223,12 @@ ExitCode sweep_command(const SweepOptions& options) {
           },
       .clock = clock,
       .prior = prior};
-  Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options), around);
+  const SessionFolder folder;
+  Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options, folder), around);
   sweep.run();
   progress.clear();
   print(options, sweep);
+  if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
   return sweep.exit_code();
 }
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "reports/read_result.h"
+#include "src/app/memory_cap.h"
 #include "src/app/named_files.h"
 #include "src/base/error.h"
 #include "src/measure/text.h"
@@ -48,25 +51,45 @@ bool are_equal(const RunRecord& one, const RunRecord& other) {
              [](const auto& left, const auto& right) { return are_equal(left, right); });
 }
 
-bool are_equal(const ResultFile& one, const ResultFile& other) {
-  return one.created == other.created && one.environment.host.name == other.environment.host.name &&
-         one.command == other.command &&
-         std::ranges::equal(one.runs, other.runs, [](const auto& left, const auto& right) {
-           return are_equal(left, right);
-         });
+bool has_repetitions(const ResultFile& file) {
+  return std::ranges::any_of(file.runs,
+                             [](const RunRecord& run) { return !run.samples.repetitions.empty(); });
+}
+
+/// Finds records in the files of one side.
+class RecordIndex {
+ public:
+  /// The files outlive the index.
+  explicit RecordIndex(std::span<const ResultFile> files) : files_(files) {}
+
+  void add(std::size_t index) { made_at_.emplace(files_[index].created, index); }
+
+  /// Which of those that were added is the same record.
+  [[nodiscard]] std::optional<std::size_t> find(const ResultFile& file) const {
+    const auto [begin, end] = made_at_.equal_range(file.created);
+    for (auto other = begin; other != end; ++other)
+      if (are_same_record(files_[other->second], file)) return other->second;
+    return {};
+  }
+
+ private:
+  std::span<const ResultFile> files_;
+  std::multimap<std::string, std::size_t> made_at_;
+};
+
+Error same_record(const std::string& one, const std::string& other, std::string remedy) {
+  return usage_error(
+      fmt::format("'{}' and '{}' hold the same record", single_line(one), single_line(other)),
+      std::move(remedy));
 }
 
 void refuse_equal_records(std::span<const std::string> paths, std::span<const ResultFile> files) {
-  std::multimap<std::string, std::size_t> made_at;
+  RecordIndex records(files);
   for (std::size_t index = 0; index < files.size(); ++index) {
-    if (files[index].created.empty()) continue;
-    const auto [begin, end] = made_at.equal_range(files[index].created);
-    for (auto other = begin; other != end; ++other)
-      if (are_equal(files[other->second], files[index]))
-        throw usage_error(fmt::format("'{}' and '{}' hold the same record",
-                                      single_line(paths[other->second]), single_line(paths[index])),
-                          "leave one of them out: repetitions count once");
-    made_at.emplace(files[index].created, index);
+    if (const auto other = records.find(files[index]))
+      throw same_record(paths[*other], paths[index],
+                        "leave one of them out: repetitions count once");
+    records.add(index);
   }
 }
 
@@ -99,11 +122,33 @@ void refuse_results_named_twice(const std::vector<std::string>& paths) {
   }
 }
 
+bool are_same_record(const ResultFile& one, const ResultFile& other) {
+  return !one.created.empty() && one.created == other.created &&
+         one.environment.host.name == other.environment.host.name && one.command == other.command &&
+         std::ranges::equal(one.runs, other.runs, [](const auto& left, const auto& right) {
+           return are_equal(left, right);
+         });
+}
+
 std::vector<ResultFile> read_results(std::span<const std::string> paths) {
+  const MemoryCap cap;  // files may be anybody's
   std::vector<ResultFile> files;
   for (const std::string& path : paths) files.push_back(read_result_file(path));
   refuse_equal_records(paths, files);
   return files;
+}
+
+void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,
+                           std::span<const ResultFile> fresh) {
+  RecordIndex records(base);
+  for (std::size_t index = 0; index < base.size(); ++index) records.add(index);
+  for (std::size_t index = 0; index < fresh.size(); ++index) {
+    const auto other = has_repetitions(fresh[index]) ? records.find(fresh[index]) : std::nullopt;
+    if (other)
+      throw same_record(named.base[*other], named.fresh[index],
+                        "leave it out on one side: what was measured once cannot be compared with "
+                        "itself, measure anew");
+  }
 }
 
 }  // namespace ptbench

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/app/compare_options.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -16,9 +17,17 @@ namespace ptbench {
 /// count twice.
 void refuse_results_named_twice(const std::vector<std::string>& paths);
 
+/// Whether both are the same record: equal in time, host, command and repetitions. A record that
+/// does not know when it was made is like no other.
+[[nodiscard]] bool are_same_record(const ResultFile& one, const ResultFile& other);
+
 /// The results in these files. A usage error for one that cannot be read, and where two files hold
-/// the same record: equal in time, host, command and repetitions. A record that does not know when
-/// it was made is like no other.
+/// the same record.
 [[nodiscard]] std::vector<ResultFile> read_results(std::span<const std::string> paths);
+
+/// Throws a usage error where both sides, read from the files `named`, have the same record: what
+/// it measured would be judged against itself. Records without repetitions judge nothing.
+void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,
+                           std::span<const ResultFile> fresh);
 
 }  // namespace ptbench

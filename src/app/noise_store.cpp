@@ -67,6 +67,14 @@ PriorNoise NoiseStore::load(const std::string& host) const {
   return noise;
 }
 
+PriorNoise NoiseStore::unknown(const std::string& host, const PriorNoise& noise) const {
+  const PriorNoise known = load(host);
+  PriorNoise unknown;
+  for (const auto& [placement, learnt] : noise.classes())
+    if (!known.classes().contains(valid_utf8(placement))) unknown.learn(placement, learnt);
+  return unknown;
+}
+
 bool NoiseStore::save(const std::string& host, const PriorNoise& noise) const {
   if (file_.empty()) return false;
   Json hosts = read_hosts(file_);

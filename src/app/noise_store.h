@@ -17,6 +17,8 @@ class NoiseStore {
 
   /// Nothing learnt where there is no file, or none that can be read.
   [[nodiscard]] PriorNoise load(const std::string& host) const;
+  /// The classes of `noise` that nothing is known of.
+  [[nodiscard]] PriorNoise unknown(const std::string& host, const PriorNoise& noise) const;
   /// Keeps what is known of other hosts. False where it cannot be written.
   bool save(const std::string& host, const PriorNoise& noise) const;
 

@@ -3,24 +3,41 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
+#include <utility>
 
 #include "src/app/interrupt.h"
 #include "src/app/noise_store.h"
 #include "src/app/progress.h"
 #include "src/app/run_session.h"
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/device/pressure.h"
 #include "src/measure/comparison.h"
 #include "src/measure/environment.h"
 #include "src/measure/noise_warnings.h"
+#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {
 
 constexpr double kRepetitionSeconds = 2;
 
+/// Of an unusual spread.
+Finding no_resolution_of(const SelfCheck& check) {
+  return {.name = check.placement,
+          .state = "warning",
+          .value = {},
+          .detail = fmt::format(
+              "no difference can be told: the run-to-run spread of {} ({} repetitions) is unusual, "
+              "so comparisons are ambiguous",
+              format_percent(check.standard_deviation), check.repetitions),
+          .remedy = "Stop other programs, or watch again later."};
+}
+
 Finding resolution_of(const SelfCheck& check) {
+  if (check.unusual) return no_resolution_of(check);
   return {
       .name = check.placement,
       .state = "note",
@@ -28,10 +45,10 @@ Finding resolution_of(const SelfCheck& check) {
       .detail = fmt::format(
           "differences above {:.1f} % can be told with 5 repetitions a side, above {:.1f} % with "
           "3, above {:.1f} % with 10, each with --detect set to it (run-to-run spread {}, {} "
-          "repetitions{})",
+          "repetitions)",
           100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
           100 * check.resolvable_with_10, format_percent(check.standard_deviation),
-          check.repetitions, check.unusual ? "; unusual: not learnt" : ""),
+          check.repetitions),
       .remedy = {}};
 }
 
@@ -64,6 +81,49 @@ FindingGroup disturbances(RunRecord& record) {
   return group;
 }
 
+void add_usual(const PriorNoise& noise, const std::string& origin, FindingGroup& group) {
+  for (const auto& [placement, learnt] : noise.classes())
+    group.findings.push_back(
+        {.name = placement,
+         .state = "note",
+         .value = learnt.standard_deviation,
+         .detail = fmt::format("a run-to-run spread of {} is usual: {}",
+                               format_percent(learnt.standard_deviation), origin),
+         .remedy = {}});
+}
+
+/// Keeps what is new: a minute of one workload does not replace what the user's own records have
+/// taught.
+FindingGroup learn_new(const NoiseStore& store, const std::string& host, const PriorNoise& learnt) {
+  const PriorNoise known = store.load(host);
+  const PriorNoise added = store.unknown(host, learnt);
+  const bool saved = !added.classes().empty() && store.save(host, added);
+  const std::string file = single_line(store.file().string());
+  FindingGroup group{.name = "what later runs and comparisons go by", .findings = {}};
+  add_usual(known, "known before and left as it is; compare --self-check learns anew", group);
+  add_usual(added, saved ? "learnt now, kept in " + file : "learnt now, but nowhere to be kept",
+            group);
+  return group;
+}
+
+FindingGroup interruption(double seconds) {
+  return {
+      .name = "the watch",
+      .findings = {{.name = "end",
+                    .state = std::string(name_of(Status::interrupted)),
+                    .value = seconds,
+                    .detail = fmt::format("after {:.0f} s: this report is of that time", seconds),
+                    .remedy = {}}}};
+}
+
+Error unwatched(const RunRecord& record, bool interrupted, double seconds) {
+  if (interrupted)
+    return {ExitCode::interrupted,
+            fmt::format("interrupted after {:.0f} s, with nothing measured", seconds)};
+  return run_error("the machine could not be watched: " +
+                   record.reason.value_or("nothing was measured"));
+}
+
 }  // namespace
 
 std::vector<FindingGroup> watch_noise(double seconds) {
@@ -93,17 +153,22 @@ std::vector<FindingGroup> watch_noise(double seconds) {
   ResultFile file;
   file.runs.push_back(session.record());
   RunRecord& record = file.runs.front();
-  if (session.repetitions() == 0)
-    throw run_error("the machine could not be watched: " +
-                    record.reason.value_or("nothing was measured"));
+  const double watched = clock.now() - begin;
+  const bool interrupted = record.status == Status::interrupted || interrupt.requested();
+  if (session.repetitions() == 0) throw unwatched(record, interrupted, watched);
   record.warnings.clear();
   add_noise_warnings(record, {.target_noise = 1,
                               .fixed_length = true,
                               .cores = static_cast<Size>(topology.cores.size()),
                               .pressure = pressure.so_far()});
   const std::vector<SelfCheck> checks = self_check(std::array{file}, {}, prior);
-  (void)store.save(host, learn(checks));
-  return {resolution(checks), disturbances(record)};
+  std::vector<FindingGroup> groups{resolution(checks), disturbances(record)};
+  if (FindingGroup learnt = learn_new(store, host, learn(checks)); !learnt.findings.empty())
+    groups.push_back(std::move(learnt));
+  if (!interrupted) return groups;
+  log_warning(fmt::format("interrupted after {:.0f} s", watched));
+  groups.insert(groups.begin(), interruption(watched));
+  return groups;
 }
 
 }  // namespace ptbench

@@ -6,11 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <ranges>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,7 +19,9 @@
 #include "reports/json.h"
 #include "reports/output_file.h"
 #include "reports/read_result.h"
+#include "src/app/compared_files.h"
 #include "src/base/error.h"
+#include "src/base/function_ref.h"
 #include "src/base/units.h"
 #include "src/measure/text.h"
 
@@ -47,11 +50,12 @@ Error history_error(const fs::path& file, const std::string& what) {
 
 std::string reason_of(int error_number) { return std::generic_category().message(error_number); }
 
-/// The last lines of a text that hold anything. Only where they lie is kept: a line may be longer
-/// than there is memory.
-class LastLines {
+/// Tells where the lines of a text lie that hold anything. A line may be longer than there is
+/// memory.
+class LineScan {
  public:
-  explicit LastLines(Size count) : count_(count) {}
+  /// `tell` outlives the scan.
+  explicit LineScan(FunctionRef<void(const Line&)> tell) : tell_(tell) {}
 
   void take(std::span<const char> block) {
     for (const char letter : block) {
@@ -62,21 +66,14 @@ class LastLines {
     }
   }
 
-  [[nodiscard]] std::deque<Line> finish() {
-    end_line();
-    return std::move(lines_);
-  }
-
- private:
   void end_line() {
-    if (!line_.is_blank) lines_.push_back(line_);
-    if (std::ssize(lines_) > count_) lines_.pop_front();
+    if (!line_.is_blank) tell_(line_);
     line_ = {.number = line_.number + 1, .begin = line_.begin + line_.length + 1};
   }
 
-  Size count_;
+ private:
+  FunctionRef<void(const Line&)> tell_;
   Line line_{.number = 1};
-  std::deque<Line> lines_;
 };
 
 /// A pipe or a device may have no end.
@@ -86,16 +83,30 @@ void require_regular_file(const fs::path& file) {
     throw history_error(file, "cannot be read: it is no regular file");
 }
 
-std::deque<Line> last_lines(const fs::path& file, std::ifstream& stream, Size count) {
+void for_each_line(const fs::path& file, std::ifstream& stream,
+                   FunctionRef<void(const Line&)> tell) {
   constexpr std::size_t kBlock = 1 << 16;
-  LastLines lines(count);
+  LineScan lines(tell);
   std::vector<char> block(kBlock);
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) ||
          stream.gcount() > 0)
     lines.take(std::span(block).first(static_cast<std::size_t>(stream.gcount())));
   if (stream.bad()) throw history_error(file, "cannot be read");
+  lines.end_line();
+}
+
+/// The last `count` lines that hold anything.
+std::deque<Line> last_lines(const fs::path& file, std::ifstream& stream, Size count) {
+  std::deque<Line> lines;
+  const auto keep = [&](const Line& line) {
+    lines.push_back(line);
+    if (std::ssize(lines) > count) lines.pop_front();
+  };
   stream.clear();
-  return lines.finish();
+  stream.seekg(0);
+  for_each_line(file, stream, keep);
+  stream.clear();
+  return lines;
 }
 
 std::string text_of(const fs::path& file, std::ifstream& stream, const Line& line) {
@@ -119,6 +130,50 @@ ResultFile entry_of(const fs::path& file, std::ifstream& stream, const Line& lin
         error.what(),
         fmt::format("take line {} out of the history, or name another history", line.number));
   }
+}
+
+bool is_among(std::span<const ResultFile> records, const ResultFile& entry) {
+  return std::ranges::any_of(
+      records, [&](const ResultFile& record) { return are_same_record(record, entry); });
+}
+
+/// Records of which an entry may be one.
+class KnownRecords {
+ public:
+  explicit KnownRecords(std::span<const ResultFile> records) : records_(records) {
+    for (const ResultFile& record : records)
+      if (!record.created.empty())
+        times_.insert(nlohmann::json(record.created)
+                          .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  }
+
+  /// Whether a line may be one of them: most need not be parsed.
+  [[nodiscard]] bool may_have(const std::string& line) const {
+    return std::ranges::any_of(
+        times_, [&](const std::string& time) { return line.find(time) != std::string::npos; });
+  }
+
+  [[nodiscard]] bool have(const ResultFile& entry) const { return is_among(records_, entry); }
+
+  [[nodiscard]] bool empty() const { return times_.empty(); }
+
+ private:
+  std::span<const ResultFile> records_;
+  std::set<std::string> times_;  ///< when they were made, as lines have it
+};
+
+/// Of lines, oldest first, the newest entries that are neither among `without` nor the same as a
+/// newer one; newest first, `count` at most.
+std::vector<ResultFile> distinct_entries(const fs::path& file, std::ifstream& stream,
+                                         const std::deque<Line>& lines, Size count,
+                                         std::span<const ResultFile> without) {
+  std::vector<ResultFile> entries;
+  for (const Line& line : std::views::reverse(lines)) {
+    if (std::ssize(entries) == count) break;
+    ResultFile entry = entry_of(file, stream, line);
+    if (!is_among(without, entry) && !is_among(entries, entry)) entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 /// With the newline. Only ASCII, so that no control character is left for a terminal.
@@ -150,16 +205,45 @@ int add_line(int file, std::string line) {
 
 }  // namespace
 
-std::vector<ResultFile> ResultHistory::last(Size count) const {
+std::ifstream ResultHistory::open_to_read() const {
   std::error_code error;
   if (!fs::exists(file_, error)) return {};
   require_regular_file(file_);
   std::ifstream stream(file_, std::ios::binary);
   if (!stream) throw history_error(file_, "cannot be read");
-  std::vector<ResultFile> results;
-  for (const Line& line : last_lines(file_, stream, count))
-    results.push_back(entry_of(file_, stream, line));
-  return results;
+  return stream;
+}
+
+std::vector<ResultFile> ResultHistory::last(Size count, std::span<const ResultFile> without) const {
+  std::ifstream stream = open_to_read();
+  if (!stream.is_open()) return {};
+  for (Size read = count;; read *= 2) {
+    const std::deque<Line> lines = last_lines(file_, stream, read);
+    std::vector<ResultFile> entries = distinct_entries(file_, stream, lines, count, without);
+    if (std::ssize(entries) < count && std::ssize(lines) == read) continue;
+    std::ranges::reverse(entries);
+    return entries;
+  }
+}
+
+bool ResultHistory::holds(std::span<const ResultFile> records) const {
+  const KnownRecords known(records);
+  std::ifstream scanned = open_to_read();
+  std::ifstream read = open_to_read();
+  if (known.empty() || !scanned.is_open() || !read.is_open()) return false;
+  bool found = false;
+  const auto look = [&](const Line& line) {
+    if (found || line.length > kLargestResultFile) return;
+    const std::string text = text_of(file_, read, line);
+    if (!known.may_have(text)) return;
+    try {
+      found = known.have(read_result(text, file_.string()));
+    } catch (const Error&) {
+      found = false;
+    }
+  };
+  for_each_line(file_, scanned, look);
+  return found;
 }
 
 void ResultHistory::append(const ResultFile& result) const {

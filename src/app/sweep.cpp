@@ -82,6 +82,13 @@ RunRecord completed(RunRecord measured, const RunRecord& known) {
   return measured;
 }
 
+/// `message`, but for the name of a folder that will be gone when somebody reads it.
+std::string without(const std::filesystem::path& folder, std::string message) {
+  const std::string name = folder.string() + "/";
+  const std::size_t at = message.find(name);
+  return at == std::string::npos ? message : message.erase(at, name.size());
+}
+
 }  // namespace
 
 Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLength length,
@@ -92,7 +99,8 @@ Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLeng
       length_(std::move(length)),
       around_(around),
       cells_(rows_.size() * sides_.size()),
-      others_(sides_.size()) {
+      others_(sides_.size()),
+      plan_is_chosen_(rows_.size()) {
   for (std::size_t side = 0; side < sides_.size(); ++side)
     if (sides_[side].earlier) take_earlier(side);
 }
@@ -132,6 +140,7 @@ void Sweep::run() {
     for (Size round = length_.rounds + 1; round <= kMostRounds; ++round) run_round(round, true);
   if (interrupted_) mark_interrupted();
   save_all();
+  warn_of_plans();
 }
 
 void Sweep::run_round(Size round, bool added) {
@@ -154,6 +163,7 @@ void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   else
     measured.is_over = true;
   measured.record = completed(measured.session->record(), rows_[row].record);
+  if (!ready) skip_if_refused(row, side);
   warn_of_noise(*measured.record);
   if (measured.record->status == Status::interrupted) interrupted_ = true;
   if (measured.is_over) measured.session.reset();
@@ -164,10 +174,37 @@ void Sweep::warn_of_noise(RunRecord& record) const {
   if (record.samples.repetitions.empty()) return;
   add_noise_warnings(record,
                      {.fixed_length = length_.is_fixed,
-                      .cores = record.strategy.threads.value_or(1) * record.strategy.world_size});
+                      .cores = record.strategy.threads.value_or(1) * record.strategy.world_size,
+                      .max_time_seconds = length_.max_time_seconds,
+                      .in_sweep = true,
+                      .prior = around_.prior});
+}
+
+/// What `compare` will say of them when all has been measured.
+void Sweep::warn_of_plans() const {
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    std::vector<std::string> plans;
+    for (std::size_t side = 0; side < sides_.size(); ++side)
+      if (const auto& record = cell(row, side).record; record && record->strategy.plan_hash)
+        plans.push_back(*record->strategy.plan_hash);
+    if (std::ranges::adjacent_find(plans, std::ranges::not_equal_to()) != plans.end())
+      around_.warn(
+          fmt::format("row '{}' has another plan in each build ({}): compare gives no "
+                      "verdict on it without --ignore-environment",
+                      rows_[row].id(), fmt::join(plans, " / ")));
+  }
 }
 
 bool Sweep::start(std::size_t row, std::size_t side) {
+  const bool ready = length_.plan_folder
+                         ? prepare_with_shared_plan(row, side)
+                         : prepare(row, side, length_.plan_file, length_.extends_plan);
+  learn_origin(side, *cell(row, side).session);
+  return ready;
+}
+
+bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::string>& plan_file,
+                    bool extends_plan) {
   Cell& started = cell(row, side);
   const auto rounds = static_cast<double>(length_.rounds);
   const double seconds = length_.max_time_seconds / rounds;
@@ -175,14 +212,56 @@ bool Sweep::start(std::size_t row, std::size_t side) {
       around_.make_session({.program = sides_[side].program,
                             .arguments = rows_[row].arguments,
                             .first_arguments = {},
-                            .plan_file = length_.plan_file,
-                            .extends_plan = length_.extends_plan,
+                            .plan_file = plan_file,
+                            .extends_plan = extends_plan,
                             .id = rows_[row].id(),
                             .repetition_seconds = seconds,
                             .least_seconds = std::min(length_.min_time_seconds / rounds, seconds)});
-  const bool ready = started.session->prepare();
-  learn_origin(side, *started.session);
-  return ready;
+  return started.session->prepare();
+}
+
+/// Builds that choose for themselves may plan differently, and could not be compared: the first one
+/// chooses for all. One that cannot use that chooses its own.
+bool Sweep::prepare_with_shared_plan(std::size_t row, std::size_t side) {
+  const std::filesystem::path file = *length_.plan_folder / fmt::format("row-{}.json", row + 1);
+  const bool chooses = !plan_is_chosen_[row];
+  if (prepare(row, side, file.string(), chooses)) {
+    plan_is_chosen_[row] = true;
+    if (chooses) drop_other_plans(row, side);
+    return true;
+  }
+  const std::optional<Error> refusal = cell(row, side).session->refusal();
+  if (!refusal || !prepare(row, side, std::nullopt, false)) return false;
+  around_.warn(fmt::format("row '{}': build {} of {} shares no plan with others: {}",
+                           rows_[row].id(), side + 1, sides_.size(),
+                           without(*length_.plan_folder, refusal->what())));
+  return true;
+}
+
+/// What other sides measured earlier with another plan than this one has chosen for all.
+void Sweep::drop_other_plans(std::size_t row, std::size_t side) {
+  const RunRecord chosen = cell(row, side).session->record();
+  for (std::size_t other = 0; other < sides_.size(); ++other) {
+    Cell& known = cell(row, other);
+    if (other == side || known.session || !known.has_earlier) continue;
+    const std::string change = change_between(*known.record, chosen);
+    if (change.empty()) continue;
+    known.has_earlier = false;
+    begin_anew(row, other, change);
+  }
+}
+
+/// What a directory of data holds is known only to the processes that read it: what they refuse is
+/// as impossible as what the grid refuses. A plan of the user's that lacks a row fails it.
+void Sweep::skip_if_refused(std::size_t row, std::size_t side) {
+  const Cell& measured = cell(row, side);
+  const std::optional<Error>& refusal = measured.session->refusal();
+  const bool plan_is_fixed = length_.plan_file && !length_.extends_plan;
+  if (!refusal || !rows_[row].reads_data || plan_is_fixed || measured.repetitions > 0) return;
+  if (!refusal_) refusal_ = refusal;
+  RunRecord& record = *cell(row, side).record;
+  record.status = Status::skipped;
+  record.reason = skip_reason(*refusal);
 }
 
 /// What was measured now tells whether it belongs to what was measured earlier.
@@ -194,9 +273,14 @@ void Sweep::join_earlier(std::size_t row, std::size_t side) {
     joined.session->resume(*joined.record);
     return;
   }
+  begin_anew(row, side, change);
+}
+
+void Sweep::begin_anew(std::size_t row, std::size_t side, const std::string& change) {
+  Size& repetitions = cell(row, side).repetitions;
   around_.warn(fmt::format("row '{}' begins anew, without its {} earlier repetitions: {}",
-                           rows_[row].id(), joined.repetitions, change));
-  joined.repetitions = 0;
+                           rows_[row].id(), repetitions, change));
+  repetitions = 0;
   begun_anew_ = true;
 }
 
@@ -300,6 +384,13 @@ ExitCode Sweep::exit_code() const {
     return measured.record && measured.record->status == Status::failed;
   });
   return failed ? ExitCode::failed : ExitCode::ok;
+}
+
+std::optional<Error> Sweep::refusal() const {
+  const bool any_was_tried = std::ranges::any_of(cells_, [](const Cell& measured) {
+    return measured.record && measured.record->status != Status::skipped;
+  });
+  return any_was_tried ? std::nullopt : refusal_;
 }
 
 }  // namespace ptbench

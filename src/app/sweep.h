@@ -11,6 +11,7 @@
 #include "src/app/run_session.h"
 #include "src/app/sweep_grid.h"
 #include "src/base/clock.h"
+#include "src/base/error.h"
 #include "src/base/exit_code.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
@@ -28,6 +29,7 @@ class SweepSession {
   virtual void resume(RunRecord earlier) = 0;
   [[nodiscard]] virtual RunRecord record() const = 0;
   [[nodiscard]] virtual const std::optional<ResultFile>& origin() const = 0;
+  [[nodiscard]] virtual const std::optional<Error>& refusal() const = 0;
 };
 
 /// A program that measures the grid, and the result that it gets.
@@ -45,6 +47,9 @@ struct SweepLength {
   bool is_fixed = false;         ///< by --steps or --epochs
   std::optional<std::string> plan_file = std::nullopt;
   bool extends_plan = false;  ///< what the file lacks for a row is added to it, not refused
+  /// Without `plan_file`: where there is a plan file for each row, which all of its sides plan
+  /// from.
+  std::optional<std::filesystem::path> plan_folder = std::nullopt;
 };
 
 /// What a sweep works with; all of it outlives the sweep.
@@ -62,7 +67,7 @@ struct SweepSurroundings {
 /// its whole repetitions in an earlier result, unless it is measured with another plan or slowdown
 /// now: then it begins anew. What a row's
 /// processes do, crashes included, ends up in its record; everything else is thrown, and what was
-/// saved by then stays.
+/// saved by then stays. A row whose data its processes refuse is skipped.
 class Sweep {
  public:
   /// Rounds in which rows of several sides may be measured, the added ones included.
@@ -83,6 +88,8 @@ class Sweep {
   [[nodiscard]] ResultFile result(std::size_t side) const;
   /// Of this grid's rows.
   [[nodiscard]] ExitCode exit_code() const;
+  /// Why the rows that the grid could have were skipped; empty where any was tried.
+  [[nodiscard]] std::optional<Error> refusal() const;
 
  private:
   /// A row on one side.
@@ -99,9 +106,16 @@ class Sweep {
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
   bool start(std::size_t row, std::size_t side);
+  bool prepare(std::size_t row, std::size_t side, const std::optional<std::string>& plan_file,
+               bool extends_plan);
+  bool prepare_with_shared_plan(std::size_t row, std::size_t side);
+  void drop_other_plans(std::size_t row, std::size_t side);
+  void skip_if_refused(std::size_t row, std::size_t side);
   void join_earlier(std::size_t row, std::size_t side);
+  void begin_anew(std::size_t row, std::size_t side, const std::string& change);
   void learn_origin(std::size_t side, const SweepSession& session);
   void warn_of_noise(RunRecord& record) const;
+  void warn_of_plans() const;
   void save_if_due();
   void save_all();
   void mark_interrupted();
@@ -120,6 +134,8 @@ class Sweep {
   const SweepSurroundings& around_;
   std::vector<Cell> cells_;                     ///< rows × sides
   std::vector<std::vector<RunRecord>> others_;  ///< by side: of the earlier file, not of the grid
+  std::vector<bool> plan_is_chosen_;            ///< by row: the file in `plan_folder` has it
+  std::optional<Error> refusal_;                ///< the first for which a row was skipped
   bool interrupted_ = false;
   bool begun_anew_ = false;  ///< some row, so that it lacks rounds that are over
   double next_save_ = 0;

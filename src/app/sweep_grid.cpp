@@ -191,15 +191,6 @@ std::string id_of_impossible(const Combination& combination, const SweepOptions&
                 others);
 }
 
-/// Names the nearest global batch that could be shared, where that is what is wrong.
-std::string reason_of(const Error& error, const RunOptions& options) {
-  if (!options.global_batch) return error.what();
-  const Size parts = options.nproc * options.accumulate.value_or(
-                                         find_strategy(options.strategy).accumulation_steps);
-  if (*options.global_batch % parts == 0) return error.what();
-  return fmt::format("{}; {}", error.what(), error.remedy());
-}
-
 RunRecord impossible_record(const Combination& combination, const SweepOptions& sweep,
                             const Topology& topology, const std::string& reason) {
   const RunOptions& options = combination.options;
@@ -314,16 +305,17 @@ class RowCollection {
       RunConfig config = configure_run(combination.options, topology_);
       SweepRow row{.record = possible_record(config),
                    .arguments = pass_on(combination.assignments).common,
-                   .scaling = {}};
+                   .scaling = {},
+                   .reads_data = config.options.data != "synthetic"};
       return {.row = std::move(row), .config = std::move(config)};
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage && error.code() != ExitCode::capability) throw;
       if (!first_error_) first_error_ = error;
-      const std::string reason = reason_of(error, combination.options);
-      return {.row = {.record = impossible_record(combination, sweep_, topology_, reason),
-                      .arguments = {},
-                      .scaling = {}},
-              .config = {}};
+      return {
+          .row = {.record = impossible_record(combination, sweep_, topology_, skip_reason(error)),
+                  .arguments = {},
+                  .scaling = {}},
+          .config = {}};
     }
   }
 
@@ -386,6 +378,11 @@ class RowCollection {
 };
 
 }  // namespace
+
+std::string skip_reason(const Error& refusal) {
+  if (refusal.remedy().empty()) return refusal.what();
+  return fmt::format("{}; {}", refusal.what(), refusal.remedy());
+}
 
 std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& topology) {
   const Expansion expansion(options);

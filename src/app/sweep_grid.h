@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/app/sweep_options.h"
+#include "src/base/error.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
 #include "src/measure/scaling.h"
@@ -17,10 +18,14 @@ struct SweepRow {
   RunRecord record;
   std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
   std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
+  bool reads_data = false;  ///< from a directory: only its processes know whether that will do
 
   [[nodiscard]] const std::string& id() const { return record.id; }
   [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }
 };
+
+/// Why a row is skipped, of the error that refused it.
+[[nodiscard]] std::string skip_reason(const Error& refusal);
 
 /// Most combinations of values that a sweep takes.
 inline constexpr std::size_t kMostSweepRows = 10'000;

@@ -162,6 +162,16 @@ bool is_undecided(Verdict verdict) {
   return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
 }
 
+bool is_judgement(Verdict verdict) {
+  return verdict != Verdict::missing && verdict != Verdict::added &&
+         verdict != Verdict::incomparable;
+}
+
+bool is_nothing_judged(const Comparison& comparison) {
+  return !comparison.runs.empty() &&
+         std::ranges::none_of(comparison.runs, is_judgement, &RunComparison::verdict);
+}
+
 Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
                    const CompareOptions& options, const PriorNoise& prior) {
   Comparison comparison;

@@ -28,6 +28,15 @@ enum class Verdict {
 [[nodiscard]] bool is_regression(Verdict verdict);
 /// Whether nothing can be said: ambiguous or incomparable.
 [[nodiscard]] bool is_undecided(Verdict verdict);
+/// Whether it says anything of how NEW did: not missing, new or incomparable.
+[[nodiscard]] bool is_judgement(Verdict verdict);
+
+/// What of a history is no part of BASE, since it was measured in other circumstances than the
+/// newest entry.
+struct LeftOut {
+  Size entries = 0;
+  std::vector<std::string> differences;  ///< "plan a1 / b2", of an entry and the newest; each once
+};
 
 struct RunComparison {
   std::string id;
@@ -45,6 +54,7 @@ struct RunComparison {
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
   std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
   std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
+  std::optional<LeftOut> left_out;       ///< entries that differ in this run's circumstances
 };
 
 struct CompareOptions {
@@ -57,8 +67,12 @@ struct Comparison {
   std::vector<std::string> differences;  ///< of the environments: "cpu.model A / B"
   std::vector<std::string> remarks;  ///< that take no verdict away: "build_type Release / Debug"
   bool environment_ignored = false;
+  std::optional<LeftOut> left_out;  ///< entries of a history whose environments differ
   std::vector<RunComparison> runs;  ///< in BASE's order, then what is new
 };
+
+/// Whether there are runs, and none of them has a judgement: an exit code of 0 says nothing then.
+[[nodiscard]] bool is_nothing_judged(const Comparison& comparison);
 
 /// Compares runs of equal id; several files of a side are pooled by repetition. A file in which a
 /// run failed or was not measured takes nothing from BASE; in NEW, one that failed decides.
@@ -96,7 +110,8 @@ struct SelfCheck {
   std::optional<double> false_alarm_rate;
   Size splits = 0;               ///< how many were tried
   double resolvable_with_3 = 0;  ///< smallest change found in 95 of 100 comparisons with
-  double resolvable_with_5 = 0;  ///< so many clean repetitions a side, `detect` set to it
+  double resolvable_with_5 = 0;  ///< so many clean repetitions a side, `detect` set to it; infinite
+                                 ///< where none is: the spread is unusual, or it is above 100 %
   double resolvable_with_10 = 0;
 };
 

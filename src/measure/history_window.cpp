@@ -1,11 +1,13 @@
 #include "src/measure/history_window.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <optional>
 #include <ranges>
 #include <span>
-#include <string>
+#include <utility>
 
+#include "src/measure/environment_differences.h"
 #include "src/measure/log_change.h"
 #include "src/measure/runs_by_id.h"
 #include "src/measure/spread.h"
@@ -18,27 +20,132 @@ const RunRecord* find_run(const ResultFile& entry, const std::string& id) {
   return found == entry.runs.end() ? nullptr : &*found;
 }
 
+void add_differences(const std::vector<std::string>& differences, LeftOut& left_out) {
+  for (const std::string& difference : differences)
+    if (std::ranges::find(left_out.differences, difference) == left_out.differences.end())
+      left_out.differences.push_back(difference);
+}
+
+/// Takes what `known` does not know from an older record.
+void complete(EnvironmentRecord& known, const EnvironmentRecord& older) {
+  const auto has_name = [](const DeviceRecord& device) { return device.name.has_value(); };
+  if (!known.cpu.model) known.cpu.model = older.cpu.model;
+  if (!known.cpu.cores) known.cpu.cores = older.cpu.cores;
+  if (std::ranges::none_of(known.devices, has_name)) known.devices = older.devices;
+  if (known.libraries.empty()) known.libraries = older.libraries;
+}
+
+void complete(StrategyRecord& known, const StrategyRecord& older) {
+  if (!known.plan_hash) known.plan_hash = older.plan_hash;
+  if (!known.threads) known.threads = older.threads;
+  if (known.devices.empty()) known.devices = older.devices;
+}
+
+/// What a run's entries that count were measured in.
+class Circumstances {
+ public:
+  /// Of an entry that has the run, measured or not.
+  [[nodiscard]] std::vector<std::string> differences(const ResultFile& entry) const {
+    if (!environment_) return {};
+    return environment_differences({&entry, 1}, {&*environment_, 1});
+  }
+
+  /// Of the run, which was measured.
+  [[nodiscard]] std::vector<std::string> differences(const RunRecord& run) const {
+    if (!run_) return {};
+    return run_differences(std::array{&run}, std::array{&*run_});
+  }
+
+  void learn(const EnvironmentRecord& environment) {
+    if (!environment_) environment_.emplace();
+    complete(environment_->environment, environment);
+  }
+
+  void learn(const StrategyRecord& strategy) {
+    if (!run_) run_.emplace().strategy = strategy;
+    complete(run_->strategy, strategy);
+  }
+
+ private:
+  std::optional<ResultFile> environment_;  ///< nothing else of it is known
+  std::optional<RunRecord> run_;           ///< only its strategy is known
+};
+
 /// Goes back in time through entries, and says what of them still counts.
 class Window {
  public:
   /// Everything outlives the window.
-  Window(const ResultFile& newest, std::span<const ResultFile> older, double detect,
+  Window(const ResultFile& newest, std::span<const ResultFile> older, const CompareOptions& options,
          const PriorNoise& prior)
-      : newest_(newest), detect_(detect), estimate_(prior) {
+      : newest_(newest), options_(options), estimate_(prior) {
     succeeds_ = std::ranges::any_of(older, [&](const ResultFile& entry) {
       return std::ranges::any_of(
           entry.runs, [&](const RunRecord& run) { return find_run(newest, run.id) != nullptr; });
     });
   }
 
-  /// To be asked from the newest entry to the oldest.
-  [[nodiscard]] bool keeps(const RunRecord& run) {
-    Pool& pool = pools_[run.id];
-    if (!pool.open || was_given_up(run.id)) return false;
+  /// Drops the runs of an entry that do not count. To be called from the newest entry to the
+  /// oldest.
+  void cut(ResultFile& entry) {
+    bool other_environment = false;
+    std::erase_if(entry.runs, [&](const RunRecord& run) {
+      Pool& pool = pools_[run.id];
+      if (!pool.open || was_given_up(run.id)) return true;
+      if (differs(pool, entry)) {
+        other_environment = true;
+        return true;
+      }
+      return !keeps(pool, run);
+    });
+    if (other_environment) ++left_out_.entries;
+  }
+
+  [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
+  [[nodiscard]] const std::map<std::string, LeftOut>& runs_left_out() const {
+    return runs_left_out_;
+  }
+
+ private:
+  /// What was measured of a run since it last changed.
+  struct Pool {
+    LogTimes times;
+    Circumstances circumstances;
+    bool open = true;  ///< until an entry does not belong to it
+  };
+
+  [[nodiscard]] bool was_given_up(const std::string& id) const {
+    const RunRecord* const run = find_run(newest_, id);
+    return succeeds_ && (run == nullptr || run->status == Status::skipped);
+  }
+
+  /// Whether an entry that has the run is of another environment.
+  bool differs(Pool& pool, const ResultFile& entry) {
+    if (options_.ignore_environment) return false;
+    const std::vector<std::string> differences = pool.circumstances.differences(entry);
+    add_differences(differences, left_out_);
+    if (differences.empty()) pool.circumstances.learn(entry.environment);
+    return !differences.empty();
+  }
+
+  bool differs(Pool& pool, const RunRecord& run) {
+    if (options_.ignore_environment) return false;
+    const std::vector<std::string> differences = pool.circumstances.differences(run);
+    if (differences.empty()) {
+      pool.circumstances.learn(run.strategy);
+      return false;
+    }
+    LeftOut& left_out = runs_left_out_[run.id];
+    ++left_out.entries;
+    add_differences(differences, left_out);
+    return true;
+  }
+
+  bool keeps(Pool& pool, const RunRecord& run) {
     if (!was_measured(run)) return true;
+    if (differs(pool, run)) return false;
     const LogTimes times = clean_log_times(run.samples);
     if (const auto change = estimate_(times, pool.times)) {
-      const Verdict verdict = verdict_of(*change, detect_);
+      const Verdict verdict = verdict_of(*change, options_.detect);
       pool.open = verdict != Verdict::slower && verdict != Verdict::faster;
     }
     if (!pool.open) return false;
@@ -49,38 +156,36 @@ class Window {
     return true;
   }
 
- private:
-  /// What was measured of a run since it last changed.
-  struct Pool {
-    LogTimes times;
-    bool open = true;  ///< until an entry does not belong to it
-  };
-
-  [[nodiscard]] bool was_given_up(const std::string& id) const {
-    const RunRecord* const run = find_run(newest_, id);
-    return succeeds_ && (run == nullptr || run->status == Status::skipped);
-  }
-
   const ResultFile& newest_;
-  double detect_;
+  const CompareOptions& options_;
   ChangeEstimator estimate_;
   std::map<std::string, Pool> pools_;
+  LeftOut left_out_;
+  std::map<std::string, LeftOut> runs_left_out_;
   bool succeeds_ = false;  ///< whether the newest entry has runs that older ones have
 };
 
 }  // namespace
 
-std::vector<ResultFile> history_window(std::vector<ResultFile> entries,
-                                       const CompareOptions& options, const PriorNoise& prior) {
+HistoryWindow history_window(std::vector<ResultFile> entries, const CompareOptions& options,
+                             const PriorNoise& prior) {
   const auto has_no_runs = [](const ResultFile& entry) { return entry.runs.empty(); };
   std::erase_if(entries, has_no_runs);
-  if (entries.empty()) return entries;
+  if (entries.empty()) return {};
   const ResultFile newest = entries.back();
-  Window window(newest, std::span(entries).first(entries.size() - 1), options.detect, prior);
-  for (ResultFile& entry : std::views::reverse(entries))
-    std::erase_if(entry.runs, [&](const RunRecord& run) { return !window.keeps(run); });
+  Window window(newest, std::span(entries).first(entries.size() - 1), options, prior);
+  for (ResultFile& entry : std::views::reverse(entries)) window.cut(entry);
   std::erase_if(entries, has_no_runs);
-  return entries;
+  return {.entries = std::move(entries),
+          .left_out = window.left_out(),
+          .runs_left_out = window.runs_left_out()};
+}
+
+void add_left_out(const HistoryWindow& window, Comparison& comparison) {
+  if (window.left_out.entries > 0) comparison.left_out = window.left_out;
+  for (RunComparison& run : comparison.runs)
+    if (const auto found = window.runs_left_out.find(run.id); found != window.runs_left_out.end())
+      run.left_out = found->second;
 }
 
 }  // namespace ptbench

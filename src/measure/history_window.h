@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "src/measure/comparison.h"
@@ -8,16 +10,32 @@
 
 namespace ptbench {
 
+/// The part of a history that later results are compared with.
+struct HistoryWindow {
+  std::vector<ResultFile> entries;  ///< oldest first
+  /// Entries of which a run was left out since the environment differs.
+  LeftOut left_out;
+  /// By id: entries of a run that were left out since its own circumstances differ.
+  std::map<std::string, LeftOut> runs_left_out;
+};
+
 /// The part of a history that is like its newest entry, so that a change that was accepted is not
-/// averaged with what was before it. `entries` are oldest first, and so is the result.
+/// averaged with what was before it, and a machine that was changed begins anew. `entries` are
+/// oldest first, and so is the result.
 ///
-/// For each run: from its newest measurement back, entries are pooled until one is faster or slower
-/// than what was pooled so far, by the rule of `compare` and whatever the environments; that
-/// entry's run and all older ones are left out. Runs that the newest entry lacks or skipped are
-/// left out too, if it has others of the same history: that they are missing was accepted. Entries
-/// of which nothing is left are dropped.
-[[nodiscard]] std::vector<ResultFile> history_window(std::vector<ResultFile> entries,
-                                                     const CompareOptions& options,
-                                                     const PriorNoise& prior);
+/// For each run: entries that differ from the newest one with that run are left out and counted, be
+/// it in the environment or in the run's circumstances (see environment_differences.h), unless
+/// `options` ignores environments. What an entry does not know is taken from the next older one.
+///
+/// Of the others, from the newest measurement back, entries are pooled until one is faster or
+/// slower than what was pooled so far, by the rule of `compare`; that entry's run and all older
+/// ones are left out. Runs that the newest entry lacks or skipped are left out too, if it has
+/// others of the same history: that they are missing was accepted. Entries of which nothing is left
+/// are dropped.
+[[nodiscard]] HistoryWindow history_window(std::vector<ResultFile> entries,
+                                           const CompareOptions& options, const PriorNoise& prior);
+
+/// Adds to a comparison with a window which entries were left out for their circumstances.
+void add_left_out(const HistoryWindow& window, Comparison& comparison);
 
 }  // namespace ptbench

@@ -80,7 +80,23 @@ void warn_of_steal(RunRecord& run) {
         .remedy = "Run again when the host is less busy, or on a machine that shares no cores."});
 }
 
-void warn_of_placement(RunRecord& run) {
+std::string_view repeats_option(const NoiseContext& context) {
+  return context.in_sweep ? "--rounds" : "--repeats";
+}
+
+bool is_of_fixed_length(const SamplesRecord& samples) {
+  return samples.stop_reason == StopReason::steps || samples.stop_reason == StopReason::epochs;
+}
+
+/// A run of fixed length is one process, a row of a sweep is not.
+std::string remedy_of_moved_cores(const RunRecord& run, const NoiseContext& context) {
+  const bool repeatable = context.in_sweep || !is_of_fixed_length(run.samples);
+  return fmt::format("The figures are of one placement; {} {} bring more of it.",
+                     repeatable ? "more" : "without --steps and --epochs,",
+                     repeats_option(context));
+}
+
+void warn_of_placement(RunRecord& run, const NoiseContext& context) {
   const std::vector<SliceRecord> clean = clean_slices(run);
   const Size near = count_placement(clean, "near");
   const Size far = count_placement(clean, "far");
@@ -90,7 +106,7 @@ void warn_of_placement(RunRecord& run) {
                .message = fmt::format("the cores moved: {} slices with near cores, {} with far "
                                       "ones, {} in which they changed",
                                       near, far, mixed),
-               .remedy = "The figures are of one placement; more --repeats bring more of it."});
+               .remedy = remedy_of_moved_cores(run, context)});
   } else if (far > 0 && far == std::ssize(clean)) {
     const std::vector<double> latencies = known(clean, &SliceRecord::core_latency_seconds);
     const std::string after = latencies.empty() ? ""
@@ -127,20 +143,23 @@ Size most_clean_repetitions(const SamplesRecord& samples) {
   return most;
 }
 
-void warn_of_few_repetitions(RunRecord& run) {
-  const Size most = most_clean_repetitions(run.samples);
-  if (run.samples.repetitions.empty() || most >= kLeastRepetitions) return;
+bool has_few_repetitions(const SamplesRecord& samples) {
+  return !samples.repetitions.empty() && most_clean_repetitions(samples) < kLeastRepetitions;
+}
+
+void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
   std::string message = fmt::format(
       "{} of {} repetitions are clean and of one placement: an interval that can be trusted needs "
       "{}",
-      most, run.samples.repetitions.size(), kLeastRepetitions);
+      most_clean_repetitions(run.samples), run.samples.repetitions.size(), kLeastRepetitions);
   const ShortSlices too_short = short_slices(run.samples);
   if (too_short.prevail()) message += "; " + text_of(too_short);
   warn(run, {.code = "few-clean-repetitions",
              .message = std::move(message),
              .remedy = too_short.prevail()
                            ? "Use a longer --max-time: repetitions share it."
-                           : "Run on a quiet machine, or with more --repeats and --max-time."});
+                           : fmt::format("Run on a quiet machine, or with more {} and --max-time.",
+                                         repeats_option(context))});
 }
 
 /// Half width of the interval, as a share: in logarithms, as it was made.
@@ -150,15 +169,48 @@ std::optional<double> reached_noise(const RunRecord& run) {
   return 0.5 * std::log(interval->high / interval->low);
 }
 
-void warn_of_wide_interval(RunRecord& run, const NoiseContext& context) {
+/// Of the repetitions that speak for the run, where it is unusual.
+struct UnusualSpread {
+  double standard_deviation = 0;
+  double usual = 0;
+};
+
+std::optional<UnusualSpread> unusual_spread(const RunRecord& run, const PriorNoise& prior) {
+  const LogTimes classes = clean_log_times(run.samples);
+  const LogTimes::value_type* speaking = speaking_class(classes);
+  if (speaking == nullptr) return std::nullopt;
+  const double usual = prior.of(speaking->first);
+  const Spread spread = spread_of({&speaking->second, 1}, usual);
+  if (!spread.unusual) return std::nullopt;
+  return UnusualSpread{.standard_deviation = spread.standard_deviation, .usual = usual};
+}
+
+WarningRecord warning_of_unusual_spread(const UnusualSpread& spread) {
+  return {.code = "too-noisy",
+          .message = fmt::format("the repetitions scatter by {}, far beyond the {} that is usual "
+                                 "here: compare calls such a run ambiguous",
+                                 percent(spread.standard_deviation), percent(spread.usual)),
+          .remedy =
+              "Measure again while nothing else runs; ptbench doctor --noise watches for what "
+              "disturbs."};
+}
+
+WarningRecord warning_of_wide_interval(double reached, const NoiseContext& context) {
+  return {.code = "too-noisy",
+          .message = fmt::format("known to ±{}, not to the ±{} asked for, when the time was up",
+                                 percent(reached), percent(context.target_noise)),
+          .remedy = fmt::format("Use --max-time {:g} or more {}.", 2 * context.max_time_seconds,
+                                repeats_option(context))};
+}
+
+void warn_of_noise(RunRecord& run, const NoiseContext& context) {
   const std::optional<double> reached = reached_noise(run);
-  if (run.samples.stop_reason != StopReason::max_time || !reached ||
-      *reached <= context.target_noise)
-    return;
-  warn(run, {.code = "too-noisy",
-             .message = fmt::format("known to ±{}, not to the ±{} asked for, when the time was up",
-                                    percent(*reached), percent(context.target_noise)),
-             .remedy = "Use --max-time 60 or more --repeats."});
+  if (!reached) return;
+  const bool out_of_time = run.samples.stop_reason == StopReason::max_time;
+  if (const auto unusual = unusual_spread(run, context.prior))
+    warn(run, warning_of_unusual_spread(*unusual));
+  else if (out_of_time && *reached > context.target_noise)
+    warn(run, warning_of_wide_interval(*reached, context));
 }
 
 void warn_of_slowdown(RunRecord& run) {
@@ -208,7 +260,7 @@ void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
   });
   warn_of_foreign_load(run, context);
   warn_of_steal(run);
-  warn_of_placement(run);
+  warn_of_placement(run, context);
   warn_of_frequency(run);
   if (context.pressure) {
     warn_of_quota(run, *context.pressure);
@@ -216,8 +268,10 @@ void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
     warn_of_swapping(run, *context.pressure);
   }
   if (run.status == Status::ok && !context.fixed_length) {
-    warn_of_few_repetitions(run);
-    warn_of_wide_interval(run, context);
+    if (has_few_repetitions(run.samples))
+      warn_of_few_repetitions(run, context);
+    else
+      warn_of_noise(run, context);
   }
   warn_of_slowdown(run);
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/size.h"
 #include "src/device/pressure.h"
+#include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -14,13 +15,17 @@ struct NoiseContext {
   bool fixed_length = false;   ///< one repetition was asked for, as by --steps: nothing is missing
   Size cores = 1;              ///< in use
   std::optional<Pressure> pressure = std::nullopt;  ///< while it was measured
+  double max_time_seconds = 30;     ///< that measuring was given: a remedy names more
+  bool in_sweep = false;            ///< where --rounds ask for more repetitions, not --repeats
+  PriorNoise prior = PriorNoise();  ///< tells which spread is unusual
 };
 
 /// Warns of what makes a run's figures doubtful, with figures and a remedy each: foreign-load,
 /// steal, cores-far, mixed-placement, frequency-changed, cpu-quota, thermal-throttling, swapping,
-/// few-clean-repetitions, too-noisy, slowdown. Warnings with these codes that the run already has
-/// give way: those that follow from samples always (more of them may have been added since), those
-/// of pressure to a newer one.
+/// few-clean-repetitions, too-noisy, slowdown. too-noisy: the interval missed the target when the
+/// time was up, or the spread is unusual, whatever ended the run. Warnings with these codes that
+/// the run already has give way: those that follow from samples always (more of them may have been
+/// added since), those of pressure to a newer one.
 void add_noise_warnings(RunRecord& run, const NoiseContext& context);
 
 }  // namespace ptbench

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -105,8 +106,11 @@ void count_splits_of(std::span<const double> times, FalseAlarms& alarms) {
     count_random_splits(times, alarms);
 }
 
+/// Infinite where none is: `detect` ends at 100 %.
 double resolvable_with(Size repetitions, double standard_deviation) {
-  return kResolvableErrors * standard_deviation * std::sqrt(2 / static_cast<double>(repetitions));
+  const double change =
+      kResolvableErrors * standard_deviation * std::sqrt(2 / static_cast<double>(repetitions));
+  return change <= 1 ? change : std::numeric_limits<double>::infinity();
 }
 
 /// Of values about their group's own mean.
@@ -134,7 +138,9 @@ SelfCheck check_class(const std::string& placement, const Groups& groups,
   check.degrees_of_freedom = check.repetitions - check.groups;
   check.standard_deviation = deviation_within(groups);
   check.unusual = spread_of(groups, PriorNoise::kUnlearnt).unusual;
-  const double expected = spread_of(groups, prior.of(placement)).standard_deviation;
+  // Among unusual spreads every comparison is ambiguous, however large the change.
+  const double expected = check.unusual ? std::numeric_limits<double>::infinity()
+                                        : spread_of(groups, prior.of(placement)).standard_deviation;
   check.resolvable_with_3 = resolvable_with(3, expected);
   check.resolvable_with_5 = resolvable_with(5, expected);
   check.resolvable_with_10 = resolvable_with(10, expected);

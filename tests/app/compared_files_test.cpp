@@ -68,4 +68,22 @@ TEST_CASE("a record under two names is refused", "[app]") {
   CHECK(read_results(Words{unknown, other}).size() == 2);
 }
 
+TEST_CASE("a record on both sides is refused", "[app]") {
+  const std::string time = "2025-06-30T12:34:56Z";
+  const ComparedSides named{.base = {"a.json", "b.json"}, .fresh = {"copy.json"}};
+  const std::vector<ResultFile> base{result_of(time, 0.005), result_of(time, 0.006)};
+  const auto refuse = [&](const ResultFile& fresh) {
+    refuse_shared_records(named, base, {&fresh, 1});
+  };
+  CHECK_THROWS_WITH(refuse(result_of(time, 0.006)),
+                    Contains("'b.json' and 'copy.json' hold the same record"));
+  CHECK_NOTHROW(refuse(result_of(time, 0.007)));
+  CHECK_NOTHROW(refuse(result_of("2025-06-30T12:34:57Z", 0.006)));
+  // Of a sweep of two builds in which nothing could be measured.
+  ResultFile failed = result_of(time, 0);
+  failed.runs[0].samples.repetitions.clear();
+  CHECK_NOTHROW(
+      refuse_shared_records({.base = {"a.json"}, .fresh = {"b.json"}}, {&failed, 1}, {&failed, 1}));
+}
+
 }  // namespace ptbench

@@ -61,6 +61,28 @@ TEST_CASE("a history keeps the newest result last", "[app]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }
 
+TEST_CASE("a history gives each record once, and none that is asked for without", "[app]") {
+  const testing::TemporaryDirectory folder;
+  const ResultHistory history(folder.path() / "h.jsonl");
+  const auto made = [](const std::string& id) {
+    ResultFile result = result_named(id);
+    result.created = "2025-06-30T12:34:56Z";
+    return result;
+  };
+  CHECK_FALSE(history.holds(std::vector{made("a")}));
+  for (const char* id : {"a", "b", "c", "c", "c", "d", "d"}) history.append(made(id));
+  CHECK(ids_of(history.last(10)) == "abcd");
+  CHECK(ids_of(history.last(2)) == "cd");
+  CHECK(ids_of(history.last(1, std::vector{made("d"), made("x")})) == "c");
+  CHECK(ids_of(history.last(2, std::vector{made("c")})) == "bd");
+  CHECK(history.holds(std::vector{made("x"), made("a")}));
+  CHECK_FALSE(history.holds(std::vector{made("x")}));
+  // A record that does not know when it was made is like no other.
+  CHECK_FALSE(history.holds(std::vector{result_named("a")}));
+  (void)folder.write("h.jsonl", "{\"created\": \"2025-06-30T12:34:56Z\"\n");
+  CHECK_FALSE(history.holds(std::vector{made("a")}));
+}
+
 TEST_CASE("a history leaves raw samples out and keeps the rest", "[app]") {
   const testing::TemporaryDirectory folder;
   const ResultHistory history(folder.path() / "h.jsonl");

@@ -149,7 +149,8 @@ TEST_CASE("impossible combinations are skipped with the reason", "[app]") {
   REQUIRE(rows.size() == 2);
   CHECK_FALSE(rows[0].is_possible());
   CHECK(rows[0].record.status == Status::skipped);
-  CHECK(rows[0].record.reason == "--momentum does not go with adam");
+  CHECK(rows[0].record.reason ==
+        "--momentum does not go with adam; leave it out, or add --optimizer sgd");
   CHECK(rows[0].id() == "linear/serial/n1/b32/fp32/threads=2/momentum=0.5");
   CHECK(rows[0].arguments.empty());
   CHECK(rows[1].is_possible());
@@ -161,6 +162,29 @@ TEST_CASE("a precision that the machine lacks is skipped", "[app]") {
   CHECK(rows[0].id() == "linear/serial/n1/b32/fp16");
   CHECK(mentions(rows[0].record.reason.value_or(""), "--precision fp16"));
   CHECK(rows[1].is_possible());
+}
+
+TEST_CASE("ranks that the samples cannot fill are skipped", "[app]") {
+  const std::vector<SweepRow> rows = rows_of(
+      {"-w", "linear", "-s", "ddp", "-n", "1,4", "--samples", "64", "-b", "32", "--threads", "1"});
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].is_possible());
+  CHECK_FALSE(rows[2].is_possible());
+  CHECK(mentions(rows[2].record.reason.value_or(""), "; use more --samples"));
+}
+
+TEST_CASE("a communicator that this build lacks is skipped, where a row has any use for it",
+          "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-s", "serial,ddp", "-n", "2", "--communicator", "mpi"});
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].is_possible());
+  CHECK(mentions(rows[1].record.reason.value_or(""), "no mpi communicator; use --communicator"));
+}
+
+TEST_CASE("rows know whether they read a directory", "[app]") {
+  CHECK_FALSE(rows_of({"-w", "linear"})[0].reads_data);
+  CHECK(rows_of({"-w", "linear", "--data", "somewhere"})[0].reads_data);
 }
 
 TEST_CASE("rows that are impossible in different ways have different ids", "[app]") {

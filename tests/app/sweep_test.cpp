@@ -27,6 +27,8 @@ struct Behaviour {
   double slowdown = 0;
   bool cuts = true;  ///< the interruption leaves part of a repetition
   double throughput = 0;
+  std::optional<Error> refusal = std::nullopt;  ///< of its preparation
+  bool takes_plans = true;                      ///< that others have chosen
 };
 
 /// What all sessions of a test share.
@@ -38,6 +40,7 @@ struct Stage {
   bool interrupted = false;
   double seconds = 1;  ///< of a repetition
   std::vector<SessionSetup> setups;
+  std::map<std::string, std::string> plans;  ///< by file
   testing::FakeClock clock;
   PriorNoise prior;
 
@@ -82,11 +85,18 @@ class FakeSession final : public SweepSession {
         name_(setup.program.string() + " " + setup.id),
         record_(row_record(setup.id)) {
     stage_.setups.push_back(setup);
+    if (setup.plan_file && !setup.extends_plan && !behaviour_.takes_plans)
+      behaviour_.refusal = usage_error("plan file '" + *setup.plan_file + "' is foreign");
+    if (setup.plan_file && setup.extends_plan) stage_.plans[*setup.plan_file] = behaviour_.plan;
+    if (setup.plan_file && stage_.plans.contains(*setup.plan_file))
+      behaviour_.plan = stage_.plans[*setup.plan_file];
   }
 
   bool prepare() override {
     stage_.log.push_back("prepare " + name_);
+    if (behaviour_.refusal) return fail(behaviour_.refusal->what());
     if (!behaviour_.prepares) return fail("it was refused");
+    record_.strategy.plan_hash = behaviour_.plan;
     origin_ = ResultFile{};
     origin_->generator.git_commit = "new";
     origin_->environment.host.name = "here";
@@ -99,7 +109,6 @@ class FakeSession final : public SweepSession {
     stage_.clock.pass(stage_.seconds);
     const auto number = std::ssize(labels_);
     if (number == behaviour_.fails_at) return fail("it ran out of memory");
-    record_.strategy.plan_hash = behaviour_.plan;
     if (behaviour_.slowdown > 0) record_.samples.slowdown = behaviour_.slowdown;
     if (number == behaviour_.interrupts_at) {
       if (behaviour_.cuts) add_repetition(record_, true, behaviour_.placement);
@@ -131,6 +140,7 @@ class FakeSession final : public SweepSession {
 
   [[nodiscard]] RunRecord record() const override { return record_; }
   [[nodiscard]] const std::optional<ResultFile>& origin() const override { return origin_; }
+  [[nodiscard]] const std::optional<Error>& refusal() const override { return behaviour_.refusal; }
 
  private:
   bool fail(const std::string& reason) {
@@ -223,6 +233,7 @@ Size repetitions(const ResultFile& file, const std::string& id) {
 struct Swept {
   ExitCode code;
   std::vector<ResultFile> results;  ///< by side
+  std::optional<Error> refusal;
 };
 
 Swept sweep(Stage& stage, std::vector<SweepRow> rows, std::vector<SweepSide> sides,
@@ -233,7 +244,7 @@ Swept sweep(Stage& stage, std::vector<SweepRow> rows, std::vector<SweepSide> sid
   swept.run();
   std::vector<ResultFile> results;
   for (std::size_t side = 0; side < count; ++side) results.push_back(swept.result(side));
-  return {swept.exit_code(), results};
+  return {swept.exit_code(), results, swept.refusal()};
 }
 
 Size count_of(const Words& log, const std::string& line) { return std::ranges::count(log, line); }
@@ -301,6 +312,46 @@ TEST_CASE("impossible rows are in the result and are not measured", "[app]") {
   CHECK(run_called(swept.results[0], "x").status == Status::skipped);
   CHECK(count_of(stage.log, "prepare A x") == 0);
   CHECK(repetitions(swept.results[0], "y") == 2);
+}
+
+TEST_CASE("a row whose data is refused is skipped with reason and remedy", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.crashes = true,
+                           .refusal = usage_error("too few samples", "use less ranks")};
+  std::vector<SweepRow> rows = rows_called({"x", "y"});
+  SECTION("in a directory") {
+    rows[0].reads_data = true;
+    const Swept swept = sweep(stage, rows, sides_called({"A"}));
+    CHECK(swept.code == ExitCode::ok);
+    CHECK_FALSE(swept.refusal);
+    CHECK(run_called(swept.results[0], "x").status == Status::skipped);
+    CHECK(run_called(swept.results[0], "x").reason == "too few samples; use less ranks");
+    CHECK(run_called(swept.results[0], "x").workload.name == "mlp");
+    CHECK(repetitions(swept.results[0], "y") == 2);
+  }
+  SECTION("as all others") {
+    rows.pop_back();
+    rows[0].reads_data = true;
+    const Swept swept = sweep(stage, rows, sides_called({"A"}));
+    REQUIRE(swept.refusal);
+    CHECK(swept.refusal->remedy() == "use less ranks");
+  }
+  SECTION("where its plan may be the reason") {
+    rows[0].reads_data = true;
+    const SweepLength length{.rounds = 2, .plan_file = "p.json"};
+    CHECK(sweep(stage, rows, sides_called({"A"}), length).code == ExitCode::failed);
+  }
+  SECTION("of its own") { CHECK(sweep(stage, rows, sides_called({"A"})).code == ExitCode::failed); }
+}
+
+TEST_CASE("remedies name rounds, which a sweep has instead of repeats", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.unclean = 100};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
+  const std::vector<WarningRecord>& warnings = run_called(swept.results[0], "x").warnings;
+  const auto few = std::ranges::find(warnings, "few-clean-repetitions", &WarningRecord::code);
+  REQUIRE(few != warnings.end());
+  CHECK_THAT(few->remedy, Catch::Contains("--rounds") && !Catch::Contains("--repeats"));
 }
 
 TEST_CASE("what was measured is saved about once a second, and at the end", "[app]") {
@@ -486,6 +537,80 @@ TEST_CASE("builds that never share a class get twelve rounds", "[app]") {
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 5});
   CHECK(repetitions(swept.results[0], "x") == 12);
   CHECK(repetitions(swept.results[1], "x") == 12);
+}
+
+TEST_CASE("builds plan a row from one choice of operators", "[app]") {
+  Stage stage;
+  stage.behaviours["A x"] = {.plan = "p1"};
+  stage.behaviours["B x"] = {.plan = "p2"};
+  const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A", "B"}),
+                            {.rounds = 3, .plan_folder = "plans"});
+  for (const ResultFile& result : swept.results)
+    CHECK(run_called(result, "x").strategy.plan_hash == "p1");
+  REQUIRE(stage.setups.size() == 4);
+  CHECK(stage.setups[0].plan_file == "plans/row-1.json");
+  CHECK(stage.setups[0].extends_plan);
+  CHECK(stage.setups[1].plan_file == "plans/row-1.json");
+  CHECK_FALSE(stage.setups[1].extends_plan);
+  CHECK(stage.setups[2].plan_file == "plans/row-2.json");
+  CHECK(stage.warnings.empty());
+}
+
+TEST_CASE("a build that cannot use the others' plan chooses its own, and the user is told",
+          "[app]") {
+  Stage stage;
+  stage.behaviours["A x"] = {.plan = "p1"};
+  stage.behaviours["B x"] = {.plan = "p2", .takes_plans = false};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                            {.rounds = 3, .plan_folder = "plans"});
+  CHECK(swept.code == ExitCode::ok);
+  CHECK(repetitions(swept.results[1], "x") == 3);
+  CHECK(run_called(swept.results[1], "x").strategy.plan_hash == "p2");
+  REQUIRE(stage.setups.size() == 3);
+  CHECK_FALSE(stage.setups[2].plan_file);
+  CHECK(stage.warnings ==
+        Words{"row 'x': build 2 of 2 shares no plan with others: plan file 'row-1.json' is foreign",
+              "row 'x' has another plan in each build (p1 / p2): compare gives no verdict on it "
+              "without --ignore-environment"});
+}
+
+TEST_CASE("where the first build fails, the next one chooses", "[app]") {
+  Stage stage;
+  stage.behaviours["A x"] = {.prepares = false};
+  (void)sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+              {.rounds = 1, .plan_folder = "plans"});
+  REQUIRE(stage.setups.size() == 2);
+  CHECK(stage.setups[1].extends_plan);
+}
+
+TEST_CASE("a refusal that is not the plan's fails the row of a build", "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.refusal = usage_error("it needs too much memory")};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                            {.rounds = 1, .plan_folder = "plans"});
+  CHECK(swept.code == ExitCode::failed);
+  CHECK(run_called(swept.results[1], "x").reason == "it needs too much memory");
+  CHECK(stage.warnings.empty());
+}
+
+TEST_CASE("builds that go on share one plan too, or begin anew", "[app]") {
+  Stage stage;
+  std::vector<SweepSide> sides = resumed({{"x", 3}, {"y", 3}});
+  sides.push_back(resumed({{"x", 2}, {"y", 2}})[0]);
+  sides[1].program = "B";
+  stage.behaviours["B x"] = {.plan = "p2"};
+  const Swept swept =
+      sweep(stage, rows_called({"x", "y"}), sides, {.rounds = 3, .plan_folder = "plans"});
+  for (const ResultFile& result : swept.results) {
+    CHECK(repetitions(result, "x") == 3);
+    CHECK(run_called(result, "x").strategy.plan_hash == "p2");
+    CHECK(repetitions(result, "y") == 3);
+  }
+  CHECK(count_of(stage.log, "repeat A x") == 3);
+  CHECK(count_of(stage.log, "repeat B x") == 3);
+  CHECK(count_of(stage.log, "repeat A y") == 0);
+  CHECK(count_of(stage.log, "repeat B y") == 1);
+  CHECK(stage.warnings.size() == 2);
 }
 
 TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app]") {

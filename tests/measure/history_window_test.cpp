@@ -1,7 +1,9 @@
 #include "src/measure/history_window.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/measure/simulated_runs.h"
@@ -30,10 +32,21 @@ ResultFile entry(std::vector<RunRecord> runs) {
   return file;
 }
 
+ResultFile on_cpu(const std::string& model, std::vector<RunRecord> runs) {
+  ResultFile file = entry(std::move(runs));
+  file.environment.cpu.model = model;
+  return file;
+}
+
+RunRecord planned(std::optional<std::string> plan, RunRecord run) {
+  run.strategy.plan_hash = std::move(plan);
+  return run;
+}
+
 /// What is left of entries, oldest first: "a b|b".
-std::string left_of(const std::vector<ResultFile>& entries) {
+std::string left_of(const std::vector<ResultFile>& entries, const CompareOptions& options = {}) {
   std::string text;
-  for (const ResultFile& file : history_window(entries, {}, {})) {
+  for (const ResultFile& file : history_window(entries, options, {}).entries) {
     if (!text.empty()) text += '|';
     for (std::size_t index = 0; index < file.runs.size(); ++index)
       text += (index == 0 ? "" : " ") + file.runs[index].id;
@@ -59,11 +72,51 @@ TEST_CASE("a history counts from the last change on, run by run", "[measure]") {
                  entry({steady(0.006, "a")})}) == "a");
 }
 
-TEST_CASE("a change counts whatever the environments", "[measure]") {
-  std::vector<ResultFile> entries{entry({steady(0.006, "a")}), entry({steady(0.0066, "a")})};
-  entries[1].runs[0].strategy.plan_hash = "b2";
-  entries[0].runs[0].strategy.plan_hash = "a1";
-  CHECK(left_of(entries) == "a");
+TEST_CASE("entries of another environment than the newest are left out and counted", "[measure]") {
+  const std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a"), steady(0.006, "b")}),
+                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")}),
+                                        on_cpu("A", {steady(0.006, "a")}),
+                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
+  // The times of another environment are no change.
+  CHECK(left_of(entries) == "a b|a b");
+  const HistoryWindow window = history_window(entries, {}, {});
+  CHECK(window.left_out.entries == 2);
+  CHECK(window.left_out.differences == std::vector<std::string>{"cpu.model A / B"});
+  CHECK(window.runs_left_out.empty());
+  CHECK(left_of(entries, {.ignore_environment = true}) == "b|a b");
+}
+
+TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]") {
+  const std::vector<ResultFile> entries{
+      entry({planned("a1", steady(0.006, "a")), planned("c3", steady(0.006, "b"))}),
+      entry({planned("b2", steady(0.006, "a")), planned("c3", steady(0.006, "b"))})};
+  CHECK(left_of(entries) == "b|a b");
+  Comparison comparison;
+  comparison.runs.resize(2);
+  comparison.runs[0].id = "a";
+  comparison.runs[1].id = "b";
+  add_left_out(history_window(entries, {}, {}), comparison);
+  CHECK_FALSE(comparison.left_out.has_value());
+  REQUIRE(comparison.runs[0].left_out.has_value());
+  CHECK(comparison.runs[0].left_out->entries == 1);
+  CHECK(comparison.runs[0].left_out->differences == std::vector<std::string>{"plan a1 / b2"});
+  CHECK_FALSE(comparison.runs[1].left_out.has_value());
+  CHECK(left_of(entries, {.ignore_environment = true}) == "a b|a b");
+}
+
+TEST_CASE("what the newest entry does not know is taken from older ones", "[measure]") {
+  CHECK(left_of({entry({planned("a1", steady(0.006, "a"))}),
+                 entry({planned("b2", steady(0.006, "a"))}),
+                 entry({planned({}, steady(0.006, "a"))})}) == "a|a");
+  // A run that failed knows its environment only.
+  CHECK(left_of({on_cpu("A", {planned("a1", steady(0.006, "a"))}),
+                 on_cpu("B", {planned("b2", steady(0.006, "a"))}),
+                 on_cpu("B", {unmeasured(Status::failed, "a")})}) == "a|a");
+}
+
+TEST_CASE("an accepted change counts also beyond another environment", "[measure]") {
+  CHECK(left_of({on_cpu("A", {steady(0.006, "a")}), on_cpu("B", {steady(0.006, "a")}),
+                 on_cpu("A", {steady(0.0066, "a")})}) == "a");
 }
 
 TEST_CASE("what was not measured is no change", "[measure]") {

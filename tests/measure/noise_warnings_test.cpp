@@ -193,6 +193,13 @@ TEST_CASE("repetitions count by placement", "[measure]") {
   CHECK_THAT(message_of(run, "few-clean-repetitions"), Catch::StartsWith("2 of 5 repetitions"));
 }
 
+/// Of the only warning, a too-noisy one.
+std::string remedy_of(RunRecord run, const NoiseContext& context = kContext) {
+  add_noise_warnings(run, context);
+  CHECK(codes_of(run) == std::set<std::string>{"too-noisy"});
+  return run.warnings.empty() ? "" : run.warnings.front().remedy;
+}
+
 TEST_CASE("an interval too wide when the time is up is told with its width", "[measure]") {
   RunRecord run = quiet_run();
   run.step_seconds.ci95 = Interval{.low = 0.0058, .high = 0.0062};
@@ -204,6 +211,60 @@ TEST_CASE("an interval too wide when the time is up is told with its width", "[m
   CHECK(warned(run, {.fixed_length = true}).empty());
   run.step_seconds.ci95.reset();
   CHECK(warned(run).empty());
+}
+
+TEST_CASE("remedies for a wide interval can be followed", "[measure]") {
+  RunRecord run = quiet_run();
+  run.step_seconds.ci95 = Interval{.low = 0.0058, .high = 0.0062};
+  run.samples.stop_reason = StopReason::max_time;
+  CHECK(remedy_of(run) == "Use --max-time 60 or more --repeats.");
+  CHECK(remedy_of(run, {.max_time_seconds = 90}) == "Use --max-time 180 or more --repeats.");
+  CHECK(remedy_of(run, {.max_time_seconds = 0.5}) == "Use --max-time 1 or more --repeats.");
+  CHECK(remedy_of(run, {.in_sweep = true}) == "Use --max-time 60 or more --rounds.");
+}
+
+TEST_CASE("remedies name the option that a sweep or a fixed length has", "[measure]") {
+  const auto remedy = [](RunRecord run, const NoiseContext& context) {
+    add_noise_warnings(run, context);
+    REQUIRE(run.warnings.size() == 1);
+    return run.warnings.front().remedy;
+  };
+  RunRecord moved = quiet_run();
+  moved.samples.slices[5].placement = "far";
+  CHECK_THAT(remedy(moved, kContext), Catch::Contains("; more --repeats bring"));
+  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds bring"));
+  moved.samples.stop_reason = StopReason::steps;
+  CHECK_THAT(remedy(moved, kContext), Catch::Contains("without --steps and --epochs, --repeats"));
+  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds bring"));
+  RunRecord unclean = quiet_run();
+  for (std::size_t at = 0; at < 3; ++at) unclean.samples.repetitions[at].clean_slices = 0;
+  CHECK_THAT(remedy(unclean, kContext), Catch::Contains("more --repeats and --max-time"));
+  CHECK_THAT(remedy(unclean, {.in_sweep = true}), Catch::Contains("more --rounds and --max-time"));
+}
+
+TEST_CASE("repetitions that scatter wildly are told, however many were asked for", "[measure]") {
+  RunRecord run = quiet_run();
+  run.samples.stop_reason.reset();
+  run.samples.repetitions[1].median_seconds = 0.0072;
+  run.step_seconds.ci95 = Interval{.low = 0.0056, .high = 0.0069};
+  CHECK(message_of(run, "too-noisy") ==
+        "the repetitions scatter by 8.15 %, far beyond the 1 % that is usual here: compare calls "
+        "such a run ambiguous");
+  CHECK(warned(run, {.target_noise = 1}) == std::set<std::string>{"too-noisy"});
+  CHECK(warned(run, {.fixed_length = true}).empty());
+  NoiseContext used_to_it{.target_noise = 1};
+  used_to_it.prior.learn("near", {.standard_deviation = 0.03, .degrees_of_freedom = 20});
+  CHECK(warned(run, used_to_it).empty());
+  run.samples.stop_reason = StopReason::max_time;
+  CHECK(warned(run) == std::set<std::string>{"too-noisy"});
+}
+
+TEST_CASE("without enough clean repetitions nothing is said of their interval", "[measure]") {
+  RunRecord run = quiet_run();
+  for (RepetitionRecord& repetition : run.samples.repetitions) repetition.clean_slices = 0;
+  run.step_seconds.ci95 = Interval{.low = 0.0058, .high = 0.0062};
+  run.samples.stop_reason = StopReason::max_time;
+  CHECK(warned(run) == std::set<std::string>{"few-clean-repetitions"});
 }
 
 TEST_CASE("a slowdown on purpose is told", "[measure]") {

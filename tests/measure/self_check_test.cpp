@@ -145,12 +145,22 @@ TEST_CASE("an unusual spread is told and not learnt", "[measure]") {
   const auto checks = check_runs({wild(0.031, "near"), far});
   REQUIRE(checks.size() == 2);
   CHECK(checks[0].unusual);
+  CHECK(std::isinf(checks[0].resolvable_with_10));
   CHECK_FALSE(checks[1].unusual);
+  CHECK(checks[1].resolvable_with_3 < 0.15);
   const PriorNoise learnt = learn(checks);
   CHECK(learnt.classes().size() == 1);
   CHECK(learnt.of("far") > PriorNoise::kUnlearnt);
   // Not even on a machine that learnt to be so.
   CHECK(check_runs({wild(0.031, "near")}, learnt).at(0).unusual);
+}
+
+TEST_CASE("no change beyond what --detect can be set to is resolved", "[measure]") {
+  PriorNoise wild;
+  wild.learn("near", {.standard_deviation = 0.3, .degrees_of_freedom = 9});
+  const auto checks = check_runs({run_of_seconds({0.006, 0.00606, 0.00597})}, wild);
+  CHECK(std::isinf(checks.at(0).resolvable_with_3));
+  CHECK(checks.at(0).resolvable_with_10 < 1);
 }
 
 TEST_CASE("repetitions of unlike circumstances are groups of their own", "[measure]") {

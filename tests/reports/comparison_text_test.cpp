@@ -32,7 +32,8 @@ RunComparison measured(std::string id, Verdict verdict, double change) {
           .base_repetitions = 5,
           .new_repetitions = 5,
           .differences = {},
-          .remarks = {}};
+          .remarks = {},
+          .left_out = {}};
 }
 
 RunComparison bare(std::string id, Verdict verdict, std::string reason) {
@@ -46,7 +47,8 @@ RunComparison bare(std::string id, Verdict verdict, std::string reason) {
           .change = {},
           .change_ci99 = {},
           .differences = {},
-          .remarks = {}};
+          .remarks = {},
+          .left_out = {}};
 }
 
 Comparison example() {
@@ -166,6 +168,8 @@ TEST_CASE("unlike environments and what they mean come first", "[reports]") {
         "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  +30.0 % (29.1 % to 30.9 %)  "
         "n 5/5\n"
         "              unlike environments\n"
+        "no run was judged: 1 incomparable; --ignore-environment compares all the same, --strict "
+        "ends with 4\n"
         "1 incomparable\n");
   Comparison ignored = unlike();
   ignored.environment_ignored = true;
@@ -194,6 +198,53 @@ TEST_CASE("remarks are told in every format and take no verdict away", "[reports
   CHECK(document.at("runs").at(3).at("differences") ==
         json::array({"plan a1 / b2", "slowdown none / 3.00 %"}));
   check_lines(console, 100);
+}
+
+TEST_CASE("that no run was judged is told with the remedy", "[reports]") {
+  Comparison comparison = unlike();
+  CHECK_THAT(comparison_markdown(comparison),
+             Catch::StartsWith("### ptbench compare: 1 incomparable\n\n**no run was judged: 1 "
+                               "incomparable; --ignore-environment compares all the same"));
+  CHECK_THAT(comparison_junit(comparison),
+             Contains("<property name=\"unjudged\" value=\"no run was judged"));
+  comparison.runs.push_back(measured("other", Verdict::ambiguous, 0.02));
+  for (const std::string& text : {comparison_console(comparison, {}),
+                                  comparison_markdown(comparison), comparison_junit(comparison)})
+    CHECK_THAT(text, !Contains("no run was judged"));
+  comparison.runs = {bare("a", Verdict::missing, "skipped in NEW"), bare("b", Verdict::added, "")};
+  CHECK_THAT(comparison_console(comparison, {}),
+             Contains("no run was judged: 1 missing, 1 new; measure in NEW what is missing\n"));
+  comparison.runs.erase(comparison.runs.begin());
+  CHECK_THAT(
+      comparison_console(comparison, {}),
+      Contains("no run was judged: 1 new; what is new can be judged by the next comparison"));
+  comparison.runs = {bare("a", Verdict::failed, "rank 1 died")};
+  CHECK_THAT(comparison_console(comparison, {}), !Contains("no run was judged"));
+}
+
+TEST_CASE("what of a history was left out is told in every format", "[reports]") {
+  Comparison comparison = example();
+  comparison.left_out =
+      LeftOut{.entries = 9, .differences = {"cpu.model A / B", "cpu.cores 2 / 4"}};
+  comparison.runs[1].left_out = LeftOut{.entries = 1, .differences = {"plan a1 / b2"}};
+  const std::string console = comparison_console(comparison, {});
+  CHECK_THAT(console, Catch::StartsWith("remark: left out of BASE: 9 entries of the history "
+                                        "(cpu.model A / B and 1 more)\n") &&
+                          Contains("\n              left out of BASE: 1 entry of the history (plan "
+                                   "a1 / b2)\n"));
+  check_lines(console, 100);
+  CHECK_THAT(comparison_markdown(comparison),
+             Contains("- <code>left out of BASE: 9 entries") &&
+                 Contains("| left out of BASE: 1 entry of the history (plan a1 / b2) |"));
+  CHECK_THAT(comparison_junit(comparison),
+             Contains("<property name=\"history\" value=\"left out of BASE: 9 entries") &&
+                 Contains("; left out of BASE: 1 entry of the history (plan a1 / b2)\""));
+  const json document = json::parse(comparison_json(comparison));
+  CHECK(document.at("left_out").at("entries") == 9);
+  CHECK(document.at("left_out").at("differences").size() == 2);
+  CHECK(document.at("runs").at(0).at("left_out").is_null());
+  CHECK(document.at("runs").at(1).at("left_out").at("differences") ==
+        json::array({"plan a1 / b2"}));
 }
 
 TEST_CASE("verdicts are coloured on a terminal", "[reports]") {
@@ -348,7 +399,7 @@ TEST_CASE("a self-check tells what is unusual, and at which --detect it resolves
                                        .unusual = true,
                                        .false_alarm_rate = {}}};
   CHECK_THAT(self_check_console(checks, {}),
-             Contains("run\n  unusual: not learnt\n") && Contains("--detect set to"));
+             Contains("run\n  unusual: not learnt, ") && Contains("--detect set to"));
   CHECK(json::parse(self_check_json(checks)).at("checks").at(0).at("unusual") == true);
 }
 

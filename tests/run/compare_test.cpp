@@ -58,6 +58,12 @@ ordered_json file_of(const std::vector<ordered_json>& runs, const std::string& c
           {"runs", runs}};
 }
 
+/// The same, made at that minute.
+ordered_json made_at(int minute, ordered_json file) {
+  file["created"] = "2025-06-30T12:" + std::to_string(10 + minute) + ":00Z";
+  return file;
+}
+
 /// Results in a folder of its own, with a cache of its own.
 class CompareCommand {
  public:
@@ -151,8 +157,10 @@ TEST_CASE("unlike environments get no verdict", "[run]") {
   compare.write_text("b.json", file_of({run_named(kId, 1.3)}, "Other CPU").dump());
   const ProgramResult result = compare({"a.json", "b.json"});
   CHECK(result.exit_code == 0);
-  CHECK_THAT(result.output,
-             Contains("cpu.model") && Contains("no verdicts") && Contains("1 incomparable\n"));
+  CHECK_THAT(result.output, Contains("cpu.model") && Contains("no verdicts") &&
+                                Contains("no run was judged: 1 incomparable; "
+                                         "--ignore-environment compares all the same") &&
+                                Catch::EndsWith("1 incomparable\n"));
   CHECK(compare({"a.json", "b.json", "--strict"}).exit_code == 4);
   const ProgramResult ignored = compare({"a.json", "b.json", "--ignore-environment"});
   CHECK(ignored.exit_code == 3);
@@ -274,6 +282,117 @@ TEST_CASE("a history is begun, compared with and added to", "[run]") {
   CHECK_THAT(text, Contains("\"step_seconds\":[]"));
 }
 
+TEST_CASE("a gate that is run again with the same result gives the same verdict", "[run]") {
+  const CompareCommand compare;
+  compare.write_text("a.json", made_at(0, file_of({run_named(kId)})).dump());
+  compare.write_text("b.json", made_at(1, file_of({run_named(kId, 1.001)})).dump());
+  compare.write_text("slow.json", made_at(2, file_of({run_named(kId, 1.05)})).dump());
+  const auto gate = [&](const std::string& result, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{result, "--history", "h.jsonl"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return compare(arguments);
+  };
+  const auto check_known = [&](const ProgramResult& first, const ProgramResult& again) {
+    CAPTURE(again.errors);
+    CHECK(again.exit_code == first.exit_code);
+    CHECK(again.output == first.output);
+    CHECK_THAT(again.errors, Contains("NEW is in history 'h.jsonl' already: it was compared with "
+                                      "the other entries, and not added again"));
+  };
+  const ProgramResult begun = gate("a.json", {"--append"});
+  CHECK_THAT(begun.errors, Contains("is begun"));
+  check_known(begun, gate("a.json", {"--append"}));
+  check_usage_error(gate("a.json"), "has no results but NEW itself");
+
+  const ProgramResult same = gate("b.json", {"--append"});
+  CHECK_THAT(same.output, Contains("n 5/5"));
+  for (int retry = 0; retry < 2; ++retry) check_known(same, gate("b.json", {"--append"}));
+  const ProgramResult slow = gate("slow.json", {"--append", "--accept"});
+  CHECK(slow.exit_code == 3);
+  check_known(slow, gate("slow.json", {"--append", "--accept"}));
+  CHECK(gate("slow.json").exit_code == 3);
+  // Also beyond the entries that count.
+  const ProgramResult old = gate("a.json", {"--append", "--last", "1"});
+  CHECK_THAT(old.output, Contains("faster"));
+  CHECK_THAT(old.errors, Contains("not added again"));
+  const std::string text = compare.text("h.jsonl").value();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+}
+
+TEST_CASE("several files of a side are one entry of a history", "[run]") {
+  const CompareCommand compare;
+  for (int minute = 0; minute < 3; ++minute)
+    compare.write_text(std::to_string(minute) + ".json",
+                       made_at(minute, file_of({run_named(kId, 1 + 0.0001 * minute)})).dump());
+  REQUIRE(compare({"0.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
+  const std::vector<std::string> both{"1.json",    "--new",   "2.json",
+                                      "--history", "h.jsonl", "--append"};
+  const ProgramResult first = compare(both);
+  CHECK_THAT(first.output, Contains("n 5/10"));
+  const ProgramResult again = compare(both);
+  CHECK(again.output == first.output);
+  CHECK_THAT(again.errors, Contains("not added again"));
+}
+
+TEST_CASE("a machine that was changed begins anew in its history", "[run]") {
+  const CompareCommand compare;
+  const auto gate = [&](int minute, double times, const std::string& cpu,
+                        const std::vector<std::string>& more = {}) {
+    ordered_json run = run_named(kId, times);
+    run["strategy"]["plan_hash"] = cpu == "New CPU" ? "b2" : "a1";
+    compare.write_text("new.json", made_at(minute, file_of({run}, cpu)).dump());
+    std::vector<std::string> arguments{"new.json", "--history", "h.jsonl", "--append"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return compare(arguments);
+  };
+  for (int minute = 0; minute < 3; ++minute)
+    REQUIRE(gate(minute, 1 + 0.0001 * minute, "Old CPU").exit_code == 0);
+  const ProgramResult changed = gate(3, 0.7, "New CPU", {"-o", "c.md"});
+  CHECK(changed.exit_code == 0);
+  CHECK_THAT(changed.output, Contains("no run was judged: 1 incomparable") && Contains("n 15/5"));
+  CHECK_THAT(compare.text("c.md").value(), Contains("**no run was judged: 1 incomparable"));
+  CHECK_THAT(changed.errors,
+             Contains("nothing was judged: unlike environments: cpu.model Old CPU / New CPU") &&
+                 Contains("appended as the first entry of this environment"));
+
+  const ProgramResult next = gate(4, 0.701, "New CPU", {"-o", "c.md", "-o", "c.json"});
+  CAPTURE(next.output);
+  CHECK(next.exit_code == 0);
+  CHECK(next.errors.empty());
+  CHECK_THAT(next.output, Catch::StartsWith("remark: left out of BASE: 3 entries of the history "
+                                            "(cpu.model Old CPU / New CPU)\nsame ") &&
+                              Contains("n 5/5"));
+  CHECK_THAT(compare.text("c.md").value(), Contains("left out of BASE: 3 entries"));
+  CHECK(nlohmann::json::parse(compare.text("c.json").value()).at("left_out").at("entries") == 3);
+  CHECK(gate(5, 0.91, "New CPU").exit_code == 3);
+  CHECK(gate(6, 0.7, "New CPU", {"--strict"}).exit_code == 0);
+  // The older machine's times count where that is asked for, up to the change.
+  const ProgramResult ignored = gate(7, 1, "Old CPU", {"--ignore-environment"});
+  CHECK(ignored.exit_code == 3);
+  CHECK_THAT(ignored.output, Contains("n 15/5") && !Contains("left out"));
+}
+
+TEST_CASE("a run whose plan changed begins anew on its own", "[run]") {
+  const CompareCommand compare;
+  const auto gate = [&](int minute, double times, const std::string& plan) {
+    ordered_json run = run_named(kId, times);
+    run["strategy"]["plan_hash"] = plan;
+    compare.write_text("new.json", made_at(minute, file_of({run, run_named("other")})).dump());
+    return compare({"new.json", "--history", "h.jsonl", "--append"});
+  };
+  REQUIRE(gate(0, 1, "a1").exit_code == 0);
+  const ProgramResult changed = gate(1, 1.3, "b2");
+  CHECK(changed.exit_code == 0);
+  CHECK_THAT(changed.output, !Contains("no run was judged"));
+  CHECK_THAT(changed.errors, Contains("1 of 2 runs were not judged: unlike environments: plan a1 / "
+                                      "b2; appended as the first entry"));
+  const ProgramResult next = gate(2, 1.3, "b2");
+  CHECK_THAT(next.output, Contains("left out of BASE: 1 entry of the history (plan a1 / b2)") &&
+                              Contains("n 5/5") && Contains("n 10/5") &&
+                              Catch::EndsWith("2 same\n"));
+  CHECK(gate(3, 1.4, "b2").exit_code == 3);
+}
+
 TEST_CASE("what is worse than a history is added only where it is accepted", "[run]") {
   const CompareCommand compare;
   compare.write("a.json", {run_named(kId), run_named("other")});
@@ -343,6 +462,10 @@ TEST_CASE("a result counts once", "[run]") {
   compare.write_text("c.json", file.dump());
   compare.write_text("copy.json", file.dump());
   check_usage_error(compare({"c.json", "b.json", "--base", "copy.json"}), "hold the same record");
+  const ProgramResult itself = compare({"c.json", "copy.json"});
+  check_usage_error(itself, "'c.json' and 'copy.json' hold the same record");
+  CHECK_THAT(itself.errors, Contains("measure anew"));
+  check_usage_error(compare({"before", "c.json", "--base", "copy.json"}), "hold the same record");
 }
 
 TEST_CASE("a slowed side and a debug build are told", "[run]") {

@@ -204,6 +204,67 @@ TEST_CASE("two builds are measured side by side, and can be compared", "[run]") 
   CHECK_THAT(compared.output, Contains("linear/serial/n1/b32/fp32"));
 }
 
+/// A sweep of both builds whose choices no cache keeps, as on a machine that is busy.
+ProgramResult sweep_uncached(const RunCommand& place, const std::vector<std::string>& more = {}) {
+  place.write("no-folder", "");
+  std::vector<std::string> command{
+      PTBENCH_EXECUTABLE, "sweep", "-w",       "linear", "-b",      "16,32",
+      "--threads",        "1",     "--rounds", "1",      "--steps", "20"};
+  for (const char* name : {"a.json", "b.json"})
+    command.insert(command.end(), {"--binary", PTBENCH_EXECUTABLE, "-o", name});
+  command.insert(command.end(), more.begin(), more.end());
+  return run_program(command,
+                     {.folder = place.path(""),
+                      .environment = {"XDG_CACHE_HOME=" + place.path("no-folder").string()},
+                      .deadline = std::chrono::seconds(100)});
+}
+
+void check_equal_plans(const RunCommand& place) {
+  const nlohmann::json a = place.json("a.json");
+  const nlohmann::json b = place.json("b.json");
+  REQUIRE(a["runs"].size() == 2);
+  for (std::size_t row = 0; row < 2; ++row) {
+    CHECK(a["runs"][row]["status"] == "ok");
+    CHECK(a["runs"][row]["strategy"]["plan_hash"].is_string());
+    CHECK(a["runs"][row]["strategy"]["plan_hash"] == b["runs"][row]["strategy"]["plan_hash"]);
+  }
+}
+
+TEST_CASE("builds share the plans of their rows, though no cache keeps them", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep_uncached(place);
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.errors, !Contains("plan"));
+  check_equal_plans(place);
+  std::filesystem::remove(place.path("b.json"));
+  const ProgramResult resumed = sweep_uncached(place, {"--resume"});
+  CAPTURE(resumed.errors);
+  REQUIRE(resumed.exit_code == 0);
+  check_equal_plans(place);
+}
+
+TEST_CASE("a build that refuses the plan of another one chooses its own", "[run]") {
+  const RunCommand place;
+  place.write("refuses",
+              "#!/bin/sh\n"
+              "case \"$*\" in *--pass=prepare*--plan=*)\n"
+              "  echo \"ptbench: error: plan file is foreign\" >&2\n"
+              "  exit 1\n"
+              "esac\n"
+              "exec " PTBENCH_EXECUTABLE " \"$@\"\n");
+  std::filesystem::permissions(place.path("refuses"), std::filesystem::perms::owner_all);
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "--threads", "1", "--rounds", "1", "--steps", "20", "--binary",
+                    PTBENCH_EXECUTABLE, "-o", "a.json", "--binary", place.path("refuses").string(),
+                    "-o", "b.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.errors, Contains("row 'linear/serial/n1/b32/fp32/threads=1': build 2 of 2 "
+                                     "shares no plan with others: plan file is foreign"));
+  CHECK(place.json("b.json")["runs"][0]["status"] == "ok");
+}
+
 TEST_CASE("JSON takes standard output of a sweep, and the table moves out of its way", "[run]") {
   const RunCommand place;
   const ProgramResult result =
@@ -215,16 +276,52 @@ TEST_CASE("JSON takes standard output of a sweep, and the table moves out of its
 
 TEST_CASE("a row that fails is a row of the result", "[run]") {
   const RunCommand place;
-  const ProgramResult result =
-      sweep(place, {"-w", "linear", "-b", "32,2000000", "--samples", "1000", "--rounds", "1",
-                    "--steps", "20", "-o", "s.json"});
+  const ProgramResult result = sweep(place, {"-w", "linear", "-b", "32,1000000000000", "--rounds",
+                                             "1", "--steps", "20", "-o", "s.json"});
   CAPTURE(result.errors);
   CHECK(result.exit_code == 2);
   const nlohmann::json file = place.json("s.json");
   check_schema(file);
   CHECK(file["runs"][0]["status"] == "ok");
   CHECK(file["runs"][1]["status"] == "failed");
+  CHECK_THAT(file["runs"][1]["reason"].get<std::string>(), Contains("of memory"));
   CHECK_THAT(result.output, Contains("failed"));
+}
+
+TEST_CASE("a sweep skips ranks that the samples cannot fill, with the remedy", "[run]") {
+  const RunCommand place;
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "1,4", "--samples", "64", "-b", "32",
+                    "--threads", "1", "--rounds", "1", "--steps", "20", "-o", "s.json"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(statuses(file) ==
+        std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1/samples=64 ok",
+                                 "linear/ddp/n1/b32/fp32/threads=1/samples=64 ok",
+                                 "linear/ddp/n4/b32/fp32/threads=1/samples=64 skipped"});
+  CHECK_THAT(file["runs"][2]["reason"].get<std::string>(), Contains("; use more --samples"));
+}
+
+TEST_CASE("a sweep skips what the data in a directory cannot fill", "[run]") {
+  const RunCommand place;
+  const auto with_batches = [&](const std::string& batches) {
+    return sweep(place, {"-w", "mlp", "--data", PTBENCH_TEST_DATA "/digits", "-b", batches,
+                         "--rounds", "1", "--steps", "20", "-o", "s.json"});
+  };
+  const ProgramResult result = with_batches("32,100000");
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  CHECK(file["runs"][0]["status"] == "ok");
+  CHECK(file["runs"][1]["status"] == "skipped");
+  CHECK_THAT(file["runs"][1]["reason"].get<std::string>(), Contains("; choose a smaller"));
+  const ProgramResult refused = with_batches("100000");
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.errors,
+             Contains("do not fill one global batch") && Contains("ptbench: remedy: "));
 }
 
 TEST_CASE("a plan file that is absent is written with the choices of all rows", "[run]") {
