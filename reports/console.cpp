@@ -118,9 +118,22 @@ std::string range_over_ranks(const RunRecord& run, std::optional<double> RankRec
   return fmt::format("{} to {}", human_text(least, Unit::seconds), human_text(most, Unit::seconds));
 }
 
+/// "cpu x 4", "cuda:0+cuda:1": equal ones in a row are counted.
+std::string devices_text(const std::vector<std::string>& devices) {
+  std::vector<std::string> words;
+  for (auto device = devices.begin(); device != devices.end();) {
+    const auto next = std::find_if(device, devices.end(),
+                                   [&](const std::string& other) { return other != *device; });
+    const auto count = next - device;
+    words.push_back(count == 1 ? *device : fmt::format("{} x {}", *device, count));
+    device = next;
+  }
+  return joined(words, "+");
+}
+
 /// A field as text, or what people want to see of three lists; empty if not known.
 std::string text_of(const RunRecord& run, std::string_view path) {
-  if (path == "strategy.devices") return joined(run.strategy.devices, "+");
+  if (path == "strategy.devices") return devices_text(run.strategy.devices);
   if (path == "ranks.compute_seconds") return range_over_ranks(run, &RankRecord::compute_seconds);
   if (path == "ranks.wait_seconds") return range_over_ranks(run, &RankRecord::wait_seconds);
   if (path == "samples.repetitions")

@@ -25,23 +25,56 @@ bool moves_weights(const PhasesRecord& phases) {
   return moved > phases.communication_exposed.value_or(0);
 }
 
+bool was_given(const RunRecord& run, std::string_view option) {
+  return run.id.find(fmt::format("/{}=", option)) != std::string::npos;
+}
+
+/// Whether fewer bytes of gradients are less work: where ranks read them from shared memory, a
+/// smaller type only rounds them.
+bool sends_gradients(const StrategyRecord& strategy) {
+  return strategy.communicator && *strategy.communicator != "shm" &&
+         *strategy.communicator != "solo";
+}
+
+/// That reduces gradients once for more samples of a rank. Strong scaling has no other way, as
+/// accumulating shares the same samples out to smaller micro-batches.
+std::string more_samples(const RunRecord& run) {
+  if (run.scaling->mode == ScalingMode::strong) return "try a larger --global-batch";
+  const Size steps = run.strategy.accumulation_steps.value_or(1);
+  return fmt::format("try a larger batch, or --accumulate {} to communicate less often",
+                     std::max<Size>(4, 2 * steps));
+}
+
 std::string advice_on_communication(const RunRecord& run) {
+  const StrategyRecord& strategy = run.strategy;
   if (moves_weights(run.phases_seconds)) return "try --strategy ddp, which moves gradients alone";
-  if (run.strategy.overlap != true || run.id.find("/reduce-precision=") != std::string::npos)
-    return run.strategy.name == "ddp" ? "try a larger batch"
-                                      : "try a larger batch or --strategy ddp";
-  return "try a larger batch or --reduce-precision bf16";
+  for (const std::string_view option : {"overlap", "bucket-mb"})
+    if (was_given(run, option))
+      return fmt::format("try without --{}, which is then chosen by measuring", option);
+  if (!strategy.overlap && strategy.name != "ddp") return "try a larger batch or --strategy ddp";
+  if (sends_gradients(strategy) && !was_given(run, "reduce-precision"))
+    return "try a larger batch or --reduce-precision bf16";
+  return more_samples(run);
+}
+
+std::string advice_on_sharing() {
+  return "threads share cores: try fewer ranks or fewer --threads";
 }
 
 std::string advice_on_wait(const RunRecord& run) {
   const std::optional<Straggler> straggler = find_straggler(run.ranks);
+  const std::string options = straggler ? slowing_options(run, straggler->rank) : "";
+  if (options.empty() && shares_cores(run)) return advice_on_sharing();
   if (!straggler)
     return "ranks are slow in turn: see what else runs there (ptbench doctor --noise)";
-  return fmt::format("rank {} computes {} longer than the others: see what else runs on its cores",
-                     straggler->rank, percent(straggler->share));
+  return fmt::format("rank {} computes {} longer than the others: {}", straggler->rank,
+                     percent(straggler->share),
+                     options.empty() ? "see what else runs on its cores" : "leave out " + options);
 }
 
 std::string advice_on(LossCause cause, const RunRecord& run) {
+  const bool is_of_cores = cause != LossCause::wait && cause != LossCause::data;
+  if (is_of_cores && shares_cores(run)) return advice_on_sharing();
   switch (cause) {
     case LossCause::compute_slowdown:
       return "the cores share caches and memory bandwidth, or are far apart: try fewer ranks with "

@@ -43,6 +43,22 @@ std::vector<Range> join_and_cut(const std::vector<Range>& announced, Size first_
   return buckets;
 }
 
+/// Buckets, and the limit that cut them.
+struct Cut {
+  std::vector<Range> buckets;
+  Size limit = 0;
+};
+
+/// The limit is doubled until there are no more than kMostBuckets.
+Cut cut_within(const std::vector<Range>& announced, Size first_limit, Size limit) {
+  Cut cut{.buckets = join_and_cut(announced, first_limit, limit), .limit = limit};
+  while (static_cast<Size>(cut.buckets.size()) > kMostBuckets) {
+    cut.limit *= 2;
+    cut.buckets = join_and_cut(announced, first_limit, cut.limit);
+  }
+  return cut;
+}
+
 void check(Size elements, const std::vector<Range>& announced) {
   Size end = 0;
   for (const Range& slice : announced) {
@@ -58,14 +74,24 @@ void check(Size elements, const std::vector<Range>& announced) {
 std::vector<Range> plan_buckets(Size elements, const std::vector<Range>& announced,
                                 Bytes first_bucket_bytes, Bytes bucket_bytes) {
   check(elements, announced);
-  const Size first_limit = limit_of(first_bucket_bytes);
-  Size limit = limit_of(bucket_bytes);
-  std::vector<Range> buckets = join_and_cut(announced, first_limit, limit);
-  while (static_cast<Size>(buckets.size()) > kMostBuckets) {
-    limit *= 2;
-    buckets = join_and_cut(announced, first_limit, limit);
+  return cut_within(announced, limit_of(first_bucket_bytes), limit_of(bucket_bytes)).buckets;
+}
+
+Bytes bucket_limit(Size elements, const std::vector<Range>& announced, Bytes first_bucket_bytes,
+                   Bytes bucket_bytes) {
+  check(elements, announced);
+  const Size wanted = limit_of(bucket_bytes);
+  const Size limit = cut_within(announced, limit_of(first_bucket_bytes), wanted).limit;
+  return limit == wanted ? bucket_bytes : static_cast<Bytes>(limit) * sizeof(float);
+}
+
+std::vector<Range> slices_of_backward(const ProgramPlan& plan) {
+  std::vector<Range> slices;
+  for (std::size_t i = plan.steps().size(); i-- > 0;) {
+    const ProgramPlan::Step& step = plan.steps()[i];
+    if (step.trained && !step.arena.empty()) slices.push_back(step.arena);
   }
-  return buckets;
+  return slices;
 }
 
 }  // namespace ptbench

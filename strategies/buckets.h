@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/base/size.h"
+#include "workloads/program.h"
 
 namespace ptbench {
 
@@ -19,5 +20,13 @@ inline constexpr Size kMostBuckets = 128;
 /// Where that would give more than kMostBuckets, the limit is doubled until it does not.
 [[nodiscard]] std::vector<Range> plan_buckets(Size elements, const std::vector<Range>& announced,
                                               Bytes first_bucket_bytes, Bytes bucket_bytes);
+
+/// The limit that plan_buckets() keeps to: `bucket_bytes`, or what it becomes where kMostBuckets
+/// would be exceeded. With that limit it cuts the same buckets.
+[[nodiscard]] Bytes bucket_limit(Size elements, const std::vector<Range>& announced,
+                                 Bytes first_bucket_bytes, Bytes bucket_bytes);
+
+/// Slices of the gradient arena in the order in which backward announces them.
+[[nodiscard]] std::vector<Range> slices_of_backward(const ProgramPlan& plan);
 
 }  // namespace ptbench

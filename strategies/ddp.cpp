@@ -11,16 +11,6 @@
 namespace ptbench {
 namespace {
 
-/// In the order in which backward announces them.
-std::vector<Range> announced_slices(const ProgramPlan& plan) {
-  std::vector<Range> slices;
-  for (std::size_t i = plan.steps().size(); i-- > 0;) {
-    const ProgramPlan::Step& step = plan.steps()[i];
-    if (step.trained && !step.arena.empty()) slices.push_back(step.arena);
-  }
-  return slices;
-}
-
 /// The start of a bucket's reduction within backward, for as long as it lives.
 class BucketScope {
  public:
@@ -43,7 +33,8 @@ class Ddp final : public Distributed {
  public:
   explicit Ddp(StrategyContext context)
       : Distributed(std::move(context)),
-        buckets_(plan_buckets(replica().all().size(), announced_slices(replica().program().plan()),
+        buckets_(plan_buckets(replica().all().size(),
+                              slices_of_backward(replica().program().plan()),
                               options().first_bucket_bytes, options().bucket_bytes)),
         reductions_(buckets_.size()) {
     if (communicator().world_size() > 1) replica().divide_updates(own_parts());

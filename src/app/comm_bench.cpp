@@ -77,6 +77,8 @@ struct Call {
 struct Collective {
   std::string name;
   double (*bus_factor)(double ranks);
+  bool sums;
+  bool has_root;
   Ticket (*start)(const Call& call);
   /// Wrong values on this rank.
   Size (*check)(const Call& call, Pattern pattern);
@@ -113,31 +115,31 @@ Size check_gather(const Call& call, Pattern pattern) {
 
 std::vector<Collective> collectives() {
   return {
-      {"all_reduce", two_ring_factor,
+      {"all_reduce", two_ring_factor, true, false,
        [](const Call& call) { return call.communicator.start_all_reduce(call.values, {}); },
        [](const Call& call, Pattern pattern) { return check_sum(call, pattern, call.all()); }},
-      {"reduce_scatter", ring_factor,
+      {"reduce_scatter", ring_factor, true, false,
        [](const Call& call) { return call.communicator.start_reduce_scatter(call.values, {}); },
        [](const Call& call, Pattern pattern) {
          return check_sum(call, pattern, call.part(call.rank()));
        }},
-      {"all_gather", ring_factor,
+      {"all_gather", ring_factor, false, false,
        [](const Call& call) { return call.communicator.start_all_gather(call.values); },
        check_all_gather},
-      {"broadcast", one_factor,
+      {"broadcast", one_factor, false, true,
        [](const Call& call) {
          return call.communicator.start_broadcast(std::as_writable_bytes(call.values), kRoot);
        },
        [](const Call& call, Pattern pattern) {
          return check_owner(call, pattern, call.all(), kRoot);
        }},
-      {"reduce", one_factor,
+      {"reduce", one_factor, true, true,
        [](const Call& call) { return call.communicator.start_reduce(call.values, kRoot, {}); },
        [](const Call& call, Pattern pattern) {
          return call.rank() == kRoot ? check_sum(call, pattern, call.all())
                                      : check_owner(call, pattern, call.all(), call.rank());
        }},
-      {"gather", ring_factor,
+      {"gather", ring_factor, false, true,
        [](const Call& call) {
          return call.communicator.start_gather(std::as_bytes(call.values),
                                                std::as_writable_bytes(call.whole), kRoot);
@@ -233,6 +235,12 @@ Size values_of(const std::string& collective, Size count, Size ranks) {
 Bytes longest(const CommPlan& plan) { return *std::ranges::max_element(plan.sizes); }
 
 }  // namespace
+
+bool CommMeasurement::sums() const { return find_collective(collective).sums; }
+
+std::optional<Size> CommMeasurement::root() const {
+  return find_collective(collective).has_root ? std::optional(kRoot) : std::nullopt;
+}
 
 double CommMeasurement::algorithm_bandwidth() const {
   return seconds > 0 ? static_cast<double>(bytes()) / seconds : 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct CommMeasurement {
   Size wrong = 0;      ///< values that are not what they should be, on all ranks together
 
   [[nodiscard]] Bytes bytes() const { return static_cast<Bytes>(count) * sizeof(float); }
+  [[nodiscard]] bool sums() const;  ///< whether it adds, or only moves values
+  /// The rank from which or to which values go; empty: all have the same part in it.
+  [[nodiscard]] std::optional<Size> root() const;
   /// Bytes per second; 0 for a time of 0.
   [[nodiscard]] double algorithm_bandwidth() const;
   /// What each link of a ring would carry: × 2(n−1)/n for an all-reduce, (n−1)/n for

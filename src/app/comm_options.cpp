@@ -1,5 +1,7 @@
 #include "src/app/comm_options.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <string_view>
@@ -59,6 +61,13 @@ void set_collectives(CommOptions& options, const OptionInfo& option, std::string
   options.collectives = std::move(names);
 }
 
+/// Takes those too that this build lacks, which is another error.
+void set_communicator(CommOptions& options, const OptionInfo& option, std::string_view text) {
+  constexpr std::array<std::string_view, 6> kNames{"auto", "shm", "solo", "mpi", "gloo", "nccl"};
+  if (std::ranges::find(kNames, text) == kNames.end()) refuse_value(option, text);
+  options.communicator = text;
+}
+
 std::vector<Bytes> default_sizes() {
   std::vector<Bytes> sizes;
   for (Bytes bytes = sizeof(float); bytes <= Bytes{64} << 20U; bytes *= 4) sizes.push_back(bytes);
@@ -89,13 +98,14 @@ std::vector<Row> shown_rows() {
                .example = "4K,1M",
                .domain = "multiples of 4 bytes up to 64G, separated by commas"},
               set_sizes},
-          choice_option({.name = "communicator",
-                         .value = "NAME",
-                         .group = group,
-                         .help = "shared memory, or solo for one rank",
-                         .fallback = "auto",
-                         .choices = {"auto", "shm", "solo"}},
-                        &CommOptions::communicator),
+          Row{{.name = "communicator",
+               .value = "NAME",
+               .group = group,
+               .help = "shared memory, or solo for one rank",
+               .fallback = "auto",
+               .domain = "auto, shm, solo, mpi, gloo or nccl",
+               .choices = {"auto", "shm", "solo"}},
+              set_communicator},
           real_option({.name = "timeout",
                        .value = "S",
                        .group = group,

@@ -9,6 +9,7 @@
 #include "src/app/comm_options.h"
 #include "src/app/comm_tables.h"
 #include "src/app/command_table.h"
+#include "src/app/configuration.h"
 #include "src/app/interrupt.h"
 #include "src/app/outside_ranks.h"
 #include "src/app/rank_processes.h"
@@ -36,19 +37,23 @@ void print(const std::vector<CommMeasurement>& rows, const CommOptions& options,
                     "report it, with the command");
 }
 
+std::string cores_text(const Topology& topology) {
+  const std::size_t cores = topology.cores.size();
+  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+}
+
 std::string header_line(const Topology& topology, Size ranks, const std::string& communicator) {
   std::vector<int> cpus;
   for (const Core& core : topology.cores) cpus.push_back(core.cpu);
   Team team(std::move(cpus));
   const auto latency = worst_core_latency(team);
-  return fmt::format("{}, {} cores{}; {}; communicator {}\n\n", printable(topology.cpu_model),
-                     topology.cores.size(),
-                     latency && !latency->disturbed
-                         ? fmt::format(" ({} apart: {})", format_duration(latency->seconds),
-                                       name_of(placement_of(latency->seconds)))
-                         : "",
-                     ranks == 1 ? std::string("1 rank") : fmt::format("{} ranks, processes", ranks),
-                     communicator);
+  return fmt::format(
+      "{}, {}{}; {}; communicator {}\n\n", printable(topology.cpu_model), cores_text(topology),
+      latency && !latency->disturbed
+          ? fmt::format(" ({} apart: {})", format_duration(latency->seconds),
+                        name_of(placement_of(latency->seconds)))
+          : "",
+      ranks == 1 ? std::string("1 rank") : fmt::format("{} ranks, processes", ranks), communicator);
 }
 
 void pin_to(std::optional<int> cpu) {
@@ -109,11 +114,19 @@ void require_memory_for(const CommPlan& plan, Size ranks) {
                     "choose smaller --sizes, or fewer ranks (-n)");
 }
 
+void warn_of_shared_cores(const Topology& topology, Size ranks) {
+  const Size cores = std::ssize(topology.cores);
+  if (ranks <= cores) return;
+  log_warning(fmt::format("{} ranks share {}: times include waiting for a core; use --nproc {}{}",
+                          ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
+}
+
 ExitCode run_processes(const CommOptions& options, const Topology& topology, Size ranks) {
   InterruptWatch interrupt;  // before any thread is made
   const CommPlan plan = plan_of(options);
   const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
                                                    static_cast<int>(topology.cores.size()));
+  warn_of_shared_cores(topology, ranks);
   const std::string header = options.json ? "" : header_line(topology, ranks, "shm");
   RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
                             return interrupt.requested();
@@ -133,6 +146,7 @@ ExitCode run_processes(const CommOptions& options, const Topology& topology, Siz
 ExitCode comm_command(const CommOptions& options) {
   if (options.region) return be_rank(options);
   refuse_outside_ranks("comm");
+  require_communicator(options.communicator);
   const Topology topology = discover_topology();
   const bool is_solo = options.communicator == "solo";
   const Size ranks = options.nproc.value_or(

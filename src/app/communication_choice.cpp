@@ -14,6 +14,7 @@
 #include "src/app/shared_choices.h"
 #include "src/device/memory.h"
 #include "src/measure/statistics.h"
+#include "strategies/buckets.h"
 #include "workloads/memory.h"
 
 namespace ptbench {
@@ -81,6 +82,8 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
                                        Choices& choices, const std::function<bool()>& keep_going) {
   DdpOptions chosen = ground_.data_parallel;
   choose_buckets(choices, chosen);
+  chosen.bucket_bytes = bucket_limit(plan->arena_elements(), slices_of_backward(*plan),
+                                     chosen.first_bucket_bytes, chosen.bucket_bytes);
   if (ground_.config.options.overlap == OverlapMode::automatic) {
     std::optional<bool> pays = known_overlap(choices);
     if (!pays) pays = overlap_pays(plan, chosen, keep_going);

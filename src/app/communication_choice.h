@@ -32,7 +32,7 @@ struct LinkSpeed {
 /// What the user left to ptbench of how a strategy with buckets communicates: bucket sizes from the
 /// link's measured speed, and whether overlapping with backward pays, by training both ways in
 /// turn. What `choices` knows of this configuration is taken from there; what was measured is
-/// added.
+/// added. Bucket sizes come out as they are in force: larger where there would be too many buckets.
 class CommunicationChoice {
  public:
   /// All ranks make one and call `decide`. Everything outlives it. `plan` is the training's.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -149,6 +150,23 @@ Size batch_of(const RunOptions& options, const Workload& workload, Size accumula
       fmt::format("the nearest possible one is {}", nearest));
 }
 
+/// An epoch of fewer synthetic samples would have no step.
+void require_whole_step(const RunConfig& config) {
+  const Size together = config.together();
+  const Size accumulation = config.step.accumulation_steps;
+  const std::optional<Size>& samples = config.options.samples;
+  if (!samples || *samples / accumulation >= together) return;  // the product could overflow
+  std::string parts = fmt::format("{} samples", together);
+  if (config.options.nproc > 1) parts += fmt::format(" of {} ranks", config.options.nproc);
+  if (accumulation > 1) parts += fmt::format(", {} times", accumulation);
+  const char* option = !config.shares.empty()        ? "shares"
+                       : config.options.global_batch ? "global-batch"
+                                                     : "batch-size";
+  throw usage_error(
+      fmt::format("--samples {} does not fill one global batch ({})", *samples, parts),
+      fmt::format("use more --samples, or a smaller --{}", option));
+}
+
 /// Measured options that are not at their default, for the run's id.
 std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
@@ -198,6 +216,14 @@ std::vector<OptionValue> RunConfig::imbalance() const {
   return made;
 }
 
+void require_communicator(const std::string& communicator) {
+  constexpr std::array<std::string_view, 3> kAbsent{"mpi", "gloo", "nccl"};
+  if (std::ranges::find(kAbsent, communicator) == kAbsent.end()) return;
+  throw capability_error(fmt::format("--communicator {}: this build has no {} communicator",
+                                     communicator, communicator),
+                         "use --communicator shm");
+}
+
 RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   RunConfig config;
   config.options = options;
@@ -206,6 +232,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_possible_world(options, config.strategy);
   require_possible_imbalance(options, config.strategy);
   require_cpu(options.device);
+  require_communicator(options.communicator);
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy);
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
@@ -219,6 +246,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.threads = static_cast<int>(options.threads.value_or(usual_threads));
   config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
   config.shares = unequal_shares(options);
+  if (options.data == "synthetic") require_whole_step(config);
   config.global_batch = config.together() * config.step.accumulation_steps;
   config.data_parallel = data_parallel_of(options);
   if (options.data != "synthetic" && options.samples)

@@ -59,8 +59,11 @@ struct RunConfig {
 };
 
 /// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown
-/// names, impossible combinations) and capability errors (devices and precisions that are not
-/// here).
+/// names, impossible combinations) and capability errors (devices, precisions and communicators
+/// that are not here).
 [[nodiscard]] RunConfig configure_run(const RunOptions& options, const Topology& topology);
+
+/// Throws a capability error for a communicator that has a name and that this build lacks.
+void require_communicator(const std::string& communicator);
 
 }  // namespace ptbench

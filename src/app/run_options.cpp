@@ -67,6 +67,13 @@ void set_precision(RunOptions& options, const OptionInfo& option, std::string_vi
   options.precision = text;
 }
 
+/// Takes those too that this build lacks, which is another error.
+void set_communicator(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  constexpr std::array<std::string_view, 5> kNames{"auto", "shm", "mpi", "gloo", "nccl"};
+  if (std::ranges::find(kNames, text) == kNames.end()) refuse_value(option, text);
+  options.communicator = text;
+}
+
 /// "none", "dynamic", or a number.
 void set_loss_scale(RunOptions& options, const OptionInfo& option, std::string_view text) {
   constexpr double kMost = 1e12;
@@ -302,7 +309,9 @@ void append_imbalance(Rows& rows) {
 
 void append_communication(Rows& rows) {
   const std::string group = kCommunication;
-  rows.push_back(bucket_row("bucket-mb", "MiB of gradients that are reduced together",
+  rows.push_back(bucket_row("bucket-mb",
+                            "MiB of gradients that are reduced together; more where that makes "
+                            "over 128 buckets",
                             "auto: as measured", &RunOptions::bucket_mb));
   rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first",
                             "auto: a quarter", &RunOptions::first_bucket_mb));
@@ -322,13 +331,14 @@ void append_communication(Rows& rows) {
                                 .choices = {"fp32", "bf16"},
                                 .grid = true},
                                &RunOptions::reduce_precision));
-  rows.push_back(choice_option({.name = "communicator",
-                                .value = "NAME",
-                                .group = group,
-                                .help = "who moves gradients between ranks",
-                                .fallback = "auto",
-                                .choices = {"auto", "shm"}},
-                               &RunOptions::communicator));
+  rows.push_back(Row{{.name = "communicator",
+                      .value = "NAME",
+                      .group = group,
+                      .help = "who moves gradients between ranks; this build has shm",
+                      .fallback = "auto",
+                      .domain = "auto, shm, mpi, gloo or nccl",
+                      .choices = {"auto", "shm"}},
+                     set_communicator});
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
                               .group = group,
@@ -497,9 +507,9 @@ void append_checks(Rows& rows) {
   rows.push_back(Row{{.name = "verify",
                       .value = "on|off|only",
                       .group = group,
-                      .help = "train some steps beside serial fp32 training and compare, before "
-                              "timing",
-                      .fallback = "on where accumulation or precision differ",
+                      .help = "before timing, compare some steps of several ranks with one replica "
+                              "of the same precision, or of one rank with serial fp32 training",
+                      .fallback = "on with several ranks, accumulation or another precision",
                       .choices = {"on", "off", "only"}},
                      set_verify});
   rows.push_back(real_option({.name = "target-accuracy",

@@ -38,7 +38,8 @@ void add_machine_warnings(const RunConfig& config, const Topology& topology, Run
   if (threads > cores)
     record.warnings.push_back(
         {.code = "oversubscribed-cores",
-         .message = fmt::format("{} threads share {} cores", threads, cores),
+         .message =
+             fmt::format("{} threads share {} core{}", threads, cores, cores == 1 ? "" : "s"),
          .remedy = config.options.nproc > cores
                        ? fmt::format("Use --nproc {} or less.", cores)
                        : fmt::format("Use --threads {} or less.", cores / config.options.nproc)});

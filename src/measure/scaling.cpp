@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/number.h"
 #include "src/base/units.h"
 #include "src/measure/run_id.h"
 #include "src/measure/spread.h"
@@ -21,6 +22,7 @@ constexpr double kLevel = 0.95;
 constexpr double kStraggles = 0.05;
 constexpr const char* kNoBaseline = "no-baseline";
 constexpr const char* kStraggler = "straggler";
+constexpr const char* kSharedCores = "oversubscribed-cores";
 
 void remove_warning(RunRecord& run, std::string_view code) {
   std::erase_if(run.warnings, [code](const WarningRecord& old) { return old.code == code; });
@@ -267,6 +269,29 @@ class Comparator {
   Results in_rounds_;
 };
 
+// Imbalance on purpose.
+
+/// Of an option that is not at its default; empty for the others.
+std::string_view value_in_id(const RunRecord& run, std::string_view option) {
+  const std::string key = fmt::format("/{}=", option);
+  const std::size_t begin = run.id.find(key);
+  if (begin == std::string::npos) return {};
+  const std::string_view rest = std::string_view(run.id).substr(begin + key.size());
+  return rest.substr(0, rest.find('/'));
+}
+
+/// Whether another rank's share of "96,32" is smaller.
+bool has_larger_share(std::string_view list, Size rank) {
+  std::vector<std::uint64_t> shares;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    shares.push_back(parse_whole(list.substr(0, comma)).value_or(0));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return rank < std::ssize(shares) &&
+         shares[static_cast<std::size_t>(rank)] > std::ranges::min(shares);
+}
+
 // Families.
 
 /// A run's id without what the number of ranks decides; the others' order in it is always the same.
@@ -364,15 +389,31 @@ std::optional<Straggler> find_straggler(std::span<const RankRecord> ranks) {
   return Straggler{.rank = slowest->rank, .share = share};
 }
 
+std::string slowing_options(const RunRecord& run, Size rank) {
+  const bool shares = has_larger_share(value_in_id(run, "shares"), rank);
+  const bool slow = value_in_id(run, "slow-rank").starts_with(fmt::format("{}:", rank));
+  if (shares && slow) return "--shares and --slow-rank";
+  if (shares) return "--shares";
+  return slow ? "--slow-rank" : "";
+}
+
+bool shares_cores(const RunRecord& run) {
+  return std::ranges::find(run.warnings, kSharedCores, &WarningRecord::code) != run.warnings.end();
+}
+
 void add_straggler_warning(RunRecord& run) {
   remove_warning(run, kStraggler);
   const std::optional<Straggler> straggler = find_straggler(run.ranks);
   if (!straggler) return;
+  const std::string options = slowing_options(run, straggler->rank);
+  if (options.empty() && shares_cores(run)) return;
   run.warnings.push_back(
       {.code = kStraggler,
        .message = fmt::format("rank {} computes {} longer than the others, which wait for it",
                               straggler->rank, format_percent(straggler->share)),
-       .remedy = "End what else runs on its cores, and see that they are as fast as the others'."});
+       .remedy = options.empty() ? "End what else runs on its cores, and see that they are as fast "
+                                   "as the others'."
+                                 : fmt::format("That was on purpose: leave out {}.", options)});
 }
 
 std::optional<SerialFraction> fit_serial_fraction(ScalingMode mode,
@@ -394,7 +435,7 @@ std::optional<SerialFraction> fit_serial_fraction(ScalingMode mode,
   SerialFraction result{.fraction = std::clamp(products / squares, 0.0, 1.0),
                         .largest_speedup = {}};
   if (mode == ScalingMode::strong && result.fraction > 0)
-    result.largest_speedup = 1 / result.fraction;
+    result.largest_speedup = unit / result.fraction;
   return result;
 }
 

@@ -74,7 +74,13 @@ struct Straggler {
 };
 /// The slowest rank, if it computes over 5 % longer than the median of the others.
 [[nodiscard]] std::optional<Straggler> find_straggler(std::span<const RankRecord> ranks);
-/// Sets or removes the warning "straggler".
+/// The options that make `rank` compute longer than others on purpose, as the run's id tells:
+/// "--shares", "--slow-rank", or "--shares and --slow-rank"; empty: none.
+[[nodiscard]] std::string slowing_options(const RunRecord& run, Size rank);
+/// Whether the run's threads outnumber the cores, as its warnings tell.
+[[nodiscard]] bool shares_cores(const RunRecord& run);
+/// Sets or removes the warning "straggler". Where ranks share cores, another warning says so, and
+/// one rank is only named if it is slow on purpose.
 void add_straggler_warning(RunRecord& run);
 
 struct ScalingPoint {
@@ -85,14 +91,15 @@ struct ScalingPoint {
 /// The part of a step that more ranks do not make faster.
 struct SerialFraction {
   double fraction = 0;                    ///< s, in [0, 1]
-  std::optional<double> largest_speedup;  ///< over one rank; empty: there is no limit
+  std::optional<double> largest_speedup;  ///< in the points' unit; empty: there is no limit
 };
 /// Least squares over all points of, in strong scaling, Amdahl's law ("Validity of the single
 /// processor approach to achieving large scale computing capabilities", 1967),
 ///   S(n) = 1 / (s + (1 − s) / n), in the form 1/S − 1/n = s · (1 − 1/n),
 /// and in weak scaling of Gustafson's ("Reevaluating Amdahl's law", 1988),
 ///   S(n) = n − s · (n − 1).
-/// S is over the point of one rank, where there is one. Both are s = Σxy / Σx²; that of Amdahl's
+/// S is over the point of one rank, where there is one, and the largest speedup that point's over
+/// s, so that it stands beside the others' speedups. Both are s = Σxy / Σx²; that of Amdahl's
 /// law is a mean of Karp and Flatt's metric ("Measuring parallel processor performance", 1990).
 /// Empty without two points of different n; speedups are positive.
 [[nodiscard]] std::optional<SerialFraction> fit_serial_fraction(

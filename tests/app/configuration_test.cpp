@@ -63,6 +63,32 @@ TEST_CASE("unequal shares add up to the global batch", "[app]") {
   CHECK(shape.lowering().global_batch == 384);
 }
 
+TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {
+  CHECK(refusal({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "64"}) ==
+        "--samples 64 does not fill one global batch (128 samples of 4 ranks)\n"
+        "use more --samples, or a smaller --batch-size");
+  CHECK(refusal({"--accumulate", "2", "--global-batch", "8", "--samples", "7"}) ==
+        "--samples 7 does not fill one global batch (4 samples, 2 times)\n"
+        "use more --samples, or a smaller --global-batch");
+  CHECK(mentions(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
+                 "or a smaller --shares"));
+  CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).global_batch == 128);
+}
+
+TEST_CASE("a communicator that this build lacks is an absent capability", "[app]") {
+  for (const std::string name : {"mpi", "gloo", "nccl"}) {
+    try {
+      (void)configured({"-s", "ddp", "-n", "2", "--communicator", name});
+      FAIL("it was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::capability);
+      CHECK(mentions(error.what(), "this build has no " + name + " communicator"));
+      CHECK(error.remedy() == "use --communicator shm");
+    }
+  }
+  CHECK_NOTHROW(configured({"-s", "ddp", "-n", "2", "--communicator", "shm"}));
+}
+
 TEST_CASE("synthetic data fill the global batch of large shares", "[app]") {
   const RunConfig config =
       configured({"-w", "linear", "-s", "ddp", "-n", "2", "--shares", "2000+9"});

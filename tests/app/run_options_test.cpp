@@ -187,6 +187,14 @@ TEST_CASE("devices have a form") {
     CHECK(parsed({"--device", good}).device == good);
 }
 
+TEST_CASE("communicators have names, whatever this build has") {
+  for (const char* good : {"auto", "shm", "mpi", "gloo", "nccl"})
+    CHECK(parsed({"--communicator", good}).communicator == good);
+  for (const char* bad : {"smh", "", "MPI", "shm,mpi"})
+    CHECK(mentions(refusal({std::string("--communicator=") + bad}), "--communicator"));
+  CHECK(mentions(refusal({"--communicator", "tcp"}), "auto, shm, mpi, gloo or nccl"));
+}
+
 TEST_CASE("shares are one number a rank, joined by plus signs or commas") {
   using Shares = std::vector<Size>;
   CHECK(parsed({}).shares.empty());

@@ -394,10 +394,46 @@ TEST_CASE("the warning of a straggler goes where there is none", "[measure]") {
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].code == "straggler");
   CHECK_THAT(run.warnings[0].message, Contains("rank 1 computes 20.0 % longer"));
-  CHECK_FALSE(run.warnings[0].remedy.empty());
+  CHECK_THAT(run.warnings[0].remedy, Contains("End what else runs"));
   run.ranks[1].compute_seconds = 0.01;
   add_straggler_warning(run);
   CHECK(run.warnings.empty());
+}
+
+TEST_CASE("a rank that is slow on purpose is named with what makes it slow", "[measure]") {
+  RunRecord run;
+  run.ranks = {rank_of(0, 0.02, 0), rank_of(1, 0.01, 0.01)};
+  struct Named {
+    std::string options;
+    std::string remedy;
+  };
+  for (const Named& named : std::vector<Named>{
+           {"/shares=96,32", "leave out --shares."},
+           {"/slow-rank=0:2", "leave out --slow-rank."},
+           {"/shares=96,32/slow-rank=0:2/data=here", "leave out --shares and --slow-rank."},
+           {"/shares=32,96", "End what else runs"},
+           {"/slow-rank=1:2", "End what else runs"},
+           {"/shares=", "End what else runs"}}) {
+    CAPTURE(named.options);
+    run.id = "mlp/ddp/n2/b64/fp32/threads=1" + named.options;
+    add_straggler_warning(run);
+    REQUIRE(run.warnings.size() == 1);
+    CHECK_THAT(run.warnings[0].message, Contains("rank 0 computes 100 % longer"));
+    CHECK_THAT(run.warnings[0].remedy, Contains(named.remedy));
+  }
+}
+
+TEST_CASE("ranks that share cores are slow in turn, so none is named", "[measure]") {
+  RunRecord run;
+  run.ranks = {rank_of(0, 0.02, 0), rank_of(1, 0.01, 0.01)};
+  run.warnings = {
+      {.code = "oversubscribed-cores", .message = "2 threads share 1 core", .remedy = ""}};
+  add_straggler_warning(run);
+  CHECK(run.warnings.size() == 1);
+  run.id = "mlp/ddp/n2/b64/fp32/slow-rank=0:2";
+  add_straggler_warning(run);
+  REQUIRE(run.warnings.size() == 2);
+  CHECK_THAT(run.warnings[1].remedy, Contains("--slow-rank"));
 }
 
 TEST_CASE("times that obey Amdahl's law tell its serial fraction", "[measure]") {
@@ -411,9 +447,11 @@ TEST_CASE("times that obey Amdahl's law tell its serial fraction", "[measure]") 
   CHECK(fit.fraction == Approx(serial_fraction));
   CHECK(fit.largest_speedup.value() == Approx(1 / serial_fraction));
   // A single rank that is slower than serial makes no part of a step serial.
-  for (ScalingPoint& point : points) point.speedup *= 0.9;
-  CHECK(fit_serial_fraction(ScalingMode::strong, points).value().fraction ==
-        Approx(serial_fraction));
+  constexpr double kUnit = 0.9;
+  for (ScalingPoint& point : points) point.speedup *= kUnit;
+  const SerialFraction slower = fit_serial_fraction(ScalingMode::strong, points).value();
+  CHECK(slower.fraction == Approx(serial_fraction));
+  CHECK(slower.largest_speedup.value() == Approx(kUnit / serial_fraction));
 }
 
 TEST_CASE("speedups that obey Gustafson's law tell its serial fraction", "[measure]") {

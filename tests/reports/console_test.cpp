@@ -80,6 +80,18 @@ TEST_CASE("a run that was interrupted says so and shows what it has", "[reports]
   CHECK(contains(text, "31.2 k samples/s"));
 }
 
+TEST_CASE("equal devices are counted", "[reports]") {
+  RunRecord run = testing::full_run();
+  const auto shown = [&](std::vector<std::string> devices) {
+    run.strategy.devices = std::move(devices);
+    return to_console(file_of(run));
+  };
+  CHECK(contains(shown(std::vector<std::string>(100, "cpu")), "device cpu x 100, world size"));
+  CHECK(contains(shown({"cpu"}), "device cpu, world size"));
+  CHECK(contains(shown({"cuda:0", "cuda:1"}), "device cuda:0+cuda:1, world size"));
+  CHECK(contains(shown({"cpu", "cpu", "cuda:0"}), "device cpu x 2+cuda:0, world size"));
+}
+
 TEST_CASE("what is not known takes no room", "[reports]") {
   const std::string text = to_console(file_of(testing::bare_run(Status::ok, "")));
   CHECK(text ==

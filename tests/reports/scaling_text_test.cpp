@@ -72,26 +72,67 @@ TEST_CASE("a file without scaling says nothing of it", "[reports]") {
   CHECK(scaling_lines(file).empty());
 }
 
-TEST_CASE("communication that costs most is met by larger batches and smaller types", "[reports]") {
+TEST_CASE("communication that costs most is met by communicating less often", "[reports]") {
   RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
-  run.strategy.overlap = false;
+  run.strategy.communicator = "shm";
+  run.strategy.overlap = GENERATE(false, true);
   CHECK(line_of(run) ==
-        "ddp n2: 8.0 % lost, most of all to communication (6.0 %): try a larger batch");
+        "ddp n2: 8.0 % lost, most of all to communication (6.0 %): try a larger batch, or "
+        "--accumulate 4 to communicate less often");
+  run.strategy.accumulation_steps = 4;
+  CHECK_THAT(line_of(run), Contains("--accumulate 8"));
+  run.scaling->mode = ScalingMode::strong;
+  CHECK_THAT(line_of(run), Catch::EndsWith("): try a larger --global-batch"));
+}
+
+TEST_CASE("gradients in a smaller type are advised only where they are sent", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
   run.strategy.overlap = true;
-  CHECK_THAT(line_of(run), Contains("--reduce-precision bf16"));
-  run.strategy.overlap.reset();
-  CHECK_THAT(line_of(run), Catch::EndsWith("try a larger batch"));
+  for (const char* communicator : {"shm", "solo"}) {
+    run.strategy.communicator = communicator;
+    CHECK_THAT(line_of(run), !Contains("--reduce-precision"));
+  }
+  run.strategy.communicator.reset();
+  CHECK_THAT(line_of(run), !Contains("--reduce-precision"));
+  run.strategy.communicator = "mpi";
+  CHECK_THAT(line_of(run), Catch::EndsWith("--reduce-precision bf16"));
+  run.id += "/reduce-precision=bf16";
+  CHECK_THAT(line_of(run), !Contains("--reduce-precision"));
+}
+
+TEST_CASE("a strategy that communicates more has another one advised", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
   run.strategy.name = "ddp-flat";
-  CHECK_THAT(line_of(run), Contains("--strategy ddp"));
+  CHECK_THAT(line_of(run), Catch::EndsWith("try a larger batch or --strategy ddp"));
   run.phases_seconds.replicate = 0.001;
   CHECK_THAT(line_of(run), Contains("moves gradients alone"));
+}
+
+TEST_CASE("how ranks communicate is best left to measuring", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
+  const std::string option = GENERATE("overlap", "bucket-mb");
+  run.id += "/" + option + "=1";
+  CHECK_THAT(line_of(run), Contains("try without --" + option + ", which is then chosen"));
+}
+
+TEST_CASE("where ranks share cores, that is the cause of what they lose", "[reports]") {
+  const auto term = GENERATE(&ScalingLossRecord::compute_slowdown, &ScalingLossRecord::wait,
+                             &ScalingLossRecord::communication, &ScalingLossRecord::overhead);
+  RunRecord run = ddp(mostly(term));
+  run.ranks = {rank_of(0, 0.01), rank_of(1, 0.0112)};
+  run.warnings = {
+      {.code = "oversubscribed-cores", .message = "2 threads share 1 core", .remedy = ""}};
+  CHECK_THAT(line_of(run),
+             Catch::EndsWith("threads share cores: try fewer ranks or fewer --threads"));
 }
 
 TEST_CASE("waiting names the rank that is waited for", "[reports]") {
   RunRecord run = ddp(mostly(&ScalingLossRecord::wait));
   CHECK_THAT(line_of(run), Contains("to wait (6.0 %)") && Contains("in turn"));
   run.ranks = {rank_of(0, 0.01), rank_of(1, 0.0112)};
-  CHECK_THAT(line_of(run), Contains("rank 1 computes 12.0 % longer"));
+  CHECK_THAT(line_of(run), Contains("rank 1 computes 12.0 % longer than the others: see what"));
+  run.id += "/slow-rank=1:1.12";
+  CHECK_THAT(line_of(run), Catch::EndsWith("longer than the others: leave out --slow-rank"));
 }
 
 TEST_CASE("each cause has its advice", "[reports]") {
@@ -131,6 +172,9 @@ TEST_CASE("Amdahl's law says how much can be gained", "[reports]") {
   for (RunRecord& run : file.runs) run.scaling->mode = ScalingMode::strong;
   CHECK(scaling_lines(file).at(1) ==
         "ddp: serial fraction 10.0 % (Amdahl), which allows a speedup of at most 10");
+  file.runs[0].scaling->speedup = 0.9;
+  file.runs[1].scaling->speedup = 0.9 / 0.55;
+  CHECK_THAT(scaling_lines(file).at(1), Catch::EndsWith("a speedup of at most 9"));
   file.runs[1].scaling->speedup = 2.5;
   CHECK_THAT(scaling_lines(file).at(1), Contains("no limit"));
   file.runs[1].scaling->speedup = 0.5;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/device/topology.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
@@ -37,6 +38,15 @@ std::vector<std::string> on_digits(const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   arguments.insert(arguments.end(), {"-o", "r.json"});
   return arguments;
+}
+
+/// Whether `record`, of one thread a rank, is warned that ranks share cores exactly where they do.
+bool is_warned_of_shared_cores(const nlohmann::json& record) {
+  bool warned = false;
+  for (const auto& warning : record["warnings"])
+    warned = warned || warning["code"] == "oversubscribed-cores";
+  const auto ranks = record["strategy"]["world_size"].get<std::size_t>();
+  return warned == (ranks > discover_topology().cores.size());
 }
 
 void check_close(const std::vector<double>& a, const std::vector<double>& b) {
@@ -166,8 +176,37 @@ TEST_CASE("mistakes with several ranks", "[run]") {
 TEST_CASE("more ranks than cores train and are warned of", "[run]") {
   const RunCommand run;
   const auto record = record_of(run, run({"-w", "linear", "-s", "ddp", "-n", "5", "--steps", "5",
-                                          "--warmup", "1", "-o", "r.json"}));
+                                          "--warmup", "1", "--threads", "1", "-o", "r.json"}));
   CHECK(record["verification"]["status"] == "passed");
+  CHECK(is_warned_of_shared_cores(record));
+}
+
+TEST_CASE("a sweep's rows of more ranks than cores are warned of", "[run]") {
+  const RunCommand run;
+  const ProgramResult result = run_program(
+      {PTBENCH_EXECUTABLE, "sweep", "-w", "linear", "-s", "ddp", "-n", "1,5", "--threads", "1",
+       "--rounds", "1", "--steps", "5", "--warmup", "1", "-o", run.path("r.json").string()},
+      {.folder = run.path("."), .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const auto runs = run.json("r.json")["runs"];
+  REQUIRE(runs.size() == 3);
+  for (const auto& record : runs) CHECK(is_warned_of_shared_cores(record));
+}
+
+TEST_CASE("a run whose rank is slow on purpose tells which option to leave out", "[run]") {
+  const RunCommand run;
+  const auto record = record_of(
+      run, run({"-w",          "mlp",  "-b",        "8",   "-s",       "ddp",   "-n",        "2",
+                "--slow-rank", "1:10", "--steps",   "3",   "--warmup", "1",     "--threads", "1",
+                "--verify",    "off",  "--overlap", "off", "-o",       "r.json"}));
+  std::string remedy;
+  for (const auto& warning : record["warnings"])
+    if (warning["code"] == "straggler") {
+      CHECK_THAT(warning["message"].get<std::string>(), Contains("rank 1 computes"));
+      remedy = warning["remedy"];
+    }
+  CHECK_THAT(remedy, Contains("leave out --slow-rank"));
 }
 
 }  // namespace ptbench::testing

@@ -84,6 +84,22 @@ TEST_CASE("there are never more buckets than can be outstanding", "[strategies]"
   CHECK(many.size() <= static_cast<std::size_t>(kMostBuckets));
 }
 
+TEST_CASE("the limit in force is the one asked for, unless there would be too many buckets",
+          "[strategies]") {
+  const std::vector<Range> announced = slices_of({Size{1} << 20U, 48, 16});
+  const Size elements = announced.back().end;
+  CHECK(bucket_limit(elements, announced, 1, bytes_of(10'001)) == bytes_of(10'001));
+  for (const Bytes asked : {Bytes{1}, Bytes{64}, bytes_of(1000)}) {
+    CAPTURE(asked);
+    const Bytes limit = bucket_limit(elements, announced, 64, asked);
+    CHECK(limit > asked);
+    CHECK(limit >= bytes_of(elements / kMostBuckets));
+    CHECK(bucket_limit(elements, announced, 64, limit) == limit);
+    CHECK(plan_buckets(elements, announced, 64, limit) ==
+          plan_buckets(elements, announced, 64, asked));
+  }
+}
+
 TEST_CASE("every bucket ends where a slice does, or within a slice that was cut", "[strategies]") {
   const std::vector<Range> announced = slices_of({48, 16, 320, 64, 16, 16, 16, 128});
   for (const Size limit : {16, 48, 64, 100, 256, 1000}) {
