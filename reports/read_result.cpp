@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <unordered_map>
@@ -23,6 +25,8 @@ using Json = nlohmann::json;
 constexpr std::string_view kSchema = "ptbench.result/1";
 constexpr std::string_view kFamily = "ptbench.result/";
 constexpr std::size_t kDeepest = 64;
+constexpr const char* kSmaller =
+    "split its runs into several files, or leave their step_seconds out";
 
 /// Line and column, both from 1, of the `position`th character.
 std::string line_and_column(std::string_view text, std::size_t position) {
@@ -45,14 +49,31 @@ std::string reason_of(const std::exception& error) {
   return single_line(text.substr(0, kLongest));
 }
 
+/// Leaves nothing below `json`. nlohmann's own destructor takes memory for all that it drops, and
+/// ends the program where there is none. Nothing is nested deeper than kDeepest.
+void take_apart(Json& json) noexcept {
+  if (auto* const elements = json.get_ptr<Json::array_t*>()) {
+    for (Json& element : *elements) take_apart(element);
+    elements->clear();
+  } else if (auto* const members = json.get_ptr<Json::object_t*>()) {
+    for (auto& [key, value] : *members) take_apart(value);
+    members->clear();
+  }
+}
+
+/// What is read of a text.
+enum class Wanted { runs, document };
+
 /// What the reader of the text calls for each piece of JSON, in nlohmann's own terms. The document
-/// grows in `root_`; each run is turned into a record as soon as it is whole, and dropped.
+/// grows in `root_`; where runs are wanted, each is turned into a record as soon as it is whole,
+/// and dropped.
 ///
 /// nlohmann's parser with a callback, which could drop values too, looks at all elements of an
 /// array again after each object in it, and lets the second of two equal keys win.
 class ResultParser {
  public:
-  ResultParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  ResultParser(std::string_view text, const std::string& name, Wanted wanted)
+      : text_(text), name_(name), wanted_(wanted) {}
 
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -70,8 +91,10 @@ class ResultParser {
   [[noreturn]] bool parse_error(std::size_t position, const std::string& token,
                                 const std::exception& error);
 
-  /// The file, after the whole text.
+  /// The file, after the whole text, where runs are wanted.
   [[nodiscard]] ResultFile finish();
+  /// The document, after the whole text.
+  [[nodiscard]] JsonDocument take_document() { return std::move(root_); }
 
  private:
   /// An object or array that has not ended.
@@ -90,8 +113,9 @@ class ResultParser {
 
   std::string_view text_;
   const std::string& name_;
+  Wanted wanted_;
   RunReader reader_;
-  Json root_;
+  JsonDocument root_{new Json};
   std::vector<Level> levels_;
   Json* runs_ = nullptr;  ///< while it is open
   std::vector<RunRecord> records_;
@@ -102,8 +126,9 @@ class ResultParser {
 /// Where `value` belongs; it replaces or follows what is there.
 Json& ResultParser::place_for(const Json& value) {
   if (levels_.empty()) {
-    if (!value.is_object()) throw result_error(name_, "is no result: it is not an object");
-    return root_;
+    if (wanted_ == Wanted::runs && !value.is_object())
+      throw result_error(name_, "is no result: it is not an object");
+    return *root_;
   }
   Json& parent = *levels_.back().json;
   if (parent.is_object()) return levels_.back().member->second;
@@ -125,8 +150,8 @@ bool ResultParser::open(Json value) {
   if (levels_.size() == kDeepest)
     throw result_error(name_,
                        fmt::format("is nested more than {} deep at {}", kDeepest, pointer()));
-  const bool starts_runs =
-      levels_.size() == 1 && levels_.back().member->first == "runs" && value.is_array();
+  const bool starts_runs = wanted_ == Wanted::runs && levels_.size() == 1 &&
+                           levels_.back().member->first == "runs" && value.is_array();
   Json& place = place_for(value);
   place = std::move(value);
   levels_.push_back({.json = &place});
@@ -142,7 +167,7 @@ bool ResultParser::key(const std::string& key) {
   const auto [member, is_new] = level.json->get_ref<Json::object_t&>().emplace(key, nullptr);
   level.member = &*member;
   if (!is_new) throw result_error(name_, fmt::format("has {} twice", pointer()));
-  if (levels_.size() == 1 && key == "runs") check_schema();
+  if (wanted_ == Wanted::runs && levels_.size() == 1 && key == "runs") check_schema();
   return true;
 }
 
@@ -182,8 +207,8 @@ std::string ResultParser::pointer() const {
 
 /// Before the first run: a newer one's fields would be called wrong.
 void ResultParser::check_schema() const {
-  const auto found = root_.find("schema");
-  if (found == root_.end()) {
+  const auto found = root_->find("schema");
+  if (found == root_->end()) {
     throw result_error(name_, fmt::format("has no \"schema\" before its \"runs\"; a result starts "
                                           "with \"schema\": \"{}\"",
                                           kSchema));
@@ -207,7 +232,7 @@ void ResultParser::take_run() {
   const Place runs(document, "runs");
   const std::size_t index = records_.size();
   const RunRecord& run = records_.emplace_back(reader_.read(runs_->back(), Place(runs, index)));
-  runs_->clear();
+  take_apart(*runs_);
   const auto [first, is_new] = first_with_.emplace(run.id, index);
   if (!is_new)
     throw result_error(name_, fmt::format("has two runs with one id: /runs/{}/id is the same as "
@@ -218,10 +243,10 @@ void ResultParser::take_run() {
 ResultFile ResultParser::finish() {
   check_schema();
   const Place document(name_);
-  if (const auto runs = root_.find("runs"); runs != root_.end() && !runs->is_array())
+  if (const auto runs = root_->find("runs"); runs != root_->end() && !runs->is_array())
     throw Place(document, "runs").cannot_be(*runs);
   if (!has_runs_) throw result_error(name_, "is no result: it has no \"runs\"");
-  ResultFile file = read_frame(root_, document);
+  ResultFile file = read_frame(*root_, document);
   file.runs = std::move(records_);
   return file;
 }
@@ -235,7 +260,7 @@ void refuse_large(const fs::path& path, std::uintmax_t size) {
   throw result_error(path.string(),
                      fmt::format("has {}, more than the {} that are read", format_bytes(size),
                                  format_bytes(kLargestResultFile)),
-                     "split its runs into several files, or leave their step_seconds out");
+                     kSmaller);
 }
 
 std::string text_of(const fs::path& path) {
@@ -251,7 +276,7 @@ std::string text_of(const fs::path& path) {
     text.reserve(error ? 0 : size);
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(path, "permission denied");
+  if (!file) throw cannot_read(path, std::generic_category().message(errno));
   std::vector<char> block(1 << 16);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
@@ -261,16 +286,41 @@ std::string text_of(const fs::path& path) {
   return text;
 }
 
+/// What `read` makes of the file's text.
+template <class Read>
+auto from_file(const fs::path& path, const Read& read) {
+  try {
+    return read(text_of(path), path.string());
+  } catch (const std::bad_alloc&) {  // everything is given back by now
+    throw out_of_memory(path);
+  }
+}
+
 }  // namespace
 
+void TakeApart::operator()(Json* document) const noexcept {
+  take_apart(*document);
+  std::default_delete<Json>()(document);
+}
+
+Error out_of_memory(const fs::path& path) {
+  return result_error(path.string(), "needs more memory than there is", kSmaller);
+}
+
 ResultFile read_result(std::string_view text, const std::string& name) {
-  ResultParser parser(text, name);
+  ResultParser parser(text, name, Wanted::runs);
   (void)Json::sax_parse(text.begin(), text.end(), &parser);
   return parser.finish();
 }
 
-ResultFile read_result_file(const fs::path& path) {
-  return read_result(text_of(path), path.string());
+ResultFile read_result_file(const fs::path& path) { return from_file(path, read_result); }
+
+JsonDocument read_json(std::string_view text, const std::string& name) {
+  ResultParser parser(text, name, Wanted::document);
+  (void)Json::sax_parse(text.begin(), text.end(), &parser);
+  return parser.take_document();
 }
+
+JsonDocument read_json_file(const fs::path& path) { return from_file(path, read_json); }
 
 }  // namespace ptbench

@@ -89,6 +89,21 @@ bool is_date_time(std::string_view text) {
   return text == "Z" || matches(text, "+00:00") || matches(text, "-00:00");
 }
 
+/// Slices of samples that are not there. Where step_seconds were left out, nothing can be told.
+void check_slices(const Json& run, std::size_t index, std::vector<SchemaProblem>& problems) {
+  const Json& samples = run.at("samples");
+  const std::size_t count = samples.at("step_seconds").size();
+  if (count == 0) return;
+  std::size_t number = 0;
+  for (const Json& slice : samples.at("slices")) {
+    const auto first = slice.at("first").get<std::size_t>();
+    if (first + slice.at("count").get<std::size_t>() > count)
+      problems.push_back({fmt::format("/runs/{}/samples/slices/{}", index, number),
+                          fmt::format("of more samples than the {} that there are", count)});
+    ++number;
+  }
+}
+
 /// What holds beyond the schema, for a document that keeps to it.
 std::vector<SchemaProblem> beyond_schema(const Json& document) {
   std::vector<SchemaProblem> problems;
@@ -102,6 +117,7 @@ std::vector<SchemaProblem> beyond_schema(const Json& document) {
     if (!is_new)
       problems.push_back({fmt::format("/runs/{}/id", index),
                           fmt::format("the same as that of run {}", first->second)});
+    check_slices(run, index, problems);
     ++index;
   }
   return problems;

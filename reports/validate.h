@@ -15,7 +15,8 @@ struct SchemaProblem {
 };
 
 /// The rules of ptbench.result/1: the published JSON Schema, and what a schema cannot say (a run's
-/// id is unique in its file, `created` is a date and time). Read once, for any number of documents.
+/// id is unique in its file, slices lie within the samples, `created` is a date and time). Read
+/// once, for any number of documents.
 class ResultSchema {
  public:
   /// `schema_file`: ptbench.result-1.schema.json. A capability error if it is missing or broken.

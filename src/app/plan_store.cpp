@@ -1,33 +1,33 @@
 #include "src/app/plan_store.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
+#include "reports/output_file.h"
 #include "src/app/install_paths.h"
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/log.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
 constexpr const char* kSchema = "ptbench.plan/1";
 
+/// The largest plan file that is read, in bytes; a plan has some dozen kilobytes.
+constexpr std::uintmax_t kLargestPlan = 16ULL << 20;
+
 Error broken_plan(const std::string& path, const std::string& what) {
   return usage_error(fmt::format("plan file '{}' {}", printable(path), what),
                      "remove it to have it written anew, or name another file");
-}
-
-Error unwritable_plan(const std::string& path) {
-  return usage_error(fmt::format("plan file '{}' cannot be written", printable(path)),
-                     "name a file in a folder that you may write to");
 }
 
 struct Plan {
@@ -35,10 +35,29 @@ struct Plan {
   Choices choices;
 };
 
+/// A regular file, since opening a pipe may wait for ever. Throws a usage error for anything else.
+std::ifstream open_plan(const std::string& path) {
+  const auto cannot_read = [&](const std::string& reason) {
+    return usage_error(fmt::format("plan file '{}' cannot be read: {}", printable(path), reason),
+                       "name a file that a run wrote with --plan, or one that is not there yet");
+  };
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(path, failure);
+  if (failure) throw cannot_read(failure.message());
+  if (std::filesystem::is_directory(status)) throw cannot_read("it is a directory");
+  if (!std::filesystem::is_regular_file(status)) throw cannot_read("it is no regular file");
+  if (const std::uintmax_t size = std::filesystem::file_size(path, failure);
+      !failure && size > kLargestPlan)
+    throw cannot_read(fmt::format("it has {}, more than the {} that are read", format_bytes(size),
+                                  format_bytes(kLargestPlan)));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw cannot_read(std::generic_category().message(errno));
+  return file;
+}
+
 /// Throws a usage error for anything that is not a plan.
 Plan read_plan(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw broken_plan(path, "cannot be read");
+  std::ifstream file = open_plan(path);
   const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
   if (!plan.is_object() || plan.value("schema", nlohmann::json()) != kSchema ||
       !plan.contains("choices") || !plan["choices"].is_object())
@@ -63,25 +82,12 @@ Choices read_choices(const std::string& path, const std::string& fingerprint) {
   return std::move(plan.choices);
 }
 
-/// Whole or not at all: written beside the target and renamed. False on any failure.
-bool write_plan(const std::string& path, const std::string& fingerprint, const Choices& choices) {
+/// Throws a usage error where that fails.
+void write_plan(const std::string& path, const std::string& fingerprint, const Choices& choices) {
   const nlohmann::json plan{
       {"schema", kSchema}, {"fingerprint", fingerprint}, {"choices", choices}};
-  const std::string partial = fmt::format("{}.{}.ptbench-partial", path, getpid());
-  std::error_code ignored;
-  {
-    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-    file << plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    file.close();
-    if (!file) {
-      std::filesystem::remove(partial, ignored);
-      return false;
-    }
-  }
-  std::error_code failure;
-  std::filesystem::rename(partial, path, failure);
-  if (failure) std::filesystem::remove(partial, ignored);
-  return !failure;
+  OutputFile(path).commit(plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                          '\n');
 }
 
 }  // namespace
@@ -125,11 +131,14 @@ void PlanStore::save(const Choices& choices) const {
   all.insert(choices.begin(), choices.end());
   if (named_by_user_ && existed_)
     throw broken_plan(path_, "lacks choices for operators of this run");
-  if (!named_by_user_) {
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  if (named_by_user_) return write_plan(path_, fingerprint_, all);
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  try {
+    write_plan(path_, fingerprint_, all);
+  } catch (const Error&) {
+    return;  // the next run chooses again
   }
-  if (!write_plan(path_, fingerprint_, all) && named_by_user_) throw unwritable_plan(path_);
 }
 
 void add_to_plan(const std::string& path, const std::string& from) {
@@ -138,7 +147,7 @@ void add_to_plan(const std::string& path, const std::string& from) {
   const Choices known = store.load();
   if (!store.lacks(added.choices)) return;
   for (const auto& [key, candidate] : known) added.choices[key] = candidate;
-  if (!write_plan(path, added.fingerprint, added.choices)) throw unwritable_plan(path);
+  write_plan(path, added.fingerprint, added.choices);
 }
 
 }  // namespace ptbench

@@ -93,10 +93,10 @@ void Progress::update(Size done, Size total) {
        {detail.data(), std::min(end.size, detail.size())}, now);
 }
 
-void Progress::update(double share) {
+void Progress::update(double share, std::string_view detail) {
   if (!visible_) return;
   const double now = clock_.now();
-  if (due(now)) show(share, {}, now);
+  if (due(now)) show(share, detail, now);
 }
 
 void Progress::show(double share, std::string_view detail, double now) {

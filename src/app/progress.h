@@ -31,8 +31,8 @@ class Progress {
   /// `done` of `total` steps are through (total > 0).
   void update(Size done, Size total);
   /// As before, for phases that end with time rather than with a number of steps: `share` of the
-  /// phase is over, from 0 to 1.
-  void update(double share);
+  /// phase is over, from 0 to 1. `detail`, such as a first result, stands behind it.
+  void update(double share, std::string_view detail = {});
   /// Writes what another process wrote for the stream, its own progress perhaps, which the next
   /// `clear` takes off too.
   void pass_on(std::string_view text);
@@ -40,6 +40,8 @@ class Progress {
   void clear();
 
   [[nodiscard]] bool visible() const { return visible_; }
+  /// Whether an update would be shown now: else its detail need not be made.
+  [[nodiscard]] bool due() const { return visible_ && due(clock_.now()); }
 
  private:
   [[nodiscard]] bool due(double now) const;

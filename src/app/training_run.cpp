@@ -15,12 +15,14 @@
 #include "src/app/rank_facts.h"
 #include "src/app/rank_probe.h"
 #include "src/app/shared_choices.h"
+#include "src/app/step_pace.h"
 #include "src/app/target_watch.h"
 #include "src/app/training_setup.h"
 #include "src/app/verification.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/phase_board.h"
+#include "src/base/units.h"
 #include "src/comm/shared_memory.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
@@ -38,6 +40,7 @@
 #include "strategies/drag.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
+#include "strategies/verify.h"
 #include "workloads/program.h"
 
 namespace ptbench {
@@ -389,8 +392,10 @@ class TrainingRun {
     stop_if_interrupted();
     if (record_.verification.status != VerificationStatus::failed) return true;
     record_.status = Status::failed;
-    record_.reason =
-        fmt::format("does not match serial training: {}", record_.verification.reason.value_or(""));
+    const std::string reason = record_.verification.reason.value_or("");
+    record_.reason = reason.starts_with(kOracleDiverges)
+                         ? reason
+                         : fmt::format("does not match serial training: {}", reason);
     return false;
   }
 
@@ -534,12 +539,24 @@ class TrainingRun {
     if (board_.phase(config_.rank()) != phase) {
       board_.enter(config_.rank(), phase);
       around_.progress.begin(name_of(phase));
+      pace_.clear();
     }
-    if (progress.seconds_left) {
+    const bool is_first = progress.warming_up && progress.steps == 1;  // far slower than any other
+    if (around_.progress.visible() && !is_first) pace_.add(progress.steps, progress.step_seconds);
+    if (progress.seconds_left && around_.progress.due()) {
       const double all = progress.elapsed_seconds + *progress.seconds_left;
-      if (all > 0) around_.progress.update(progress.elapsed_seconds / all);
+      if (all > 0) around_.progress.update(progress.elapsed_seconds / all, throughput_so_far());
     }
     if (LossLog* log = around_.files.loss_log()) log->flush();
+  }
+
+  /// "21.3 k samples/s" of this phase, for people. In later repetitions the session says what those
+  /// before have measured.
+  [[nodiscard]] std::string throughput_so_far() const {
+    const auto seconds = pace_.step_seconds();
+    if (pass() == RunPass::next || !seconds || *seconds <= 0) return {};
+    const auto samples = static_cast<double>(record_.strategy.global_batch.value_or(0));
+    return fmt::format("{} samples/s", format_si(samples / *seconds));
   }
 
   /// On a copy, so that neither weights nor samples know of it.
@@ -579,6 +596,7 @@ class TrainingRun {
   const Topology& topology_;
   std::array<PhaseBoard::Slot, 1> own_slot_{};
   PhaseBoard board_;  ///< the launcher's, where there is one
+  StepPace pace_;     ///< of the phase that is shown
   Size steps_per_epoch_ = 0;
   std::optional<PlanStore> store_;        ///< on rank 0
   Choices operators_;                     ///< on rank 0, as timed

@@ -74,6 +74,23 @@ TEST_CASE("progress says how far it is and how long it will take") {
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
+TEST_CASE("progress says what a phase has found so far, where it is shown") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  CHECK(progress.due());
+  progress.update(0.25, "21.3 k samples/s");
+  CHECK(last_line(capture.text()) == "measuring  25 %  21.3 k samples/s\x1b[K");
+  CHECK_FALSE(progress.due());
+  clock.advance(1);
+  CHECK(progress.due());
+  progress.update(0.5, "21.4 k samples/s");
+  CHECK(last_line(capture.text()) == "measuring  50 %  21.4 k samples/s  3 s left\x1b[K");
+  clock.advance(1);
+  CHECK_FALSE(Progress(clock, capture.stream(), false).due());
+}
+
 TEST_CASE("a phase that begins in the middle tells the time by its own pace") {
   HandClock clock;
   const Capture capture;

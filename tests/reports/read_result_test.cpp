@@ -301,6 +301,19 @@ TEST_CASE("files that cannot be read are named", "[reports]") {
   CHECK_THROWS_WITH(read_result_file(folder.path() / "empty.json"), Contains("empty.json"));
 }
 
+TEST_CASE("a document is read whatever it says, but strictly", "[reports]") {
+  CHECK(*read_json("[1, {\"a\": null}]", "r.json") == nlohmann::json::array({1, {{"a", nullptr}}}));
+  CHECK(*read_json(minimal("[3]"), "r.json") == nlohmann::json::parse(minimal("[3]")));
+  CHECK(*read_json("-0", "r.json") == 0);
+  const std::string text = to_json(whole_file());
+  CHECK(*read_json(text, "r.json") == nlohmann::json::parse(text));
+  CHECK_THROWS_WITH(read_json("{", "r.json"), Contains("is no JSON: line 1, column 2"));
+  CHECK_THROWS_WITH(read_json(R"({"a": [{"b": 1, "b": 2}]})", "r.json"),
+                    Contains("has /a/0/b twice"));
+  CHECK_THROWS_WITH(read_json(std::string(1'000'000, '['), "r.json"),
+                    Contains("nested more than 64 deep"));
+}
+
 TEST_CASE("a file that is too large is refused unread", "[reports]") {
   const testing::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "large.json";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/json.h"
+#include "reports/read_result.h"
 #include "src/base/error.h"
 #include "src/measure/field_table.h"
 #include "tests/reports/example.h"
@@ -29,11 +30,13 @@ std::string text_of(const std::vector<SchemaProblem>& problems) {
   return text;
 }
 
-json valid_document() {
+ResultFile valid_file() {
   ResultFile file = testing::example_file();
   file.runs.push_back(testing::full_run());
-  return json::parse(to_json(file));
+  return file;
 }
+
+json valid_document() { return json::parse(to_json(valid_file())); }
 
 /// The problems after the value at `pointer` was replaced by `value`.
 std::string after_change(const char* pointer, const json& value) {
@@ -112,6 +115,38 @@ TEST_CASE("numbers that cannot be are found", "[reports]") {
   CHECK_FALSE(after_change("/runs/0/accuracy/test", 96.4).empty());
   CHECK_FALSE(after_change("/runs/1/throughput/ci95", json::array({1})).empty());
   CHECK_FALSE(after_change("/runs/1/throughput/ci95", json::array({1, 2, 3})).empty());
+}
+
+TEST_CASE("what nobody can have measured is found, as by the reader", "[reports]") {
+  const std::vector<std::pair<const char*, json>> absurd{
+      {"/runs/1/samples/repetitions/0/median_seconds", 2e9},
+      {"/runs/1/samples/repetitions/0/median_seconds", 0},
+      {"/runs/1/samples/repetitions/0/clean_slices", 2'000'000'000'000'000},
+      {"/runs/1/samples/step_seconds/2", 1e-13},
+      {"/runs/1/samples/step_seconds/2", 2e9},
+      {"/runs/1/samples/slices/0/median_seconds", 1e300},
+      {"/runs/1/samples/slices/0/repetition", -1},
+      {"/runs/1/samples/slices/0/first", 5},
+      {"/runs/1/samples/slices/0/count", 5},
+      {"/runs/1/samples/slices/0/count", 18446744073709551615ULL},
+      {"/runs/1/step_seconds/median", 0.0},
+      {"/runs/1/step_seconds/p99", 2e9},
+      {"/runs/1/step_seconds/ci95", json::array({1, 2e9})},
+      {"/runs/1/step_seconds/by_placement/near/median", 2e9},
+      {"/runs/1/step_seconds/by_placement/near/repetitions", "one"},
+      {"/runs/1/phases_seconds/forward", 2e9},
+      {"/runs/1/time_to_target_seconds", 2e9},
+      {"/runs/1/strategy/threads", 18446744073709551615ULL},
+      {"/runs/1/workload/input_shape/0", 2'000'000'000'000'000},
+      {"/environment/cpu/cores", 2'000'000'000'000'000},
+  };
+  for (const auto& [pointer, value] : absurd) {
+    INFO(pointer << " " << value);
+    nlohmann::ordered_json document = nlohmann::ordered_json::parse(to_json(valid_file()));
+    document[nlohmann::ordered_json::json_pointer(pointer)] = value;
+    CHECK_THROWS_AS(read_result(document.dump(), "r.json"), Error);
+    CHECK_FALSE(after_change(pointer, value).empty());
+  }
 }
 
 TEST_CASE("a run that failed needs a reason", "[reports]") {

@@ -1,5 +1,7 @@
 // What users get wrong, and what machines do: one clear error, the contract's exit code, nothing
 // half-written.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/run/command.h"
@@ -95,6 +97,66 @@ TEST_CASE("broken plan files are refused and left alone", "[run]") {
     CHECK(run.text("plan.json") == content);
   }
 }
+
+TEST_CASE("what is no regular file is no plan, and nothing waits for it", "[run]") {
+  const RunCommand run;
+  std::filesystem::create_directory(run.path("folder.json"));
+  REQUIRE(mkfifo(run.path("pipe.json").c_str(), 0600) == 0);
+  run.write("large.json", "{");
+  std::filesystem::resize_file(run.path("large.json"), 1ULL << 30);
+  for (const char* file : {"folder.json", "pipe.json", "large.json", "/dev/null"}) {
+    CAPTURE(file);
+    const ProgramResult result = run({"-w", "linear", "--steps", "3", "--plan", file});
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains(file) && Contains("ptbench: remedy: "));
+  }
+}
+
+TEST_CASE("validate tells each file that it cannot read, and checks the others", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--steps", "3", "-o", "good.json"}).exit_code == 0);
+  std::filesystem::create_directory(run.path("folder.json"));
+  run.write("cut.json", "{");
+  run.write("twice.json", R"({"schema": 1, "schema": 2})");
+  run.write("large.json", "{");
+  std::filesystem::resize_file(run.path("large.json"), 1ULL << 30);
+  const ProgramResult result =
+      run_program({PTBENCH_EXECUTABLE, "validate", "absent.json", "folder.json", "cut.json",
+                   "twice.json", "large.json", "good.json"},
+                  {.folder = run.path("")});
+  CHECK(result.exit_code == 1);
+  CHECK(result.output == "good.json: valid\n");
+  for (const char* complaint :
+       {"'absent.json' cannot be read: No such file", "'folder.json' cannot be read: it is a",
+        "'cut.json' is no JSON: line 1, column 2", "'twice.json' has /schema twice",
+        "'large.json' has 1.00 GiB, more than the 512 MiB", "ptbench: remedy: split its runs"})
+    CHECK_THAT(result.errors, Contains(complaint));
+  CHECK_THAT(result.errors, !Contains("json.exception"));
+}
+
+// Who watches memory needs more of it than the limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("a result that needs more memory than there is is one clear error", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--steps", "3", "-o", "good.json"}).exit_code == 0);
+  std::string elements = "{}";
+  while (elements.size() < (8U << 20U)) elements += "," + elements;
+  run.write("wide.json",
+            R"({"schema": "ptbench.result/1", "runs": [{"id": "a", "x": [)" + elements + "]}]}");
+  for (const std::string command :
+       {"validate wide.json good.json", "compare wide.json good.json"}) {
+    CAPTURE(command);
+    const ProgramResult result =
+        run_program({"/bin/bash", "-c",
+                     "ulimit -v 400000; exec " + std::string(PTBENCH_EXECUTABLE) + " " + command},
+                    {.folder = run.path("")});
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains("'wide.json' needs more memory than there is") &&
+                                  Contains("ptbench: remedy: split its runs"));
+    CHECK((result.output == "good.json: valid\n") == command.starts_with("validate"));
+  }
+}
+#endif
 
 TEST_CASE("a plan that names a way which does not exist is refused", "[run]") {
   const RunCommand run;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -7,10 +8,23 @@
 #include <string>
 #include <vector>
 
+#include "reports/validate.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ptbench::testing {
+
+/// What ptbench wrote as JSON: a plan, or a result, after a check that it keeps to the published
+/// schema.
+[[nodiscard]] inline nlohmann::json parse_json(const std::string& text) {
+  static const ResultSchema schema(PTBENCH_SOURCE_DIR
+                                   "/reports/schema/ptbench.result-1.schema.json");
+  nlohmann::json document = nlohmann::json::parse(text);
+  if (document.value("schema", "") == "ptbench.plan/1") return document;
+  for (const SchemaProblem& problem : schema.problems_of(document))
+    FAIL_CHECK(problem.pointer << ": " << problem.message);
+  return document;
+}
 
 /// `ptbench run` as a user calls it, in a folder of its own, with a plan cache of its own.
 class RunCommand {
@@ -37,7 +51,7 @@ class RunCommand {
   }
 
   [[nodiscard]] nlohmann::json json(const std::string& name) const {
-    return nlohmann::json::parse(text(name));
+    return parse_json(text(name));
   }
 
   /// Files in the folder that a run should not leave behind.

@@ -158,7 +158,7 @@ class RankedRun {
 
   [[nodiscard]] const std::string& errors() const { return errors_; }
   [[nodiscard]] nlohmann::json result() const {
-    return nlohmann::json::parse(contents_of(folder_.path() / "r.json"));
+    return parse_json(contents_of(folder_.path() / "r.json"));
   }
   [[nodiscard]] nlohmann::json record() const { return result()["runs"].at(0); }
   [[nodiscard]] std::string reason() const { return record()["reason"].get<std::string>(); }

@@ -64,7 +64,7 @@ class WatchedRun {
 
   [[nodiscard]] int exit_code() { return process_.wait(kLong).value().code; }
   [[nodiscard]] nlohmann::json record() const {
-    return nlohmann::json::parse(contents_of(folder_.path() / "r.json"))["runs"].at(0);
+    return parse_json(contents_of(folder_.path() / "r.json"))["runs"].at(0);
   }
   [[nodiscard]] bool left_nothing() const { return fs::is_empty(folder_.path() / "scratch"); }
 
