@@ -37,7 +37,7 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
                                   place.world_size, name_of(place.source)),
                       fmt::format("leave --nproc out, or {}", without(place.source)));
   const StrategyRow strategy = find_strategy(options.strategy);
-  if (!strategy.several_ranks)
+  if (!strategy.several_ranks || strategy.one_process)
     throw usage_error(fmt::format("strategy '{}' is one process, and there are {} ranks from {}",
                                   strategy.name, place.world_size, name_of(place.source)),
                       fmt::format("use --strategy ddp, or {}", without(place.source)));

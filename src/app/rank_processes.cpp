@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <deque>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "src/app/process_messages.h"
@@ -17,6 +14,7 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/comm/child_process.h"
+#include "src/comm/pulse.h"
 
 namespace ptbench {
 namespace {
@@ -25,86 +23,13 @@ using std::chrono::steady_clock;
 
 // To look at all ranks in turn: often enough for people, seldom enough not to disturb the ranks.
 constexpr ChildProcess::Duration kRound{100};
-constexpr ChildProcess::Duration kCheckUp{250};  // between two looks at their states
 // To end, once another rank has failed; and to say why, for the one that gave up first.
 constexpr ChildProcess::Duration kGrace{1500};
 constexpr ChildProcess::Duration kExplain{3000};
 constexpr ChildProcess::Duration kToSave = std::chrono::minutes(1);  // once interrupted
 constexpr ChildProcess::Duration kToLeave{30'000};                   // once rank 0 has ended well
-// The ranks' own deadlines speak first: they know what was waited for.
-constexpr ChildProcess::Duration kPatience{1000};
-// No interval counts for more: this process may have been stopped itself.
-constexpr ChildProcess::Duration kLongestLook{1000};
-// Who waits wakes up now and then, which takes some 0.1 % of a core.
-constexpr double kIdleShare = 0.002;
-constexpr double kTicksPerSecond = 100;  // of /proc, on every Linux
-
-std::string contents_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// Of /proc/PID/stat (proc(5)).
-struct ProcessState {
-  char letter = '?';            ///< 'T': stopped, 'D': waits for a disk
-  std::uint64_t cpu_ticks = 0;  ///< in user and system mode
-};
-
-ProcessState process_state(int id) {
-  const std::string stat = contents_of(fmt::format("/proc/{}/stat", id));
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream rest(stat.substr(name_end + 1));
-  ProcessState state;
-  std::string skipped;
-  rest >> state.letter;
-  for (int field = 4; field < 14; ++field) rest >> skipped;
-  std::uint64_t user = 0;
-  std::uint64_t system = 0;
-  rest >> user >> system;
-  state.cpu_ticks = user + system;
-  return state;
-}
 
 bool is_interruption(int signal) { return signal == SIGINT || signal == SIGTERM; }
-
-/// Whether SIGINT or SIGTERM was sent to the process and not taken yet.
-bool has_interruption_pending(int id) {
-  constexpr std::string_view kPending = "ShdPnd:";
-  const std::string status = contents_of(fmt::format("/proc/{}/status", id));
-  const std::size_t at = status.find(kPending);
-  if (at == std::string::npos) return false;
-  const auto set = std::strtoull(status.c_str() + at + kPending.size(), nullptr, 16);
-  return (set & (1ULL << (SIGINT - 1U) | 1ULL << (SIGTERM - 1U))) != 0;
-}
-
-/// For how long one rank has shown no sign of life, from look to look.
-class Pulse {
- public:
-  /// `worked`: operations that the rank did with others. A look after `interval`.
-  void feel(const ProcessState& state, std::uint64_t worked, ChildProcess::Duration interval) {
-    stopped_ = state.letter == 'T' ? stopped_ + interval : ChildProcess::Duration(0);
-    silent_ += interval;
-    const double idle =
-        1 + kIdleShare * kTicksPerSecond * std::chrono::duration<double>(silent_).count();
-    const bool computes = static_cast<double>(state.cpu_ticks - cpu_ticks_) > idle;
-    if (worked == worked_ && !computes && state.letter != 'D') return;
-    silent_ = {};
-    worked_ = worked;
-    cpu_ticks_ = state.cpu_ticks;
-  }
-
-  [[nodiscard]] ChildProcess::Duration silent() const { return silent_; }
-  [[nodiscard]] ChildProcess::Duration stopped() const { return stopped_; }
-
- private:
-  std::uint64_t worked_ = 0;
-  std::uint64_t cpu_ticks_ = 0;  ///< at the last sign of life
-  ChildProcess::Duration silent_{};
-  ChildProcess::Duration stopped_{};
-};
 
 /// One rank's process and what it said.
 class RankProcess {
@@ -288,9 +213,9 @@ class RankGroup {
   void check_up() {
     const auto now = steady_clock::now();
     const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_check_up_);
-    if (interval < kCheckUp) return;
+    if (interval < Pulse::kCheckUp) return;
     last_check_up_ = now;
-    for (RankProcess& rank : ranks_) rank.feel_pulse(std::min(interval, kLongestLook));
+    for (RankProcess& rank : ranks_) rank.feel_pulse(interval);
     // Who asks one rank to end means the run.
     if (std::ranges::any_of(ranks_, &RankProcess::was_interrupted)) interrupt();
     end_if_hung();
@@ -300,7 +225,7 @@ class RankGroup {
   /// One that computes by itself, however long, makes progress.
   void end_if_hung() {
     if (hung_ || has_failed()) return;
-    const ChildProcess::Duration limit = processes_.timeout + kPatience;
+    const ChildProcess::Duration limit = processes_.timeout + Pulse::kPatience;
     const auto stopped = std::ranges::max_element(ranks_, {}, &RankProcess::stopped);
     const auto liveliest = std::ranges::min_element(ranks_, {}, &RankProcess::silent);
     const bool is_stopped = stopped->stopped() >= limit;

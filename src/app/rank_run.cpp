@@ -76,7 +76,11 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
                           .interrupted = [&] { return around.interrupt.requested(); }};
   for (Size rank = 0; rank < config.options.nproc; ++rank)
     processes.arguments.push_back(arguments_of(config, region, rank));
+  if (around.progress.visible())
+    processes.arguments.front().push_back("--progress-prefix=" +
+                                          config.options.progress_prefix.value_or("rank 0"));
   const RankOutcome outcome = run_ranks(region, processes);
+  around.progress.pass_on({});  // what rank 0 left on the terminal, should it have died
   const bool was_told = take_record(outcome.output, record);
   if (outcome.interrupted) {
     // What rank 0 may have seen fail is another that the signal had ended.

@@ -1,10 +1,12 @@
 #include "src/app/run.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <utility>
 
@@ -113,13 +115,15 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
 
 /// What can be said of a run once all of it was measured, in however many processes.
 void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
-                   RunRecord& record) {
+                   const PriorNoise& prior, RunRecord& record) {
   if (config.options.pass == RunPass::prepare) return;
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
                               .fixed_length = is_one_process(config.options),
                               .cores = std::min<Size>(config.threads * config.options.nproc, cores),
-                              .pressure = pressure});
+                              .pressure = pressure,
+                              .max_time_seconds = config.options.max_time_seconds,
+                              .prior = prior});
 }
 
 /// Rank 0's, to whoever started it.
@@ -134,7 +138,8 @@ void hand_over(const ResultFile& result, RunFiles& files) {
 ExitCode be_rank(const RunOptions& options) {
   InterruptWatch interrupt;
   const SteadyClock clock;
-  Progress progress(clock, stderr, false);
+  Progress progress(clock, stderr, options.progress_prefix.has_value(),
+                    options.progress_prefix.value_or(std::string()));
   const SharedRegion region = SharedRegion::open(*options.region);
   const Topology topology = discover_topology();
   const RunConfig config = configure_run(options, topology);
@@ -186,7 +191,7 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
     measure_here(config, topology, around, record);
   else
     measure_by_processes(config, prior, around, record);
-  finish_record(config, described, pressure.so_far(), record);
+  finish_record(config, described, pressure.so_far(), prior, record);
   if (finish) finish(record);
   progress.clear();
   files.publish(result);
@@ -209,26 +214,92 @@ void follow_rank_zero(const OutsideRank& rank, const Topology& topology,
                     record);
 }
 
+/// Takes the requests that the watch of the other ranks made after the last question: they are over
+/// with it, and would end the process.
+class LateRequests {
+ public:
+  explicit LateRequests(InterruptWatch& interrupt) : interrupt_(interrupt) {}
+  ~LateRequests() { (void)interrupt_.requested(); }
+  LateRequests(const LateRequests&) = delete;
+  LateRequests& operator=(const LateRequests&) = delete;
+
+ private:
+  InterruptWatch& interrupt_;
+};
+
+std::string cause_of(const GivenUp& by) {
+  return fmt::format("rank {} gave up: {}", by.rank, by.reason);
+}
+
+/// How an outside rank ends that was asked to, and does not.
+void end_at_once(const OutsideRank& rank, const GivenUp& by) {
+  if (by.reason == kInterruptedReason) std::_Exit(static_cast<int>(ExitCode::interrupted));
+  const Size own = rank.config.rank();
+  log_error(fmt::format("rank {}, while {}, was ended: {}", own,
+                        name_of(PhaseBoard(rank.region.phases()).phase(own)), cause_of(by)));
+  log_note("remedy: see what became of that rank");
+  std::_Exit(static_cast<int>(ExitCode::failed));
+}
+
+/// Of rank 0: what it was asked to leave for was another rank's failure, and who is stopped failed
+/// the others.
+void name_cause(const OutsideRank& rank, const PeerWatch& watch, RunRecord& record) {
+  const std::optional<GivenUp> by = rank.region.given_up();
+  if (record.status == Status::interrupted && by && by->reason != kInterruptedReason) {
+    record.status = Status::failed;
+    record.reason = cause_of(*by);
+  }
+  if (record.status != Status::failed) return;
+  if (const auto stopped = watch.stopped_peer())
+    record.reason = fmt::format("{}; {}", *stopped, record.reason.value_or(""));
+}
+
+/// An outside rank's part of the run.
+ExitCode take_part(const OutsideRank& rank, const RankPlace& place, const Topology& topology,
+                   InterruptWatch& interrupt, PeerWatch& watch) {
+  if (place.rank != 0) {
+    follow_rank_zero(rank, topology, interrupt);
+    return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
+  }
+  return measure_and_publish(rank.config, topology, rank.all, interrupt, &rank.region,
+                             [&](RunRecord& record) {
+                               watch.let_end();
+                               name_cause(rank, watch, record);
+                               warn_of_one_repetition(rank, place, record);
+                             });
+}
+
+/// The same, and how it fails.
+ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankPlace& place,
+                           const Topology& topology, InterruptWatch& interrupt) {
+  PeerWatch watch(rank.region, std::move(links), rank.config.options.timeout(),
+                  {.leave = [] { (void)kill(getpid(), SIGTERM); },
+                   .end = [&rank](const GivenUp& by) { end_at_once(rank, by); }});
+  try {
+    return take_part(rank, place, topology, interrupt, watch);
+  } catch (const std::exception& error) {
+    rank.region.give_up(place.rank, error.what());
+    const std::optional<GivenUp> first = rank.region.given_up();
+    const bool failed_itself = !first || first->rank == place.rank;
+    if ((failed_itself && interrupt.requested()) || (first && first->reason == kInterruptedReason))
+      return ExitCode::interrupted;
+    const auto* failure = dynamic_cast<const Error*>(&error);
+    const bool may_be_another = failure != nullptr && failure->code() == ExitCode::failed;
+    if (const auto stopped = watch.stopped_peer(); stopped && may_be_another)
+      throw run_error(fmt::format("{}; {}", *stopped, error.what()),
+                      "give a longer --timeout, or see whether the process was stopped");
+    throw;
+  }
+}
+
 /// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
 ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   const Topology topology = discover_topology();
   OutsideRank rank = meet_ranks(options, place, topology);  // which a signal ends as it ends others
   InterruptWatch interrupt;                                 // before any thread is made
-  const PeerWatch watch(rank.region, std::move(rank.links), [] { (void)kill(getpid(), SIGTERM); });
-  try {
-    if (place.rank == 0)
-      return measure_and_publish(
-          rank.config, topology, rank.all, interrupt, &rank.region,
-          [&](RunRecord& record) { warn_of_one_repetition(rank, place, record); });
-    follow_rank_zero(rank, topology, interrupt);
-    return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
-  } catch (const std::exception& error) {
-    rank.region.give_up(place.rank, error.what());
-    const std::optional<GivenUp> first = rank.region.given_up();
-    if (interrupt.requested() || (first && first->reason == kInterruptedReason))
-      return ExitCode::interrupted;
-    throw;
-  }
+  PeerLinks links = std::move(rank.links);
+  const LateRequests late(interrupt);
+  return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
 }
 
 }  // namespace

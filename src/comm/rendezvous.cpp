@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,6 +100,19 @@ std::vector<CoreShare> shares_of(const std::vector<std::vector<int>>& cpus) {
     share.threads = threads;
   }
   return shares;
+}
+
+/// By the kernel's word: who connected, or who listened.
+int process_behind(const Descriptor& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  const int failed = getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return failed == 0 ? peer.pid : 0;
+}
+
+PeerLink link_to(Size rank, Descriptor socket) {
+  const int process = process_behind(socket);
+  return {.rank = rank, .socket = std::move(socket), .process = process};
 }
 
 }  // namespace
@@ -262,8 +276,7 @@ PeerLinks RankGathering::admit(const SharedRegion& region) {
   for (std::size_t rank = 1; rank < state_->peers.size(); ++rank) {
     // One that has ended meanwhile is missed by its link.
     (void)send_message(state_->peers[rank], encode(shares[rank]), region.descriptor());
-    links.peers.push_back(
-        {.rank = static_cast<Size>(rank), .socket = std::move(state_->peers[rank])});
+    links.peers.push_back(link_to(static_cast<Size>(rank), std::move(state_->peers[rank])));
   }
   for (const Descriptor& stranger : state_->strangers) (void)send_message(stranger, encode_busy());
   state_->strangers.clear();
@@ -301,7 +314,7 @@ Admission take(const RankCard& own, const RankAnswer& answer, SocketMessage mess
   Admission admission{.region = std::move(region),
                       .cores = answer.cores,
                       .links = {.rank = own.rank, .host = own.host, .peers = {}, .listener = {}}};
-  admission.links.peers.push_back({.rank = 0, .socket = std::move(socket)});
+  admission.links.peers.push_back(link_to(0, std::move(socket)));
   return admission;
 }
 

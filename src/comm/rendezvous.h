@@ -30,6 +30,7 @@ struct MeetingPoint {
 struct PeerLink {
   Size rank = 0;
   Descriptor socket;
+  int process = 0;  ///< at the other end; 0 where it has no number in this PID namespace
 };
 
 /// What a rank keeps of the meeting, for PeerWatch.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/child_process.h"
 #include "src/comm/local_socket.h"
 #include "src/comm/peer_watch.h"
 
@@ -23,6 +25,8 @@ namespace {
 using Catch::Contains;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
+
+constexpr std::chrono::milliseconds kLong = 10min;
 
 /// A job of its own for each test and process.
 std::string new_job() {
@@ -108,11 +112,16 @@ SocketMessage last_word(const Descriptor& socket) {
 }
 
 /// Waits until somebody gave up.
-GivenUp surrender_in(const SharedRegion& region) {
+GivenUp surrender_in(const SharedRegion& region, std::chrono::milliseconds pause = 1ms) {
   for (;;) {
     if (const auto given_up = region.given_up()) return *given_up;
-    std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(pause);
   }
+}
+
+/// A process that does nothing, in a rank's place.
+ChildProcess idle_process() {
+  return ChildProcess({.program = "/bin/sleep", .arguments = {"1000"}});
 }
 
 /// A pair that has met.
@@ -315,7 +324,7 @@ TEST_CASE("an older protocol still says its version", "[comm]") {
 TEST_CASE("who comes to a job that is complete is told that the place is taken", "[comm]") {
   const std::string job = new_job();
   Pair pair(job);
-  const PeerWatch watch(pair.region, std::move(pair.links));
+  const PeerWatch watch(pair.region, std::move(pair.links), kLong);
   CHECK_THAT(message(other_rank(card_of(job, 1, 2), point_of(job, 100ms))),
              Contains("another job uses PTBENCH_ADDR here:1"));
   CHECK_THAT(message(rank_zero(card_of(job, 0, 2), point_of(job))),
@@ -346,7 +355,7 @@ TEST_CASE("a place where something else listens is taken", "[comm]") {
 TEST_CASE("a rank whose process ends is given up for, with its host and phase", "[comm]") {
   Pair pair(new_job());
   pair.region.phases()[1].store(static_cast<std::uint32_t>(RankPhase::measuring));
-  const PeerWatch watch(pair.region, std::move(pair.links));
+  const PeerWatch watch(pair.region, std::move(pair.links), kLong);
   pair.other.reset();  // as the kernel does for a process that has died
   const GivenUp given_up = surrender_in(pair.region);
   CHECK(given_up.rank == 1);
@@ -355,7 +364,7 @@ TEST_CASE("a rank whose process ends is given up for, with its host and phase", 
 
 TEST_CASE("the others miss rank 0 as well", "[comm]") {
   Pair pair(new_job());
-  const PeerWatch watch(pair.other->region, std::move(pair.other->links));
+  const PeerWatch watch(pair.other->region, std::move(pair.other->links), kLong);
   pair.links = {};
   CHECK(surrender_in(pair.region).rank == 0);
 }
@@ -363,15 +372,77 @@ TEST_CASE("the others miss rank 0 as well", "[comm]") {
 TEST_CASE("a rank that says goodbye is not missed", "[comm]") {
   const std::string job = new_job();
   Pair pair(job);
-  auto zero = std::make_unique<PeerWatch>(pair.region, std::move(pair.links));
+  auto zero = std::make_unique<PeerWatch>(pair.region, std::move(pair.links), kLong);
   {
-    const PeerWatch one(pair.other->region, std::move(pair.other->links));
+    const PeerWatch one(pair.other->region, std::move(pair.other->links), kLong);
   }
   // Whoever comes now is answered after the goodbye was read.
   const Descriptor late = stranger_to(job);
   CHECK(decode_answer(last_word(late).text)->busy);
   zero.reset();
   CHECK_FALSE(pair.region.given_up());
+}
+
+TEST_CASE("both ends of a link know each other's process", "[comm]") {
+  const Pair pair(new_job());
+  CHECK(pair.links.peers.front().process == getpid());
+  CHECK(pair.other->links.peers.front().process == getpid());
+}
+
+TEST_CASE("a rank that is stopped is given up for and killed", "[comm]") {
+  Pair pair(new_job());
+  ChildProcess stopped = idle_process();
+  stopped.send(SIGSTOP);
+  pair.region.phases()[0].store(static_cast<std::uint32_t>(RankPhase::choosing));
+  pair.other->links.peers.front().process = stopped.id();
+  const PeerWatch watch(pair.other->region, std::move(pair.other->links), 200ms);
+  const GivenUp given_up = surrender_in(pair.region);
+  CHECK(given_up.rank == 0);
+  CHECK(
+      given_up.reason ==
+      "its process on here made no progress within 0.2 s while choosing operators: it is stopped");
+  const auto ended = stopped.wait(1min);
+  REQUIRE(ended.has_value());
+  CHECK(ended->signal == SIGKILL);
+  CHECK_FALSE(watch.stopped_peer());
+}
+
+TEST_CASE("ranks that failed as another is stopped can say so, and it does not stay", "[comm]") {
+  Pair pair(new_job());
+  ChildProcess stopped = idle_process();
+  pair.links.peers.front().process = stopped.id();
+  {
+    const PeerWatch watch(pair.region, std::move(pair.links), kLong);
+    CHECK_FALSE(watch.stopped_peer());
+    stopped.send(SIGSTOP);
+    while (!watch.stopped_peer()) std::this_thread::sleep_for(1ms);
+    CHECK(watch.stopped_peer() == "rank 1 on here, while starting, is stopped");
+    pair.region.give_up(0, "rank 1 did not come");
+  }
+  const auto ended = stopped.wait(1min);
+  REQUIRE(ended.has_value());
+  CHECK(ended->signal == SIGKILL);
+}
+
+TEST_CASE("where all ranks sleep and none makes progress, rank 0 gives up", "[comm]") {
+  Pair pair(new_job());
+  const ChildProcess idle = idle_process();
+  pair.links.peers.front().process = idle.id();
+  const PeerWatch watch(pair.region, std::move(pair.links), 1ms);
+  CHECK_THAT(surrender_in(pair.region, 200ms).reason,
+             Contains("made no progress within 0.001 s while starting"));
+}
+
+TEST_CASE("a rank that is busy when another gives up is asked to leave, then to end", "[comm]") {
+  Pair pair(new_job());
+  std::promise<void> asked;
+  std::promise<std::string> told;
+  const PeerWatch watch(pair.region, std::move(pair.links), kLong,
+                        {.leave = [&] { asked.set_value(); },
+                         .end = [&](const GivenUp& by) { told.set_value(by.reason); }});
+  pair.region.give_up(1, "no more");
+  asked.get_future().wait();
+  CHECK(told.get_future().get() == "no more");
 }
 
 }  // namespace ptbench

@@ -183,6 +183,10 @@ TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") 
   check_all(ranks({with({"-s", "serial", "--steps", "5"}, "0"),
                    with({"-s", "serial", "--steps", "5"}, "1")}),
             1, "strategy 'serial' is one process, and there are 2 ranks from PTBENCH_RANK");
+  // At once: one that comes alone does not wait for the other.
+  for (const std::string rank : {"0", "1"})
+    check_all(ranks({with({"-s", "dp", "--steps", "5", "--timeout", "600"}, rank)}), 1,
+              "strategy 'dp' is one process, and there are 2 ranks from PTBENCH_RANK");
   check_all(ranks({with({"-s", "ddp", "-n", "2"}, "0"), with({"-s", "ddp", "-n", "2"}, "1")}), 1,
             "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
   check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank says nothing without --world-size");
@@ -274,6 +278,33 @@ TEST_CASE("an outside rank that is killed ends the others, who name it", "[run]"
       CHECK_THAT(record["reason"].get<std::string>(), Contains(says) && Contains("ended while"));
     }
   }
+}
+
+TEST_CASE("an outside rank that is stopped ends the others when its time is over", "[run]") {
+  struct Stop {
+    std::string victim;
+    std::string pause;  // until it is stopped, once the ranks have met
+  };
+  // A busy machine may keep ranks waiting for a second.
+  const std::string ranked = std::string(kEndless) + " --timeout 3";
+  const Stop stop = GENERATE(values<Stop>({{"0", "0"}, {"1", "1"}}));
+  const OutsideRanks ranks;
+  const std::string script = fmt::format(
+      "{0} --rank 0 -o r.json --loss-log log.csv & R0=$!; {0} --rank 1 & R1=$!; {1}; sleep {2}; "
+      "kill -STOP $R{3}; wait $R{4}; CODE=$?; wait $R{3}; echo stopped one $?; exit $CODE",
+      ranked, kUntilBegun, stop.pause, stop.victim, stop.victim == "0" ? 1 : 0);
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c", script},
+      {.folder = ranks.files().path("."),
+       .environment = {ranks.address(), "XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
+  CAPTURE(stop.victim, stop.pause, result.errors, result.output);
+  CHECK(result.exit_code == 2);
+  CHECK_THAT(result.output, Contains("stopped one 137"));
+  const std::string said =
+      stop.victim == "0" ? result.errors
+                         : ranks.files().json("r.json")["runs"][0]["reason"].get<std::string>();
+  CHECK_THAT(
+      said, Contains("rank " + stop.victim + " ") && Contains(" while ") && Contains("is stopped"));
 }
 
 TEST_CASE("an interrupt of any outside rank ends all, and what was measured is saved", "[run]") {
