@@ -76,8 +76,7 @@ Command make_validate_command() {
        .description =
            "Names each valid file on standard output, and on standard error each place in a file "
            "that the schema does not allow. Ends with 1 if any file is not valid or cannot be "
-           "read; "
-           "the others are checked all the same.",
+           "read; the others are checked all the same.",
        .examples = {{"ptbench validate results.json",
                      "check a result, also one that another program wrote"},
                     {"ptbench validate *.json", "check several"}},
