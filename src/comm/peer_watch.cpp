@@ -150,7 +150,7 @@ class PeerWatch::State {
       const PeerLink& peer = links_.peers[at];
       if (peer.socket.is_open()) pulses_[at].feel(state_of(peer), worked_by(peer.rank), interval);
     }
-    if (links_.rank == 0) own_.feel(state_beside_this_thread(), worked_by(links_.rank), interval);
+    own_.feel(state_beside_this_thread(), worked_by(links_.rank), interval);
   }
 
   /// Ranks that are stopped or asleep while nobody waits for them have no deadline of their own.
@@ -187,7 +187,15 @@ class PeerWatch::State {
     if (ends_) return;
     if (links_.rank == 0 && by.rank != 0 && over_for_ >= kLeave && requests_.leave)
       std::exchange(requests_.leave, {})();
-    if (over_for_ >= kEnd && requests_.end) std::exchange(requests_.end, {})(by);
+    if (over_for_ >= end_after(by) && requests_.end) std::exchange(requests_.end, {})(by);
+  }
+
+  /// One that computes learns it when it has done so; rank 0 then saves what was measured, and one
+  /// that failed itself says why.
+  [[nodiscard]] Pulse::Duration end_after(const GivenUp& by) const {
+    const bool hangs = own_.silent() >= kEnd;
+    const bool has_more_to_say = links_.rank == 0 || by.rank == links_.rank;
+    return hangs || !has_more_to_say ? kEnd : std::max(timeout_, kEnd);
   }
 
   /// It could not learn that the group is over, and would stay.

@@ -23,7 +23,8 @@ class PeerWatch {
   struct Requests {
     /// On rank 0: to end soon and save what it has, as another rank was interrupted or gave up.
     std::function<void()> leave;
-    /// To end at once: 2.5 seconds after a rank gave up it is busy by itself still, or hangs.
+    /// To end at once: 2.5 seconds after a rank gave up it hangs or is busy by itself still. Rank
+    /// 0, which has a result to save, and who failed itself may be busy for the timeout.
     std::function<void(const GivenUp&)> end;
   };
 
