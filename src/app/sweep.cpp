@@ -135,9 +135,9 @@ void Sweep::run() {
   do {
     begun_anew_ = false;
     for (Size round = 1; round <= length_.rounds; ++round) run_round(round, false);
-  } while (begun_anew_);
-  if (sides_.size() > 1)
+    if (begun_anew_ || sides_.size() == 1) continue;
     for (Size round = length_.rounds + 1; round <= kMostRounds; ++round) run_round(round, true);
+  } while (begun_anew_);
   if (interrupted_) mark_interrupted();
   save_all();
   warn_of_plans();

@@ -613,6 +613,20 @@ TEST_CASE("builds that go on share one plan too, or begin anew", "[app]") {
   CHECK(stage.warnings.size() == 2);
 }
 
+TEST_CASE("a row that begins anew in an added round gets all of its rounds", "[app]") {
+  Stage stage;
+  std::vector<SweepSide> sides = resumed({{"x", 5}});
+  sides.push_back(resumed({{"x", 5}})[0]);
+  sides[1].program = "B";
+  for (SliceRecord& slice : sides[1].earlier->runs[0].samples.slices) slice.placement = "far";
+  for (RepetitionRecord& one : sides[1].earlier->runs[0].samples.repetitions) one.placement = "far";
+  stage.behaviours["A x"] = {.plan = "p2"};
+  stage.behaviours["B x"] = {.placement = "far", .plan = "p2"};
+  const Swept swept =
+      sweep(stage, rows_called({"x"}), sides, {.rounds = 5, .plan_folder = "plans"});
+  for (const ResultFile& result : swept.results) CHECK(repetitions(result, "x") == 12);
+}
+
 TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app]") {
   Stage stage;
   stage.behaviours["B x"] = {.fails_at = 2};
