@@ -130,7 +130,7 @@ void Progress::show(double share, std::string_view detail, double now) {
 }
 
 void Progress::pass_on(std::string_view text) {
-  (void)std::fwrite(text.data(), 1, text.size(), stream_);
+  if (!text.empty()) (void)std::fwrite(text.data(), 1, text.size(), stream_);
   (void)std::fflush(stream_);
   shown_ = visible_;
 }
