@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "reports/comparison_text.h"
 #include "reports/output_file.h"
@@ -159,13 +160,21 @@ class HistoryComparer {
   HistoryComparer(const CompareConfig& config, std::vector<ResultFile> fresh,
                   const PriorNoise& prior)
       : config_(config), prior_(prior), history_(*config.history), records_(std::move(fresh)) {
+    // What several files are pooled to does not depend on the order in which they were given.
+    std::ranges::sort(records_, {}, [](const ResultFile& file) {
+      return std::tie(file.created, file.environment.host.name, file.command);
+    });
     files_ = records_.size();
-    if (files_ > 1) records_.push_back(pooled(records_, prior));
-    is_known_ = history_.holds(records_);
+    added_ = records_;
+    if (files_ > 1) {
+      records_.push_back(pooled(records_, prior));
+      if (history_.holds(std::span(records_).last(1))) added_.clear();
+    }
+    std::erase_if(added_, [&](const ResultFile& file) { return history_.holds({&file, 1}); });
   }
 
   [[nodiscard]] ExitCode operator()(ComparisonFiles& files) const {
-    const HistoryWindow window = history_window(entries(), config_.comparison, prior_);
+    const HistoryWindow window = history_window(entries(), fresh(), config_.comparison, prior_);
     Comparison comparison = compare(window.entries, fresh(), config_.comparison, prior_);
     ExitCode code = exit_code_of(comparison, config_.strict);
     if (code == ExitCode::usage) {
@@ -176,10 +185,8 @@ class HistoryComparer {
     add_left_out(window, comparison);
     print(comparison, config_);
     files.publish(comparison);
-    if (is_known_)
-      tell_known();
-    else if (config_.append)
-      append_unless_worse(comparison);
+    if (has_known()) tell_known();
+    if (config_.append && !added_.empty()) append_unless_worse(comparison);
     return code;
   }
 
@@ -187,16 +194,18 @@ class HistoryComparer {
   [[nodiscard]] std::span<const ResultFile> fresh() const {
     return std::span(records_).first(files_);
   }
+  [[nodiscard]] bool has_known() const { return added_.size() < files_; }
   [[nodiscard]] std::string name() const { return single_line(history_.file().string()); }
 
   /// What there is of the history but NEW itself; nothing where --append may begin it.
   [[nodiscard]] std::vector<ResultFile> entries() const {
     std::vector<ResultFile> entries = history_.last(config_.last.value_or(kLastEntries), records_);
     if (entries.empty() && !config_.append)
-      throw usage_error(
-          fmt::format("history '{}' has no results{}", name(), is_known_ ? " but NEW itself" : ""),
-          is_known_ ? "compare a result that is not in it"
-                    : "--append adds NEW to it and begins it where it is not there");
+      throw usage_error(fmt::format("history '{}' has no results{}", name(),
+                                    has_known() ? " but NEW itself" : ""),
+                        has_known()
+                            ? "compare a result that is not in it"
+                            : "--append adds NEW to it and begins it where it is not there");
     return entries;
   }
 
@@ -210,13 +219,14 @@ class HistoryComparer {
       log_note(fmt::format(
           "history '{}' has none of the runs of NEW: all of them are new, and nothing was compared",
           name()));
-    else if (!is_known_)
+    else if (!has_known())
       log_note(fmt::format("history '{}' is begun: all runs are new", name()));
   }
 
   void tell_known() const {
-    log_note(fmt::format("NEW is in history '{}' already: it was compared with the other entries{}",
-                         name(), config_.append ? ", and not added again" : ""));
+    log_note(fmt::format("{} in history '{}' already: it was compared with the other entries{}",
+                         added_.empty() ? "NEW is" : "a part of NEW is", name(),
+                         config_.append ? ", and not added again" : ""));
   }
 
   /// A regression would be what later results are held against.
@@ -224,7 +234,7 @@ class HistoryComparer {
     const Size worse =
         std::ranges::count_if(comparison.runs, is_regression, &RunComparison::verdict);
     if (worse == 0 || config_.accept) {
-      history_.append(records_.back());
+      history_.append(added_.size() == 1 ? added_.front() : pooled(added_, prior_));
       tell_unjudged(comparison);
       return;
     }
@@ -254,8 +264,8 @@ class HistoryComparer {
   const PriorNoise& prior_;
   ResultHistory history_;
   std::vector<ResultFile> records_;  ///< the files of NEW, and what they are pooled
+  std::vector<ResultFile> added_;    ///< those files that the history has not
   std::size_t files_ = 0;
-  bool is_known_ = false;  ///< whether the history has one of the records
 };
 
 ExitCode compare_sides(const CompareConfig& config) {

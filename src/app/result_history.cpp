@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <set>
@@ -20,6 +21,7 @@
 #include "reports/output_file.h"
 #include "reports/read_result.h"
 #include "src/app/compared_files.h"
+#include "src/app/memory_cap.h"
 #include "src/base/error.h"
 #include "src/base/function_ref.h"
 #include "src/base/units.h"
@@ -203,6 +205,17 @@ int add_line(int file, std::string line) {
   return error_number;
 }
 
+/// What `read` makes of the history, which anybody may have written.
+template <class Read>
+auto within_memory(const fs::path& file, const Read& read) {
+  const MemoryCap cap;
+  try {
+    return read();
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory(file);
+  }
+}
+
 }  // namespace
 
 std::ifstream ResultHistory::open_to_read() const {
@@ -217,13 +230,15 @@ std::ifstream ResultHistory::open_to_read() const {
 std::vector<ResultFile> ResultHistory::last(Size count, std::span<const ResultFile> without) const {
   std::ifstream stream = open_to_read();
   if (!stream.is_open()) return {};
-  for (Size read = count;; read *= 2) {
-    const std::deque<Line> lines = last_lines(file_, stream, read);
-    std::vector<ResultFile> entries = distinct_entries(file_, stream, lines, count, without);
-    if (std::ssize(entries) < count && std::ssize(lines) == read) continue;
-    std::ranges::reverse(entries);
-    return entries;
-  }
+  return within_memory(file_, [&] {
+    for (Size read = count;; read *= 2) {
+      const std::deque<Line> lines = last_lines(file_, stream, read);
+      std::vector<ResultFile> entries = distinct_entries(file_, stream, lines, count, without);
+      if (std::ssize(entries) < count && std::ssize(lines) == read) continue;
+      std::ranges::reverse(entries);
+      return entries;
+    }
+  });
 }
 
 bool ResultHistory::holds(std::span<const ResultFile> records) const {
@@ -242,7 +257,7 @@ bool ResultHistory::holds(std::span<const ResultFile> records) const {
       found = false;
     }
   };
-  for_each_line(file_, scanned, look);
+  within_memory(file_, [&] { for_each_line(file_, scanned, look); });
   return found;
 }
 

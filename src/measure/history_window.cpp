@@ -84,6 +84,25 @@ class Window {
     });
   }
 
+  /// Where an entry was measured as NEW was, such entries count, whatever came between: machines
+  /// may take turns.
+  void look_for(const ResultFile& fresh, std::span<const ResultFile> entries) {
+    std::map<std::string, const RunRecord*> measured;
+    for (const RunRecord& run : fresh.runs)
+      if (was_measured(run)) measured.emplace(run.id, &run);
+    for (const ResultFile& entry : entries) {
+      if (!environment_differences({&entry, 1}, {&fresh, 1}).empty()) continue;
+      for (const RunRecord& run : entry.runs) {
+        const auto found = measured.find(run.id);
+        if (found == measured.end() || !was_measured(run)) continue;
+        if (!run_differences(std::array{&run}, std::array{found->second}).empty()) continue;
+        Circumstances& circumstances = pools_[run.id].circumstances;
+        circumstances.learn(fresh.environment);
+        circumstances.learn(found->second->strategy);
+      }
+    }
+  }
+
   /// Drops the runs of an entry that do not count. To be called from the newest entry to the
   /// oldest.
   void cut(ResultFile& entry) {
@@ -167,13 +186,14 @@ class Window {
 
 }  // namespace
 
-HistoryWindow history_window(std::vector<ResultFile> entries, const CompareOptions& options,
-                             const PriorNoise& prior) {
+HistoryWindow history_window(std::vector<ResultFile> entries, std::span<const ResultFile> fresh,
+                             const CompareOptions& options, const PriorNoise& prior) {
   const auto has_no_runs = [](const ResultFile& entry) { return entry.runs.empty(); };
   std::erase_if(entries, has_no_runs);
   if (entries.empty()) return {};
   const ResultFile newest = entries.back();
   Window window(newest, std::span(entries).first(entries.size() - 1), options, prior);
+  for (const ResultFile& file : fresh) window.look_for(file, entries);
   for (ResultFile& entry : std::views::reverse(entries)) window.cut(entry);
   std::erase_if(entries, has_no_runs);
   return {.entries = std::move(entries),

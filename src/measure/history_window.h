@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,14 @@ struct HistoryWindow {
   std::map<std::string, LeftOut> runs_left_out;
 };
 
-/// The part of a history that is like its newest entry, so that a change that was accepted is not
-/// averaged with what was before it, and a machine that was changed begins anew. `entries` are
-/// oldest first, and so is the result.
+/// The part of a history that `fresh`, NEW, is held against: what is like its newest entry, so that
+/// a change that was accepted is not averaged with what was before it, and a machine that was
+/// changed begins anew. `entries` are oldest first, and so is the result.
 ///
-/// For each run: entries that differ from the newest one with that run are left out and counted, be
-/// it in the environment or in the run's circumstances (see environment_differences.h), unless
-/// `options` ignores environments. What an entry does not know is taken from the next older one.
+/// For each run: entries that differ from NEW, or where none is like it from the newest one with
+/// that run, are left out and counted, be it in the environment or in the run's circumstances (see
+/// environment_differences.h), unless `options` ignores environments. What an entry does not know
+/// is taken from the next older one.
 ///
 /// Of the others, from the newest measurement back, entries are pooled until one is faster or
 /// slower than what was pooled so far, by the rule of `compare`; that entry's run and all older
@@ -33,6 +35,7 @@ struct HistoryWindow {
 /// others of the same history: that they are missing was accepted. Entries of which nothing is left
 /// are dropped.
 [[nodiscard]] HistoryWindow history_window(std::vector<ResultFile> entries,
+                                           std::span<const ResultFile> fresh,
                                            const CompareOptions& options, const PriorNoise& prior);
 
 /// Adds to a comparison with a window which entries were left out for their circumstances.

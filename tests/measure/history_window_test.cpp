@@ -44,9 +44,10 @@ RunRecord planned(std::optional<std::string> plan, RunRecord run) {
 }
 
 /// What is left of entries, oldest first: "a b|b".
-std::string left_of(const std::vector<ResultFile>& entries, const CompareOptions& options = {}) {
+std::string left_of(const std::vector<ResultFile>& entries, const CompareOptions& options = {},
+                    const std::vector<ResultFile>& fresh = {}) {
   std::string text;
-  for (const ResultFile& file : history_window(entries, options, {}).entries) {
+  for (const ResultFile& file : history_window(entries, fresh, options, {}).entries) {
     if (!text.empty()) text += '|';
     for (std::size_t index = 0; index < file.runs.size(); ++index)
       text += (index == 0 ? "" : " ") + file.runs[index].id;
@@ -79,11 +80,22 @@ TEST_CASE("entries of another environment than the newest are left out and count
                                         on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
   // The times of another environment are no change.
   CHECK(left_of(entries) == "a b|a b");
-  const HistoryWindow window = history_window(entries, {}, {});
+  const HistoryWindow window = history_window(entries, {}, {}, {});
   CHECK(window.left_out.entries == 2);
   CHECK(window.left_out.differences == std::vector<std::string>{"cpu.model A / B"});
   CHECK(window.runs_left_out.empty());
   CHECK(left_of(entries, {.ignore_environment = true}) == "b|a b");
+}
+
+TEST_CASE("machines that take turns are each held against their own entries", "[measure]") {
+  const std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a"), steady(0.006, "b")}),
+                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
+  CHECK(left_of(entries, {}, {on_cpu("A", {steady(0.006, "a")})}) == "a|b");
+  CHECK(left_of(entries, {}, {on_cpu("B", {steady(0.004, "a")})}) == "a b");
+  CHECK(left_of(entries, {}, {on_cpu("C", {steady(0.004, "a")})}) == "a b");
+  const std::vector<ResultFile> plans{entry({planned("a1", steady(0.006, "a"))}),
+                                      entry({planned("b2", steady(0.006, "a"))})};
+  CHECK(left_of({plans[0], plans[1], plans[1]}, {}, {plans[0]}) == "a");
 }
 
 TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]") {
@@ -95,7 +107,7 @@ TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]
   comparison.runs.resize(2);
   comparison.runs[0].id = "a";
   comparison.runs[1].id = "b";
-  add_left_out(history_window(entries, {}, {}), comparison);
+  add_left_out(history_window(entries, {}, {}, {}), comparison);
   CHECK_FALSE(comparison.left_out.has_value());
   REQUIRE(comparison.runs[0].left_out.has_value());
   CHECK(comparison.runs[0].left_out->entries == 1);

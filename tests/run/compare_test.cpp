@@ -321,7 +321,7 @@ TEST_CASE("a gate that is run again with the same result gives the same verdict"
 
 TEST_CASE("several files of a side are one entry of a history", "[run]") {
   const CompareCommand compare;
-  for (int minute = 0; minute < 3; ++minute)
+  for (int minute = 0; minute < 4; ++minute)
     compare.write_text(std::to_string(minute) + ".json",
                        made_at(minute, file_of({run_named(kId, 1 + 0.0001 * minute)})).dump());
   REQUIRE(compare({"0.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
@@ -332,6 +332,15 @@ TEST_CASE("several files of a side are one entry of a history", "[run]") {
   const ProgramResult again = compare(both);
   CHECK(again.output == first.output);
   CHECK_THAT(again.errors, Contains("not added again"));
+  const ProgramResult turned =
+      compare({"2.json", "--new", "1.json", "--history", "h.jsonl", "--append"});
+  CHECK(turned.output == first.output);
+  CHECK_THAT(turned.errors, Contains("not added again"));
+  const ProgramResult part =
+      compare({"0.json", "--new", "3.json", "--history", "h.jsonl", "--append"});
+  CHECK_THAT(part.errors, Contains("a part of NEW is in history"));
+  const std::string text = compare.text("h.jsonl").value();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
 }
 
 TEST_CASE("a machine that was changed begins anew in its history", "[run]") {
