@@ -76,7 +76,9 @@ class PeerWatch::State {
 
   /// The thread changes nothing of what this reads.
   [[nodiscard]] std::optional<std::string> stopped_peer() const {
-    const auto stopped = std::ranges::find_if(links_.peers, is_stopped);
+    const auto stopped = std::ranges::find_if(links_.peers, [&](const PeerLink& peer) {
+      return peer.rank == killed_ || is_stopped(peer);
+    });
     const auto by = region_.given_up();
     if (stopped == links_.peers.end() || (by && by->rank == stopped->rank)) return std::nullopt;
     return fmt::format("rank {} on {}, while {}, is stopped", stopped->rank, printable(links_.host),
@@ -199,9 +201,12 @@ class PeerWatch::State {
   }
 
   /// It could not learn that the group is over, and would stay.
-  void kill_stopped() const {
-    for (const PeerLink& peer : links_.peers)
-      if (peer.socket.is_open() && is_stopped(peer)) (void)kill(peer.process, SIGKILL);
+  void kill_stopped() {
+    for (const PeerLink& peer : links_.peers) {
+      if (!peer.socket.is_open() || !is_stopped(peer)) continue;
+      killed_ = peer.rank;
+      (void)kill(peer.process, SIGKILL);
+    }
   }
 
   [[nodiscard]] std::uint64_t worked_by(Size rank) const {
@@ -222,6 +227,7 @@ class PeerWatch::State {
   steady_clock::time_point last_check_up_;
   Pulse::Duration over_for_{};  ///< since a rank gave up
   std::atomic<bool> ends_{false};
+  std::atomic<Size> killed_{-1};  ///< a rank that was stopped, once it is killed
   std::thread thread_;
 };
 
