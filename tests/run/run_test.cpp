@@ -86,31 +86,16 @@ TEST_CASE("another seed trains otherwise", "[run]") {
 
 TEST_CASE("weights that one run saved start another", "[run]") {
   const RunCommand run;
-  REQUIRE(run({"-w", "mlp", "-b", "8", "--steps", "3", "--warmup", "0", "--seed", "1",
-               "--save-initial-weights", "start.safetensors", "--loss-log", "a.csv", "--shuffle",
-               "off", "--data", kDigits})
-              .exit_code == 0);
-  REQUIRE(run({"-w",
-               "mlp",
-               "-b",
-               "8",
-               "--steps",
-               "3",
-               "--warmup",
-               "0",
-               "--seed",
-               "2",
-               "--initial-weights",
-               "start.safetensors",
-               "--save-final-weights",
-               "end.safetensors",
-               "--loss-log",
-               "b.csv",
-               "--shuffle",
-               "off",
-               "--data",
-               kDigits})
-              .exit_code == 0);
+  const auto train = [&](const std::string& seed, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "-w",        "mlp", "-b",     "8",     "--steps", "3",         "--warmup", "0",
+        "--shuffle", "off", "--data", kDigits, "--plan",  "plan.json", "--seed",   seed};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments).exit_code;
+  };
+  REQUIRE(train("1", {"--save-initial-weights", "start.safetensors", "--loss-log", "a.csv"}) == 0);
+  REQUIRE(train("2", {"--initial-weights", "start.safetensors", "--save-final-weights",
+                      "end.safetensors", "--loss-log", "b.csv"}) == 0);
   CHECK(run.text("a.csv") == run.text("b.csv"));
   CHECK(run.text("start.safetensors") != run.text("end.safetensors"));
   const ProgramResult other =
