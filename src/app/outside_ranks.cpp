@@ -29,7 +29,17 @@ std::optional<std::string> variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+void require_launched_ranks(const RunOptions& options, const RankPlace& place) {
+  if (!options.launched_ranks || *options.launched_ranks == place.world_size) return;
+  throw usage_error(
+      fmt::format("--launcher was to start {} ranks, and this is one of {} from {}",
+                  *options.launched_ranks, place.world_size, name_of(place.source)),
+      "use a launcher that ptbench knows (torchrun, mpirun, srun, or one that sets PTBENCH_RANK, "
+      "PTBENCH_WORLD_SIZE and PTBENCH_ADDR), with {n} where it takes the number of ranks");
+}
+
 void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
+  require_launched_ranks(options, place);
   const bool counts = std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
                       options.assignments.end();
   if (counts)
@@ -61,6 +71,7 @@ RunOptions options_of(const RunOptions& given, const RankPlace& place) {
   options.outputs.clear();
   options.json = false;
   options.plan_file.reset();
+  options.keep_plan.reset();
   options.loss_log.reset();
   options.save_initial_weights.reset();
   options.save_final_weights.reset();
@@ -154,7 +165,7 @@ void refuse_outside_ranks(std::string_view command) {
 OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
                        const Topology& topology) {
   require_possible_ranks(options, place);
-  if (place.rank == 0) log_note(describe(place));
+  if (place.rank == 0 && !options.launched_ranks) log_note(describe(place));
   const RankCard card = card_of(options, place, topology);
   const MeetingPoint point = meeting_point(options, place);
   const RunOptions own = options_of(options, place);
@@ -165,6 +176,7 @@ OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
 void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, RunRecord& record) {
   const RunOptions& options = rank.config.options;
   if (options.steps || options.epochs || options.verify == VerifyMode::only) return;
+  if (options.launched_ranks) return;  // each of several
   record.warnings.push_back(
       {.code = "one-repetition",
        .message = fmt::format("ranks from {} measure one repetition: nothing is known of how much "

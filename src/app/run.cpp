@@ -306,9 +306,9 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 
 ExitCode run_command(const RunOptions& options) {
   if (options.region) return be_rank(options);
-  if (options.pass == RunPass::all) {
+  if (options.pass == RunPass::all || options.launched_ranks) {
     const RankPlace place = find_place(options);
-    if (place.world_size > 1) return be_outside_rank(options, place);
+    if (place.world_size > 1 || options.launched_ranks) return be_outside_rank(options, place);
     if (place.source != RankSource::single) log_note(describe(place));
   }
   InterruptWatch interrupt;  // before any thread is made

@@ -92,7 +92,8 @@ struct RunOptions {
   std::optional<Size> rank;        ///< this process is one rank of a run, not the run
   std::optional<Size> world_size;  ///< of ranks that somebody else started
   std::optional<Size> local_rank;
-  std::optional<int> region;  ///< descriptor of the memory that the ranks share
+  std::optional<int> region;           ///< descriptor of the memory that the ranks share
+  std::optional<Size> launched_ranks;  ///< that the launcher of a sweep starts, this one among them
   RunPass pass = RunPass::all;
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress

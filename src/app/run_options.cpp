@@ -587,6 +587,13 @@ void append_hidden(Rows& rows) {
                                .example = "3",
                                .hidden = true},
                               &RunOptions::region, 0, 1'000'000));
+  rows.push_back(whole_option({.name = "launched-ranks",
+                               .value = "N",
+                               .group = group,
+                               .help = "be one of N ranks that a sweep's launcher starts",
+                               .example = "2",
+                               .hidden = true},
+                              &RunOptions::launched_ranks, 2, kMostRanks));
   rows.push_back(text_option({.name = "keep-plan",
                               .value = "FILE",
                               .group = group,

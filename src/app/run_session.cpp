@@ -73,8 +73,8 @@ std::string describe_end(const ChildExit& ended, const ProcessMessages& messages
 
 /// Whether a message is about what only a session hands to a process.
 bool names_own_option(std::string_view message) {
-  constexpr std::array<std::string_view, 5> kOwn{"--pass", "--keep-plan", "--repeats",
-                                                 "--progress-prefix", "--output"};
+  constexpr std::array<std::string_view, 6> kOwn{
+      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-ranks", "--output"};
   return std::ranges::any_of(kOwn, [message](std::string_view option) {
     return message.find(option) != std::string_view::npos;
   });
@@ -189,11 +189,7 @@ struct RunSession::State {
   }
 
   ChildExit run(const Task& task, const fs::path& result, ProcessMessages& messages) {
-    ChildCommand command{.program = setup.program, .arguments = {"run"}};
-    command.arguments.insert(command.arguments.end(), task.arguments.begin(), task.arguments.end());
-    command.arguments.emplace_back("--repeats=1");
-    command.arguments.push_back("--output=" + result.string());
-    if (around.progress.visible()) command.arguments.push_back("--progress-prefix=" + task.label);
+    ChildCommand command = command_of(task, result);
     bool heard = false;
     command.on_errors = [&](std::string_view text) {
       heard = true;
@@ -201,6 +197,17 @@ struct RunSession::State {
     };
     ChildProcess process(std::move(command));
     return await(process, task.deadline, heard);
+  }
+
+  [[nodiscard]] ChildCommand command_of(const Task& task, const fs::path& result) const {
+    std::vector<std::string> arguments{"run"};
+    arguments.insert(arguments.end(), task.arguments.begin(), task.arguments.end());
+    arguments.emplace_back("--repeats=1");
+    arguments.push_back("--output=" + result.string());
+    if (around.progress.visible()) arguments.push_back("--progress-prefix=" + task.label);
+    if (!setup.launcher) return {.program = setup.program, .arguments = std::move(arguments)};
+    arguments.push_back(fmt::format("--launched-ranks={}", setup.launcher->ranks));
+    return launch(*setup.launcher, setup.program, std::move(arguments));
   }
 
   /// `heard` becomes true whenever the process says something.
@@ -227,8 +234,10 @@ struct RunSession::State {
     const bool interrupted =
         around.interrupt.requested() || ended.signal == SIGINT || ended.signal == SIGTERM;
     std::string problem = describe_end(ended, messages);
-    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted;
     std::error_code ignored;
+    // Launchers end with codes of their own when a rank has failed.
+    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted ||
+                             (setup.launcher && fs::exists(result, ignored));
     if (should_tell && !interrupted && !fs::exists(result, ignored)) {
       problem = "wrote no result";
       if (is_foreign())
@@ -236,9 +245,12 @@ struct RunSession::State {
     } else if (should_tell || interrupted) {
       try {
         RunRecord record = read(result);
-        if (interrupted && record.status == Status::ok) {
+        if (record.status == Status::ok && interrupted) {
           record.status = Status::interrupted;
           record.reason = interruption(task);
+        } else if (record.status == Status::ok && ended.code != 0 && setup.launcher) {
+          record.status = Status::failed;
+          record.reason = fmt::format("{} {}", task.name, problem);
         }
         return record;
       } catch (const Error& error) {

@@ -8,6 +8,7 @@
 
 #include "src/app/interrupt.h"
 #include "src/app/progress.h"
+#include "src/app/rank_launcher.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/measure/prior_noise.h"
@@ -24,9 +25,10 @@ struct SessionSetup {
   std::vector<std::string> first_arguments;  ///< beside these, of the first repetition only: files
   std::optional<std::string> plan_file;      ///< the user's --plan
   bool extends_plan = false;                 ///< what it lacks is added to it, not refused
-  std::string id;                            ///< of the record, should no process write one
-  double repetition_seconds = 6;             ///< the most that one repetition measures
-  double least_seconds = 0.4;                ///< the least
+  std::optional<RankLauncher> launcher = std::nullopt;  ///< empty: each process starts its ranks
+  std::string id;                 ///< of the record, should no process write one
+  double repetition_seconds = 6;  ///< the most that one repetition measures
+  double least_seconds = 0.4;     ///< the least
 };
 
 /// What a session talks to while it works; everything outlives it.

@@ -214,6 +214,7 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
                             .first_arguments = {},
                             .plan_file = plan_file,
                             .extends_plan = extends_plan,
+                            .launcher = rows_[row].launcher,
                             .id = rows_[row].id(),
                             .repetition_seconds = seconds,
                             .least_seconds = std::min(length_.min_time_seconds / rounds, seconds)});

@@ -273,6 +273,12 @@ class References {
   ScalingMode mode_;
 };
 
+/// Ranks that a launcher starts are not started by each process again.
+std::vector<std::string> arguments_of(Assignments given, bool launched) {
+  if (launched) leave_out(given, std::array<std::string_view, 1>{"nproc"});
+  return pass_on(given).common;
+}
+
 /// Rows by id, in the order in which they came.
 class RowCollection {
  public:
@@ -304,9 +310,11 @@ class RowCollection {
     try {
       RunConfig config = configure_run(combination.options, topology_);
       SweepRow row{.record = possible_record(config),
-                   .arguments = pass_on(combination.assignments).common,
+                   .arguments = {},
+                   .launcher = launcher_for(config),
                    .scaling = {},
                    .reads_data = config.options.data != "synthetic"};
+      row.arguments = arguments_of(combination.assignments, row.launcher.has_value());
       return {.row = std::move(row), .config = std::move(config)};
     } catch (const Error& error) {
       if (error.code() != ExitCode::usage && error.code() != ExitCode::capability) throw;
@@ -314,9 +322,16 @@ class RowCollection {
       return {
           .row = {.record = impossible_record(combination, sweep_, topology_, skip_reason(error)),
                   .arguments = {},
+                  .launcher = {},
                   .scaling = {}},
           .config = {}};
     }
+  }
+
+  /// Strategies of one process have no ranks to start.
+  [[nodiscard]] std::optional<RankLauncher> launcher_for(const RunConfig& config) const {
+    if (!sweep_.launcher || !config.needs_ranks()) return {};
+    return launcher_of(*sweep_.launcher, config.options.nproc);
   }
 
   SweepRow row_of(const Combination& combination) {
@@ -377,6 +392,14 @@ class RowCollection {
   std::optional<Error> first_error_;
 };
 
+void require_launched(const std::vector<SweepRow>& rows) {
+  const bool any =
+      std::ranges::any_of(rows, [](const SweepRow& row) { return row.launcher.has_value(); });
+  if (!any)
+    throw usage_error("--launcher has nothing to start: no row has several ranks",
+                      "add --strategy ddp and --nproc 1,2, or leave it out");
+}
+
 }  // namespace
 
 std::string skip_reason(const Error& refusal) {
@@ -398,7 +421,9 @@ std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& to
   if (mode) references.emplace(expansion, topology, *mode);
   RowCollection rows(options, topology, references ? &*references : nullptr);
   for (const Combination& combination : combinations) rows.add(combination);
-  return std::move(rows).finish();
+  std::vector<SweepRow> all = std::move(rows).finish();
+  if (options.launcher) require_launched(all);
+  return all;
 }
 
 }  // namespace ptbench

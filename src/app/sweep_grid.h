@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/app/rank_launcher.h"
 #include "src/app/sweep_options.h"
 #include "src/base/error.h"
 #include "src/device/topology.h"
@@ -17,6 +18,7 @@ struct SweepRow {
   /// What is known before anything is measured. Status `skipped` and a reason: impossible here.
   RunRecord record;
   std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
+  std::optional<RankLauncher> launcher = std::nullopt;  ///< starts its ranks; empty: ptbench does
   std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
   bool reads_data = false;  ///< from a directory: only its processes know whether that will do
 

@@ -1,10 +1,15 @@
 #include "src/app/sweep_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "src/app/rank_launcher.h"
 #include "src/app/run_options.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
 
 namespace ptbench {
 namespace {
@@ -79,8 +84,26 @@ Row scaling_row() {
           }};
 }
 
+Row launcher_row() {
+  return {{.name = "launcher",
+           .value = "COMMAND",
+           .group = kSweep,
+           .help = "start rows of several ranks with this command of the shell, in which {n} is "
+                   "their number",
+           .fallback = "ptbench starts them itself",
+           .example = "mpirun -n {n}"},
+          [](SweepOptions& sweep, const OptionInfo& option, std::string_view text) {
+            if (text.find(kRanksMark) == std::string_view::npos)
+              throw usage_error(
+                  fmt::format("--{} '{}' does not say how many ranks it starts", option.name,
+                              printable(text)),
+                  fmt::format("write {} where that number goes: '{}'", kRanksMark, option.example));
+            sweep.launcher = text;
+          }};
+}
+
 std::vector<Row> own_rows() {
-  return {scaling_row(),
+  return {scaling_row(), launcher_row(),
           whole_option({.name = "rounds",
                         .value = "R",
                         .group = kSweep,

@@ -25,7 +25,8 @@ struct SweepOptions {
   std::optional<ScalingMode> scaling;  ///< empty: as sweep_rows() finds fit
   Size rounds = 5;
   bool resume = false;
-  std::vector<std::string> binaries;  ///< other builds of this program; empty: this one
+  std::vector<std::string> binaries;    ///< other builds of this program; empty: this one
+  std::optional<std::string> launcher;  ///< starts {n} ranks; empty: ptbench starts them
 
   std::vector<std::string> command_line;  ///< argv, for the record
 

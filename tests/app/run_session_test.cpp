@@ -340,4 +340,41 @@ TEST_CASE("a session leaves no files behind") {
     setenv("TMPDIR", kept.c_str(), 1);
 }
 
+TEST_CASE("a session hands the program and its arguments to a launcher") {
+  Fixture fixture(kWell);
+  fixture.setup().launcher = RankLauncher{.command = "env LAUNCHED='with 2'", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session.prepare());
+  REQUIRE(session.repeat("one, two"));
+  const auto calls = fixture.calls();
+  REQUIRE(calls.size() == 2);
+  for (const std::string& call : calls)
+    CHECK_THAT(call, Catch::StartsWith("run --workload=mlp") && Contains("--launched-ranks=2"));
+}
+
+TEST_CASE("what a rank reported counts, whatever code its launcher ends with") {
+  Fixture fixture(
+      "case $pass in prepare) cp \"$prepared\" \"$output\" ;; *) sed "
+      "'s/\"status\":[^,]*,/\"status\": \"failed\",/' \"$measured\" >\"$output\"; exit 1 ;; "
+      "esac");
+  fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session.prepare());
+  CHECK_FALSE(session.repeat("one"));
+  CHECK(session.record().status == Status::failed);
+  CHECK(session.record().samples.step_seconds.size() == 2);
+  CHECK_FALSE(session.refusal());
+}
+
+TEST_CASE("a launcher that fails fails what its ranks measured") {
+  Fixture fixture(std::string(kWell) +
+                  " test $pass = prepare || { echo lost a rank >&2; exit 9; }");
+  fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session.prepare());
+  CHECK_FALSE(session.repeat("one"));
+  CHECK(session.record().status == Status::failed);
+  CHECK(session.record().reason == "repetition 1 ended with exit code 9: lost a rank");
+}
+
 }  // namespace ptbench

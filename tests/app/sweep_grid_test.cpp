@@ -334,4 +334,27 @@ TEST_CASE("a batch that contradicts the mode of scaling is refused", "[app]") {
   CHECK(mentions(refusal({"--scaling", "wek"}), "did you mean 'weak'?"));
 }
 
+TEST_CASE("a launcher starts the rows of several processes", "[app]") {
+  const auto rows = rows_of({"-w", "linear", "-s", "dp,ddp", "-n", "1,2", "--threads", "1",
+                             "--launcher", "torchrun --nproc-per-node {n} --max-restarts {n}"});
+  Words launched;
+  for (const SweepRow& row : rows) {
+    const bool counts = std::ranges::find(row.arguments, "--nproc=2") != row.arguments.end();
+    CHECK(counts == (row.record.strategy.world_size == 2 && !row.launcher));
+    if (!row.launcher) continue;
+    launched.push_back(row.id());
+    CHECK(row.launcher->command == "torchrun --nproc-per-node 2 --max-restarts 2");
+    CHECK(row.launcher->ranks == 2);
+  }
+  CHECK(launched == Words{"linear/ddp/n2/b32/fp32/threads=1"});
+}
+
+TEST_CASE("a launcher is told how many ranks to start, and has some to start", "[app]") {
+  const std::string deaf = refusal({"-s", "ddp", "-n", "2", "--launcher", "mpirun"});
+  CHECK(mentions(deaf, "--launcher 'mpirun' does not say how many ranks"));
+  CHECK(mentions(deaf, "mpirun -n {n}"));
+  CHECK(mentions(refusal({"-s", "serial,dp", "-n", "1,2", "--launcher", "mpirun -n {n}"}),
+                 "--launcher has nothing to start"));
+}
+
 }  // namespace ptbench

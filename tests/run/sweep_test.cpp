@@ -417,5 +417,69 @@ TEST_CASE("mistakes on the command line of a sweep", "[run]") {
   CHECK(place.text("broken.json") == "{");
 }
 
+/// Starts $1 ranks of the program that follows, as mpirun does; the address is one that no other
+/// launch has.
+constexpr const char* kLauncher = R"(#!/bin/sh
+n=$1; shift
+pids=
+for rank in $(seq 0 $((n - 1))); do
+  PTBENCH_RANK=$rank PTBENCH_WORLD_SIZE=$n PTBENCH_ADDR=localhost:$((10000 + $$ % 50000)) "$@" &
+  pids="$pids $!"
+done
+code=0
+for pid in $pids; do wait $pid || code=$?; done
+echo launched $n >>launches
+exit $code
+)";
+
+std::vector<std::string> launched_sweep(const std::string& launcher) {
+  return {"-w", "linear",     "-s",  "ddp",       "-n", "1,2",        "--threads", "1",  "--rounds",
+          "3",  "--max-time", "0.6", "--timeout", "20", "--launcher", launcher,    "-o", "s.json"};
+}
+
+TEST_CASE("a launcher starts the ranks of a sweep's rows", "[run]") {
+  const RunCommand place;
+  place.write("launch", kLauncher);
+  const ProgramResult result = sweep(place, launched_sweep("sh ./launch {n}"));
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.errors.empty());
+  const nlohmann::json file = place.json("s.json");
+  CHECK(statuses(file) == std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1 ok",
+                                                   "linear/ddp/n1/b32/fp32/threads=1 ok",
+                                                   "linear/ddp/n2/b32/fp32/threads=1 ok"});
+  const auto& launched = file["runs"][2];
+  CHECK(launched["samples"]["repetitions"].size() == 3);
+  CHECK(launched["verification"]["status"] == "passed");
+  CHECK(launched["ranks"].size() == 2);
+  CHECK(launched["scaling"]["efficiency"].get<double>() > 0);
+  for (const auto& warning : launched["warnings"]) CHECK(warning["code"] != "one-repetition");
+  // The preparation, and three repetitions.
+  CHECK(place.text("launches") == "launched 2\nlaunched 2\nlaunched 2\nlaunched 2\n");
+}
+
+TEST_CASE("a launcher that starts other ranks than a row has fails it", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep(place, launched_sweep("env RANKS={n}"));
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  const nlohmann::json file = place.json("s.json");
+  CHECK(file["runs"][1]["status"] == "ok");
+  CHECK(file["runs"][2]["status"] == "failed");
+  CHECK_THAT(file["runs"][2]["reason"].get<std::string>(),
+             Contains("--launcher was to start 2 ranks, and this is one of 1 from nobody"));
+}
+
+TEST_CASE("a launcher that is not there fails the rows that need it", "[run]") {
+  const RunCommand place;
+  const ProgramResult result = sweep(place, launched_sweep("no-such-launcher -n {n}"));
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  const nlohmann::json file = place.json("s.json");
+  CHECK(file["runs"][0]["status"] == "ok");
+  CHECK_THAT(file["runs"][2]["reason"].get<std::string>(),
+             Contains("exit code 127") && Contains("no-such-launcher"));
+}
+
 }  // namespace
 }  // namespace ptbench::testing
