@@ -136,6 +136,23 @@ class RankedRun {
     }
   }
 
+  /// Rank 0's process, which saves and cannot end: who would read its record is stopped, and the
+  /// pipe between them holds less.
+  [[nodiscard]] int rank_that_saves() {
+    const int process = stopped_while(0, RankPhase::measuring);
+    const auto region = region_of(process);
+    REQUIRE(region != nullptr);
+    const std::string path = "/proc/" + std::to_string(process) + "/fd/1";
+    const int pipe = open(path.c_str(), O_WRONLY | O_CLOEXEC);  // NOLINT(*-vararg)
+    REQUIRE(fcntl(pipe, F_SETPIPE_SZ, 1) > 0);                  // NOLINT(*-vararg)
+    REQUIRE(close(pipe) == 0);
+    REQUIRE(kill(id(), SIGSTOP) == 0);
+    REQUIRE(kill(process, SIGCONT) == 0);
+    const std::span<PhaseBoard::Slot> slots = region->phases();
+    until([&] { return PhaseBoard(slots).phase(0) == RankPhase::saving; });
+    return process;
+  }
+
   [[nodiscard]] int exit_code() {
     const ChildExit ended = process_.wait(kLong).value();
     CAPTURE(ended.signal);
@@ -259,6 +276,18 @@ TEST_CASE("a rank that is killed while it starts fails the run", "[run]") {
   CHECK(run.exit_code() == 2);
   CHECK(run.left_nothing());
   CHECK_THAT(run.reason(), Contains("rank 1 on ") && Contains("was killed by signal 9"));
+}
+
+TEST_CASE("a rank that is killed while it saves fails the run", "[run]") {
+  RankedRun run(run_of_ranks(
+      2, {"-w", "linear", "--threads", "1", "--steps", "20000", "--verify", "off", kNoDeadline}));
+  (void)run.rank(1);
+  REQUIRE(kill(run.rank_that_saves(), SIGKILL) == 0);
+  REQUIRE(kill(run.id(), SIGCONT) == 0);
+  CHECK(run.exit_code() == 2);
+  CHECK(run.left_nothing());
+  CHECK(run.record()["status"] == "failed");
+  CHECK_THAT(run.reason(), Matches("rank 0 on [^ ]+, while saving, was killed by signal 9.*"));
 }
 
 TEST_CASE("a rank that is stopped is killed when the others' time is over", "[run]") {
