@@ -20,9 +20,10 @@ namespace ptbench {
 namespace {
 
 /// Options in which ranks may differ: who they are, and files that only rank 0 reads or writes.
-constexpr std::array<std::string_view, 10> kOwn{
-    "rank",     "local-rank",           "world-size",         "output",         "json", "plan",
-    "loss-log", "save-initial-weights", "save-final-weights", "progress-prefix"};
+constexpr std::array<std::string_view, 11> kOwn{
+    "launched-by",    "rank", "local-rank", "world-size",           "output",
+    "json",           "plan", "loss-log",   "save-initial-weights", "save-final-weights",
+    "progress-prefix"};
 
 std::optional<std::string> variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());

@@ -1,6 +1,7 @@
 #include "src/app/process_messages.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "src/measure/text.h"
 
@@ -52,7 +53,9 @@ void ProcessMessages::handle(std::string_view piece) {
     const bool is_message = !line.empty() && !line.ends_with(kClearRest);
     // One call for label and message, so that those of several processes do not mix.
     progress_.pass_on(is_message ? label_ + std::string(piece) : std::string(piece));
-    if (is_message) last_line_ = line;
+    const bool says_something =
+        std::ranges::any_of(line, [](unsigned char letter) { return std::isalnum(letter) != 0; });
+    if (is_message && says_something) last_line_ = line;
   }
 }
 

@@ -24,7 +24,7 @@ class ProcessMessages {
   /// Of the error that ended the process; empty if it reported none.
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] const std::string& remedy() const { return remedy_; }
-  /// The error, or else the last line that is no progress; without control characters.
+  /// The error, or else the last line with words that is no progress; without control characters.
   [[nodiscard]] std::string last() const;
 
  private:

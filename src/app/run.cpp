@@ -17,6 +17,7 @@
 #include "src/app/noise_store.h"
 #include "src/app/outside_ranks.h"
 #include "src/app/progress.h"
+#include "src/app/rank_launcher.h"
 #include "src/app/rank_run.h"
 #include "src/app/rank_source.h"
 #include "src/app/repetition_rule.h"
@@ -292,6 +293,11 @@ ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankP
   }
 }
 
+/// What its user can mend.
+bool is_refusal(const Error& error) {
+  return error.code() == ExitCode::usage || error.code() == ExitCode::capability;
+}
+
 /// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
 ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   const Topology topology = discover_topology();
@@ -299,7 +305,14 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   InterruptWatch interrupt;                                 // before any thread is made
   PeerLinks links = std::move(rank.links);
   const LateRequests late(interrupt);
-  return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
+  std::optional<LauncherWatch> launcher;
+  if (options.launched_by) launcher.emplace(*options.launched_by);
+  try {
+    return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
+  } catch (const Error& error) {
+    if (options.launched_ranks && is_refusal(error)) leave_refusal(options.outputs.at(0), error);
+    throw;
+  }
 }
 
 }  // namespace

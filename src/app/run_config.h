@@ -94,6 +94,7 @@ struct RunOptions {
   std::optional<Size> local_rank;
   std::optional<int> region;           ///< descriptor of the memory that the ranks share
   std::optional<Size> launched_ranks;  ///< that the launcher of a sweep starts, this one among them
+  std::optional<int> launched_by;      ///< process id of that sweep
   RunPass pass = RunPass::all;
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress

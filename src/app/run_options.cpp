@@ -27,6 +27,7 @@ constexpr std::uint64_t kMostAccumulation = 1'000'000;
 constexpr std::uint64_t kMostRepeats = 1000;
 constexpr double kLeastNoise = 1e-5;
 constexpr std::uint64_t kMostRanks = 4096;
+constexpr std::uint64_t kMostProcessId = 1 << 22;  // Linux's own
 constexpr std::uint64_t kMostShare = 1'000'000'000;
 constexpr double kMostSlower = 1000;
 
@@ -594,6 +595,13 @@ void append_hidden(Rows& rows) {
                                .example = "2",
                                .hidden = true},
                               &RunOptions::launched_ranks, 2, kMostRanks));
+  rows.push_back(whole_option({.name = "launched-by",
+                               .value = "PID",
+                               .group = group,
+                               .help = "end when that process has ended",
+                               .example = "1234",
+                               .hidden = true},
+                              &RunOptions::launched_by, 1, kMostProcessId));
   rows.push_back(text_option({.name = "keep-plan",
                               .value = "FILE",
                               .group = group,

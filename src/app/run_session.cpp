@@ -74,7 +74,7 @@ std::string describe_end(const ChildExit& ended, const ProcessMessages& messages
 /// Whether a message is about what only a session hands to a process.
 bool names_own_option(std::string_view message) {
   constexpr std::array<std::string_view, 6> kOwn{
-      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-ranks", "--output"};
+      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-", "--output"};
   return std::ranges::any_of(kOwn, [message](std::string_view option) {
     return message.find(option) != std::string_view::npos;
   });
@@ -206,7 +206,6 @@ struct RunSession::State {
     arguments.push_back("--output=" + result.string());
     if (around.progress.visible()) arguments.push_back("--progress-prefix=" + task.label);
     if (!setup.launcher) return {.program = setup.program, .arguments = std::move(arguments)};
-    arguments.push_back(fmt::format("--launched-ranks={}", setup.launcher->ranks));
     return launch(*setup.launcher, setup.program, std::move(arguments));
   }
 
@@ -228,34 +227,24 @@ struct RunSession::State {
     }
   }
 
+  /// Who asks this process alone to end means the run.
+  [[nodiscard]] bool was_interrupted(const ChildExit& ended) const {
+    return around.interrupt.requested() || ended.signal == SIGINT || ended.signal == SIGTERM;
+  }
+
   RunRecord record_of(const Task& task, const fs::path& result, const ChildExit& ended,
                       const ProcessMessages& messages) {
-    // Who asks this process alone to end means the run.
-    const bool interrupted =
-        around.interrupt.requested() || ended.signal == SIGINT || ended.signal == SIGTERM;
+    if (setup.launcher) return record_of_launch(task, result, ended, messages);
+    const bool interrupted = was_interrupted(ended);
     std::string problem = describe_end(ended, messages);
+    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted;
     std::error_code ignored;
-    // Launchers end with codes of their own when a rank has failed.
-    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted ||
-                             (setup.launcher && fs::exists(result, ignored));
     if (should_tell && !interrupted && !fs::exists(result, ignored)) {
       problem = "wrote no result";
       if (is_foreign())
         return lost(Status::failed, unsuitable(fmt::format("{} {}", task.name, problem)));
     } else if (should_tell || interrupted) {
-      try {
-        RunRecord record = read(result);
-        if (record.status == Status::ok && interrupted) {
-          record.status = Status::interrupted;
-          record.reason = interruption(task);
-        } else if (record.status == Status::ok && ended.code != 0 && setup.launcher) {
-          record.status = Status::failed;
-          record.reason = fmt::format("{} {}", task.name, problem);
-        }
-        return record;
-      } catch (const Error& error) {
-        problem = fmt::format("left no result that can be read: {}", without(result, error.what()));
-      }
+      if (auto record = record_in(result, task, interrupted, problem)) return std::move(*record);
     }
     if (interrupted) return lost(Status::interrupted, interruption(task));
     refusal = refusal_of(ended, messages);
@@ -263,6 +252,45 @@ struct RunSession::State {
       refusal = Error(refusal->code(), unsuitable(refusal->what()), "build it anew");
     return lost(Status::failed,
                 refusal ? std::string(refusal->what()) : fmt::format("{} {}", task.name, problem));
+  }
+
+  /// Launchers end with codes of their own: what the ranks left tells more.
+  RunRecord record_of_launch(const Task& task, const fs::path& result, const ChildExit& ended,
+                             const ProcessMessages& messages) {
+    const bool interrupted = was_interrupted(ended);
+    const std::string end =
+        fmt::format("{}: its launcher {}", task.name, describe_end(ended, messages));
+    std::string problem = "left no result";
+    if (auto record = record_in(result, task, interrupted, problem)) {
+      if (record->status != Status::ok || ended.code == 0) return std::move(*record);
+      record->status = Status::failed;
+      record->reason = end;
+      return std::move(*record);
+    }
+    if (interrupted) return lost(Status::interrupted, interruption(task));
+    refusal = take_refusal(result);
+    if (refusal) return lost(Status::failed, refusal->what());
+    if (is_foreign() && names_own_option(messages.error()))
+      return lost(Status::failed, unsuitable(messages.error()));
+    return lost(Status::failed, ended.code == 0 ? fmt::format("{}, and {}", end, problem) : end);
+  }
+
+  /// What the process wrote; empty, with the `problem`, where that cannot be read.
+  std::optional<RunRecord> record_in(const fs::path& result, const Task& task, bool interrupted,
+                                     std::string& problem) {
+    std::error_code ignored;
+    if (!fs::exists(result, ignored)) return std::nullopt;
+    try {
+      RunRecord record = read(result);
+      if (interrupted && record.status == Status::ok) {
+        record.status = Status::interrupted;
+        record.reason = interruption(task);
+      }
+      return record;
+    } catch (const Error& error) {
+      problem = fmt::format("left no result that can be read: {}", without(result, error.what()));
+      return std::nullopt;
+    }
   }
 
   /// Whether the program may be something else than this one.
@@ -297,8 +325,9 @@ struct RunSession::State {
   }
 
   [[nodiscard]] RunRecord pooled() const {
-    if (records.empty()) return lost(Status::ok, {});
-    return pool_runs(records, around.prior);
+    RunRecord record = records.empty() ? lost(Status::ok, {}) : pool_runs(records, around.prior);
+    if (setup.launcher) record.strategy.launcher = setup.launcher->command;
+    return record;
   }
 
   SessionSetup setup;

@@ -68,6 +68,18 @@ std::string change_between(const RunRecord& earlier, const RunRecord& now) {
   return {};
 }
 
+/// Launchers bind ranks to cores of their choice.
+void fail_if_short_of_threads(const RunRecord& known, RunRecord& measured) {
+  const Size wanted = known.strategy.threads.value_or(1);
+  const Size given = measured.strategy.threads.value_or(wanted);
+  if (measured.status != Status::ok || !measured.strategy.launcher || given == wanted) return;
+  measured.status = Status::failed;
+  measured.reason = fmt::format(
+      "its launcher left each rank the cores for {} threads, and rows here have {}: let it bind to "
+      "none or to enough cores, or give --threads {}",
+      given, wanted, given);
+}
+
 /// A process that ended before it could describe what it measures leaves `known` to do so. Rounds
 /// end a row: why its last repetition ended is of no interest, but for one of fixed length.
 RunRecord completed(RunRecord measured, const RunRecord& known) {
@@ -75,8 +87,10 @@ RunRecord completed(RunRecord measured, const RunRecord& known) {
     RunRecord described = known;
     described.status = measured.status;
     described.reason = std::move(measured.reason);
+    described.strategy.launcher = std::move(measured.strategy.launcher);
     return described;
   }
+  fail_if_short_of_threads(known, measured);
   std::optional<StopReason>& stop = measured.samples.stop_reason;
   if (stop == StopReason::max_time || stop == StopReason::noise) stop.reset();
   return measured;
@@ -121,6 +135,7 @@ void Sweep::take_earlier(std::size_t side) {
     if (place == places.end()) {
       if (record.status != Status::skipped) others_[side].push_back(std::move(record));
     } else if (auto whole = whole_part(std::move(record), around_.prior)) {
+      if (!is_started_alike(place->second, *whole)) continue;
       Cell& known = cell(place->second, side);
       known.repetitions = repetitions_of(*whole);
       known.record = std::move(whole);
@@ -129,6 +144,19 @@ void Sweep::take_earlier(std::size_t side) {
     }
   }
   sides_[side].earlier->runs.clear();
+}
+
+/// What ranks of another launcher measured is another thing.
+bool Sweep::is_started_alike(std::size_t row, const RunRecord& earlier) const {
+  const auto& launcher = rows_[row].launcher;
+  const std::string now = launcher ? launcher->command : "ptbench";
+  const std::string then = earlier.strategy.launcher.value_or("ptbench");
+  if (now == then) return true;
+  around_.warn(
+      fmt::format("row '{}' begins anew: its ranks were started by '{}', and are by '{}' "
+                  "now",
+                  rows_[row].id(), then, now));
+  return false;
 }
 
 void Sweep::run() {
@@ -163,6 +191,7 @@ void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   else
     measured.is_over = true;
   measured.record = completed(measured.session->record(), rows_[row].record);
+  if (measured.record->status == Status::failed) measured.is_over = true;
   if (!ready) skip_if_refused(row, side);
   warn_of_noise(*measured.record);
   if (measured.record->status == Status::interrupted) interrupted_ = true;
@@ -291,7 +320,11 @@ void Sweep::learn_origin(std::size_t side, const SweepSession& session) {
   origin_known_[side] = true;
   SweepSide& measured = sides_[side];
   measured.header.generator = session.origin()->generator;
+  auto variables = std::move(measured.header.environment.variables);
   measured.header.environment = session.origin()->environment;
+  // Those of a launched rank are its launcher's.
+  if (session.record().strategy.launcher)
+    measured.header.environment.variables = std::move(variables);
   if (!measured.earlier) return;
   const std::vector<std::string> differences = differences_of(*measured.earlier, measured.header);
   if (!differences.empty())

@@ -103,6 +103,7 @@ class Sweep {
   };
 
   void take_earlier(std::size_t side);
+  [[nodiscard]] bool is_started_alike(std::size_t row, const RunRecord& earlier) const;
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
   bool start(std::size_t row, std::size_t side);

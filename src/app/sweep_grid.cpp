@@ -393,8 +393,9 @@ class RowCollection {
 };
 
 void require_launched(const std::vector<SweepRow>& rows) {
-  const bool any =
-      std::ranges::any_of(rows, [](const SweepRow& row) { return row.launcher.has_value(); });
+  const bool any = std::ranges::any_of(rows, [](const SweepRow& row) {
+    return row.launcher || (!row.is_possible() && row.record.strategy.world_size > 1);
+  });
   if (!any)
     throw usage_error("--launcher has nothing to start: no row has several ranks",
                       "add --strategy ddp and --nproc 1,2, or leave it out");

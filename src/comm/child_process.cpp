@@ -30,6 +30,8 @@ constexpr ChildProcess::Duration kPause{20};
 // started, and who waits for it has a deadline.
 constexpr ChildProcess::Duration kLongestStart{2000};
 constexpr std::size_t kPiece = 4096;  // bytes that are read at once
+// For the rest of a group once its leader has ended.
+constexpr ChildProcess::Duration kFarewell = std::chrono::minutes(2);
 // More than a pipe holds: who else writes into it is not read for ever.
 constexpr int kMostPieces = 64;
 
@@ -63,6 +65,7 @@ struct Start {
   int output;
   int errors;   ///< -1: stays as it is
   int failure;  ///< gets errno if the program does not start
+  bool leads_group;
 };
 
 bool take_streams(const Start& start) {
@@ -73,6 +76,7 @@ bool take_streams(const Start& start) {
 [[noreturn]] void become(const Start& start) noexcept {
   // Who died before it could be watched leaves another parent.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != start.parent) _exit(127);
+  if (start.leads_group) (void)setpgid(0, 0);
   if (take_streams(start)) {
     sigset_t none;
     sigemptyset(&none);
@@ -133,9 +137,9 @@ struct ChildProcess::State {
   State& operator=(const State&) = delete;
   ~State() {
     if (ended) return;
-    (void)kill(id, SIGKILL);
+    signal(SIGKILL);
     int status = 0;
-    (void)wait_for(id, status, 0);
+    if (!leader) (void)wait_for(id, status, 0);
   }
 
   void start() {
@@ -154,12 +158,15 @@ struct ChildProcess::State {
                       .input = nothing.number(),
                       .output = command.on_output ? output_pipe.write.number() : nothing.number(),
                       .errors = command.on_errors ? errors_pipe.write.number() : -1,
-                      .failure = failure_pipe.write.number()};
+                      .failure = failure_pipe.write.number(),
+                      .leads_group = command.leads_group};
     id = fork();
     if (id == 0) become(start);
     if (id < 0)
       throw cannot_start(command.program, errno,
                          "check free memory and the limit of processes (ulimit -u)");
+    // Whoever of the two comes first: there is a group when this goes on.
+    if (command.leads_group) (void)setpgid(id, id);
     failure_pipe.write.close();
     if (command.on_output) output = std::move(output_pipe.read);
     if (command.on_errors) errors = std::move(errors_pipe.read);
@@ -191,18 +198,37 @@ struct ChildProcess::State {
     return events[0].revents != 0 || events[1].revents != 0;
   }
 
+  void signal(int number) const { (void)kill(command.leads_group ? -id : id, number); }
+
+  void reap_leader() {
+    if (leader) return;
+    int status = 0;
+    const pid_t reaped = wait_for(id, status, WNOHANG);
+    if (reaped == 0) return;
+    leader.emplace();
+    leader->overdue = overdue;
+    if (reaped == id && WIFEXITED(status)) leader->code = WEXITSTATUS(status);
+    if (reaped == id && WIFSIGNALED(status)) leader->signal = WTERMSIG(status);
+    watch.close();
+    const auto end = steady_clock::now() + kFarewell;
+    deadline = std::min(deadline.value_or(end), end);
+  }
+
+  /// Whether somebody of the group is still there, and may be.
+  bool others_remain() {
+    if (!command.leads_group || kill(-id, 0) != 0) return false;
+    if (steady_clock::now() < *deadline) return true;
+    signal(SIGKILL);
+    return false;
+  }
+
   /// Whether the process has ended. What it wrote last is read then; what others that hold its
   /// streams will write is not waited for.
   bool reap() {
     if (ended) return true;
-    int status = 0;
-    const pid_t reaped = wait_for(id, status, WNOHANG);
-    if (reaped == 0) return false;
-    ended.emplace();
-    ended->overdue = overdue;
-    if (reaped == id && WIFEXITED(status)) ended->code = WEXITSTATUS(status);
-    if (reaped == id && WIFSIGNALED(status)) ended->signal = WTERMSIG(status);
-    watch.close();
+    reap_leader();
+    if (!leader || others_remain()) return false;
+    ended = leader;
     for (int piece = 0; piece < kMostPieces && pump(Duration(0)); ++piece) {
     }
     output.close();
@@ -211,9 +237,9 @@ struct ChildProcess::State {
   }
 
   void kill_overdue() {
-    if (overdue || !deadline || steady_clock::now() < *deadline) return;
+    if (leader || overdue || !deadline || steady_clock::now() < *deadline) return;
     overdue = true;
-    (void)kill(id, SIGKILL);
+    signal(SIGKILL);
   }
 
   /// Until `end`, the deadline, or the next look at a process that nobody announces.
@@ -230,7 +256,8 @@ struct ChildProcess::State {
   Descriptor watch;  ///< readable once the process has ended
   std::optional<steady_clock::time_point> deadline;
   bool overdue = false;
-  std::optional<ChildExit> ended;
+  std::optional<ChildExit> leader;  ///< how it ended
+  std::optional<ChildExit> ended;   ///< the same, once its group has
 };
 
 ChildProcess::ChildProcess(ChildCommand command)
@@ -256,7 +283,7 @@ std::optional<ChildExit> ChildProcess::wait(Duration timeout) {
 }
 
 void ChildProcess::send(int signal) {
-  if (!state_->ended) (void)kill(state_->id, signal);
+  if (!state_->ended) state_->signal(signal);
 }
 
 ChildExit ChildProcess::terminate(Duration grace) {

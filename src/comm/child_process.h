@@ -19,6 +19,9 @@ struct ChildCommand {
   // NOLINTBEGIN(readability-redundant-member-init)
   std::function<void(std::string_view)> on_output{};  ///< empty: standard output leads nowhere
   std::function<void(std::string_view)> on_errors{};  ///< empty: standard error is its owner's
+  /// It leads a process group of its own, which signals, the deadline and its owner's end reach as
+  /// a whole: its own children are in it, but those that leave it.
+  bool leads_group{};
   // NOLINTEND(readability-redundant-member-init)
 };
 
@@ -31,8 +34,9 @@ struct ChildExit {
 
 /// A process that this one started, owned: it is killed and reaped with its owner, and the kernel
 /// kills it when the thread that started it ends, in whatever way. It stays in the owner's process
-/// group, so that Ctrl-C reaches both; its environment is the owner's, no signal is blocked, and
-/// standard input is empty. The owner's standard streams must be open. Move-only; for one thread.
+/// group, so that Ctrl-C reaches both, unless it leads its own; its environment is the owner's, no
+/// signal is blocked, and standard input is empty. The owner's standard streams must be open.
+/// Move-only; for one thread.
 class ChildProcess {
  public:
   using Duration = std::chrono::milliseconds;
@@ -50,7 +54,8 @@ class ChildProcess {
   /// Sets its deadline anew, counted from now: `wait` kills it then.
   void end_within(Duration duration);
   /// Calls back with what the process writes until it has ended or `timeout` is over; empty if it
-  /// has not ended. Once it has, everything that it wrote was handed over.
+  /// has not ended. Once it has, everything that it wrote was handed over. A group has ended when
+  /// its last process has, which gets two minutes after the leader.
   std::optional<ChildExit> wait(Duration timeout);
   /// Does nothing to a process that `wait` saw end.
   void send(int signal);

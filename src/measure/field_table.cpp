@@ -208,6 +208,8 @@ constexpr auto kFields = std::to_array<Field>({
                                               "communicates during backward"),
     field<&Run::strategy, &Strategy::communicator>("strategy.communicator", none,
                                                    "who moves gradients"),
+    field<&Run::strategy, &Strategy::launcher>("strategy.launcher", none,
+                                               "command that started the ranks, null: ptbench"),
     field<&Run::strategy, &Strategy::plan_hash>("strategy.plan_hash", none,
                                                 "equal for equal operator choices"),
 

@@ -55,6 +55,8 @@ struct StrategyRecord {
   std::optional<Bytes> bucket_bytes;
   std::optional<bool> overlap;
   std::optional<std::string> communicator;
+  /// Command that started the ranks; empty: ptbench did.
+  std::optional<std::string> launcher = std::nullopt;
   std::optional<std::string> plan_hash;
 };
 

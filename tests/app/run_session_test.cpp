@@ -374,7 +374,41 @@ TEST_CASE("a launcher that fails fails what its ranks measured") {
   REQUIRE(session.prepare());
   CHECK_FALSE(session.repeat("one"));
   CHECK(session.record().status == Status::failed);
-  CHECK(session.record().reason == "repetition 1 ended with exit code 9: lost a rank");
+  CHECK(session.record().reason ==
+        "repetition 1: its launcher ended with exit code 9: lost a rank");
+  CHECK(session.record().strategy.launcher == "env");
+}
+
+TEST_CASE("what launched ranks were refused is known whatever their launcher ends with") {
+  Fixture fixture(
+      R"(echo '{"code": 5, "message": "no such device", "remedy": "buy one"}' >"$output.refusal")"
+      "\necho ptbench: error: other >&2; exit 1");
+  fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session.prepare());
+  REQUIRE(session.refusal());
+  CHECK(session.refusal()->code() == ExitCode::capability);
+  CHECK(session.refusal()->remedy() == "buy one");
+  CHECK(session.record().reason == "no such device");
+}
+
+TEST_CASE("an error before launched ranks are one run fails them, whatever its exit code") {
+  Fixture fixture("echo ptbench: error: rank 1 did not come >&2; exit 1");
+  fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session.prepare());
+  CHECK_FALSE(session.refusal());
+  CHECK(session.record().reason ==
+        "the preparation: its launcher ended with exit code 1: rank 1 did not come");
+}
+
+TEST_CASE("a launcher that starts nothing is told from a program that is no ptbench") {
+  Fixture fixture(kWell);
+  fixture.setup().launcher = RankLauncher{.command = "echo that was all >&2; true", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session.prepare());
+  CHECK(session.record().reason ==
+        "the preparation: its launcher ended with exit code 0: that was all, and left no result");
 }
 
 }  // namespace ptbench

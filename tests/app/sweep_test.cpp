@@ -29,6 +29,7 @@ struct Behaviour {
   double throughput = 0;
   std::optional<Error> refusal = std::nullopt;  ///< of its preparation
   bool takes_plans = true;                      ///< that others have chosen
+  std::optional<Size> threads = std::nullopt;   ///< that its ranks got
 };
 
 /// What all sessions of a test share.
@@ -85,6 +86,8 @@ class FakeSession final : public SweepSession {
         name_(setup.program.string() + " " + setup.id),
         record_(row_record(setup.id)) {
     stage_.setups.push_back(setup);
+    if (setup.launcher) record_.strategy.launcher = setup.launcher->command;
+    record_.strategy.threads = behaviour_.threads;
     if (setup.plan_file && !setup.extends_plan && !behaviour_.takes_plans)
       behaviour_.refusal = usage_error("plan file '" + *setup.plan_file + "' is foreign");
     if (setup.plan_file && setup.extends_plan) stage_.plans[*setup.plan_file] = behaviour_.plan;
@@ -469,6 +472,35 @@ TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[
         "now");
   CHECK_THAT(stage.warnings[1], Catch::StartsWith("row 'x' begins anew") &&
                                     Catch::EndsWith("its plan was p1, and is p2 now"));
+}
+
+TEST_CASE("ranks of different launchers are not one row", "[app]") {
+  Stage stage;
+  std::vector<SweepRow> rows = rows_called({"x", "y"});
+  rows[0].launcher = launcher_of("mpirun -n {n}", 2);
+  rows[1].launcher = launcher_of("mpirun -n {n}", 2);
+  std::vector<SweepSide> sides = resumed({{"x", 2}, {"y", 2}});
+  sides[0].earlier->runs[1].strategy.launcher = "mpirun -n 2";
+  (void)sweep(stage, rows, sides, {.rounds = 2});
+  CHECK(count_of(stage.log, "repeat A x") == 2);
+  CHECK(count_of(stage.log, "repeat A y") == 0);
+  REQUIRE(stage.warnings.size() == 1);
+  CHECK(stage.warnings[0] ==
+        "row 'x' begins anew: its ranks were started by 'ptbench', and are by 'mpirun -n 2' now");
+}
+
+TEST_CASE("ranks that their launcher leaves fewer cores than the row has threads fail it",
+          "[app]") {
+  Stage stage;
+  stage.behaviours["x"] = {.threads = 1};
+  std::vector<SweepRow> rows = rows_called({"x"});
+  rows[0].record.strategy.threads = 2;
+  rows[0].launcher = launcher_of("mpirun -n {n}", 2);
+  const Swept swept = sweep(stage, rows, sides_called({"A"}));
+  const RunRecord& run = run_called(swept.results[0], "x");
+  CHECK(run.status == Status::failed);
+  CHECK_THAT(run.reason.value(), Catch::Contains("cores for 1 threads, and rows here have 2"));
+  CHECK(count_of(stage.log, "repeat A x") == 1);
 }
 
 TEST_CASE("a row that cannot go on keeps what was measured earlier", "[app]") {

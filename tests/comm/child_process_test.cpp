@@ -179,6 +179,39 @@ TEST_CASE("a process dies with the thread that started it", "[comm]") {
   CHECK(sleeper->child().wait(kLong).value().signal == SIGKILL);
 }
 
+TEST_CASE("a group gets the signals of its leader, and has ended when its last process has",
+          "[comm]") {
+  std::string said;
+  // The one in the background outlives its leader, which the signal ends at once.
+  ChildCommand command = shell(
+      "(trap 'sleep 0.2; echo saved; exit' TERM; echo ready; while :; do sleep 0.01; done) & wait");
+  command.on_output = [&](std::string_view text) { said += text; };
+  command.leads_group = true;
+  ChildProcess child(std::move(command));
+  while (said.find("ready") == std::string::npos)
+    REQUIRE_FALSE(child.wait(Duration(10)).has_value());
+  CHECK(getpgid(child.id()) == child.id());
+  child.send(SIGTERM);
+  CHECK(child.wait(kLong).value().signal == SIGTERM);
+  CHECK(said == "ready\nsaved\n");
+}
+
+TEST_CASE("a group dies with its owner, and at its deadline", "[comm]") {
+  const bool by_deadline = GENERATE(false, true);
+  std::string said;
+  ChildCommand command = shell("sleep 1000 & echo $!; wait");
+  command.on_output = [&](std::string_view text) { said += text; };
+  command.leads_group = true;
+  auto child = std::make_unique<ChildProcess>(std::move(command));
+  while (said.find('\n') == std::string::npos) REQUIRE_FALSE(child->wait(Duration(10)).has_value());
+  if (by_deadline) {
+    child->end_within(Duration(1));
+    CHECK(child->wait(kLong).value().overdue);
+  }
+  child.reset();
+  CHECK(is_gone(std::stoi(said)));
+}
+
 TEST_CASE("a process starts with no signal blocked", "[comm]") {
   sigset_t blocked;
   sigset_t before;

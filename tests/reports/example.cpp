@@ -62,6 +62,7 @@ void add_parallel_facts(RunRecord& run) {
   run.strategy.bucket_bytes = 26'214'400;
   run.strategy.overlap = true;
   run.strategy.communicator = "shm";
+  run.strategy.launcher = "mpirun -n 2";
   run.samples.slowdown = 0.05;
   run.samples.slices = {{.repetition = 0,
                          .first = 0,

@@ -322,4 +322,23 @@ TEST_CASE("an interrupt of any outside rank ends all, and what was measured is s
   CHECK(ranks.files().json("r.json")["runs"][0]["status"] == "interrupted");
 }
 
+TEST_CASE("launched ranks end with who had them launched, and with their launcher", "[run]") {
+  const bool launcher_ends = GENERATE(false, true);
+  const OutsideRanks ranks;
+  // The shell in parentheses is the launcher.
+  const std::string script = fmt::format(
+      "sleep 1000 & STARTER=$!; LAUNCHED='{0} --launched-ranks 2 --launched-by '$STARTER; "
+      "( $LAUNCHED --rank 0 -o r.json & echo $! >rank0; $LAUNCHED --rank 1 & echo $! >rank1; wait "
+      ") & LAUNCHER=$!; until test -s rank1; do sleep 0.02; done; R0=$(cat rank0); {1}; "
+      "kill -KILL ${2}; for rank in 0 1; do while grep -q . /proc/$(cat rank$rank)/cmdline; do "
+      "sleep 0.05; done; done 2>gone; kill $STARTER",
+      kEndless, kUntilBegun, launcher_ends ? "LAUNCHER" : "STARTER");
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c", script},
+      {.folder = ranks.files().path("."),
+       .environment = {ranks.address(), "XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
+  CAPTURE(launcher_ends, result.errors, result.output);
+  CHECK(ranks.files().json("r.json")["runs"][0]["status"] == "interrupted");
+}
+
 }  // namespace ptbench::testing

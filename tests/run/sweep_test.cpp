@@ -440,7 +440,8 @@ std::vector<std::string> launched_sweep(const std::string& launcher) {
 TEST_CASE("a launcher starts the ranks of a sweep's rows", "[run]") {
   const RunCommand place;
   place.write("launch", kLauncher);
-  const ProgramResult result = sweep(place, launched_sweep("sh ./launch {n}"));
+  const ProgramResult result =
+      sweep(place, launched_sweep("test {n} = 2 && BY=launcher sh ./launch {n}"));
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
   CHECK(result.errors.empty());
@@ -452,6 +453,8 @@ TEST_CASE("a launcher starts the ranks of a sweep's rows", "[run]") {
   CHECK(launched["samples"]["repetitions"].size() == 3);
   CHECK(launched["verification"]["status"] == "passed");
   CHECK(launched["ranks"].size() == 2);
+  CHECK(launched["strategy"]["launcher"] == "test 2 = 2 && BY=launcher sh ./launch 2");
+  CHECK(file["runs"][1]["strategy"]["launcher"].is_null());
   CHECK(launched["scaling"]["efficiency"].get<double>() > 0);
   for (const auto& warning : launched["warnings"]) CHECK(warning["code"] != "one-repetition");
   // The preparation, and three repetitions.
