@@ -34,6 +34,7 @@ Json object_of(const RunComparison& run) {
           {"new_seconds", number(run.new_seconds)},
           {"base_ci95", interval(run.base_ci95)},
           {"new_ci95", interval(run.new_ci95)},
+          {"statistic", name_of(run.statistic)},
           {"change", number(run.change)},
           {"change_ci99", interval(run.change_ci99)},
           {"base_repetitions", run.base_repetitions},

@@ -24,10 +24,11 @@ namespace ptbench {
 /// how many, and `differences`, texts), `counts` (runs by verdict, all verdicts) and `runs`, each
 /// with `id`, `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable),
 /// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
-/// either side's step), `change` (0.05: 5 % slower), `change_ci99` ([low, high]),
-/// `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
-/// `differences` (of this run, and remarks; texts) and `left_out` (of a history, for this run's
-/// circumstances). What is not known, and what does not apply, is null.
+/// either side's step), `statistic` (median or lower_quartile, of each repetition's steps: what
+/// `base_seconds`, `new_seconds` and `change` are of), `change` (0.05: 5 % slower), `change_ci99`
+/// ([low, high]), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were
+/// compared), `differences` (of this run, and remarks; texts) and `left_out` (of a history, for
+/// this run's circumstances). What is not known, and what does not apply, is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and

@@ -11,7 +11,7 @@ namespace ptbench {
 /// One side of a comparison.
 struct ComparedSide {
   const SamplesRecord& samples;
-  const LogTimes& times;  ///< `clean_log_times(samples)`
+  LogTimes times;  ///< `clean_log_times(samples)`
 };
 
 /// Why no placement class has enough clean repetitions on both sides, and what kept them from being

@@ -9,6 +9,7 @@
 #include "src/measure/ambiguity.h"
 #include "src/measure/environment_differences.h"
 #include "src/measure/log_change.h"
+#include "src/measure/repetition_times.h"
 #include "src/measure/runs_by_id.h"
 #include "src/measure/spread.h"
 #include "src/measure/text.h"
@@ -96,25 +97,52 @@ class RunComparer {
     result.reason = why_incomparable(environment_, result.differences);
   }
 
-  void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
-    const LogTimes base_times = clean_log_times(base);
-    const LogTimes new_times = clean_log_times(fresh);
+  std::optional<LogChange> change_of(std::span<const RepetitionTime> base,
+                                     std::span<const RepetitionTime> fresh) {
     const std::vector<Round> rounds = one_host_ ? rounds_of(base, fresh) : std::vector<Round>();
-    const auto change = estimate_(base_times, new_times, rounds);
-    if (!change) {
+    return estimate_(by_class(base), by_class(fresh), rounds);
+  }
+
+  void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
+    const std::vector<RepetitionTime> base_medians = median_times(base);
+    const std::vector<RepetitionTime> new_medians = median_times(fresh);
+    const auto of_medians = change_of(base_medians, new_medians);
+    if (!of_medians) {
       result.verdict = Verdict::ambiguous;
-      result.reason = why_too_few({base, base_times}, {fresh, new_times});
+      result.reason = why_too_few({base, by_class(base_medians)}, {fresh, by_class(new_medians)});
       return;
     }
-    result.rounds = change->rounds;
-    result.base_seconds = std::exp(change->base_log_time);
-    result.new_seconds = std::exp(change->new_log_time);
-    result.change = std::expm1(change->estimate);
-    result.change_ci99 = {.low = std::expm1(change->estimate - change->half_width),
-                          .high = std::expm1(change->estimate + change->half_width)};
-    result.verdict = verdict_of(*change, options_.detect);
+    const auto base_quartiles = quartile_times(base);
+    const auto new_quartiles = quartile_times(fresh);
+    if (!base_quartiles || !new_quartiles) {
+      take(*of_medians, result);
+      return;
+    }
+    result.statistic = Statistic::lower_quartile;
+    take(change_of(*base_quartiles, *new_quartiles).value(), result);
+    if (result.verdict == Verdict::same) doubt_if_medians_changed(*of_medians, result);
+  }
+
+  /// What slows some of the steps leaves the quicker ones alone.
+  void doubt_if_medians_changed(const LogChange& of_medians, RunComparison& result) const {
+    const Verdict verdict = verdict_of(of_medians, options_.detect);
+    if (verdict != Verdict::slower && verdict != Verdict::faster) return;
+    result.verdict = Verdict::ambiguous;
+    result.reason = fmt::format(
+        "the median step is {:.2g} % {}, but the quickest quarter is not: see the percentiles",
+        100 * std::abs(std::expm1(of_medians.estimate)), name_of(verdict));
+  }
+
+  void take(const LogChange& change, RunComparison& result) const {
+    result.rounds = change.rounds;
+    result.base_seconds = std::exp(change.base_log_time);
+    result.new_seconds = std::exp(change.new_log_time);
+    result.change = std::expm1(change.estimate);
+    result.change_ci99 = {.low = std::expm1(change.estimate - change.half_width),
+                          .high = std::expm1(change.estimate + change.half_width)};
+    result.verdict = verdict_of(change, options_.detect);
     if (result.verdict == Verdict::ambiguous)
-      result.reason = why_ambiguous(*change, options_.detect);
+      result.reason = why_ambiguous(change, options_.detect);
   }
 
   const CompareOptions& options_;
@@ -139,6 +167,10 @@ bool is_common(const RunComparison& run) {
 }
 
 }  // namespace
+
+std::string_view name_of(Statistic statistic) {
+  return statistic == Statistic::median ? "median" : "lower_quartile";
+}
 
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {

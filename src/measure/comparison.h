@@ -31,6 +31,13 @@ enum class Verdict {
 /// Whether it says anything of how NEW did: not missing, new or incomparable.
 [[nodiscard]] bool is_judgement(Verdict verdict);
 
+/// What repetitions are compared by.
+enum class Statistic {
+  median,
+  lower_quartile,  ///< where each repetition has samples enough, see `quartile_times`
+};
+[[nodiscard]] std::string_view name_of(Statistic statistic);
+
 /// What of a history is no part of BASE, since it was measured in other circumstances than the
 /// newest entry.
 struct LeftOut {
@@ -42,14 +49,16 @@ struct RunComparison {
   std::string id;
   Verdict verdict = Verdict::ambiguous;
   std::string reason;  ///< why; empty where the verdict says it all
-  /// Of either side: of the placement class that weighs most in `change`, else step_seconds.median.
+  /// Of either side: `statistic` in the placement class that weighs most in `change`, else
+  /// step_seconds.median.
   std::optional<double> base_seconds;
   std::optional<double> new_seconds;
   std::optional<Interval> base_ci95;  ///< step_seconds.ci95 of either side, pooled
   std::optional<Interval> new_ci95;
   std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
   std::optional<Interval> change_ci99;  ///< 99 % interval of it
-  Size base_repetitions = 0;            ///< clean ones
+  Statistic statistic = Statistic::median;
+  Size base_repetitions = 0;  ///< clean ones
   Size new_repetitions = 0;
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
   std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
@@ -87,7 +96,8 @@ struct Comparison {
 /// these; `ChangeEstimator` says which of the two is taken.
 ///
 /// slower / faster: |e| > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2 and the
-/// interval lies within ± detect. Anything else is ambiguous, and so is a change among unusual
+/// interval lies within ± detect, and medians do not say otherwise where quartiles are compared.
+/// Anything else is ambiguous, and so is a change among unusual
 /// spreads (see `Spread`): such a class counts only where there is no other.
 [[nodiscard]] Comparison compare(std::span<const ResultFile> base,
                                  std::span<const ResultFile> fresh, const CompareOptions& options,
@@ -104,8 +114,9 @@ struct SelfCheck {
   Size repetitions = 0;           ///< clean ones
   Size groups = 1;                ///< of equal circumstances, which the repetitions are in
   Size degrees_of_freedom = 0;    ///< of the deviation: repetitions less groups
-  double standard_deviation = 0;  ///< of the logarithm, run to run
-  bool unusual = false;           ///< beyond 3 × `PriorNoise::kUnlearnt`: not learnt
+  double standard_deviation = 0;  ///< run to run, of the logarithms that comparisons go by
+  double median_deviation = 0;    ///< the same of medians, which a run's own interval goes by
+  bool unusual = false;           ///< either is beyond 3 × `PriorNoise::kUnlearnt`: not learnt
   /// Of halves of a group against each other, by their means; from 6 on.
   std::optional<double> false_alarm_rate;
   Size splits = 0;               ///< how many were tried
@@ -124,9 +135,9 @@ struct SelfCheck {
                                                 const CompareOptions& options,
                                                 const PriorNoise& prior);
 
-/// What these repetitions teach: per class, s pooled over runs by degrees of freedom. `kUnlearnt`
-/// counts as 10, so that a few lucky repetitions do not make a quiet machine. What was learnt
-/// before has no part in it, so that nothing is counted twice. Unusual checks teach nothing.
+/// What these repetitions teach: per class, s of medians pooled over runs by degrees of freedom.
+/// `kUnlearnt` counts as 10, so that a few lucky repetitions do not make a quiet machine. What was
+/// learnt before has no part in it, so that nothing is counted twice. Unusual checks teach nothing.
 [[nodiscard]] PriorNoise learn(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

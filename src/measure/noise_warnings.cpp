@@ -169,14 +169,14 @@ std::optional<double> reached_noise(const RunRecord& run) {
   return 0.5 * std::log(interval->high / interval->low);
 }
 
-/// Of the repetitions that speak for the run, where it is unusual.
+/// Of the repetitions that speak for the run, as comparisons see them, where it is unusual.
 struct UnusualSpread {
   double standard_deviation = 0;
   double usual = 0;
 };
 
 std::optional<UnusualSpread> unusual_spread(const RunRecord& run, const PriorNoise& prior) {
-  const LogTimes classes = clean_log_times(run.samples);
+  const LogTimes classes = by_class(compared_times(run.samples));
   const LogTimes::value_type* speaking = speaking_class(classes);
   if (speaking == nullptr) return std::nullopt;
   const double usual = prior.of(speaking->first);

@@ -5,8 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "src/measure/spread.h"
-
 namespace ptbench {
 namespace {
 
@@ -16,32 +14,30 @@ constexpr double kLongestGapSeconds = 600;
 struct Turn {
   double started = 0;
   bool is_new = false;
-  const RepetitionRecord* repetition = nullptr;
+  const RepetitionTime* time = nullptr;
 };
 
-void add_turns(const SamplesRecord& samples, bool is_new, std::vector<Turn>& turns) {
-  for (const RepetitionRecord& repetition : samples.repetitions)
-    if (repetition.started_unix_seconds)
-      turns.push_back({.started = *repetition.started_unix_seconds,
-                       .is_new = is_new,
-                       .repetition = &repetition});
+void add_turns(std::span<const RepetitionTime> times, bool is_new, std::vector<Turn>& turns) {
+  for (const RepetitionTime& time : times)
+    if (time.started_unix_seconds)
+      turns.push_back({.started = *time.started_unix_seconds, .is_new = is_new, .time = &time});
 }
 
 std::optional<Round> round_of(const Turn& one, const Turn& other) {
   const auto& [base, fresh] = one.is_new ? std::pair(other, one) : std::pair(one, other);
-  const auto base_log_time = clean_log_time(*base.repetition);
-  const auto new_log_time = clean_log_time(*fresh.repetition);
-  std::string placement = placement_class(*base.repetition);
-  if (!base_log_time || !new_log_time || placement != placement_class(*fresh.repetition)) return {};
+  const auto& base_log_time = base.time->log_time;
+  const auto& new_log_time = fresh.time->log_time;
+  const std::string& placement = base.time->placement;
+  if (!base_log_time || !new_log_time || placement != fresh.time->placement) return {};
   if (std::abs(fresh.started - base.started) > kLongestGapSeconds) return {};
-  return Round{.placement = std::move(placement),
-               .base_log_time = *base_log_time,
-               .new_log_time = *new_log_time};
+  return Round{
+      .placement = placement, .base_log_time = *base_log_time, .new_log_time = *new_log_time};
 }
 
 }  // namespace
 
-std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh) {
+std::vector<Round> rounds_of(std::span<const RepetitionTime> base,
+                             std::span<const RepetitionTime> fresh) {
   std::vector<Turn> turns;
   add_turns(base, false, turns);
   add_turns(fresh, true, turns);

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "src/measure/record.h"
+#include "src/measure/repetition_times.h"
 
 namespace ptbench {
 
@@ -19,6 +20,7 @@ struct Round {
 /// minutes and are both clean and of one placement class; no repetition is in two rounds. Sides
 /// that were measured one after the other have one round at most. Repetitions that do not tell when
 /// they began are in none. Both sides were measured on one host.
-[[nodiscard]] std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh);
+[[nodiscard]] std::vector<Round> rounds_of(std::span<const RepetitionTime> base,
+                                           std::span<const RepetitionTime> fresh);
 
 }  // namespace ptbench

@@ -49,14 +49,15 @@ struct Speaking {
 };
 
 Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
-  const LogTimes classes = clean_log_times(samples);
+  const std::vector<RepetitionTime> times = median_times(samples);
+  const LogTimes classes = by_class(times);
   const LogTimes::value_type* speaking = speaking_class(classes);
   Speaking result;
   if (speaking != nullptr) result.prior = prior.of(speaking->first);
   for (std::size_t place = 0; place < samples.repetitions.size(); ++place) {
     const RepetitionRecord& repetition = samples.repetitions[place];
-    const bool speaks = speaking == nullptr || (repetition.clean_slices.value_or(0) >= 1 &&
-                                                placement_class(repetition) == speaking->first);
+    const bool speaks =
+        speaking == nullptr || (times[place].log_time && times[place].placement == speaking->first);
     if (!speaks || !is_positive(repetition.median_seconds)) continue;
     result.places.push_back(place);
     result.log_times.push_back(std::log(*repetition.median_seconds));

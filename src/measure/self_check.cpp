@@ -129,7 +129,9 @@ double deviation_within(std::span<const std::vector<double>> groups) {
 /// Groups of at least `kLeastRepetitions` logarithms each, at least one.
 using Groups = std::vector<std::vector<double>>;
 
-SelfCheck check_class(const std::string& placement, const Groups& groups,
+bool is_unusual(const Groups& groups) { return spread_of(groups, PriorNoise::kUnlearnt).unusual; }
+
+SelfCheck check_class(const std::string& placement, const Groups& groups, const Groups& medians,
                       const CompareOptions& options, const PriorNoise& prior) {
   SelfCheck check;
   check.placement = placement;
@@ -137,7 +139,8 @@ SelfCheck check_class(const std::string& placement, const Groups& groups,
   for (const std::vector<double>& group : groups) check.repetitions += std::ssize(group);
   check.degrees_of_freedom = check.repetitions - check.groups;
   check.standard_deviation = deviation_within(groups);
-  check.unusual = spread_of(groups, PriorNoise::kUnlearnt).unusual;
+  check.median_deviation = deviation_within(medians);
+  check.unusual = is_unusual(groups) || is_unusual(medians);
   // Among unusual spreads every comparison is ambiguous, however large the change.
   const double expected = check.unusual ? std::numeric_limits<double>::infinity()
                                         : spread_of(groups, prior.of(placement)).standard_deviation;
@@ -157,6 +160,7 @@ struct Circumstances {
   std::optional<std::string> plan;
   std::optional<Size> threads;
   std::optional<std::string> cpu;
+  Statistic statistic = Statistic::median;
 
   friend auto operator<=>(const Circumstances&, const Circumstances&) = default;
 };
@@ -166,19 +170,31 @@ bool is_eligible(const RunRecord& run) {
 }
 
 /// A run's repetitions, apart by circumstances and placement.
-using RunTimes = std::map<Circumstances, LogTimes>;
+struct RunTimes {
+  std::map<Circumstances, LogTimes> compared;
+  std::map<Circumstances, LogTimes> medians;  ///< of the same repetitions
+};
+
+void append(const LogTimes& more, LogTimes& to) {
+  for (const auto& [placement, values] : more)
+    to[placement].insert(to[placement].end(), values.begin(), values.end());
+}
 
 void add_times(const ResultFile& file, const RunRecord& run, RunTimes& times) {
-  LogTimes& pooled = times[{.commit = file.generator.git_commit,
-                            .plan = run.strategy.plan_hash,
-                            .threads = run.strategy.threads,
-                            .cpu = file.environment.cpu.model}];
-  for (const auto& [placement, values] : clean_log_times(run.samples))
-    pooled[placement].insert(pooled[placement].end(), values.begin(), values.end());
+  const auto quartiles = quartile_times(run.samples);
+  const std::vector<RepetitionTime> medians = median_times(run.samples);
+  const Circumstances circumstances{
+      .commit = file.generator.git_commit,
+      .plan = run.strategy.plan_hash,
+      .threads = run.strategy.threads,
+      .cpu = file.environment.cpu.model,
+      .statistic = quartiles ? Statistic::lower_quartile : Statistic::median};
+  append(by_class(quartiles ? *quartiles : medians), times.compared[circumstances]);
+  append(by_class(medians), times.medians[circumstances]);
 }
 
 /// By placement; what is too little to know a spread is left out.
-std::map<std::string, Groups> groups_of(const RunTimes& times) {
+std::map<std::string, Groups> groups_of(const std::map<Circumstances, LogTimes>& times) {
   std::map<std::string, Groups> groups;
   for (const auto& [circumstances, classes] : times)
     for (const auto& [placement, values] : classes)
@@ -200,11 +216,14 @@ std::vector<SelfCheck> self_check(std::span<const ResultFile> files, const Compa
       add_times(file, run, found->second);
     }
   std::vector<SelfCheck> checks;
-  for (const std::string& id : ids)
-    for (const auto& [placement, groups] : groups_of(runs.at(id))) {
-      checks.push_back(check_class(placement, groups, options, prior));
+  for (const std::string& id : ids) {
+    const RunTimes& times = runs.at(id);
+    const std::map<std::string, Groups> medians = groups_of(times.medians);
+    for (const auto& [placement, groups] : groups_of(times.compared)) {
+      checks.push_back(check_class(placement, groups, medians.at(placement), options, prior));
       checks.back().id = id;
     }
+  }
   return checks;
 }
 
@@ -219,7 +238,7 @@ PriorNoise learn(std::span<const SelfCheck> checks) {
     const double weight = kUnlearntDegrees + static_cast<double>(before);
     const auto more = static_cast<double>(check.degrees_of_freedom);
     const double variance =
-        (weight * usual * usual + more * check.standard_deviation * check.standard_deviation) /
+        (weight * usual * usual + more * check.median_deviation * check.median_deviation) /
         (weight + more);
     learnt.learn(check.placement, {.standard_deviation = std::sqrt(variance),
                                    .degrees_of_freedom = before + check.degrees_of_freedom});

@@ -24,24 +24,7 @@ double sum_of_squares(std::span<const double> values) {
 
 }  // namespace
 
-std::optional<double> clean_log_time(const RepetitionRecord& repetition) {
-  const double seconds = repetition.median_seconds.value_or(0);
-  const bool is_clean =
-      repetition.clean_slices.value_or(0) >= 1 && seconds > 0 && std::isfinite(seconds);
-  return is_clean ? std::optional(std::log(seconds)) : std::nullopt;
-}
-
-std::string placement_class(const RepetitionRecord& repetition) {
-  return repetition.placement.value_or(std::string(kOneCore));
-}
-
-LogTimes clean_log_times(const SamplesRecord& samples) {
-  LogTimes times;
-  for (const RepetitionRecord& repetition : samples.repetitions)
-    if (const auto log_time = clean_log_time(repetition))
-      times[placement_class(repetition)].push_back(*log_time);
-  return times;
-}
+LogTimes clean_log_times(const SamplesRecord& samples) { return by_class(median_times(samples)); }
 
 const LogTimes::value_type* speaking_class(const LogTimes& classes) {
   const LogTimes::value_type* speaking = nullptr;

@@ -1,29 +1,19 @@
 #pragma once
 
-#include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "src/base/size.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
+#include "src/measure/repetition_times.h"
 
 namespace ptbench {
 
 /// Clean repetitions of one placement class that an interval or a verdict needs.
 inline constexpr Size kLeastRepetitions = 3;
 
-/// Natural logarithm of the median of a clean repetition, so that differences are ratios; empty
-/// where the repetition is not clean. Clean: with a median and at least one clean slice.
-[[nodiscard]] std::optional<double> clean_log_time(const RepetitionRecord& repetition);
-/// "near", "far", or `kOneCore`.
-[[nodiscard]] std::string placement_class(const RepetitionRecord& repetition);
-
-/// Logarithms of clean repetitions' medians, by placement class ("near", "far",
-/// `kOneCore`), in their order.
-using LogTimes = std::map<std::string, std::vector<double>>;
+/// Logarithms of clean repetitions' medians.
 [[nodiscard]] LogTimes clean_log_times(const SamplesRecord& samples);
 
 /// The class that speaks for a run: the one with the most clean repetitions (near, where it has as

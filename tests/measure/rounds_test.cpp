@@ -69,6 +69,10 @@ RunRecord without_times(RunRecord run) {
   return run;
 }
 
+std::vector<Round> rounds_of(const SamplesRecord& base, const SamplesRecord& fresh) {
+  return ptbench::rounds_of(median_times(base), median_times(fresh));
+}
+
 /// Whether a verdict was given on an interval that leaves out the truth, that nothing changed.
 bool misleads(const RunComparison& run) {
   const bool leaves_out = run.change_ci99->low > 0 || run.change_ci99->high < 0;

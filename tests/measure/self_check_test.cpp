@@ -25,6 +25,7 @@ SelfCheck check_of(Size repetitions, double standard_deviation,
   check.repetitions = repetitions;
   check.degrees_of_freedom = repetitions - 1;
   check.standard_deviation = standard_deviation;
+  check.median_deviation = standard_deviation;
   return check;
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// What a repetition says of the time of a step.
+struct RepetitionTime {
+  std::string placement;                       ///< "near", "far", or `kOneCore`
+  std::optional<double> log_time;              ///< of seconds; empty: the repetition is not clean
+  std::optional<double> started_unix_seconds;  ///< empty where that is not known
+};
+
+/// Of each repetition, in their order, the natural logarithm of its median, so that differences are
+/// ratios. Clean is one with a median and at least one clean slice.
+[[nodiscard]] std::vector<RepetitionTime> median_times(const SamplesRecord& samples);
+
+/// The same of the lower quartile of its samples, those of clean slices in its placement. What
+/// disturbs a machine makes steps slower, never faster, and seldom all of them, so that quartiles
+/// of equal processes scatter less than their medians. Empty where a clean repetition has fewer
+/// than 20 such samples: the quartile of few depends on how many they are.
+[[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
+    const SamplesRecord& samples);
+
+/// What comparisons go by: quartiles where there are any, else medians.
+[[nodiscard]] std::vector<RepetitionTime> compared_times(const SamplesRecord& samples);
+
+/// Logarithms of clean repetitions' times, by placement class, in their order.
+using LogTimes = std::map<std::string, std::vector<double>>;
+[[nodiscard]] LogTimes by_class(std::span<const RepetitionTime> times);
+
+}  // namespace ptbench
