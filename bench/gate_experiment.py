@@ -45,6 +45,11 @@ def measure(arguments, plan, target, slowdown):
         sys.exit(f"{shlex.join(command)} ended with {result.returncode}:\n{result.stderr}")
 
 
+def version_of(arguments):
+    return subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True,
+                          timeout=60).stdout.strip()
+
+
 def compare(arguments, base, new, detect):
     result = subprocess.run([arguments.ptbench, "compare", base, new, "--json", "--detect",
                              str(detect)],
@@ -110,6 +115,7 @@ def report_head(arguments, record):
         f"{platform.system()} {platform.release()}",
         f"- ptbench {generator['version']}, commit {generator['git_commit']}, "
         f"{generator['build_type']}",
+        f"- judged by: {version_of(arguments)}",
         f"- command: `bench/gate_experiment.py {shlex.join(sys.argv[1:])}`",
         f"- {PROCESSES} processes a side and pair, interleaved; the other build is the same one",
         "",
