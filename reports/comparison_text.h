@@ -24,8 +24,9 @@ namespace ptbench {
 /// how many, and `differences`, texts), `counts` (runs by verdict, all verdicts) and `runs`, each
 /// with `id`, `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable),
 /// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
-/// either side's step), `statistic` (median or lower_quartile, of each repetition's steps: what
-/// `base_seconds`, `new_seconds` and `change` are of), `change` (0.05: 5 % slower), `change_ci99`
+/// either side's median step), `statistic` (median or lower_quartile, of each repetition's steps:
+/// what `base_seconds`, `new_seconds` and `change` are of), `change` (0.05: 5 % slower),
+/// `change_ci99`
 /// ([low, high]), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were
 /// compared), `differences` (of this run, and remarks; texts) and `left_out` (of a history, for
 /// this run's circumstances). What is not known, and what does not apply, is null.
@@ -41,9 +42,10 @@ namespace ptbench {
                                              const ConsoleStyle& style);
 /// Schema ptbench.self_check/1: `checks`, each with `id`, `placement`, `repetitions` (clean ones),
 /// `groups` (of equal commit, plan, threads and CPU), `degrees_of_freedom`, `standard_deviation`
-/// (of the logarithm of step times, within groups), `unusual` (not learnt), `false_alarm_rate`
-/// (null where no group has 6 repetitions), `splits`, `resolvable_with_3`, `resolvable_with_5` and
-/// `resolvable_with_10` (null where no change is found).
+/// (of the logarithm of what comparisons go by, within groups), `median_deviation` (the same of
+/// medians, which is learnt), `unusual` (not learnt), `false_alarm_rate` (null where no group has 6
+/// repetitions), `splits`, `resolvable_with_3`, `resolvable_with_5` and `resolvable_with_10` (null
+/// where no change is found).
 [[nodiscard]] std::string self_check_json(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

@@ -173,6 +173,7 @@ void read_value(const Json& json, const Place& place, RepetitionRecord& repetiti
   read_step_time(json, "median_seconds", place, repetition.median_seconds);
   read_member(json, "placement", place, repetition.placement);
   read_member(json, "clean_slices", place, repetition.clean_slices);
+  read_step_time(json, "lower_quartile_seconds", place, repetition.lower_quartile_seconds);
   read_member(json, "started_unix_seconds", place, repetition.started_unix_seconds);
 }
 

@@ -59,6 +59,7 @@ Json to_json_value(const RepetitionRecord& repetition) {
   return {{"median_seconds", to_json_value(repetition.median_seconds)},
           {"placement", to_json_value(repetition.placement)},
           {"clean_slices", to_json_value(repetition.clean_slices)},
+          {"lower_quartile_seconds", to_json_value(repetition.lower_quartile_seconds)},
           {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)}};
 }
 

@@ -81,6 +81,7 @@ Json object_of(const SelfCheck& check) {
           {"groups", check.groups},
           {"degrees_of_freedom", check.degrees_of_freedom},
           {"standard_deviation", number(check.standard_deviation)},
+          {"median_deviation", number(check.median_deviation)},
           {"unusual", check.unusual},
           {"false_alarm_rate", check.false_alarm_rate ? number(*check.false_alarm_rate) : nullptr},
           {"splits", check.splits},

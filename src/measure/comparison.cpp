@@ -120,17 +120,23 @@ class RunComparer {
     }
     result.statistic = Statistic::lower_quartile;
     take(change_of(*base_quartiles, *new_quartiles).value(), result);
-    if (result.verdict == Verdict::same) doubt_if_medians_changed(*of_medians, result);
+    doubt_if_medians_disagree(*of_medians, result);
   }
 
-  /// What slows some of the steps leaves the quicker ones alone.
-  void doubt_if_medians_changed(const LogChange& of_medians, RunComparison& result) const {
-    const Verdict verdict = verdict_of(of_medians, options_.detect);
-    if (verdict != Verdict::slower && verdict != Verdict::faster) return;
+  /// What slows some of the steps leaves the quickest alone. However much medians scatter, they are
+  /// not called the same where their interval leaves out 0, nor the opposite of what they are.
+  void doubt_if_medians_disagree(const LogChange& of_medians, RunComparison& result) const {
+    const double change = of_medians.estimate;
+    if (std::abs(change) <= std::max(options_.detect / 2, of_medians.half_width)) return;
+    const bool slower = change > 0;
+    if (result.verdict == Verdict::ambiguous ||
+        result.verdict == (slower ? Verdict::slower : Verdict::faster))
+      return;
     result.verdict = Verdict::ambiguous;
     result.reason = fmt::format(
-        "the median step is {:.2g} % {}, but the quickest quarter is not: see the percentiles",
-        100 * std::abs(std::expm1(of_medians.estimate)), name_of(verdict));
+        "the median step is {:.2g} % {}, but the quickest quarter of the steps is not: "
+        "see the percentiles",
+        100 * std::abs(std::expm1(change)), slower ? "slower" : "faster");
   }
 
   void take(const LogChange& change, RunComparison& result) const {

@@ -53,7 +53,7 @@ struct RunComparison {
   /// step_seconds.median.
   std::optional<double> base_seconds;
   std::optional<double> new_seconds;
-  std::optional<Interval> base_ci95;  ///< step_seconds.ci95 of either side, pooled
+  std::optional<Interval> base_ci95;  ///< step_seconds.ci95 of either side, pooled: of the median
   std::optional<Interval> new_ci95;
   std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
   std::optional<Interval> change_ci99;  ///< 99 % interval of it
@@ -116,7 +116,7 @@ struct SelfCheck {
   Size degrees_of_freedom = 0;    ///< of the deviation: repetitions less groups
   double standard_deviation = 0;  ///< run to run, of the logarithms that comparisons go by
   double median_deviation = 0;    ///< the same of medians, which a run's own interval goes by
-  bool unusual = false;           ///< either is beyond 3 × `PriorNoise::kUnlearnt`: not learnt
+  bool unusual = false;           ///< the first is beyond 3 × `PriorNoise::kUnlearnt`
   /// Of halves of a group against each other, by their means; from 6 on.
   std::optional<double> false_alarm_rate;
   Size splits = 0;               ///< how many were tried
@@ -137,7 +137,8 @@ struct SelfCheck {
 
 /// What these repetitions teach: per class, s of medians pooled over runs by degrees of freedom.
 /// `kUnlearnt` counts as 10, so that a few lucky repetitions do not make a quiet machine. What was
-/// learnt before has no part in it, so that nothing is counted twice. Unusual checks teach nothing.
+/// learnt before has no part in it, so that nothing is counted twice. Checks of which either
+/// deviation is beyond 3 × `kUnlearnt` teach nothing.
 [[nodiscard]] PriorNoise learn(std::span<const SelfCheck> checks);
 
 }  // namespace ptbench

@@ -127,7 +127,9 @@ class Window {
  private:
   /// What was measured of a run since it last changed.
   struct Pool {
-    LogTimes times;
+    LogTimes medians;
+    LogTimes quartiles;         ///< of the same repetitions
+    bool has_quartiles = true;  ///< of all of them
     Circumstances circumstances;
     bool open = true;  ///< until an entry does not belong to it
   };
@@ -162,16 +164,17 @@ class Window {
   bool keeps(Pool& pool, const RunRecord& run) {
     if (!was_measured(run)) return true;
     if (differs(pool, run)) return false;
-    const LogTimes times = clean_log_times(run.samples);
-    if (const auto change = estimate_(times, pool.times)) {
+    const LogTimes medians = clean_log_times(run.samples);
+    const auto quartiles = quartile_times(run.samples);
+    pool.has_quartiles = pool.has_quartiles && quartiles;
+    if (const auto change = pool.has_quartiles ? estimate_(by_class(*quartiles), pool.quartiles)
+                                               : estimate_(medians, pool.medians)) {
       const Verdict verdict = verdict_of(*change, options_.detect);
       pool.open = verdict != Verdict::slower && verdict != Verdict::faster;
     }
     if (!pool.open) return false;
-    for (const auto& [placement, values] : times) {
-      std::vector<double>& pooled = pool.times[placement];
-      pooled.insert(pooled.end(), values.begin(), values.end());
-    }
+    append(medians, pool.medians);
+    if (pool.has_quartiles) append(by_class(*quartiles), pool.quartiles);
     return true;
   }
 

@@ -56,7 +56,7 @@ void keep_first(std::optional<Value>& first, const std::optional<Value>& other) 
 /// Numbered anew, a slice that leads outside its own record would lead into another.
 bool is_within(const SliceRecord& slice, const SamplesRecord& samples) {
   return std::ssize(slice_samples(slice, samples.step_seconds)) == slice.count &&
-         slice.repetition >= 0 && slice.repetition <= std::ssize(samples.repetitions);
+         slice.repetition >= 0 && slice.repetition < std::ssize(samples.repetitions);
 }
 
 void append_samples(const SamplesRecord& samples, SamplesRecord& pooled) {

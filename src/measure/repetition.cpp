@@ -24,6 +24,23 @@ std::pair<Placement, Size> clean_placement(std::span<const SliceRecord> slices) 
   return most;
 }
 
+constexpr std::size_t kLeastForQuartile = 20;
+
+/// Of the slices that speak for a repetition.
+std::optional<double> lower_quartile(const SamplesRecord& record,
+                                     const RepetitionRecord& repetition) {
+  if (record.steps_per_sample != 1) return std::nullopt;
+  std::vector<double> seconds;
+  for (const SliceRecord& slice : record.slices) {
+    if (!slice.clean || slice.placement != repetition.placement) continue;
+    const auto begin = record.step_seconds.begin() + slice.first;
+    seconds.insert(seconds.end(), begin, begin + slice.count);
+  }
+  if (seconds.size() < kLeastForQuartile) return std::nullopt;
+  std::ranges::sort(seconds);
+  return quantile(seconds, 0.25);
+}
+
 }  // namespace
 
 RepetitionRecord repetition_of(std::span<const SliceRecord> slices) {
@@ -51,7 +68,9 @@ void add_repetition(const Samples& samples, SamplesRecord& record) {
     slice.median_seconds = median(
         all.subspan(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.count)));
   record.repetitions = {repetition_of(record.slices)};
-  record.repetitions.front().started_unix_seconds = samples.started_unix_seconds;
+  RepetitionRecord& repetition = record.repetitions.front();
+  repetition.lower_quartile_seconds = lower_quartile(record, repetition);
+  repetition.started_unix_seconds = samples.started_unix_seconds;
 }
 
 void keep_repetitions(Size count, SamplesRecord& record) {

@@ -12,7 +12,8 @@ namespace ptbench {
 [[nodiscard]] RepetitionRecord repetition_of(std::span<const SliceRecord> slices);
 
 /// Adds what one process measured: samples, slices with their medians, and the repetition that they
-/// make. `record` holds no repetition yet.
+/// make. Its lower quartile is of at least 20 samples of one step each: that of few depends on how
+/// many they are, that of means on how many steps they are of. `record` holds no repetition yet.
 void add_repetition(const Samples& samples, SamplesRecord& record);
 
 /// Drops the repetitions after the first `count`, with their slices and samples. The figures of the

@@ -1,38 +1,15 @@
 #include "src/measure/repetition_times.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "src/measure/prior_noise.h"
-#include "src/measure/statistics.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::size_t kLeastSamples = 20;
-constexpr double kLowerQuartile = 0.25;
-
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
-
-/// In ascending order, by repetition.
-std::vector<std::vector<double>> clean_samples_of(const SamplesRecord& samples) {
-  std::vector<std::vector<double>> all(samples.repetitions.size());
-  const Size recorded = std::ssize(samples.step_seconds);
-  for (const SliceRecord& slice : samples.slices) {
-    const bool exists = slice.repetition >= 0 && slice.repetition < std::ssize(all) &&
-                        slice.first >= 0 && slice.count >= 0 && slice.first <= recorded &&
-                        slice.count <= recorded - slice.first;
-    if (!exists || !slice.clean) continue;
-    const auto number = static_cast<std::size_t>(slice.repetition);
-    if (slice.placement != samples.repetitions[number].placement) continue;
-    const auto begin = samples.step_seconds.begin() + slice.first;
-    all[number].insert(all[number].end(), begin, begin + slice.count);
-  }
-  for (std::vector<double>& of_one : all) std::ranges::sort(of_one);
-  return all;
-}
 
 }  // namespace
 
@@ -51,11 +28,9 @@ std::vector<RepetitionTime> median_times(const SamplesRecord& samples) {
 
 std::optional<std::vector<RepetitionTime>> quartile_times(const SamplesRecord& samples) {
   std::vector<RepetitionTime> times = median_times(samples);
-  const std::vector<std::vector<double>> sorted = clean_samples_of(samples);
   for (std::size_t number = 0; number < times.size(); ++number) {
     if (!times[number].log_time) continue;
-    if (sorted[number].size() < kLeastSamples) return std::nullopt;
-    const double seconds = quantile(sorted[number], kLowerQuartile);
+    const double seconds = samples.repetitions[number].lower_quartile_seconds.value_or(0);
     if (!is_time(seconds)) return std::nullopt;
     times[number].log_time = std::log(seconds);
   }
@@ -72,6 +47,11 @@ LogTimes by_class(std::span<const RepetitionTime> times) {
   for (const RepetitionTime& time : times)
     if (time.log_time) classes[time.placement].push_back(*time.log_time);
   return classes;
+}
+
+void append(const LogTimes& more, LogTimes& to) {
+  for (const auto& [placement, values] : more)
+    to[placement].insert(to[placement].end(), values.begin(), values.end());
 }
 
 }  // namespace ptbench

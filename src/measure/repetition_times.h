@@ -21,10 +21,9 @@ struct RepetitionTime {
 /// ratios. Clean is one with a median and at least one clean slice.
 [[nodiscard]] std::vector<RepetitionTime> median_times(const SamplesRecord& samples);
 
-/// The same of the lower quartile of its samples, those of clean slices in its placement. What
-/// disturbs a machine makes steps slower, never faster, and seldom all of them, so that quartiles
-/// of equal processes scatter less than their medians. Empty where a clean repetition has fewer
-/// than 20 such samples: the quartile of few depends on how many they are.
+/// The same of its lower quartile. What disturbs a machine makes steps slower, never faster, and
+/// seldom all of them, so that quartiles of equal processes scatter less than their medians. Empty
+/// where a clean repetition has none.
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
     const SamplesRecord& samples);
 
@@ -34,5 +33,6 @@ struct RepetitionTime {
 /// Logarithms of clean repetitions' times, by placement class, in their order.
 using LogTimes = std::map<std::string, std::vector<double>>;
 [[nodiscard]] LogTimes by_class(std::span<const RepetitionTime> times);
+void append(const LogTimes& more, LogTimes& to);
 
 }  // namespace ptbench

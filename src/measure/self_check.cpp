@@ -129,8 +129,6 @@ double deviation_within(std::span<const std::vector<double>> groups) {
 /// Groups of at least `kLeastRepetitions` logarithms each, at least one.
 using Groups = std::vector<std::vector<double>>;
 
-bool is_unusual(const Groups& groups) { return spread_of(groups, PriorNoise::kUnlearnt).unusual; }
-
 SelfCheck check_class(const std::string& placement, const Groups& groups, const Groups& medians,
                       const CompareOptions& options, const PriorNoise& prior) {
   SelfCheck check;
@@ -140,7 +138,7 @@ SelfCheck check_class(const std::string& placement, const Groups& groups, const 
   check.degrees_of_freedom = check.repetitions - check.groups;
   check.standard_deviation = deviation_within(groups);
   check.median_deviation = deviation_within(medians);
-  check.unusual = is_unusual(groups) || is_unusual(medians);
+  check.unusual = spread_of(groups, PriorNoise::kUnlearnt).unusual;
   // Among unusual spreads every comparison is ambiguous, however large the change.
   const double expected = check.unusual ? std::numeric_limits<double>::infinity()
                                         : spread_of(groups, prior.of(placement)).standard_deviation;
@@ -174,11 +172,6 @@ struct RunTimes {
   std::map<Circumstances, LogTimes> compared;
   std::map<Circumstances, LogTimes> medians;  ///< of the same repetitions
 };
-
-void append(const LogTimes& more, LogTimes& to) {
-  for (const auto& [placement, values] : more)
-    to[placement].insert(to[placement].end(), values.begin(), values.end());
-}
 
 void add_times(const ResultFile& file, const RunRecord& run, RunTimes& times) {
   const auto quartiles = quartile_times(run.samples);
@@ -229,9 +222,10 @@ std::vector<SelfCheck> self_check(std::span<const ResultFile> files, const Compa
 
 PriorNoise learn(std::span<const SelfCheck> checks) {
   constexpr double kUnlearntDegrees = 10;
+  constexpr double kMostLearnt = 3 * PriorNoise::kUnlearnt;
   PriorNoise learnt;
   for (const SelfCheck& check : checks) {
-    if (check.unusual) continue;
+    if (check.unusual || check.median_deviation > kMostLearnt) continue;
     const auto known = learnt.classes().find(check.placement);
     const Size before = known == learnt.classes().end() ? 0 : known->second.degrees_of_freedom;
     const double usual = learnt.of(check.placement);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/measure/simulated_runs.h"
@@ -70,6 +71,37 @@ TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
   CHECK(record.repetitions[0].median_seconds == Approx(2));
   CHECK(record.repetitions[0].clean_slices == 1);
   CHECK(record.repetitions[0].started_unix_seconds == 1e9);
+}
+
+TEST_CASE("a repetition has the lower quartile of its steps, where there are enough", "[measure]") {
+  Samples samples;
+  // 10 to 30 near, 30 times 1 unclean, 5 times 2 far, 31 to 50 near.
+  for (int second = 10; second <= 30; ++second) samples.step_seconds.push_back(second);
+  samples.step_seconds.insert(samples.step_seconds.end(), 30, 1);
+  samples.step_seconds.insert(samples.step_seconds.end(), 5, 2);
+  for (int second = 31; second <= 50; ++second) samples.step_seconds.push_back(second);
+  samples.slices = {slice(0, true, "near"), slice(0, false, "near"), slice(0, true, "far"),
+                    slice(0, true, "near")};
+  Size first = 0;
+  for (const auto& [at, count] :
+       {std::pair(0, 21), std::pair(1, 30), std::pair(2, 5), std::pair(3, 20)}) {
+    samples.slices[static_cast<std::size_t>(at)].first = first;
+    samples.slices[static_cast<std::size_t>(at)].count = count;
+    first += count;
+  }
+  SamplesRecord record;
+  add_repetition(samples, record);
+  CHECK(record.repetitions[0].lower_quartile_seconds == Approx(20));
+  samples.steps_per_sample = 2;
+  SamplesRecord of_means;
+  add_repetition(samples, of_means);
+  CHECK_FALSE(of_means.repetitions[0].lower_quartile_seconds);
+  samples.steps_per_sample = 1;
+  samples.slices = {slice(0, true, "near")};
+  samples.slices[0].count = 19;
+  SamplesRecord of_few;
+  add_repetition(samples, of_few);
+  CHECK_FALSE(of_few.repetitions[0].lower_quartile_seconds);
 }
 
 TEST_CASE("a process that measured nothing adds no repetition", "[measure]") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/measure/comparison.h"
+#include "src/measure/repetition.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -15,31 +16,17 @@ namespace {
 
 using Seconds = std::vector<double>;
 
-/// A slice of the last repetition.
-void add_slice(SamplesRecord& samples, const Seconds& seconds, bool clean = true,
-               const std::string& placement = "near") {
-  SliceRecord slice;
-  slice.repetition = std::ssize(samples.repetitions) - 1;
-  slice.first = std::ssize(samples.step_seconds);
-  slice.count = std::ssize(seconds);
-  slice.clean = clean;
-  slice.placement = placement;
-  samples.slices.push_back(slice);
-  samples.step_seconds.insert(samples.step_seconds.end(), seconds.begin(), seconds.end());
-}
-
-/// Of one clean slice near.
-void add_repetition(SamplesRecord& samples, const Seconds& seconds) {
-  samples.repetitions.push_back(
-      {.median_seconds = median(seconds), .placement = "near", .clean_slices = 1});
-  add_slice(samples, seconds);
-}
-
-/// `count` numbers from `first` on, `step` apart.
-Seconds series(int count, double first, double step) {
-  Seconds seconds;
-  for (int index = 0; index < count; ++index) seconds.push_back(first + step * index);
-  return seconds;
+/// As a process of one clean slice near adds it.
+void add_process(const Seconds& seconds, SamplesRecord& record) {
+  Samples samples;
+  samples.step_seconds = seconds;
+  samples.slices.resize(1);
+  samples.slices[0].count = std::ssize(seconds);
+  samples.slices[0].clean = true;
+  samples.slices[0].placement = "near";
+  SamplesRecord process;
+  add_repetition(samples, process);
+  record.repetitions.push_back(process.repetitions.at(0));
 }
 
 /// Five repetitions of 40 steps; `of_step` tells the time of one.
@@ -49,14 +36,14 @@ RunRecord run_with(const std::function<double(int repetition, int step)>& of_ste
   for (int repetition = 0; repetition < 5; ++repetition) {
     Seconds seconds;
     for (int step = 0; step < 40; ++step) seconds.push_back(of_step(repetition, step));
-    add_repetition(run.samples, seconds);
+    add_process(seconds, run.samples);
   }
   return run;
 }
 
-RunRecord without_samples(RunRecord run) {
-  run.samples.step_seconds.clear();
-  run.samples.slices.clear();
+RunRecord without_quartiles(RunRecord run) {
+  for (RepetitionRecord& repetition : run.samples.repetitions)
+    repetition.lower_quartile_seconds.reset();
   return run;
 }
 
@@ -70,43 +57,20 @@ RunComparison compare_two(const RunRecord& base, const RunRecord& fresh) {
 
 }  // namespace
 
-TEST_CASE("quartiles are of the clean samples in a repetition's placement", "[measure]") {
+TEST_CASE("there are quartiles where every clean repetition has one", "[measure]") {
   SamplesRecord samples;
-  add_repetition(samples, series(21, 10, 1));  // 10 to 30
-  add_slice(samples, series(30, 1, 0), false);
-  add_slice(samples, series(30, 2, 0), true, "far");
-  add_slice(samples, series(20, 31, 1));  // 31 to 50
-  samples.repetitions.push_back(
-      {.median_seconds = 5, .placement = "near", .clean_slices = 0});  // no sample at all
+  add_process(Seconds(30, 2.0), samples);
+  samples.repetitions.push_back({.median_seconds = 5, .placement = "near", .clean_slices = 0});
   const auto times = quartile_times(samples);
   REQUIRE(times);
   REQUIRE(times->size() == 2);
-  CHECK(std::exp(times->at(0).log_time.value()) == Approx(20));
+  CHECK(std::exp(times->at(0).log_time.value()) == Approx(2));
   CHECK(times->at(0).placement == "near");
   CHECK_FALSE(times->at(1).log_time);
   CHECK(by_class(*times).at("near").size() == 1);
-  CHECK(std::exp(median_times(samples).at(0).log_time.value()) == Approx(20));  // of the first
-}
-
-TEST_CASE("there are no quartiles of few samples", "[measure]") {
-  SamplesRecord samples;
-  add_repetition(samples, series(20, 1, 0.01));
-  CHECK(quartile_times(samples));
-  add_repetition(samples, series(19, 1, 0.01));
+  add_process(Seconds(19, 2.0), samples);
   CHECK_FALSE(quartile_times(samples));
   CHECK(by_class(compared_times(samples)) == by_class(median_times(samples)));
-}
-
-TEST_CASE("slices that point outside the samples count for nothing", "[measure]") {
-  SamplesRecord samples;
-  add_repetition(samples, series(30, 1, 0.01));
-  SliceRecord& slice = samples.slices[0];
-  const auto broken = GENERATE(values<std::vector<Size>>(
-      {{0, 0, 31}, {0, 31, 0}, {0, -1, 20}, {0, 0, -1}, {1, 0, 30}, {-1, 0, 30}}));
-  slice.repetition = broken[0];
-  slice.first = broken[1];
-  slice.count = broken[2];
-  CHECK_FALSE(quartile_times(samples));
 }
 
 TEST_CASE("a slowdown is found among processes of which half the steps are disturbed",
@@ -123,11 +87,11 @@ TEST_CASE("a slowdown is found among processes of which half the steps are distu
   CHECK(run.verdict == Verdict::slower);
   CHECK(run.statistic == Statistic::lower_quartile);
   CHECK(run.change.value() == Approx(0.05).margin(0.002));
-  const RunComparison of_medians = compare_two(without_samples(base), without_samples(fresh));
+  const RunComparison of_medians = compare_two(without_quartiles(base), without_quartiles(fresh));
   CHECK(of_medians.statistic == Statistic::median);
   CHECK(of_medians.verdict == Verdict::ambiguous);
   // Sides are compared by one statistic.
-  CHECK(compare_two(base, without_samples(fresh)).statistic == Statistic::median);
+  CHECK(compare_two(base, without_quartiles(fresh)).statistic == Statistic::median);
 }
 
 TEST_CASE("a change of slow steps alone is not the same", "[measure]") {
@@ -138,9 +102,24 @@ TEST_CASE("a change of slow steps alone is not the same", "[measure]") {
   CHECK(run.change.value() == Approx(0).margin(1e-3));
   CHECK(run.verdict == Verdict::ambiguous);
   CHECK(run.reason ==
-        "the median step is 8 % slower, but the quickest quarter is not: see the percentiles");
+        "the median step is 8 % slower, but the quickest quarter of the steps is not: see the "
+        "percentiles");
   CHECK(compare_two(fresh, base).verdict == Verdict::ambiguous);
   CHECK(compare_two(base, base).verdict == Verdict::same);
+  // Nor where the medians scatter beyond what is usual.
+  const RunRecord scattered =
+      run_with([](int repetition, int step) { return step < 15 ? 1 : 1.2 + 0.05 * repetition; });
+  CHECK(compare_two(base, scattered).verdict == Verdict::ambiguous);
+}
+
+TEST_CASE("quartiles and medians that contradict each other give no verdict", "[measure]") {
+  const RunRecord base = run_with([](int, int step) { return step < 15 ? 1 : 1.2; });
+  const RunRecord fresh = run_with([](int, int step) { return step < 15 ? 1.05 : 1.08; });
+  const RunComparison run = compare_two(base, fresh);
+  CHECK(run.change.value() == Approx(0.05));
+  CHECK(run.verdict == Verdict::ambiguous);
+  CHECK_THAT(run.reason, Catch::StartsWith("the median step is 10 % faster"));
+  CHECK(compare_two(fresh, base).verdict == Verdict::ambiguous);
 }
 
 TEST_CASE("a self-check tells what comparisons see, and teaches what medians do", "[measure]") {

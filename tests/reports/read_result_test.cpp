@@ -92,6 +92,7 @@ TEST_CASE("everything beside the field table is read", "[reports]") {
   CHECK(run.samples.slices.at(0).placement == "near");
   CHECK(run.samples.repetitions.at(0).clean_slices == 1);
   CHECK(run.samples.repetitions.at(0).started_unix_seconds == 1.75e9);
+  CHECK(run.samples.repetitions.at(0).lower_quartile_seconds == 0.002);
   CHECK(run.step_seconds.by_placement.at("near").repetitions == 1);
   CHECK(run.ranks.at(0).host == "vm-17");
   CHECK(run.warnings.at(1).message == "a\rb");
