@@ -64,6 +64,25 @@ TEST_CASE("a history without a change counts as a whole", "[measure]") {
                  entry({steady(0.006, "a")})}) == "a|a|a");
 }
 
+TEST_CASE("a history counts by quartiles where all of its entries have them", "[measure]") {
+  // Medians that scatter, about quartiles that do not.
+  const auto scattered = [](double quartile) {
+    RunRecord run = run_of_seconds({0.006, 0.008, 0.007});
+    run.id = "a";
+    for (RepetitionRecord& repetition : run.samples.repetitions)
+      repetition.lower_quartile_seconds = quartile;
+    return run;
+  };
+  const RunRecord before = scattered(0.005);
+  const RunRecord after = scattered(0.0055);
+  CHECK(left_of({entry({before}), entry({after}), entry({after})}) == "a|a");
+  RunRecord without = before;
+  for (RepetitionRecord& repetition : without.samples.repetitions)
+    repetition.lower_quartile_seconds.reset();
+  CHECK(left_of({entry({without}), entry({after}), entry({after})}) == "a|a|a");
+  CHECK(left_of({entry({before}), entry({without}), entry({after})}) == "a|a|a");
+}
+
 TEST_CASE("a history counts from the last change on, run by run", "[measure]") {
   CHECK(left_of({entry({steady(0.006, "a"), steady(0.006, "b")}),
                  entry({steady(0.0066, "a"), steady(0.006, "b")}),
