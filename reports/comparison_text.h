@@ -26,10 +26,9 @@ namespace ptbench {
 /// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
 /// either side's median step), `statistic` (median or lower_quartile, of each repetition's steps:
 /// what `base_seconds`, `new_seconds` and `change` are of), `change` (0.05: 5 % slower),
-/// `change_ci99`
-/// ([low, high]), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were
-/// compared), `differences` (of this run, and remarks; texts) and `left_out` (of a history, for
-/// this run's circumstances). What is not known, and what does not apply, is null.
+/// `change_ci99` ([low, high]), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that
+/// were compared), `differences` (of this run, and remarks; texts) and `left_out` (of a history,
+/// for this run's circumstances). What is not known, and what does not apply, is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and

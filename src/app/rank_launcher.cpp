@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -41,12 +40,6 @@ std::string name_for_others(const fs::path& program) {
 }
 
 fs::path refusal_beside(const fs::path& output) { return output.string() + ".refusal"; }
-
-/// Readable once that process has ended; closed where there is none that can be watched.
-Descriptor watch_of(pid_t process) {
-  // glibc 2.36 declares its function for C alone.
-  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-}
 
 }  // namespace
 
@@ -98,7 +91,7 @@ std::optional<Error> take_refusal(const fs::path& output) {
 class LauncherWatch::State {
  public:
   explicit State(int starter)
-      : starter_(watch_of(starter)),
+      : starter_(watch_process(starter)),
         thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
  private:

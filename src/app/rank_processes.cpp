@@ -120,9 +120,7 @@ class RankProcess {
 
   [[nodiscard]] ExitCode code() const {
     const auto code = static_cast<ExitCode>(ended_->code);
-    const bool is_told =
-        code == ExitCode::usage || code == ExitCode::capability || code == ExitCode::defect;
-    return is_told ? code : ExitCode::failed;
+    return is_refusal(code) || code == ExitCode::defect ? code : ExitCode::failed;
   }
 
   const SharedRegion& region_;

@@ -293,11 +293,6 @@ ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankP
   }
 }
 
-/// What its user can mend.
-bool is_refusal(const Error& error) {
-  return error.code() == ExitCode::usage || error.code() == ExitCode::capability;
-}
-
 /// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
 ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   const Topology topology = discover_topology();
@@ -310,7 +305,8 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   try {
     return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
   } catch (const Error& error) {
-    if (options.launched_ranks && is_refusal(error)) leave_refusal(options.outputs.at(0), error);
+    if (options.launched_ranks && is_refusal(error.code()))
+      leave_refusal(options.outputs.at(0), error);
     throw;
   }
 }

@@ -80,18 +80,10 @@ bool names_own_option(std::string_view message) {
   });
 }
 
-/// `message`, but for the name of a file that will be gone when somebody reads it.
-std::string without(const fs::path& file, std::string message) {
-  const std::string name = file.string();
-  for (std::size_t at = message.find(name); at != std::string::npos; at = message.find(name, at))
-    message.replace(at, name.size(), file.filename().string());
-  return message;
-}
-
 /// The error that a process reported and that its user can mend.
 std::optional<Error> refusal_of(const ChildExit& ended, const ProcessMessages& messages) {
   const auto code = static_cast<ExitCode>(ended.code);
-  if (code != ExitCode::usage && code != ExitCode::capability) return std::nullopt;
+  if (!is_refusal(code)) return std::nullopt;
   if (messages.error().empty()) return std::nullopt;
   return Error(code, messages.error(), messages.remedy());
 }
@@ -288,7 +280,8 @@ struct RunSession::State {
       }
       return record;
     } catch (const Error& error) {
-      problem = fmt::format("left no result that can be read: {}", without(result, error.what()));
+      problem =
+          fmt::format("left no result that can be read: {}", without_folder(result, error.what()));
       return std::nullopt;
     }
   }

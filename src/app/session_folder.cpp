@@ -87,4 +87,13 @@ SessionFolder::~SessionFolder() {
   if (lock_ >= 0) (void)close(lock_);
 }
 
+std::string without_folder(const std::filesystem::path& file, std::string message) {
+  const std::string path = file.string();
+  const std::string name = file.filename().string();
+  for (std::size_t at = message.find(path); at != std::string::npos;
+       at = message.find(path, at + name.size()))
+    message.replace(at, path.size(), name);
+  return message;
+}
+
 }  // namespace ptbench

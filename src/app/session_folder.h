@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace ptbench {
@@ -22,5 +23,9 @@ class SessionFolder {
   std::filesystem::path path_;
   int lock_ = -1;  ///< the descriptor that says that the owner lives; -1: there is none
 };
+
+/// `message`, with the bare name of `file` in place of its path: the folder will be gone when
+/// somebody reads it.
+[[nodiscard]] std::string without_folder(const std::filesystem::path& file, std::string message);
 
 }  // namespace ptbench

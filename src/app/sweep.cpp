@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/app/session_folder.h"
 #include "src/base/error.h"
 #include "src/measure/environment_differences.h"
 #include "src/measure/noise_warnings.h"
@@ -94,13 +95,6 @@ RunRecord completed(RunRecord measured, const RunRecord& known) {
   std::optional<StopReason>& stop = measured.samples.stop_reason;
   if (stop == StopReason::max_time || stop == StopReason::noise) stop.reset();
   return measured;
-}
-
-/// `message`, but for the name of a folder that will be gone when somebody reads it.
-std::string without(const std::filesystem::path& folder, std::string message) {
-  const std::string name = folder.string() + "/";
-  const std::size_t at = message.find(name);
-  return at == std::string::npos ? message : message.erase(at, name.size());
 }
 
 }  // namespace
@@ -264,7 +258,7 @@ bool Sweep::prepare_with_shared_plan(std::size_t row, std::size_t side) {
   if (!refusal || !prepare(row, side, std::nullopt, false)) return false;
   around_.warn(fmt::format("row '{}': build {} of {} shares no plan with others: {}",
                            rows_[row].id(), side + 1, sides_.size(),
-                           without(*length_.plan_folder, refusal->what())));
+                           without_folder(file, refusal->what())));
   return true;
 }
 

@@ -317,7 +317,7 @@ class RowCollection {
       row.arguments = arguments_of(combination.assignments, row.launcher.has_value());
       return {.row = std::move(row), .config = std::move(config)};
     } catch (const Error& error) {
-      if (error.code() != ExitCode::usage && error.code() != ExitCode::capability) throw;
+      if (!is_refusal(error.code())) throw;
       if (!first_error_) first_error_ = error;
       return {
           .row = {.record = impossible_record(combination, sweep_, topology_, skip_reason(error)),

@@ -14,4 +14,9 @@ enum class ExitCode : int {
   interrupted = 130,
 };
 
+/// Whether it refuses what was asked for, which the user can mend, before anything has failed.
+[[nodiscard]] constexpr bool is_refusal(ExitCode code) {
+  return code == ExitCode::usage || code == ExitCode::capability;
+}
+
 }  // namespace ptbench

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,8 +174,7 @@ struct ChildProcess::State {
       (void)wait_for(id, status, 0);
       throw cannot_start(command.program, error_number, "name a program that may be run");
     }
-    // Older kernels have none; glibc 2.36 declares its function for C alone.
-    watch = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));
+    watch = watch_process(id);
   }
 
   /// What lies in the pipe now; closes it at its end.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utility>
@@ -31,5 +32,12 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+/// Readable once that process has ended; closed where there is none that can be watched, and on
+/// older kernels.
+[[nodiscard]] inline Descriptor watch_process(pid_t process) {
+  // glibc 2.36 declares its function for C alone.
+  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+}
 
 }  // namespace ptbench

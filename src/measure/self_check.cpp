@@ -222,7 +222,7 @@ std::vector<SelfCheck> self_check(std::span<const ResultFile> files, const Compa
 
 PriorNoise learn(std::span<const SelfCheck> checks) {
   constexpr double kUnlearntDegrees = 10;
-  constexpr double kMostLearnt = 3 * PriorNoise::kUnlearnt;
+  constexpr double kMostLearnt = kUnusualSpread * PriorNoise::kUnlearnt;
   PriorNoise learnt;
   for (const SelfCheck& check : checks) {
     if (check.unusual || check.median_deviation > kMostLearnt) continue;

@@ -12,8 +12,6 @@ namespace {
 
 /// What the prior counts as.
 constexpr double kPriorDegrees = 10;
-/// How many times the prior's standard deviation is unusual.
-constexpr double kUnusual = 3;
 constexpr std::string_view kNear = "near";
 
 /// Of values about their own mean.
@@ -46,7 +44,7 @@ Spread spread_of(std::span<const std::vector<double>> groups, double prior) {
     degrees += static_cast<double>(group.size() - 1);
   }
   const double pooled = degrees > 0 ? std::sqrt(squares / degrees) : 0;
-  if (pooled > kUnusual * prior)
+  if (pooled > kUnusualSpread * prior)
     return {.standard_deviation = pooled, .degrees_of_freedom = degrees, .unusual = true};
   const double all_degrees = kPriorDegrees + degrees;
   const double variance = (kPriorDegrees * prior * prior + squares) / all_degrees;

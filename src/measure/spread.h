@@ -20,11 +20,14 @@ inline constexpr Size kLeastRepetitions = 3;
 /// many as another); null where none is clean. Points into `classes`.
 [[nodiscard]] const LogTimes::value_type* speaking_class(const LogTimes& classes);
 
+/// How many times what is usual a standard deviation is unusual.
+inline constexpr double kUnusualSpread = 3;
+
 /// A standard deviation and how well it is known.
 struct Spread {
   double standard_deviation = 0;
   double degrees_of_freedom = 0;
-  bool unusual = false;  ///< far beyond what the host usually does: more than 3 × the prior's
+  bool unusual = false;  ///< far beyond what the host usually does: `kUnusualSpread` × the prior's
 };
 
 /// The standard deviation within groups of values (each about its own mean), pooled and drawn
