@@ -61,7 +61,8 @@ constexpr std::array kValuesOf<StopReason>{StopReason::noise, StopReason::max_ti
                                            StopReason::target};
 template <>
 constexpr std::array kValuesOf<VerificationStatus>{
-    VerificationStatus::passed, VerificationStatus::failed, VerificationStatus::not_run};
+    VerificationStatus::passed, VerificationStatus::weak, VerificationStatus::failed,
+    VerificationStatus::not_run};
 template <>
 constexpr std::array kValuesOf<ScalingMode>{ScalingMode::weak, ScalingMode::strong};
 
@@ -322,9 +323,9 @@ constexpr auto kFields = std::to_array<Field>({
                                         "training time until the target was reached"),
 
     field<&Run::verification, &Verification::status>("verification.status", none,
-                                                     "passed, failed or not_run"),
+                                                     "passed, weak, failed or not_run"),
     field<&Run::verification, &Verification::reason>("verification.reason", none,
-                                                     "why it was not run or failed"),
+                                                     "why it is not passed"),
     field<&Run::verification, &Verification::steps>("verification.steps", count, "steps compared"),
     field<&Run::verification, &Verification::lr>("verification.lr", none,
                                                  "learning rate of both sides"),

@@ -28,6 +28,7 @@ std::string_view name_of(StopReason reason) {
 std::string_view name_of(VerificationStatus status) {
   switch (status) {
     case VerificationStatus::passed: return "passed";
+    case VerificationStatus::weak: return "weak";
     case VerificationStatus::failed: return "failed";
     case VerificationStatus::not_run: return "not_run";
   }

@@ -23,7 +23,8 @@ enum class Status { ok, failed, skipped, interrupted };
 enum class StopReason { noise, max_time, steps, epochs, target };
 [[nodiscard]] std::string_view name_of(StopReason reason);
 
-enum class VerificationStatus { passed, failed, not_run };
+/// `weak`: everything compared was equal, but too few steps were compared to say "passed".
+enum class VerificationStatus { passed, weak, failed, not_run };
 [[nodiscard]] std::string_view name_of(VerificationStatus status);
 
 enum class ScalingMode { weak, strong };
@@ -193,7 +194,7 @@ struct AccuracyRecord {
 
 struct VerificationRecord {
   VerificationStatus status = VerificationStatus::not_run;
-  std::optional<std::string> reason;  ///< why it was not run or failed
+  std::optional<std::string> reason;  ///< why it is not passed
   std::optional<Size> steps;
   std::optional<double> lr;  ///< that both sides trained with
   std::optional<double> max_relative_error;
