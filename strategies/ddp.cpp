@@ -40,6 +40,8 @@ class Ddp final : public Distributed {
     if (communicator().world_size() > 1) replica().divide_updates(own_parts());
   }
 
+  [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts(); }
+
  private:
   float compute_gradients() override {
     if (updates_at_once())

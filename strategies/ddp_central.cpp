@@ -1,3 +1,6 @@
+#include <memory>
+#include <vector>
+
 #include "strategies/ddp.h"
 #include "strategies/distributed.h"
 
@@ -7,6 +10,10 @@ namespace {
 class DdpCentral final : public Distributed {
  public:
   explicit DdpCentral(StrategyContext context) : Distributed(std::move(context)) {}
+
+  [[nodiscard]] std::vector<Range> updated_slices() override {
+    return is_root() ? std::vector{replica().all()} : std::vector<Range>{};
+  }
 
  private:
   [[nodiscard]] bool is_root() { return communicator().rank() == kRoot; }

@@ -73,6 +73,7 @@ void add_training(const StepSpec& step, const DdpOptions& options, Traits& trait
   add("the sizes of the first bucket", options.first_bucket_bytes);
   add("the sizes of the other buckets", options.bucket_bytes);
   add("the choices of overlap", options.overlap);
+  add("the choices of --broadcast-buffers", options.broadcast_buffers);
 }
 
 /// Samples over which the plan's loss is a mean.
@@ -176,17 +177,28 @@ void Distributed::share_first_parameters() {
   replica_->program().parameters_changed();
 }
 
+void Distributed::share_running_statistics() {
+  const auto statistics = std::as_writable_bytes(replica_->program().running_statistics());
+  if (statistics.empty() || communicator_.world_size() == 1) return;
+  const PhaseScope scope(timer(), StepPhase::communication, statistics.size());
+  communicator_.wait(communicator_.start_broadcast(statistics, kRoot), options_.timeout);
+}
+
 float Distributed::take_step() {
-  if (steps_ == 0) share_first_parameters();
-  ++steps_;
+  if (steps() == 0) share_first_parameters();
+  if (options_.broadcast_buffers) share_running_statistics();
   const float share = compute_gradients();
   note_arrival();
   if (replica_->updates_slice_by_slice()) {
-    update(++updates_);
+    update(next_update());
+    count_update();
   } else {
     finish_reduction();
     const bool finite = agree_on_finiteness();
-    if (finite) update(++updates_);
+    if (finite) {
+      update(next_update());
+      count_update();
+    }
     replica_->finish_scaled_step(finite);
   }
   // Waits for what `update` has started, too.

@@ -19,10 +19,11 @@ namespace ptbench {
 /// global mean already, and plain sums over ranks are the mean. Nothing is divided here.
 /// Micro-batches may differ between ranks; their plans then differ, but parameters lie alike.
 ///
-/// Running statistics of batch norm stay with each rank.
+/// Running statistics of batch norm: with DdpOptions::broadcast_buffers those of rank 0 go to all
+/// before each step, as torch's DistributedDataParallel does; else each rank keeps its own. Nothing
+/// that is trained depends on them.
 class Distributed : public Strategy {
  public:
-  [[nodiscard]] Size steps() const override { return steps_; }
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  protected:
@@ -40,8 +41,6 @@ class Distributed : public Strategy {
   [[nodiscard]] Reduction reduction() const { return {.scale = 1, .wire = options_.wire}; }
   [[nodiscard]] std::span<float> gradients(Range slice);
   [[nodiscard]] std::span<float> parameters(Range slice);
-  /// Number of the update that this step makes, from 1.
-  [[nodiscard]] Size next_update() const { return updates_ + 1; }
   /// Time on this thread that is the phase communication.
   void wait(Communicator::Ticket ticket);
 
@@ -67,6 +66,7 @@ class Distributed : public Strategy {
   void check_agreement();
   [[nodiscard]] std::vector<std::uint64_t> of_all_ranks(const std::vector<std::uint64_t>& own);
   void share_first_parameters();
+  void share_running_statistics();
   [[nodiscard]] float sum_over_ranks(std::span<float> cell, float value);
   [[nodiscard]] bool agree_on_finiteness();
   void note_arrival();
@@ -78,8 +78,6 @@ class Distributed : public Strategy {
   Arrival arrival_;               ///< of the step that is observed
   std::vector<double> arrivals_;  ///< by rank
   Buffer cells_;                  ///< single values that ranks sum, a cache line each
-  Size steps_ = 0;
-  Size updates_ = 0;  ///< steps that were not skipped
 };
 
 }  // namespace ptbench

@@ -210,7 +210,6 @@ class Dp final : public Strategy {
     loader_ = std::exchange(group_.load, nullptr)(rows_.inputs(), rows_.labels());
   }
 
-  [[nodiscard]] Size steps() const override { return steps_; }
   [[nodiscard]] Replica& replica() override { return *master_; }
 
   [[nodiscard]] std::vector<ReplicaSeconds> replica_seconds() const override {
@@ -249,7 +248,6 @@ class Dp final : public Strategy {
   }
 
   float take_step() override {
-    ++steps_;
     if (master_->scaler().active()) rows_.set_loss_scale(master_->scaler().scale());
     float loss = 0;
     for (Size micro_batch = 0; micro_batch < micro_batches_; ++micro_batch) {
@@ -349,11 +347,15 @@ class Dp final : public Strategy {
 
   void update() {
     if (master_->updates_slice_by_slice()) {
-      master_->optimizer_step(master_->all(), ++updates_);
+      master_->optimizer_step(master_->all(), next_update());
+      count_update();
       return;
     }
     const bool finite = master_->gradients_finite();
-    if (finite) master_->optimizer_step(master_->all(), ++updates_);
+    if (finite) {
+      master_->optimizer_step(master_->all(), next_update());
+      count_update();
+    }
     master_->finish_scaled_step(finite);
   }
 
@@ -382,9 +384,7 @@ class Dp final : public Strategy {
   std::vector<float*> gradients_;  ///< by replica
   SteadyClock clock_;
   Isa isa_;
-  Size micro_batches_ = 1;  ///< of each replica in a step
-  Size steps_ = 0;
-  Size updates_ = 0;         ///< steps that were not skipped
+  Size micro_batches_ = 1;   ///< of each replica in a step
   Size observed_steps_ = 0;  ///< that the lanes' seconds are sums of
 };
 

@@ -23,14 +23,31 @@ Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
       scaler_(step.loss_scale) {
   for (int i = 0; i < step.optimizer.state_arenas(); ++i)
     state_.push_back(arenas.allocate(program_.parameters().size_bytes(), "optimizer state"));
-  plan_optimizer(program_.plan().owned());
+  owned_ = program_.plan().owned();
+  plan_optimizer();
 }
 
-void Replica::plan_optimizer(const std::vector<OwnedRange>& owned) {
-  OptimizerArenas spans{
-      .parameters = program_.parameters(), .gradients = program_.gradients(), .state = {}};
-  for (const Buffer& state : state_) spans.state.push_back(state.as<float>());
-  optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, spans, owned);
+std::vector<std::span<float>> Replica::optimizer_state() const {
+  std::vector<std::span<float>> spans;
+  for (const Buffer& state : state_) spans.push_back(state.as<float>());
+  return spans;
+}
+
+void Replica::plan_optimizer() {
+  const OptimizerArenas arenas{.parameters = program_.parameters(),
+                               .gradients = program_.gradients(),
+                               .state = optimizer_state()};
+  optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, arenas, owned_);
+}
+
+void Replica::set_learning_rate(double lr) {
+  step_.optimizer.lr = lr;
+  plan_optimizer();
+}
+
+void Replica::follow_statistics_every(Size period) {
+  statistics_period_ = period;
+  if (period > 1) kept_statistics_.resize(program_.running_statistics().size());
 }
 
 void Replica::divide_updates(std::vector<Range> slices) {
@@ -45,7 +62,8 @@ void Replica::divide_updates(std::vector<Range> slices) {
         divided.push_back(
             {.range = {slice.begin + part.begin, slice.begin + part.end}, .member = member});
     }
-  plan_optimizer(divided);
+  owned_ = std::move(divided);
+  plan_optimizer();
   updated_ = std::move(slices);
 }
 
@@ -77,7 +95,10 @@ void Replica::load(Size micro_batch) {
 float Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
   const Drag drag(clock_.get(), slowdown_);
+  const bool follows = micro_batch % statistics_period_ == 0;
+  if (!follows) std::ranges::copy(program_.running_statistics(), kept_statistics_.begin());
   const float loss = program_.forward();
+  if (!follows) std::ranges::copy(kept_statistics_, program_.running_statistics().begin());
   drag.end();
   return loss;
 }

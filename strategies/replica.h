@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -60,9 +61,19 @@ class Replica {
   [[nodiscard]] bool gradients_finite() { return gradients_finite(all()); }
   /// Of `slice` alone, where this replica has the final gradients of no more.
   [[nodiscard]] bool gradients_finite(Range slice);
+  /// The arenas of optimizer state, each as long as the parameters and laid out like them.
+  [[nodiscard]] std::vector<std::span<float>> optimizer_state() const;
+  /// Updates to come are made at this rate.
+  void set_learning_rate(double lr);
+  /// From now on running statistics follow the first of every `period` micro-batches alone, as they
+  /// do on rank 0 of a training whose `period` ranks this replica stands for.
+  void follow_statistics_every(Size period);
+
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
+  /// Of the same spec.
+  void set_scaler(const LossScaler& scaler) { scaler_ = scaler; }
 
   /// From now on this replica computes `factor` (at least 1) times slower, in imbalance on purpose:
   /// it spins for factor − 1 times as long as it has just computed, after each forward pass, before
@@ -75,7 +86,7 @@ class Replica {
  private:
   static std::shared_ptr<const Clock> steady_clock() { return std::make_shared<SteadyClock>(); }
 
-  void plan_optimizer(const std::vector<OwnedRange>& owned);
+  void plan_optimizer();
   void load(Size micro_batch);
   float forward(Size micro_batch);
   void backward(Size micro_batch, GradientsReady ready);
@@ -84,11 +95,14 @@ class Replica {
   StepSpec step_;
   LossScaler scaler_;
   std::vector<Buffer> state_;
+  std::vector<OwnedRange> owned_;  ///< which member updates which part
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<Range> updated_;  ///< the slices that it divides evenly; empty: it takes any slice
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
   double slowdown_ = 1;
+  Size statistics_period_ = 1;
+  std::vector<float> kept_statistics_;  ///< while a micro-batch runs that they do not follow
   std::shared_ptr<const Clock> clock_;  ///< null: not slowed down
 };
 

@@ -9,34 +9,34 @@ class Serial final : public Strategy {
  public:
   explicit Serial(std::unique_ptr<Replica> replica) : replica_(std::move(replica)) {}
 
-  [[nodiscard]] Size steps() const override { return steps_; }
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
   float take_step() override {
-    ++steps_;
     return replica_->updates_slice_by_slice() ? step_slice_by_slice() : scaled_step();
   }
 
   /// Backward is done with an operator's parameters once it has announced their gradients, so the
   /// update can follow at once, while they are still in the caches of those who computed them.
   float step_slice_by_slice() {
-    ++updates_;
-    return replica_->compute_gradients(
-        [this](Range slice) { replica_->optimizer_step(slice, updates_); });
+    const float loss = replica_->compute_gradients(
+        [this](Range slice) { replica_->optimizer_step(slice, next_update()); });
+    count_update();
+    return loss;
   }
 
   float scaled_step() {
     const float loss = replica_->compute_gradients([](Range) {});
     const bool finite = replica_->gradients_finite();
-    if (finite) replica_->optimizer_step(replica_->all(), ++updates_);
+    if (finite) {
+      replica_->optimizer_step(replica_->all(), next_update());
+      count_update();
+    }
     replica_->finish_scaled_step(finite);
     return loss;
   }
 
   std::unique_ptr<Replica> replica_;
-  Size steps_ = 0;
-  Size updates_ = 0;  ///< steps that were not skipped
 };
 
 }  // namespace

@@ -38,14 +38,23 @@ class Strategy {
       const StepScope scope(timer_, steps() + 1);
       if (before_step_) before_step_();
       loss = take_step();
+      ++steps_;
     }
     if (timer_ != nullptr) after_observed_step();
     return loss;
   }
-  /// Optimizer steps so far.
-  [[nodiscard]] virtual Size steps() const = 0;
+  /// Optimizer steps so far, skipped ones among them.
+  [[nodiscard]] Size steps() const { return steps_; }
+  /// Steps so far that were not skipped: the parameters were updated so many times.
+  [[nodiscard]] Size updates() const { return updates_; }
+  /// As if `updates` steps had been made: Adam corrects its moments by their number.
+  void set_updates(Size updates) { updates_ = updates; }
   /// The replica of this process whose parameters count.
   [[nodiscard]] virtual Replica& replica() = 0;
+  /// Of the arena, ascending: where this process's gradients after a step are those of the global
+  /// batch, and its optimizer state is that of the training. Ranks may share the arena between
+  /// them.
+  [[nodiscard]] virtual std::vector<Range> updated_slices() { return {replica().all()}; }
 
   /// Called at the beginning of each step to come, as a part of it that is no phase.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
@@ -66,9 +75,13 @@ class Strategy {
  protected:
   /// Null: no phase is timed.
   [[nodiscard]] PhaseTimer* timer() const { return timer_; }
+  /// Number of the update that is being made, from 1.
+  [[nodiscard]] Size next_update() const { return updates_ + 1; }
+  /// The update has been made: called once in each step that is not skipped.
+  void count_update() { ++updates_; }
 
  private:
-  /// What step() returns, and `steps` is one more afterwards.
+  /// What step() returns.
   virtual float take_step() = 0;
   /// For what an observed step needs to know besides, and others have not.
   virtual void after_observed_step() {}
@@ -77,6 +90,8 @@ class Strategy {
 
   PhaseTimer* timer_ = nullptr;
   std::function<void()> before_step_;
+  Size steps_ = 0;
+  Size updates_ = 0;
 };
 
 /// How data-parallel strategies over several ranks communicate; the same on all of them.
@@ -85,6 +100,8 @@ struct DdpOptions {
   Bytes bucket_bytes = Bytes{4} << 20U;        ///< of all others
   bool overlap = true;                         ///< reductions are begun during backward
   WireType wire = WireType::fp32;              ///< of gradients; parameters stay fp32
+  /// Rank 0's running statistics of batch norm go to all before each step.
+  bool broadcast_buffers = true;
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< of each wait for other ranks
 };
 

@@ -5,113 +5,282 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <limits>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/base/hash.h"
 #include "src/comm/exchange.h"
+#include "strategies/training_state.h"
+#include "strategies/update_check.h"
+#include "workloads/arena_tensors.h"
 
 namespace ptbench {
 namespace {
 
-/// ‖a − b‖ / ‖b‖; infinite where only b is zero, and where anything is not finite.
-double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-    norm += std::pow(static_cast<double>(b[i]), 2);
-  }
-  if (difference == 0) return 0;
-  const double relative = std::sqrt(difference / norm);
-  return std::isfinite(relative) ? relative : std::numeric_limits<double>::infinity();
+/// Updates smaller than this, beside the parameters, drown in their rounding.
+constexpr double kLeastUpdate = 1e-4;
+/// What the learning rate is raised to reach.
+constexpr double kWantedUpdate = 1e-3;
+constexpr int kMostRaises = 4;
+
+double norm_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += double{value} * double{value};
+  return std::sqrt(sum);
 }
 
-bool is_running_statistic(const std::string& name) {
-  return name.ends_with("running_mean") || name.ends_with("running_var");
+double distance_of(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += (double{a[i]} - double{b[i]}) * (double{a[i]} - double{b[i]});
+  return std::sqrt(sum);
 }
 
-void fail(VerificationRecord& record, std::string reason) {
-  record.status = VerificationStatus::failed;
-  record.reason = std::move(reason);
+double deviation_norm(std::span<const float> variances) {
+  double sum = 0;
+  for (const float variance : variances) sum += double{variance};
+  return std::sqrt(sum);
 }
 
-/// Fills in the worst tensor, and fails the record where it differs by more than its bound.
-void compare_parameters(Program& tested, Program& oracle, const VerificationBounds& bounds,
-                        VerificationRecord& record) {
-  const double bound = bounds.parameters;
-  const std::vector<NamedTensor> left = tested.export_tensors();
-  const std::vector<NamedTensor> right = oracle.export_tensors();
-  double worst = -1;
+/// Of rank 0: mean and variance of each batch norm, in this order.
+Difference check_statistics(const Program& tested, const Program& oracle, double bound) {
+  Difference worst{.share = 0, .tensor = {}, .what = "running statistics"};
+  const std::vector<TensorGroup> left = tensor_groups(tested.plan());
+  const std::vector<TensorGroup> right = tensor_groups(oracle.plan());
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!bounds.running_statistics && is_running_statistic(left[i].name)) continue;
-    const double difference = relative_difference(left[i].values, right[i].values);
-    if (difference <= worst) continue;
-    worst = difference;
-    record.worst_tensor = left[i].name;
+    if (left[i].statistics.empty()) continue;
+    const std::span<const float> ours = statistics_of(tested, left[i]);
+    const std::span<const float> theirs = statistics_of(oracle, right[i]);
+    const std::size_t channels = theirs.size() / 2;
+    const std::span<const float> variances = theirs.subspan(channels);
+    const auto add = [&](double difference, double scale, std::size_t tensor) {
+      const double share = difference == 0 ? 0 : difference / (bound * scale);
+      if (share <= worst.share) return;  // NaN is larger
+      worst.share = std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
+      worst.tensor = left[i].statistics[tensor].name;
+    };
+    add(distance_of(ours.first(channels), theirs.first(channels)), deviation_norm(variances), 0);
+    add(distance_of(ours.subspan(channels), variances), norm_of(variances), 1);
   }
-  // In the scale of the losses' bound, so that the record holds one number.
-  const double share = worst / bound * *record.tolerance;
-  if (record.max_relative_error && share > *record.max_relative_error)
-    record.max_relative_error = std::isfinite(share) ? std::optional(share) : std::nullopt;
-  if (worst <= bound) return;
-  fail(record, fmt::format("'{}' differs from the oracle's by {:.1e} of its norm, more than {:.0e}",
-                           *record.worst_tensor, worst, bound));
+  return worst;
 }
 
-/// FNV-1a with a value for a letter: by letters it would take as long as a small model's step. Any
-/// single difference changes it.
-std::uint64_t digest_of(std::span<const float> values) {
-  constexpr std::uint64_t kPrime = 0x100000001b3U;
-  std::uint64_t hash = fnv1a("");
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * kPrime;
-  return hash;
-}
+/// One comparison, from first step to verdict.
+class Verification {
+ public:
+  Verification(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
+               const VerificationBounds& bounds)
+      : tested_(tested),
+        oracle_(oracle),
+        ranks_(ranks),
+        bounds_(bounds),
+        gradients_(bounds.gradients) {
+    record_.status = VerificationStatus::passed;
+    record_.tolerance = bounds.tolerance();
+    record_.steps = 0;
+    record_.max_relative_error = 0;
+  }
+
+  VerificationRecord run(const std::function<bool()>& keep_going) {
+    do {
+      ++tried_;
+      compare_step();
+    } while (record_.status == VerificationStatus::passed && *record_.steps < kAppliedSteps &&
+             keep_going());
+    if (record_.status == VerificationStatus::passed && bounds_.gradients.distance == 0) {
+      const Difference worst = gradients_.worst();
+      note(worst);
+      if (worst.share > 1) {
+        record_.status = VerificationStatus::failed;
+        record_.reason = tell(worst);
+      }
+    }
+    if (record_.status == VerificationStatus::passed) say_weak();
+    record_.lr = tested_.replica().step().optimizer.lr;
+    return std::move(record_);
+  }
+
+ private:
+  void compare_step() {
+    copy_training_state(oracle_, tested_);
+    ranks_.share_state();
+    const double tested_scale = 1 / double{tested_.replica().scaler().scale()};
+    const double oracle_scale = 1 / double{oracle_.replica().scaler().scale()};
+    const Size updates = tested_.updates();
+    const auto loss = static_cast<double>(tested_.step());
+    const std::optional<std::string> problem = ranks_.gather_results();
+    const bool applied = tested_.updates() > updates;
+    // The oracle still stands where both began.
+    const UpdateCheck update =
+        applied ? check_update(oracle_, tested_, tested_.replica().step().optimizer, tested_scale)
+                : UpdateCheck{.worst = check_nothing_changed(oracle_, tested_)};
+    const auto expected = static_cast<double>(oracle_.step());
+    if (!std::isfinite(expected)) {
+      unknown(
+          fmt::format("{}: the oracle's loss of step {} is {}", kOracleDiverges, tried_, expected));
+      return;
+    }
+    if (problem) {
+      unknown(fmt::format("after step {} {}", tried_, *problem));
+      return;
+    }
+    if (!same_loss(loss, expected)) return;
+    if (!applied) {
+      check_skipped(update.worst);
+      return;
+    }
+    gradients_.add(tested_, tested_scale, oracle_, oracle_scale);
+    if (!same_gradient() || !follows_rule(update.worst) || !same_statistics()) return;
+    if (raise_rate(update)) return;
+    ++*record_.steps;
+    if (updates > 0) ++stateful_;
+  }
+
+  /// Nothing can be told of the match but that there is none.
+  void unknown(std::string reason) {
+    record_.max_relative_error = std::nullopt;
+    fail(std::move(reason));
+  }
+
+  /// In the step that is being compared.
+  void fail(std::string reason) {
+    record_.status = VerificationStatus::failed;
+    record_.reason = std::move(reason);
+    ++*record_.steps;
+  }
+
+  /// In the scale of the gradients' bound, so that the record holds one number.
+  void note(const Difference& difference) {
+    const double error = difference.share * *record_.tolerance;
+    if (!record_.max_relative_error || error <= *record_.max_relative_error) return;
+    record_.max_relative_error = std::isfinite(error) ? std::optional(error) : std::nullopt;
+    if (!difference.tensor.empty()) record_.worst_tensor = difference.tensor;
+  }
+
+  bool same_loss(double loss, double expected) {
+    const double error = std::abs(loss - expected) / std::max(1.0, std::abs(expected));
+    note({.share =
+              std::isnan(error) ? std::numeric_limits<double>::infinity() : error / bounds_.loss,
+          .tensor = {},
+          .what = "loss"});
+    if (error <= bounds_.loss) return true;  // NaN is no match either
+    fail(fmt::format("the loss of step {} is {}, the oracle's {}: more than {:.0e} apart", tried_,
+                     loss, expected, bounds_.loss));
+    return false;
+  }
+
+  bool same_gradient() {
+    if (bounds_.gradients.distance == 0) return true;  // judged over all steps
+    const Difference worst = gradients_.worst();
+    note(worst);
+    if (worst.share <= 1) return true;
+    fail(tell(worst));
+    return false;
+  }
+
+  [[nodiscard]] std::string tell(const Difference& worst) const {
+    return fmt::format(
+        "the {} of '{}' is {:.2g} times as far from the oracle's as rounding explains, {} step {}",
+        worst.what, worst.tensor, worst.share, bounds_.gradients.distance > 0 ? "in" : "up to",
+        tried_);
+  }
+
+  bool follows_rule(const Difference& worst) {
+    note(worst);
+    if (worst.share <= 1) return true;
+    fail(
+        fmt::format("the update of '{}' ({}) in step {} is not what its gradient and the "
+                    "optimizer's rule give: {:.2g} times as far as rounding explains",
+                    worst.tensor, worst.what, tried_, worst.share));
+    return false;
+  }
+
+  bool same_statistics() {
+    const Difference worst = check_statistics(tested_.replica().program(),
+                                              oracle_.replica().program(), bounds_.statistics);
+    note(worst);
+    if (worst.share <= 1) return true;
+    fail(fmt::format("'{}' differs from the oracle's after step {} by {:.2g} times its bound",
+                     worst.tensor, tried_, worst.share));
+    return false;
+  }
+
+  /// A step that loss scaling skips changes nothing, and has a reason.
+  void check_skipped(const Difference& changed) {
+    if (changed.share > 0) {
+      fail(fmt::format("step {} was skipped by loss scaling, yet '{}' ({}) changed", tried_,
+                       changed.tensor, changed.what));
+      return;
+    }
+    const std::span<const float> gradients = tested_.replica().program().gradients();
+    if (std::ranges::all_of(gradients, [](float value) { return std::isfinite(value); }))
+      fail(fmt::format("step {} was skipped although its gradients are finite", tried_));
+  }
+
+  /// Whether the step is to be made again with a rate at which an update can be seen.
+  bool raise_rate(const UpdateCheck& update) {
+    is_visible_ = update.update_norm >= kLeastUpdate * update.parameter_norm;
+    if (is_visible_ || raises_ == kMostRaises) return false;
+    ++raises_;
+    constexpr double kBlindly = 100;  // where nothing moved, nobody knows how much is enough
+    constexpr double kUsualRate = 1e-2;
+    const double ratio = update.update_norm / update.parameter_norm;
+    const double factor = ratio > 0 ? std::min(kWantedUpdate / ratio, 1e6) : kBlindly;
+    const double lr = tested_.replica().step().optimizer.lr;
+    const double raised = lr > 0 ? lr * factor : kUsualRate;
+    tested_.replica().set_learning_rate(raised);
+    oracle_.replica().set_learning_rate(raised);
+    return true;
+  }
+
+  void say_weak() {
+    const bool is_known = bounds_.gradients.distance > 0 || gradients_.slope() >= kWeakDirection;
+    if (*record_.steps >= kAppliedSteps && stateful_ >= kStatefulSteps && is_visible_ && is_known)
+      return;
+    record_.status = VerificationStatus::weak;
+    if (!is_known)
+      record_.reason = fmt::format(
+          "rounding turns gradients too far for more than their length to be compared: their slope "
+          "against the oracle's is {:.2f}",
+          gradients_.slope());
+    else if (!is_visible_ && *record_.steps > 0)
+      record_.reason = "updates are too small beside the parameters to be compared";
+    else
+      record_.reason = fmt::format(
+          "{} steps could be compared, {} of them with optimizer state: {} and {} are "
+          "wanted",
+          *record_.steps, stateful_, kAppliedSteps, kStatefulSteps);
+  }
+
+  Strategy& tested_;
+  Strategy& oracle_;
+  VerifiedRanks& ranks_;
+  VerificationBounds bounds_;
+  GradientCheck gradients_;
+  VerificationRecord record_;
+  Size tried_ = 0;     ///< steps, skipped and repeated ones among them
+  Size stateful_ = 0;  ///< compared steps that began with optimizer state
+  int raises_ = 0;
+  bool is_visible_ = false;  ///< the last update
+};
 
 }  // namespace
 
-VerificationRecord verify(Strategy& tested, Strategy& oracle, const VerificationBounds& bounds,
-                          Size steps, const std::function<bool()>& keep_going,
-                          const std::function<std::optional<Size>()>& differing_rank) {
-  VerificationRecord record;
-  record.status = VerificationStatus::passed;
-  record.tolerance = bounds.loss;
-  record.steps = 0;
-  record.max_relative_error = 0;
-  for (Size step = 0; step < steps && (step == 0 || keep_going()); ++step) {
-    const auto loss = static_cast<double>(tested.step());
-    const std::optional<Size> differing = differing_rank ? differing_rank() : std::nullopt;
-    const auto expected = static_cast<double>(oracle.step());
-    ++*record.steps;
-    if (!std::isfinite(expected)) {
-      record.max_relative_error = std::nullopt;
-      fail(record, fmt::format("{}: the oracle's loss of step {} is {}", kOracleDiverges, step + 1,
-                               expected));
-      return record;
-    }
-    if (differing) {
-      record.max_relative_error = std::nullopt;  // only that they differ is known
-      fail(record, fmt::format("after step {} the parameters of rank {} differ from rank 0's",
-                               step + 1, *differing));
-      return record;
-    }
-    const double error = std::abs(loss - expected) / std::max(1.0, std::abs(expected));
-    // NaN is an error too.
-    if (error <= *record.max_relative_error) continue;
-    record.max_relative_error = std::isfinite(error) ? std::optional(error) : std::nullopt;
-    if (error <= bounds.loss) continue;
-    fail(record, fmt::format("the loss of step {} is {}, the oracle's {}: more than {:.0e} apart",
-                             step + 1, loss, expected, bounds.loss));
-    return record;
-  }
-  if (bounds.parameters > 0)
-    compare_parameters(tested.replica().program(), oracle.replica().program(), bounds, record);
-  return record;
+VerificationRecord verify(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
+                          const VerificationBounds& bounds,
+                          const std::function<bool()>& keep_going) {
+  return Verification(tested, oracle, ranks, bounds).run(keep_going);
+}
+
+/// FNV-1a with a value for a letter: by letters it would take as long as a small model's step.
+std::uint64_t digest_of(std::span<const float> parameters) {
+  constexpr std::uint64_t kPrime = 0x100000001b3U;
+  std::uint64_t hash = fnv1a("");
+  for (const float value : parameters) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * kPrime;
+  return hash;
 }
 
 std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,

@@ -112,6 +112,7 @@ DdpOptions data_parallel_of(const RunOptions& options) {
   if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
   result.overlap = options.overlap == OverlapMode::on;
   result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
+  result.broadcast_buffers = options.broadcast_buffers;
   result.timeout = options.timeout();
   return result;
 }
@@ -196,6 +197,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     others.push_back({"overlap", config.options.overlap == OverlapMode::on ? "on" : "off"});
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
+  if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
   for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
   if (config.options.samples)

@@ -54,6 +54,7 @@ struct RunOptions {
   std::optional<double> first_bucket_mb;  ///< MiB; empty: auto
   OverlapMode overlap = OverlapMode::automatic;
   std::string reduce_precision = "fp32";
+  bool broadcast_buffers = true;  ///< rank 0's running statistics go to all before each step
   std::string communicator = "auto";
   double timeout_seconds = 60;  ///< of each wait for another rank
   std::vector<Size> shares;     ///< samples in each rank's micro-batch; empty: alike

@@ -332,6 +332,15 @@ void append_communication(Rows& rows) {
                                 .choices = {"fp32", "bf16"},
                                 .grid = true},
                                &RunOptions::reduce_precision));
+  rows.push_back(
+      switch_option({.name = "broadcast-buffers",
+                     .value = "on|off",
+                     .group = group,
+                     .help = "rank 0's batch-norm statistics go to all ranks before each "
+                             "step, as PyTorch's DDP does",
+                     .fallback = "on",
+                     .grid = true},
+                    &RunOptions::broadcast_buffers));
   rows.push_back(Row{{.name = "communicator",
                       .value = "NAME",
                       .group = group,

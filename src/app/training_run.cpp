@@ -114,7 +114,7 @@ class TrainingRun {
                           .replica_devices = replica_devices.get()};
     const TrainingShape shape = shape_of(config_, config_.rank());
     describe_sampling(sampler_of(ground, shape));
-    const VerificationPlan check = plan_verification(config_, graph, shape);
+    const VerificationPlan check = plan_verification(ground, shape);
     facts_.before_bytes = resident_memory();
     record_.memory.before_bytes = facts_.before_bytes;
     Conductor conductor(communicator, config_.data_parallel.timeout);
@@ -157,7 +157,10 @@ class TrainingRun {
     const Samples samples = measure_steps(*strategy, data, ground.device.team(), peers);
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);  // of all ranks
     conductor.stop();
-    summarize(samples, ground.backend, *strategy);
+    if (const auto rank = differing_rank(*strategy, ground.communicator))
+      fail_parted(*rank);
+    else
+      summarize(samples, ground.backend, *strategy);
     if (record_.status == Status::ok) finish(strategy->replica().program(), data);
     note_peak_memory();
     strategy.reset();
@@ -183,6 +186,7 @@ class TrainingRun {
     const auto probe = rank_probe(ground, conductor);
     enter(RankPhase::measuring);
     conductor.follow(*strategy, {.timer = nullptr, .look = [&] { probe->contribute(); }});
+    (void)differing_rank(*strategy, ground.communicator);
     note_peak_memory();
     strategy.reset();
     if (conductor.agree(false)) {
@@ -195,6 +199,25 @@ class TrainingRun {
       copy->observe(nullptr);
     }
     collect_ranks(ground.communicator);
+  }
+
+  /// After the steps that were timed: which rank has other parameters than rank 0. All ranks call
+  /// it, since only a comparison looks at steps that nobody else does.
+  [[nodiscard]] std::optional<Size> differing_rank(Strategy& strategy,
+                                                   Communicator& communicator) const {
+    return first_differing_rank(strategy, communicator, config_.data_parallel.timeout);
+  }
+
+  /// What was timed is no training: nothing of it is kept.
+  void fail_parted(Size rank) {
+    record_.status = Status::failed;
+    record_.reason = fmt::format(
+        "does not match serial training: after the timed steps the parameters of rank {} differ "
+        "from rank 0's",
+        rank);
+    record_.verification.status = VerificationStatus::failed;
+    record_.verification.reason = record_.reason;
+    record_.loss = {};
   }
 
   /// Who looks at all ranks' cores; null where there is one rank.
@@ -390,6 +413,12 @@ class TrainingRun {
     record_.verification =
         run_verification(ground, check, plan_, conductor, around_.clock, not_interrupted());
     stop_if_interrupted();
+    if (record_.verification.status == VerificationStatus::weak)
+      record_.warnings.push_back(
+          {.code = "weakly-verified",
+           .message = "the comparison with serial training is weak: " +
+                      record_.verification.reason.value_or(""),
+           .remedy = "Compare more: a smaller batch takes less time, a larger one rounds less."});
     if (record_.verification.status != VerificationStatus::failed) return true;
     record_.status = Status::failed;
     const std::string reason = record_.verification.reason.value_or("");

@@ -90,7 +90,11 @@ Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
     batch.micro_batch *= std::exchange(batch.replicas, 1);
     batch.replica = 0;
   }
-  return {ground.data.size(), batch, ground.config.options.shuffle, ground.config.options.seed};
+  Sampler sampler(ground.data.size(), batch, ground.config.options.shuffle,
+                  ground.config.options.seed);
+  for (Size skipped = shape.first_step * batch.accumulation_steps; skipped > 0; --skipped)
+    sampler.skip();
+  return sampler;
 }
 
 namespace {

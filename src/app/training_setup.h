@@ -27,6 +27,7 @@ struct TrainingShape {
   std::vector<Size> shares = {};
   /// The ranks are replicas of this process, which trains the micro-batches of all; rank is 0.
   bool one_process = false;
+  Size first_step = 0;  ///< of the first epoch: steps before it are left out
   [[nodiscard]] BatchShape batch() const {
     return {.micro_batch = micro_batch,
             .accumulation_steps = step.accumulation_steps,
@@ -40,7 +41,7 @@ struct TrainingShape {
   }
 };
 
-/// That of the run on one of its ranks.
+/// The run's shape on one of its ranks.
 [[nodiscard]] TrainingShape shape_of(const RunConfig& config, Size rank);
 
 /// One for each size that a rank's micro-batch has, the largest first: where these are unequal, all
@@ -71,7 +72,8 @@ struct TrainingGround {
 [[nodiscard]] Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape,
                                       Choices choices);
 
-/// Samples in the order of the run's seed, for that batch; those of all replicas of one process.
+/// Samples in the order of the run's seed, for that batch, from the shape's first step on; where
+/// replicas share one process, the samples of all of them.
 [[nodiscard]] Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape);
 
 /// The run's strategy over this rank's replica, with data attached and weights still zero. All

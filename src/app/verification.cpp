@@ -7,33 +7,25 @@
 
 #include "src/base/units.h"
 #include "src/device/memory.h"
-#include "strategies/verify.h"
 
 namespace ptbench {
 namespace {
 
-constexpr Size kSteps = 30;
-/// Where the oracle trains what is split in one piece, by other kernels: rounding alone is beyond
-/// the bound after some 20 steps.
-constexpr Size kStepsInOnePiece = 10;
-constexpr Size kLeastSteps = 3;
-constexpr double kSeconds = 10;
+/// Of a verification, which --max-time does not count.
+constexpr double kSeconds = 60;
 
-/// At larger rates rounding alone drives two trainings apart; Adam's updates do not shrink with the
-/// gradients, so it gets less.
-double learning_rate(const OptimizerSpec& optimizer) {
-  const double usual = optimizer.kind == OptimizerKind::sgd ? 1e-2 : 1e-3;
-  return optimizer.lr > 0 ? std::min(usual, optimizer.lr) : usual;
-}
-
-/// Of several ranks, whose oracle computes in the same type; and of one, whose oracle is fp32.
-VerificationBounds bounds_of(const TrainingShape& tested, WireType wire) {
-  const bool narrow = tested.type == ElementType::bf16;
-  if (tested.ranks > 1 && (narrow || wire == WireType::bf16))
-    return {.loss = 1e-2, .parameters = 5e-2, .running_statistics = false};
-  if (tested.ranks > 1) return {.loss = 1e-5, .parameters = 1e-4, .running_statistics = false};
-  if (narrow) return {.loss = 2e-2, .parameters = 0};
-  return {.loss = 1e-5, .parameters = 1e-4};
+/// `same_arithmetic`: the oracle's forward and backward passes are the tested ones, bit by bit.
+VerificationBounds bounds_of(const TrainingShape& tested, bool same_arithmetic, WireType wire) {
+  constexpr double kRoundedOnTheWire = 1e-2;
+  VerificationBounds bounds;
+  if (same_arithmetic) {
+    if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
+    return bounds;
+  }
+  bounds.gradients.distance = 0;
+  bounds.loss = tested.type == ElementType::f32 ? 1e-5 : 2e-2;
+  bounds.statistics = tested.type == ElementType::f32 ? 1e-3 : 5e-2;
+  return bounds;
 }
 
 /// One replica in the ranks' stead.
@@ -50,7 +42,14 @@ TrainingShape in_turn(TrainingShape shape) {
 }
 
 VerificationPlan not_run(std::string reason) {
-  return {.tested = {}, .oracle = std::nullopt, .reason = std::move(reason)};
+  VerificationPlan plan;
+  plan.reason = std::move(reason);
+  return plan;
+}
+
+/// So that the end of an epoch is among the steps that are compared.
+Size first_step(const TrainingGround& ground, const TrainingShape& shape) {
+  return std::max<Size>(sampler_of(ground, shape).steps_per_epoch() - 2, 0);
 }
 
 Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
@@ -61,8 +60,9 @@ Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
 
 }  // namespace
 
-VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
-                                   const TrainingShape& shape) {
+VerificationPlan plan_verification(const TrainingGround& ground, const TrainingShape& shape) {
+  const RunConfig& config = ground.config;
+  const Graph& graph = ground.graph;
   if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
   const bool several = shape.ranks > 1;
   const bool accumulates = shape.step.accumulation_steps > 1 && !several;
@@ -89,12 +89,27 @@ VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
   if (shape.rank == 0 && wanted > available_memory())  // rank 0 decides for all
     return not_run(fmt::format("two copies need {} of memory, {} is available",
                                format_bytes(wanted), format_bytes(available_memory())));
-  VerificationPlan plan{.tested = shape, .oracle = oracle, .reason = {}};
-  const double lr = learning_rate(shape.step.optimizer);
-  plan.tested.step.optimizer.lr = lr;
-  plan.oracle->step.optimizer.lr = lr;
+  const bool same_arithmetic = shape.shares.empty() && oracle.type == shape.type &&
+                               oracle.micro_batch == shape.micro_batch &&
+                               oracle.step.loss_scale == shape.step.loss_scale;
+  VerificationPlan plan{.tested = shape,
+                        .oracle = oracle,
+                        .bounds = bounds_of(shape, same_arithmetic, ground.data_parallel.wire),
+                        .statistics_period = several ? shape.ranks : 1,
+                        .reason = {}};
+  plan.tested.first_step = first_step(ground, shape);
+  plan.oracle->first_step = plan.tested.first_step;
   return plan;
 }
+
+namespace {
+
+VerifiedRanks verified_ranks(const TrainingGround& ground, Strategy& tested, Conductor& conductor) {
+  return {tested, ground.communicator, conductor, ground.data_parallel.timeout,
+          ground.data_parallel.broadcast_buffers};
+}
+
+}  // namespace
 
 VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
                                     const std::shared_ptr<const ProgramPlan>& planned,
@@ -107,22 +122,14 @@ VerificationRecord run_verification(const TrainingGround& ground, const Verifica
                    std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
                                                        ground.backend, planned->choices()));
   start_weights(ground.config, oracle->replica().program());
+  oracle->replica().follow_statistics_every(plan.statistics_period);
+  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
   conductor.lead(*tested);
   const double begin = clock.now();
-  const VerificationBounds bounds = bounds_of(plan.tested, ground.data_parallel.wire);
-  const Size steps = plan.tested.shares.empty() ? kSteps : kStepsInOnePiece;
-  VerificationRecord record = verify(
-      *tested, *oracle, bounds, steps,
-      [&] {
-        const bool few = tested->steps() < kLeastSteps;
-        return keep_going() && (few || clock.now() - begin < kSeconds);
-      },
-      [&] {
-        conductor.look();
-        return first_differing_rank(*tested, ground.communicator, ground.data_parallel.timeout);
-      });
+  VerificationRecord record = verify(*tested, *oracle, ranks, plan.bounds, [&] {
+    return keep_going() && clock.now() - begin < kSeconds;
+  });
   conductor.stop();
-  record.lr = plan.tested.step.optimizer.lr;
   return record;
 }
 
@@ -130,10 +137,8 @@ void follow_verification(const TrainingGround& ground, const VerificationPlan& p
                          const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor) {
   const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
-  const auto look = [&] {
-    (void)first_differing_rank(*tested, ground.communicator, ground.data_parallel.timeout);
-  };
-  conductor.follow(*tested, {.timer = nullptr, .look = look});
+  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
+  conductor.follow(*tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});
 }
 
 }  // namespace ptbench

@@ -9,6 +9,7 @@
 #include "src/base/clock.h"
 #include "src/measure/record.h"
 #include "strategies/conductor.h"
+#include "strategies/verify.h"
 
 namespace ptbench {
 
@@ -16,19 +17,23 @@ namespace ptbench {
 struct VerificationPlan {
   TrainingShape tested;
   std::optional<TrainingShape> oracle;  ///< empty: nothing to compare with
-  std::string reason;                   ///< why not, where that is so
+  VerificationBounds bounds;
+  Size statistics_period =
+      1;               ///< the oracle's running statistics follow every so many micro-batches
+  std::string reason;  ///< why nothing is compared, where that is so
 };
 
 /// The oracle of several ranks is one replica that trains their micro-batches in turn, in the same
-/// precision. Of one rank: that of accumulation is the unsplit batch, that of another precision is
-/// fp32; models with batch norm see other statistics in another micro-batch, so these keep it.
-/// Nothing is compared where two copies would not fit into the memory that is left.
-[[nodiscard]] VerificationPlan plan_verification(const RunConfig& config, const Graph& graph,
+/// precision. Of one rank: the oracle of accumulation is the unsplit batch, that of another
+/// precision is fp32; models with batch norm see other statistics in another micro-batch, so these
+/// keep it. Both begin two steps before the end of an epoch. Nothing is compared where two copies
+/// would not fit into the memory that is left.
+[[nodiscard]] VerificationPlan plan_verification(const TrainingGround& ground,
                                                  const TrainingShape& shape);
 
-/// Trains both side by side, on copies that are gone afterwards. `planned`: the run's program,
-/// whose choices hold the oracle's too. On rank 0; the others follow meanwhile, and have to hold
-/// its parameters after each step. Replicas of one process take them anew in each step.
+/// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
+/// the most. `planned`: the run's program, whose choices hold the oracle's too. On rank 0; the
+/// others follow meanwhile.
 [[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
                                                   const VerificationPlan& plan,
                                                   const std::shared_ptr<const ProgramPlan>& planned,

@@ -469,7 +469,7 @@ TEST_CASE("parameters are compared when a strategy is made and sent before its f
     RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording);
     CHECK(recording.texts() ==
           std::vector<std::string>{"gather 8 to 0", "wait 1", "broadcast 16 from 0", "wait 2",
-                                   "gather 144 to 0", "wait 3", "broadcast 288 from 0", "wait 4"});
+                                   "gather 152 to 0", "wait 3", "broadcast 304 from 0", "wait 4"});
     recording.forget();
     (void)training.strategy().step();
     CHECK(recording.calls().front().text() == "broadcast " + bytes + " from 0");
@@ -614,7 +614,7 @@ TEST_CASE("one slip in communication is found by verification", "[strategies]") 
       for (const std::optional<Size> rank : {std::optional<Size>(), std::optional<Size>(1)}) {
         const Slipping one{.slip = slip, .rank = rank};
         if (!can_slip(row, one)) continue;
-        const VerificationRecord record = verify_ranks(deep_graph(), spec, kSteps, slipping(one));
+        const VerificationRecord record = verify_ranks(deep_graph(), spec, slipping(one));
         CAPTURE(row.name, name_of(slip), rank.has_value(), record.reason.value_or(""));
         CHECK((record.status == VerificationStatus::passed) == (slip == Slip::none));
       }
@@ -638,9 +638,9 @@ Spoil forgetting(Size when) {
 
 TEST_CASE("an update that one rank forgets is found by verification", "[strategies]") {
   for (const StrategyRow& row : rows())
-    for (const Size when : {1, kSteps - 2}) {
+    for (const Size when : {Size{1}, kAppliedSteps - 2}) {
       const VerificationRecord record =
-          verify_ranks(deep_graph(), spec_of(row, 2, sgd()), kSteps, {}, forgetting(when));
+          verify_ranks(deep_graph(), spec_of(row, 2, sgd()), {}, forgetting(when));
       CAPTURE(row.name, when, record.reason.value_or(""));
       CHECK(record.status == VerificationStatus::failed);
     }
@@ -652,11 +652,12 @@ TEST_CASE("a last update that differs on one rank is found by verification", "[s
     const RanksSpec spec = spec_of(
         row, 3, sgd(), {.first_bucket_bytes = Bytes{1} << 20U, .bucket_bytes = Bytes{1} << 20U});
     const Slip slip = row.name == "ddp-flat" ? Slip::skips_reduction : Slip::skips_update;
-    const VerificationRecord record = verify_ranks(
-        deep_graph(), spec, kSteps, slipping({.slip = slip, .rank = 1, .when = kSteps}));
+    const VerificationRecord record =
+        verify_ranks(deep_graph(), spec,
+                     slipping({.slip = slip, .rank = 1, .when = static_cast<int>(kAppliedSteps)}));
     CAPTURE(row.name);
     CHECK(record.status == VerificationStatus::failed);
-    CHECK(record.steps == kSteps);
+    CHECK(record.steps == kAppliedSteps);
     CHECK_THAT(record.reason.value_or(""), Catch::Contains("the parameters of rank 1 differ"));
   }
 }

@@ -15,6 +15,7 @@
 #include "strategies/verify.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
+#include "tests/strategies/verification.h"
 #include "tests/support/skip.h"
 
 namespace ptbench::testing {
@@ -294,8 +295,7 @@ class TamperedTraining {
   /// Against a serial replica with the same data.
   [[nodiscard]] VerificationRecord verified() {
     Training oracle(reference_, graph_, in_turn(spec_));
-    return verify(*strategy_, oracle.strategy(), {.running_statistics = false}, 10,
-                  [] { return true; });
+    return verify_alone(*strategy_, oracle.strategy());
   }
 
  private:

@@ -23,6 +23,8 @@ struct RanksSpec {
   StrategyRow row = ddp_strategy();
   TrainingSpec training;
   DdpOptions options = {};
+  /// Verification expects rank 0's running statistics on all ranks, whatever `options` say.
+  bool promises_statistics = false;
 
   [[nodiscard]] Size global_batch() const {
     return training.micro_batch * training.step.accumulation_steps * world_size;
@@ -147,7 +149,7 @@ inline Trained train_oracle(const Graph& graph, const RanksSpec& spec, int steps
 using Spoil = std::function<void(Strategy&, Size rank)>;
 
 /// The ranks as `ptbench run --verify only` compares them with the oracle, which rank 0 trains.
-inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec, int steps,
+inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec,
                                        const Wrap& wrap = {}, const Spoil& spoil = {}) {
   VerificationRecord record;
   const Topology topology = discover_topology();
@@ -159,23 +161,18 @@ inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec
     RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared);
     Strategy& tested = training.strategy();
     if (spoil) spoil(tested, shared.rank());
-    const auto differing_rank = [&] {
-      return first_differing_rank(tested, shared, spec.options.timeout);
-    };
+    VerifiedRanks ranks(tested, shared, conductor, spec.options.timeout,
+                        spec.options.broadcast_buffers || spec.promises_statistics);
     if (conductor.leads()) {
       HostMemorySource memory;
       SoloCommunicator alone(memory);
       RankTraining oracle(graph, in_turn(spec), backend, alone);
+      oracle.strategy().replica().follow_statistics_every(spec.world_size);
       conductor.lead(tested);
-      record = verify(
-          tested, oracle.strategy(), {.running_statistics = false}, steps, [] { return true; },
-          [&] {
-            conductor.look();
-            return differing_rank();
-          });
+      record = verify(tested, oracle.strategy(), ranks, {}, [] { return true; });
       conductor.stop();
     } else {
-      conductor.follow(tested, {.timer = nullptr, .look = [&] { (void)differing_rank(); }});
+      conductor.follow(tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});
     }
   });
   return record;

@@ -1,3 +1,4 @@
+// What a verification finds in one step from equal states, and what it must not mind.
 #include "strategies/verify.h"
 
 #include <catch2/catch.hpp>
@@ -6,93 +7,329 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
+#include "strategies/training_state.h"
 #include "tests/strategies/graphs.h"
+#include "tests/strategies/ranks.h"
 #include "tests/strategies/training.h"
+#include "tests/strategies/verification.h"
 #include "tests/support/communicators.h"
 #include "tests/support/recording_communicator.h"
+#include "workloads/arena_tensors.h"
 
 namespace ptbench::testing {
 namespace {
 
-const VerificationBounds kBounds{.loss = 1e-5, .parameters = 1e-4};
 constexpr Communicator::Timeout kPatience = std::chrono::seconds(60);
+constexpr VerificationBounds kOtherArithmetic{
+    .loss = 1e-2, .gradients = {.distance = 0}, .statistics = 1e-2};
 
-bool always() { return true; }
-
-/// Two trainings of the same linear model on the same data.
-struct Pair {
-  ReferenceBackend backend;
-  Workload workload = find_workload("linear");
-  TrainingSpec spec{.micro_batch = 8, .step = {.optimizer = {.lr = 0.01}}};
-  Training tested{backend, workload, spec};
-  Training oracle{backend, workload, spec};
-
-  /// Changes the first weight of one side.
-  static void change(Training& training, float value) {
-    auto tensors = training.program().export_tensors();
-    tensors[0].values[0] = value;
-    training.program().import_tensors(tensors);
-  }
+/// What goes wrong in a step; each is called in its place.
+struct Spoiling {
+  std::function<void(Replica&)> gradients = nullptr;  ///< after backward
+  std::function<void(Replica&)> result = nullptr;     ///< after the update
+  bool skips = false;                                 ///< there is no update
 };
 
-TEST_CASE("equal trainings pass, and the record says how far they went", "[strategies]") {
-  Pair pair;
-  const VerificationRecord record =
-      verify(pair.tested.strategy(), pair.oracle.strategy(), kBounds, 5, always);
-  CHECK(record.status == VerificationStatus::passed);
-  CHECK(record.steps == 5);
-  CHECK(record.max_relative_error == 0.0);
-  CHECK(record.tolerance == 1e-5);
+/// Serial training that goes wrong.
+class Spoiled final : public Strategy {
+ public:
+  Spoiled(std::unique_ptr<Replica> replica, Spoiling spoiling)
+      : replica_(std::move(replica)), spoiling_(std::move(spoiling)) {}
+  [[nodiscard]] Replica& replica() override { return *replica_; }
+
+ private:
+  float take_step() override {
+    const float loss = replica_->compute_gradients([](Range) {});
+    if (spoiling_.gradients) spoiling_.gradients(*replica_);
+    if (!spoiling_.skips) {
+      replica_->optimizer_step(replica_->all(), next_update());
+      count_update();
+    }
+    if (spoiling_.result) spoiling_.result(*replica_);
+    return loss;
+  }
+
+  std::unique_ptr<Replica> replica_;
+  Spoiling spoiling_;
+};
+
+RanksSpec spec_of(const OptimizerSpec& optimizer) {
+  RanksSpec spec;
+  spec.world_size = 1;
+  spec.row = find_strategy("serial");
+  spec.training = {.micro_batch = 4, .step = {.optimizer = optimizer}};
+  return spec;
 }
 
-TEST_CASE("another loss fails at its step", "[strategies]") {
-  Pair pair;
-  Pair::change(pair.tested, 3);
-  const VerificationRecord record =
-      verify(pair.tested.strategy(), pair.oracle.strategy(), kBounds, 5, always);
-  CHECK(record.status == VerificationStatus::failed);
-  CHECK(record.steps == 1);
-  CHECK_THAT(record.reason.value_or(""), Catch::Contains("loss of step 1"));
+/// One side of a comparison, with plain loops.
+class Side {
+ public:
+  Side(const Graph& graph, RanksSpec spec, std::optional<Spoiling> spoiling)
+      : alone_(memory_),
+        training_(graph, with(std::move(spec), std::move(spoiling)), backend_, alone_) {}
+  [[nodiscard]] Strategy& strategy() { return training_.strategy(); }
+
+ private:
+  static RanksSpec with(RanksSpec spec, std::optional<Spoiling> spoiling) {
+    if (spoiling)
+      spec.row.build = [spoiling](StrategyContext context) -> std::unique_ptr<Strategy> {
+        return std::make_unique<Spoiled>(std::move(context.replicas.front()), *spoiling);
+      };
+    return spec;
+  }
+  ReferenceBackend backend_;
+  HostMemorySource memory_;
+  SoloCommunicator alone_;
+  RankTraining training_;
+};
+
+VerificationRecord compared(const Spoiling& spoiling, const OptimizerSpec& optimizer,
+                            const VerificationBounds& bounds = {}) {
+  Side tested(conv_graph(), spec_of(optimizer), spoiling);
+  Side oracle(conv_graph(), spec_of(optimizer), std::nullopt);
+  return verify_alone(tested.strategy(), oracle.strategy(), bounds);
 }
 
-TEST_CASE("another weight fails even where no loss shows it", "[strategies]") {
-  Pair pair;
-  Pair::change(pair.tested, 3);
-  const VerificationBounds blind{.loss = 1e3, .parameters = 1e-4};
-  const VerificationRecord record =
-      verify(pair.tested.strategy(), pair.oracle.strategy(), blind, 2, always);
+std::vector<OptimizerSpec> optimizers() { return {sgd(), adam()}; }
+
+void scale(std::span<float> values, float factor) {
+  for (float& value : values) value *= factor;
+}
+
+/// As if the learning rate were another.
+Spoiling at_rate(double factor) {
+  return {.gradients =
+              [factor](Replica& replica) {
+                replica.set_learning_rate(replica.step().optimizer.lr * factor);
+              },
+          .result =
+              [factor](Replica& replica) {
+                replica.set_learning_rate(replica.step().optimizer.lr / factor);
+              }};
+}
+
+TEST_CASE("equal trainings pass after five steps that were made", "[strategies]") {
+  for (const OptimizerSpec& optimizer : optimizers()) {
+    const VerificationRecord record = compared({}, optimizer);
+    CAPTURE(name_of(optimizer.kind), record.reason.value_or(""));
+    CHECK(record.status == VerificationStatus::passed);
+    CHECK(record.steps == kAppliedSteps);
+    CHECK(record.tolerance == 1e-5);
+    CHECK(record.max_relative_error.value_or(1) <= 1e-5);
+    CHECK(record.lr == optimizer.lr);
+  }
+}
+
+TEST_CASE("trainings that have parted are compared step by step", "[strategies]") {
+  // A trajectory of its own is no fault: each step begins with the oracle's state.
+  Side tested(conv_graph(), spec_of(sgd()), std::nullopt);
+  Side oracle(conv_graph(), spec_of(sgd()), std::nullopt);
+  for (int step = 0; step < 3; ++step) (void)tested.strategy().step();
+  for (int step = 0; step < 3; ++step) (void)oracle.strategy().step();
+  scale(tested.strategy().replica().program().parameters(), 1.5F);
+  CHECK(verify_alone(tested.strategy(), oracle.strategy()).status == VerificationStatus::passed);
+}
+
+TEST_CASE("another gradient fails whatever the optimizer makes of it", "[strategies]") {
+  for (const OptimizerSpec& optimizer : optimizers())
+    for (const float factor : {2.0F, 1.001F, 0.5F}) {
+      const VerificationRecord record = compared(
+          {.gradients =
+               [factor](Replica& replica) { scale(replica.program().gradients(), factor); }},
+          optimizer);
+      CAPTURE(name_of(optimizer.kind), factor);
+      CHECK(record.status == VerificationStatus::failed);
+      CHECK(record.steps == 1);
+      CHECK_THAT(record.reason.value_or(""), Catch::Contains("gradient of '"));
+    }
+}
+
+TEST_CASE("an update that is not the rule's fails", "[strategies]") {
+  const auto first = [](std::span<float> values) -> float& { return values.front(); };
+  const std::vector<std::pair<std::string, Spoiling>> wrong{
+      {"rate 1.05", at_rate(1.05)},
+      {"rate 0.99", at_rate(0.99)},
+      {"state 0.99",
+       {.result = [](Replica& replica) { scale(replica.optimizer_state()[0], 0.99F); }}},
+      {"rounded",
+       {.result =
+            [](Replica& replica) {
+              for (float& value : replica.program().parameters())
+                value = static_cast<float>(std::nearbyint(value * 512) / 512);
+            }}},
+      {"one element",
+       {.result = [&](Replica& replica) { first(replica.program().parameters()) *= 1.001F; }}}};
+  for (const OptimizerSpec& optimizer : optimizers())
+    for (const auto& [name, spoiling] : wrong) {
+      const VerificationRecord record = compared(spoiling, optimizer);
+      CAPTURE(name_of(optimizer.kind), name);
+      CHECK(record.status == VerificationStatus::failed);
+      CHECK(record.worst_tensor.has_value());
+      CHECK_THAT(record.reason.value_or(""), Catch::Contains("is not what its gradient"));
+    }
+}
+
+TEST_CASE("an update too small to be seen is looked at with a larger rate", "[strategies]") {
+  for (OptimizerSpec optimizer : optimizers()) {
+    optimizer.lr = 1e-9;
+    CAPTURE(name_of(optimizer.kind));
+    const VerificationRecord right = compared({}, optimizer);
+    CHECK(right.status == VerificationStatus::passed);
+    CHECK(right.lr.value_or(0) > 100 * optimizer.lr);
+    CHECK(compared(at_rate(1.05), optimizer).status == VerificationStatus::failed);
+    optimizer.lr = 0;
+    CHECK(compared({}, optimizer).status == VerificationStatus::passed);
+  }
+}
+
+TEST_CASE("running statistics that are not the oracle's fail", "[strategies]") {
+  const VerificationRecord record = compared(
+      {.result = [](Replica& replica) { scale(replica.program().running_statistics(), 1.01F); }},
+      sgd());
   CHECK(record.status == VerificationStatus::failed);
-  CHECK(record.worst_tensor == "fc.weight");
-  CHECK(*record.max_relative_error > blind.loss);
-  CHECK_THAT(record.reason.value_or(""), Catch::Contains("fc.weight"));
+  CHECK_THAT(record.reason.value_or(""), Catch::Contains("running_"));
+}
+
+TEST_CASE("a step that is skipped has a reason, and changes nothing", "[strategies]") {
+  const VerificationRecord unfounded = compared({.skips = true}, sgd());
+  CHECK(unfounded.status == VerificationStatus::failed);
+  CHECK_THAT(unfounded.reason.value_or(""), Catch::Contains("although its gradients are finite"));
+  const VerificationRecord changing = compared(
+      {.result = [](Replica& replica) { scale(replica.program().parameters(), 2); }, .skips = true},
+      sgd());
+  CHECK(changing.status == VerificationStatus::failed);
+  CHECK_THAT(changing.reason.value_or(""), Catch::Contains("was skipped by loss scaling, yet"));
 }
 
 TEST_CASE("what is not a number never passes", "[strategies]") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  Pair tested;
-  Pair::change(tested.tested, kNan);
-  const VerificationRecord wrong =
-      verify(tested.tested.strategy(), tested.oracle.strategy(), kBounds, 2, always);
+  const VerificationRecord wrong = compared(
+      {.gradients = [](Replica& replica) { replica.program().gradients().front() = kNan; }}, sgd());
   CHECK(wrong.status == VerificationStatus::failed);
   CHECK_FALSE(wrong.max_relative_error.has_value());
-  Pair both;
-  Pair::change(both.tested, kNan);
-  Pair::change(both.oracle, kNan);
-  const VerificationRecord diverged =
-      verify(both.tested.strategy(), both.oracle.strategy(), kBounds, 2, always);
+  Side tested(conv_graph(), spec_of(sgd()), std::nullopt);
+  Side oracle(conv_graph(), spec_of(sgd()), std::nullopt);
+  scale(oracle.strategy().replica().program().parameters(), kNan);
+  oracle.strategy().replica().program().parameters_changed();
+  const VerificationRecord diverged = verify_alone(tested.strategy(), oracle.strategy());
   CHECK(diverged.status == VerificationStatus::failed);
   CHECK_THAT(diverged.reason.value_or(""), Catch::Contains("diverges"));
 }
 
-TEST_CASE("verification ends when it is told to, after a step", "[strategies]") {
-  Pair pair;
+TEST_CASE("a verification that is ended early is weak", "[strategies]") {
+  for (const Size steps : {1, 3}) {
+    Side tested(conv_graph(), spec_of(sgd()), std::nullopt);
+    Side oracle(conv_graph(), spec_of(sgd()), std::nullopt);
+    const VerificationRecord record = verify_alone(tested.strategy(), oracle.strategy(), {}, [&] {
+      return tested.strategy().steps() < steps;
+    });
+    CHECK(record.status == VerificationStatus::weak);
+    CHECK(record.steps == steps);
+    CHECK_THAT(record.reason.value_or(""), Catch::Contains("5 and 3 are wanted"));
+  }
+}
+
+TEST_CASE("other arithmetic is held by the length of its gradient", "[strategies]") {
+  const auto scaled = [](float factor) {
+    return Spoiling{
+        .gradients = [factor](Replica& replica) { scale(replica.program().gradients(), factor); }};
+  };
+  CHECK(compared(scaled(1), sgd(), kOtherArithmetic).status == VerificationStatus::passed);
+  for (const float factor : {1.02F, 0.98F, 2.0F, 0.25F}) {
+    const VerificationRecord record = compared(scaled(factor), sgd(), kOtherArithmetic);
+    CAPTURE(factor);
+    CHECK(record.status == VerificationStatus::failed);
+    CHECK_THAT(record.reason.value_or(""), Catch::Contains("length of the gradient"));
+  }
+}
+
+TEST_CASE("of other arithmetic a gradient that points elsewhere is found", "[strategies]") {
+  const VerificationRecord opposite =
+      compared({.gradients = [](Replica& replica) { scale(replica.program().gradients(), -1); }},
+               sgd(), kOtherArithmetic);
+  CHECK(opposite.status == VerificationStatus::failed);
+  CHECK_THAT(opposite.reason.value_or(""), Catch::Contains("direction of the gradient"));
+  // One tensor alone, in a gradient whose direction is known.
+  const VerificationRecord tensor =
+      compared({.gradients =
+                    [](Replica& replica) {
+                      const ProgramPlan& plan = replica.program().plan();
+                      for (const TensorGroup& group : tensor_groups(plan)) {
+                        auto values = export_arena(plan, group, replica.program().gradients());
+                        for (std::size_t i = 0; i < values.size(); ++i)
+                          if (group.parameters[i].name == "bn.bias") scale(values[i], -1);
+                        import_arena(plan, group, values, replica.program().gradients());
+                      }
+                    }},
+               sgd(), kOtherArithmetic);
+  CHECK(tensor.status == VerificationStatus::failed);
+  CHECK_THAT(tensor.reason.value_or(""), Catch::Contains("direction of the gradient of 'bn.bias'"));
+}
+
+TEST_CASE("a gradient that rounding may have turned is weakly verified", "[strategies]") {
+  // It is as long as it was, and says nothing.
   const VerificationRecord record =
-      verify(pair.tested.strategy(), pair.oracle.strategy(), kBounds, 30, [] { return false; });
-  CHECK(record.steps == 1);
+      compared({.gradients =
+                    [](Replica& replica) {
+                      const std::span<float> gradients = replica.program().gradients();
+                      for (std::size_t i = 0; i < gradients.size(); i += 2) gradients[i] *= -1;
+                    }},
+               sgd(), kOtherArithmetic);
+  CAPTURE(record.reason.value_or(""));
+  CHECK(record.status == VerificationStatus::weak);
+  CHECK_THAT(record.reason.value_or(""), Catch::Contains("their slope against the oracle's is"));
+}
+
+TEST_CASE("states are copied between layouts", "[strategies]") {
+  // The CPU's layouts are not the plain ones.
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  HostMemorySource memory;
+  SoloCommunicator alone(memory);
+  for (const OptimizerSpec& optimizer : optimizers()) {
+    RankTraining tested(conv_graph(), spec_of(optimizer), backend, alone);
+    Side oracle(conv_graph(), spec_of(optimizer), std::nullopt);
+    const VerificationRecord record =
+        verify_alone(tested.strategy(), oracle.strategy(), kOtherArithmetic);
+    CAPTURE(name_of(optimizer.kind), record.reason.value_or(""));
+    CHECK(record.status == VerificationStatus::passed);
+    copy_training_state(oracle.strategy(), tested.strategy());
+    const auto copied = tested.program().export_tensors();
+    const auto original = oracle.strategy().replica().program().export_tensors();
+    for (std::size_t i = 0; i < original.size(); ++i) CHECK(copied[i].values == original[i].values);
+  }
+}
+
+TEST_CASE("ranks get the running statistics of rank 0 before each step", "[strategies]") {
+  REQUIRE(conv_graph().has_batch_norm());
+  for (const StrategyRow& row : {ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()}) {
+    RanksSpec spec;
+    spec.world_size = 3;
+    spec.row = row;
+    spec.training = {.micro_batch = 2, .step = {.optimizer = sgd(), .accumulation_steps = 2}};
+    const VerificationRecord right = verify_ranks(conv_graph(), spec);
+    CAPTURE(row.name, right.reason.value_or(""));
+    CHECK(right.status == VerificationStatus::passed);
+    spec.options.broadcast_buffers = false;
+    CHECK(verify_ranks(conv_graph(), spec).status == VerificationStatus::passed);
+  }
+}
+
+TEST_CASE("running statistics that never came are found", "[strategies]") {
+  RanksSpec spec;
+  spec.training = {.micro_batch = 2, .step = {.optimizer = sgd()}};
+  spec.options.broadcast_buffers = false;
+  spec.promises_statistics = true;
+  const VerificationRecord record = verify_ranks(conv_graph(), spec);
+  CHECK(record.status == VerificationStatus::failed);
+  CHECK_THAT(record.reason.value_or(""), Catch::Contains("rank 1 began its forward pass without"));
 }
 
 /// What each of three ranks is told, whose trainings `change` may tell apart.
@@ -123,35 +360,16 @@ TEST_CASE("the first rank with other parameters is known to all ranks", "[strate
   CHECK(differing(conv_graph(), from(0)) == Answers(3));
 }
 
-TEST_CASE("running statistics are each rank's own", "[strategies]") {
-  REQUIRE(conv_graph().has_batch_norm());
-  const auto answers = differing(conv_graph(), [](Program& program, Size rank) {
-    program.running_statistics().front() = static_cast<float>(rank);
-  });
-  CHECK(answers == std::vector<std::optional<Size>>(3));
-}
-
 TEST_CASE("ranks wait for each other's parameters within the timeout", "[strategies]") {
-  Pair pair;
+  Side tested(conv_graph(), spec_of(sgd()), std::nullopt);
   RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-  CHECK(first_differing_rank(pair.tested.strategy(), recording, kPatience) == std::nullopt);
+  CHECK(first_differing_rank(tested.strategy(), recording, kPatience) == std::nullopt);
   for (const RecordedCall& call : recording.calls())
     if (call.name == "wait") CHECK(call.timeout == kPatience);
   CHECK(recording.outstanding() == 0);
   RecordingCommunicator alone(1);
-  CHECK(first_differing_rank(pair.tested.strategy(), alone, kPatience) == std::nullopt);
+  CHECK(first_differing_rank(tested.strategy(), alone, kPatience) == std::nullopt);
   CHECK(alone.calls().empty());
-}
-
-TEST_CASE("a rank with other parameters fails at its step", "[strategies]") {
-  Pair pair;
-  const VerificationRecord record = verify(
-      pair.tested.strategy(), pair.oracle.strategy(), kBounds, 5, always,
-      [&] { return pair.tested.strategy().steps() == 3 ? std::optional<Size>(2) : std::nullopt; });
-  CHECK(record.status == VerificationStatus::failed);
-  CHECK(record.steps == 3);
-  CHECK_FALSE(record.max_relative_error.has_value());
-  CHECK(record.reason == "after step 3 the parameters of rank 2 differ from rank 0's");
 }
 
 }  // namespace

@@ -1,0 +1,194 @@
+#include "strategies/update_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kernels/reference/reference_optimizer.h"
+#include "workloads/arena_tensors.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kOfUpdate = 1e-6;
+/// A float's ulp is at most this share of it.
+constexpr double kUlp = std::numeric_limits<float>::epsilon();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// One operator's tensors in every arena of a training: parameters, then optimizer state.
+using Arenas = std::vector<std::vector<std::vector<float>>>;
+
+Arenas export_training(Replica& replica, const TensorGroup& of) {
+  const ProgramPlan& plan = replica.program().plan();
+  Arenas arenas{export_arena(plan, of, replica.program().parameters())};
+  for (const std::span<float> state : replica.optimizer_state())
+    arenas.push_back(export_arena(plan, of, state));
+  return arenas;
+}
+
+/// One tensor before an update, and what the rule makes of it.
+struct RuleUpdate {
+  std::vector<float> parameters;          ///< before
+  std::vector<std::vector<float>> state;  ///< before
+  std::vector<float> gradients;
+  std::vector<float> new_parameters;
+  std::vector<std::vector<float>> new_state;
+};
+
+void apply_rule(const OptimizerSpec& optimizer, Size update, RuleUpdate& tensor) {
+  tensor.new_parameters = tensor.parameters;
+  tensor.new_state = tensor.state;
+  OptimizerArenas arenas{
+      .parameters = tensor.new_parameters, .gradients = tensor.gradients, .state = {}};
+  for (std::vector<float>& state : tensor.new_state) arenas.state.emplace_back(state);
+  ReferenceOptimizer(optimizer, arenas)
+      .step({0, static_cast<Size>(tensor.gradients.size())}, update);
+}
+
+/// How far rounding may take one element: a few ulps of the terms that are added up, carried
+/// through the division by Adam's root.
+struct Rounding {
+  double parameter = 0;
+  std::vector<double> state;
+};
+
+Rounding rounding_of(const OptimizerSpec& optimizer, Size update, const RuleUpdate& tensor,
+                     std::size_t i) {
+  constexpr double kFew = 4 * kUlp;
+  const double parameter =
+      std::max(std::abs(double{tensor.parameters[i]}), std::abs(double{tensor.new_parameters[i]}));
+  const double decay = optimizer.kind == OptimizerKind::adamw ? 0 : optimizer.weight_decay;
+  const double gradient = std::abs(double{tensor.gradients[i]}) + decay * parameter;
+  if (optimizer.kind == OptimizerKind::sgd) {
+    if (tensor.state.empty()) return {2 * kUlp * parameter + kFew * optimizer.lr * gradient, {}};
+    const double velocity = gradient + optimizer.momentum * std::abs(double{tensor.state[0][i]});
+    return {2 * kUlp * parameter + kFew * optimizer.lr * velocity, {kFew * velocity}};
+  }
+  const double first =
+      optimizer.beta1 * std::abs(double{tensor.state[0][i]}) + (1 - optimizer.beta1) * gradient;
+  const double second =
+      optimizer.beta2 * double{tensor.state[1][i]} + (1 - optimizer.beta2) * gradient * gradient;
+  // Where a gradient cancels against its decay, little is left below the root.
+  const auto count = static_cast<double>(update);
+  const double square = std::max<double>(tensor.new_state[1][i], std::numeric_limits<float>::min());
+  const double root =
+      std::sqrt(square / (1 - std::pow(optimizer.beta2, count))) + optimizer.epsilon;
+  const double moved = optimizer.lr * first / (1 - std::pow(optimizer.beta1, count)) / root;
+  return {2 * kUlp * parameter + kFew * moved * (1 + second / square),
+          {kFew * first, kFew * second}};
+}
+
+double norm_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += double{value} * double{value};
+  return std::sqrt(sum);
+}
+
+double distance_of(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = double{a[i]} - double{b[i]};
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+/// Of an allowed difference; what is no number is beyond any.
+double share_of(double difference, double allowed) {
+  if (difference == 0) return 0;
+  const double share = difference / allowed;
+  return std::isfinite(share) ? share : kInfinity;
+}
+
+void keep_worse(Difference& worst, double share, const std::string& tensor, std::string what) {
+  if (share > worst.share) worst = {.share = share, .tensor = tensor, .what = std::move(what)};
+}
+
+std::string name_of_state(std::size_t index) {
+  return fmt::format("optimizer state {}", index + 1);
+}
+
+/// `after`: what the tested training has, parameters first.
+void check_tensor(const OptimizerSpec& optimizer, Size update, const RuleUpdate& rule,
+                  const std::vector<std::span<const float>>& after, const std::string& name,
+                  Difference& worst) {
+  // Numbers below the smallest normal one may be taken as zero.
+  constexpr double kTiny = 4.0 * std::numeric_limits<float>::min();
+  const double of_update = kOfUpdate * distance_of(rule.new_parameters, rule.parameters) + kTiny;
+  std::vector<double> of_state;
+  for (const auto& state : rule.new_state) of_state.push_back(kOfUpdate * norm_of(state) + kTiny);
+  for (std::size_t i = 0; i < rule.parameters.size(); ++i) {
+    const Rounding rounding = rounding_of(optimizer, update, rule, i);
+    const auto difference = [&](std::span<const float> values, const std::vector<float>& expected) {
+      return std::abs(double{values[i]} - double{expected[i]});
+    };
+    keep_worse(worst,
+               share_of(difference(after[0], rule.new_parameters), of_update + rounding.parameter),
+               name, "parameters");
+    for (std::size_t state = 0; state < rule.new_state.size(); ++state)
+      keep_worse(worst,
+                 share_of(difference(after[state + 1], rule.new_state[state]),
+                          of_state[state] + rounding.state[state]),
+                 name, name_of_state(state));
+  }
+}
+
+}  // namespace
+
+UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec& optimizer,
+                         double gradient_scale) {
+  UpdateCheck check;
+  Replica& from = before.replica();
+  Replica& to = tested.replica();
+  const std::vector<TensorGroup> read = tensor_groups(from.program().plan());
+  const std::vector<TensorGroup> made = tensor_groups(to.program().plan());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Arenas old = export_training(from, read[i]);
+    const Arenas after = export_training(to, made[i]);
+    auto gradients = export_arena(to.program().plan(), made[i], to.program().gradients());
+    for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor) {
+      RuleUpdate rule{.parameters = old[0][tensor],
+                      .state = {},
+                      .gradients = std::move(gradients[tensor]),
+                      .new_parameters = {},
+                      .new_state = {}};
+      for (float& gradient : rule.gradients)
+        gradient = static_cast<float>(gradient * gradient_scale);
+      std::vector<std::span<const float>> values{after[0][tensor]};
+      for (std::size_t arena = 1; arena < old.size(); ++arena) {
+        rule.state.push_back(old[arena][tensor]);
+        values.emplace_back(after[arena][tensor]);
+      }
+      apply_rule(optimizer, tested.updates(), rule);
+      check_tensor(optimizer, tested.updates(), rule, values, made[i].parameters[tensor].name,
+                   check.worst);
+      check.update_norm =
+          std::hypot(check.update_norm, distance_of(rule.new_parameters, rule.parameters));
+      check.parameter_norm = std::hypot(check.parameter_norm, norm_of(rule.parameters));
+    }
+  }
+  return check;
+}
+
+Difference check_nothing_changed(Strategy& before, Strategy& tested) {
+  Difference worst;
+  const std::vector<TensorGroup> read = tensor_groups(before.replica().program().plan());
+  const std::vector<TensorGroup> made = tensor_groups(tested.replica().program().plan());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Arenas old = export_training(before.replica(), read[i]);
+    const Arenas after = export_training(tested.replica(), made[i]);
+    for (std::size_t arena = 0; arena < old.size(); ++arena)
+      for (std::size_t tensor = 0; tensor < old[arena].size(); ++tensor)
+        if (!std::ranges::equal(old[arena][tensor], after[arena][tensor]))
+          keep_worse(worst, kInfinity, made[i].parameters[tensor].name,
+                     arena == 0 ? "parameters" : name_of_state(arena - 1));
+  }
+  return worst;
+}
+
+}  // namespace ptbench

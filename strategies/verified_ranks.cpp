@@ -1,0 +1,193 @@
+#include "strategies/verified_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "src/base/error.h"
+#include "src/comm/exchange.h"
+#include "strategies/verify.h"
+
+namespace ptbench {
+namespace {
+
+/// What rank 0 tells beside arenas.
+struct Order {
+  double lr = 0;
+  Size updates = 0;
+  LossScaler scaler{{}};
+};
+static_assert(std::is_trivially_copyable_v<Order>);
+
+/// What every rank says of itself after a step.
+struct RankResult {
+  std::uint64_t parameters = 0;  ///< digest
+  Size updates = 0;
+  Size unknown_statistics = 0;  ///< running statistics that are no number
+};
+
+Size not_a_number(std::span<const float> values) {
+  return std::ranges::count_if(values, [](float value) { return std::isnan(value); });
+}
+
+}  // namespace
+
+VerifiedRanks::VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
+                             Communicator::Timeout timeout, bool broadcast_buffers)
+    : tested_(tested),
+      communicator_(communicator),
+      conductor_(conductor),
+      timeout_(timeout),
+      broadcast_buffers_(broadcast_buffers) {}
+
+void VerifiedRanks::share_state() {
+  if (is_alone()) return;
+  call(Task::share_state);
+  pass_state();
+}
+
+std::optional<std::string> VerifiedRanks::gather_results() {
+  if (is_alone()) return std::nullopt;
+  call(Task::gather_results);
+  std::optional<std::string> problem = compare_ranks();
+  const std::vector<Owned> owned = owners();
+  Replica& replica = tested_.replica();
+  gather(replica.program().gradients(), owned);
+  for (const std::span<float> state : replica.optimizer_state()) gather(state, owned);
+  return problem;
+}
+
+void VerifiedRanks::follow() {
+  if (hear() == Task::share_state)
+    pass_state();
+  else {
+    (void)compare_ranks();
+    const std::vector<Owned> owned = owners();
+    Replica& replica = tested_.replica();
+    gather(replica.program().gradients(), owned);
+    for (const std::span<float> state : replica.optimizer_state()) gather(state, owned);
+  }
+}
+
+void VerifiedRanks::call(Task task) {
+  conductor_.look();
+  broadcast(std::as_writable_bytes(std::span(&task, 1)));
+}
+
+VerifiedRanks::Task VerifiedRanks::hear() {
+  Task task{};
+  broadcast(std::as_writable_bytes(std::span(&task, 1)));
+  return task;
+}
+
+void VerifiedRanks::broadcast(std::span<std::byte> bytes) {
+  communicator_.wait(communicator_.start_broadcast(bytes, 0), timeout_);
+}
+
+void VerifiedRanks::pass_state() {
+  Replica& replica = tested_.replica();
+  Order order{
+      .lr = replica.step().optimizer.lr, .updates = tested_.updates(), .scaler = replica.scaler()};
+  broadcast(std::as_writable_bytes(std::span(&order, 1)));
+  if (!is_root()) {
+    if (order.lr != replica.step().optimizer.lr) replica.set_learning_rate(order.lr);
+    tested_.set_updates(order.updates);
+    replica.set_scaler(order.scaler);
+  }
+  // The first step begins with parameters that the strategy itself has to give to all ranks.
+  if (tested_.steps() > 0) broadcast(std::as_writable_bytes(replica.program().parameters()));
+  for (const std::span<float> state : replica.optimizer_state())
+    broadcast(std::as_writable_bytes(state));
+  const std::span<float> statistics = replica.program().running_statistics();
+  if (!broadcast_buffers_ && !statistics.empty()) broadcast(std::as_writable_bytes(statistics));
+  if (broadcast_buffers_ && !is_root())
+    std::ranges::fill(statistics, std::numeric_limits<float>::quiet_NaN());
+  replica.program().parameters_changed();
+}
+
+template <class T>
+std::vector<T> VerifiedRanks::of_all_ranks(const T& own) {
+  std::vector<T> all(static_cast<std::size_t>(communicator_.world_size()));
+  exchange(communicator_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)),
+           timeout_);
+  return all;
+}
+
+std::optional<std::string> VerifiedRanks::compare_ranks() {
+  const Program& program = tested_.replica().program();
+  const std::vector<RankResult> all =
+      of_all_ranks(RankResult{.parameters = digest_of(program.parameters()),
+                              .updates = tested_.updates(),
+                              .unknown_statistics = not_a_number(program.running_statistics())});
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank].parameters != all[0].parameters)
+      return fmt::format("the parameters of rank {} differ from rank 0's", rank);
+    if (all[rank].updates != all[0].updates)
+      return fmt::format("rank {} has made {} updates, rank 0 {}", rank, all[rank].updates,
+                         all[0].updates);
+    if (all[rank].unknown_statistics > 0 && all[0].unknown_statistics == 0)
+      return fmt::format("rank {} began its forward pass without rank 0's running statistics",
+                         rank);
+  }
+  return std::nullopt;
+}
+
+/// The lowest rank that has it is asked for what several have.
+std::vector<VerifiedRanks::Owned> VerifiedRanks::owners() {
+  const std::vector<Range> own = tested_.updated_slices();
+  const std::vector<Size> counts = of_all_ranks(std::ssize(own));
+  const auto most = static_cast<std::size_t>(*std::ranges::max_element(counts));
+  std::vector<Range> padded = own;
+  padded.resize(most);
+  std::vector<Range> all(most * counts.size());
+  exchange(communicator_, std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)),
+           timeout_);
+  std::vector<Owned> owned;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); ++i)
+      owned.push_back({.rank = static_cast<Size>(rank), .range = all[rank * most + i]});
+  std::ranges::stable_sort(owned, {}, [](const Owned& part) { return part.range.begin; });
+  Size end = 0;
+  for (Owned& part : owned) {
+    ensure(part.range.begin <= end, "every part of the arena is updated by a rank");
+    part.range.begin = end;
+    end = std::max(end, part.range.end);
+  }
+  ensure(end == tested_.replica().all().end, "every part of the arena is updated by a rank");
+  return owned;
+}
+
+/// In pieces, so that rank 0 needs no second arena for every rank.
+void VerifiedRanks::gather(std::span<float> arena, const std::vector<Owned>& owned) {
+  constexpr Size kPiece = Size{1} << 18U;
+  const bool all_at_root = std::ranges::all_of(
+      owned, [](const Owned& part) { return part.rank == 0 || part.range.empty(); });
+  if (all_at_root) return;
+  const auto ranks = static_cast<std::size_t>(communicator_.world_size());
+  std::vector<float> received;
+  for (Size begin = 0; begin < std::ssize(arena); begin += kPiece) {
+    const Range piece{begin, std::min<Size>(begin + kPiece, std::ssize(arena))};
+    const auto size = static_cast<std::size_t>(piece.size());
+    const std::span<float> own = arena.subspan(static_cast<std::size_t>(begin), size);
+    if (is_root()) received.resize(ranks * size);
+    communicator_.wait(communicator_.start_gather(std::as_bytes(own),
+                                                  std::as_writable_bytes(std::span(received)), 0),
+                       timeout_);
+    if (!is_root()) continue;
+    for (const Owned& part : owned) {
+      const Range wanted = intersect(part.range, piece);
+      if (part.rank == 0 || wanted.empty()) continue;
+      const auto first = static_cast<std::size_t>(wanted.begin - begin);
+      const std::span<const float> from =
+          std::span(received).subspan(static_cast<std::size_t>(part.rank) * size + first,
+                                      static_cast<std::size_t>(wanted.size()));
+      std::ranges::copy(from, own.subspan(first).begin());
+    }
+  }
+}
+
+}  // namespace ptbench

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/comm/communicator.h"
+#include "strategies/conductor.h"
+#include "strategies/strategy.h"
+
+namespace ptbench {
+
+/// The ranks of a training that is verified: gives all of them rank 0's state before a step, and
+/// brings what they made of it to rank 0 afterwards. In a world of one it does nothing.
+class VerifiedRanks {
+ public:
+  /// All ranks make one over their part of the same training. Everything outlives it.
+  /// `broadcast_buffers`: the training gives rank 0's running statistics to all before each step,
+  /// so that the others' need not be there: they are made NaN instead.
+  VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
+                Communicator::Timeout timeout, bool broadcast_buffers);
+
+  /// On rank 0, between steps: the others get its parameters, optimizer state, number of updates,
+  /// loss scaler and learning rate. Before the first step parameters are left to the strategy.
+  void share_state();
+  /// On rank 0, after a step: its gradients and optimizer state become those of the ranks that have
+  /// them. Says what is wrong where ranks differ that must be equal: parameters, the number of
+  /// updates, running statistics that never came.
+  [[nodiscard]] std::optional<std::string> gather_results();
+  /// On the others, wherever rank 0 does one of the two.
+  void follow();
+
+ private:
+  enum class Task : std::uint8_t { share_state, gather_results };
+  /// A part of the arena, and the rank that has it.
+  struct Owned {
+    Size rank = 0;
+    Range range;
+  };
+
+  [[nodiscard]] bool is_alone() const { return communicator_.world_size() == 1; }
+  [[nodiscard]] bool is_root() const { return communicator_.rank() == 0; }
+  void call(Task task);
+  [[nodiscard]] Task hear();
+  void pass_state();
+  void take_order(double lr, Size updates);
+  [[nodiscard]] std::optional<std::string> compare_ranks();
+  [[nodiscard]] std::vector<Owned> owners();
+  void gather(std::span<float> arena, const std::vector<Owned>& owned);
+  template <class T>
+  [[nodiscard]] std::vector<T> of_all_ranks(const T& own);
+  void broadcast(std::span<std::byte> bytes);
+
+  Strategy& tested_;
+  Communicator& communicator_;
+  Conductor& conductor_;
+  Communicator::Timeout timeout_;
+  bool broadcast_buffers_;
+};
+
+}  // namespace ptbench
