@@ -317,9 +317,32 @@ struct RunSession::State {
     return record;
   }
 
+  /// What repetitions of one plan must share: seed, weights and data give their first step one
+  /// loss, bit by bit. Says which differ.
+  [[nodiscard]] std::optional<std::string> different_starts() const {
+    const RunRecord* first = nullptr;
+    for (const RunRecord& record : records) {
+      if (!record.loss.first) continue;
+      if (first == nullptr) first = &record;
+      if (record.strategy.plan_hash != first->strategy.plan_hash) continue;
+      if (*record.loss.first != *first->loss.first)
+        return fmt::format(
+            "repetitions of one plan began with different losses, {} and {}: they do not train the "
+            "same",
+            *first->loss.first, *record.loss.first);
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] RunRecord pooled() const {
     RunRecord record = records.empty() ? lost(Status::ok, {}) : pool_runs(records, around.prior);
     if (setup.launcher) record.strategy.launcher = setup.launcher->command;
+    if (const auto difference = different_starts(); difference && record.status == Status::ok) {
+      record.status = Status::failed;
+      record.reason = difference;
+      record.throughput = {};
+      record.step_seconds = {};
+    }
     return record;
   }
 

@@ -23,6 +23,7 @@ RunRecord measured(const std::string& id) {
   record.workload.name = "mlp";
   record.strategy.name = "serial";
   record.strategy.global_batch = 10;
+  record.loss.first = 2.5;
   record.samples.steps_per_sample = 1;
   record.samples.step_seconds = {0.1, 0.1};
   SliceRecord slice;
@@ -128,6 +129,23 @@ TEST_CASE("a session prepares once and measures each repetition in a process of 
   CHECK(record.samples.repetitions.size() == 2);
   CHECK(record.samples.slices.back().repetition == 1);
   CHECK(*record.throughput.value == Approx(100));
+}
+
+TEST_CASE("repetitions that begin with different losses are no repetitions") {
+  Fixture fixture(
+      "if [ $pass = prepare ]; then cp $prepared $output; exit; fi\n"
+      "if [ $call -lt 3 ]; then cp $measured $output; exit; fi\n"
+      "sed 's/2\\.5/2.5001/' $measured >$output");
+  RunSession session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session.prepare());
+  REQUIRE(session.repeat("first"));
+  REQUIRE(session.repeat("second"));
+  CHECK(session.record().status == Status::ok);
+  REQUIRE(session.repeat("third"));
+  const RunRecord record = session.record();
+  CHECK(record.status == Status::failed);
+  CHECK_THAT(record.reason.value_or(""), Contains("began with different losses, 2.5 and 2.5001"));
+  CHECK_FALSE(record.throughput.value);
 }
 
 TEST_CASE("each process is told its part") {
