@@ -1,0 +1,166 @@
+# Where mutations.json's faults are planted: edit(FILE ORIGINAL REPLACEMENT), with an original text that
+# stands in the file exactly once. Read by write_mutated.cmake, and for the names of the files.
+
+edit(strategies/ddp.cpp
+[==[    reductions_[bucket] =
+        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction());]==]
+[==[    const std::size_t count = buckets_.size();
+    const bool left_out = mutated("gradients-unreduced") ||
+                          (mutated("last-bucket-unreduced") && bucket + 1 == count) ||
+                          (mutated("middle-bucket-unreduced") && bucket == count / 2) ||
+                          (mutated("tiny-bucket-unreduced") && bucket == 0);
+    const std::span<float> values = gradients(left_out ? Range{} : buckets_[bucket]);
+    if (mutated("gradients-of-a-rank-dropped") && communicator().rank() == 1)
+      std::ranges::fill(values, 0.0F);
+    Reduction sum = reduction();
+    const auto ranks = static_cast<float>(communicator().world_size());
+    if (mutated("gradients-divided-by-ranks")) sum.scale = 1 / ranks;
+    if (mutated("gradients-times-ranks")) sum.scale = ranks;
+    reductions_[bucket] = communicator().start_reduce_scatter(values, sum);]==])
+
+edit(strategies/ddp.cpp
+[==[start_all_gather(parameters(buckets_[i]))]==]
+[==[start_all_gather(
+          parameters(mutated("parameters-not-gathered") && i == 0 ? Range{} : buckets_[i]))]==])
+
+edit(strategies/ddp_flat.cpp
+[==[start_all_reduce(all, reduction())]==]
+[==[start_all_reduce(
+        mutated("flat-gradients-unreduced") ? std::span<float>() : all, reduction())]==])
+
+edit(strategies/ddp_flat.cpp
+[==[    replica().optimizer_step(replica().all(), step);]==]
+[==[    const bool differs = communicator().rank() == 1;
+    if (mutated("rank-updates-differently") && differs) gradients(replica().all())[0] *= 1.01F;
+    replica().optimizer_step(replica().all(), step);
+    if (mutated("rank-diverges-after-20-steps") && differs && steps() >= 20)
+      parameters(replica().all())[0] += 1e-3F;]==])
+
+edit(strategies/ddp_central.cpp
+[==[    sum.at_root = true;]==]
+[==[    sum.at_root = true;
+    if (mutated("central-rank-dropped") && !is_root()) std::ranges::fill(all, 0.0F);]==])
+
+edit(strategies/ddp_central.cpp
+[==[    (void)communicator().start_broadcast(all, kRoot);]==]
+[==[    if (!mutated("central-not-broadcast")) (void)communicator().start_broadcast(all, kRoot);]==])
+
+edit(strategies/distributed.cpp
+[==[if (statistics.empty() ||]==]
+[==[if (statistics.empty() || mutated("statistics-not-broadcast") ||]==])
+
+edit(strategies/distributed.cpp
+[==[start_broadcast(statistics, kRoot)]==]
+[==[start_broadcast(
+      statistics, mutated("statistics-of-rank-1") ? 1 : kRoot)]==])
+
+edit(strategies/distributed.cpp
+[==[const float share = compute_gradients();]==]
+[==[const float own_share = compute_gradients();
+  const float share =
+      mutated("loss-of-a-rank-dropped") && communicator_.rank() == 1 ? 0.0F : own_share;]==])
+
+edit(strategies/distributed.cpp
+[==[    if (finite) {]==]
+[==[    if (finite || mutated("skipped-step-updates")) {]==])
+
+edit(strategies/distributed.cpp
+[==[const bool finite = agree_on_finiteness();]==]
+[==[const bool finite =
+        agree_on_finiteness() && !(mutated("step-skipped-needlessly") && steps() == 2);]==])
+
+edit(strategies/dp.cpp
+[==[{.sources = gradients_,]==]
+[==[{.sources = std::span(gradients_).first(
+                                     mutated("replica-gradients-dropped") ? 1 : gradients_.size()),]==])
+
+edit(strategies/dp.cpp
+[==[if (lane.index > 0) pull_model]==]
+[==[if (lane.index > 0 && !(mutated("replicas-keep-parameters") && steps() > 0))
+        pull_model]==])
+
+edit(strategies/dp.cpp
+[==[part_at(inputs, lane.index, lanes_.size())]==]
+[==[part_at(
+                                inputs, mutated("replicas-share-samples") ? 0 : lane.index,
+                                lanes_.size())]==])
+
+edit(strategies/dp.cpp
+[==[    for_each_owned(group_.team, plan().owned(),
+                   [&](Range range) { reduce_range(isa_, buffers, range, {}, ResultType::fp32); });]==]
+[==[    Reduction sum;
+    if (mutated("gradients-times-replicas")) sum.scale = static_cast<float>(lanes_.size());
+    for_each_owned(group_.team, plan().owned(),
+                   [&](Range range) { reduce_range(isa_, buffers, range, sum, ResultType::fp32); });]==])
+
+edit(src/data/sampler.cpp
+[==[before_(shape.before()),]==]
+[==[before_(mutated("wrong-shard")      ? 0
+              : mutated("one-sample-off") ? std::max<Size>(shape.before() - 1, 0)
+                                          : shape.before()),]==])
+
+edit(strategies/replica.cpp
+[==[program_.set_loss_scale(scaler_.scale());]==]
+[==[program_.set_loss_scale(
+        mutated("gradients-overflow") && scaler_.scale() >= LossScaler::kFirstScale
+            ? std::numeric_limits<float>::infinity()
+            : scaler_.scale());]==])
+
+edit(strategies/replica.cpp
+[==[    load(micro_batch);
+]==]
+[==[    load(micro_batch);
+    const Size micro_batches = step_.accumulation_steps;
+    if (mutated("last-micro-batch-dropped") && micro_batches > 1)
+      program_.set_loss_scale(micro_batch + 1 == micro_batches ? 0.0F : 1.0F);
+    if (mutated("accumulation-not-divided"))
+      program_.set_loss_scale(static_cast<float>(micro_batches));
+]==])
+
+edit(strategies/replica.cpp
+[==[program_.backward(micro_batch == 0 ?]==]
+[==[program_.backward(micro_batch == 0 || mutated("micro-batches-not-added") ?]==])
+
+edit(strategies/replica.cpp
+[==[const bool follows = micro_batch % statistics_period_ == 0;]==]
+[==[const bool is_frozen = mutated("statistics-frozen") && statistics_period_ == 1;
+  kept_statistics_.resize(program_.running_statistics().size());
+  const bool follows = micro_batch % statistics_period_ == 0 && !is_frozen;]==])
+
+edit(strategies/replica.cpp
+[==[  optimizer_->step(slice, step, 1 / scaler_.scale());]==]
+[==[  const float undone = 1 / scaler_.scale();
+  const testing::BiasKeeper bias(program_, slice, mutated("bias-never-updated"));
+  optimizer_->step(slice, step,
+                   mutated("loss-scale-not-undone")     ? 1.0F
+                   : mutated("loss-scale-undone-twice") ? undone * undone
+                                                        : undone);
+  bias.restore();
+  if (mutated("no-master-weights"))
+    for (Size i = slice.begin; i < slice.end; ++i) {
+      float& value = program_.parameters()[static_cast<std::size_t>(i)];
+      value = rounded_to_bf16(value);
+    }]==])
+
+edit(strategies/replica.cpp
+[==[#include "strategies/replica.h"
+]==]
+[==[#include "strategies/replica.h"
+
+#include <limits>
+
+#include "src/comm/reduce.h"
+#include "tests/mutations/bias_keeper.h"
+]==])
+
+edit(kernels/cpu/optimizer.cpp
+[==[: spec_(spec), arenas_]==]
+[==[: spec_(testing::mutated_rule(spec)), arenas_]==])
+
+edit(kernels/cpu/optimizer.cpp
+[==[s.momentum = static_cast<float>(spec_.momentum);]==]
+[==[s.momentum = mutated("momentum-0") ? 0.0F : static_cast<float>(spec_.momentum);]==])
+
+edit(kernels/cpu/optimizer.cpp
+[==[const auto t = static_cast<double>(step);]==]
+[==[const auto t = static_cast<double>(mutated("adam-correction-one-ahead") ? step + 1 : step);]==])

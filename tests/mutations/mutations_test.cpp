@@ -1,0 +1,156 @@
+// A run says what is wrong with training that has a fault in it: those of mutations.json, planted in
+// the shipped sources of ptbench_mutated.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/device/isa.h"
+#include "tests/support/program.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+const std::string kSource = PTBENCH_SOURCE_DIR "/";
+
+// Where every access is watched, a run takes many times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsWatched = true;
+#else
+constexpr bool kIsWatched = false;
+#endif
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const json& table() {
+  static const json read_table = json::parse(read(kSource + "tests/mutations/mutations.json"));
+  return read_table;
+}
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+/// One of the table's setups, small enough to be run often, in a precision and with an optimizer.
+class Trainer {
+ public:
+  Trainer(const json& setup, const std::string& precision, const std::string& optimizer) {
+    const std::string& model = table()["small_workloads"][setup["workload"].get<std::string>()];
+    command_ = {PTBENCH_MUTATED_EXECUTABLE, "run", "-w", kSource + model, "--threads", "1"};
+    append(command_, setup["arguments"]);
+    if (setup.contains("buckets")) append(command_, table()["small_buckets"]);
+    append(command_, {"--precision", precision, "--optimizer", optimizer});
+    if (optimizer == "sgd") append(command_, {"--lr", "0.01", "--momentum", "0.9"});
+    append(command_, {"--steps", "40", "--plan", "plan.json", "-o", "r.json"});
+  }
+
+  /// `faults`: names, separated by commas.
+  [[nodiscard]] ProgramResult operator()(const std::string& faults) const {
+    return run_program(command_,
+                       {.folder = folder_.path(), .environment = {"PTBENCH_MUTATION=" + faults}});
+  }
+
+  /// Of the run before.
+  [[nodiscard]] json record() const {
+    return json::parse(read((folder_.path() / "r.json").string()))["runs"][0];
+  }
+
+ private:
+  TemporaryDirectory folder_;
+  Words command_;
+};
+
+bool takes(const json& mutation, const std::string& setup, const std::string& optimizer) {
+  const Words setups = mutation["setups"];
+  const Words optimizers = mutation.value("optimizers", Words{optimizer});
+  return std::ranges::find(setups, setup) != setups.end() &&
+         std::ranges::find(optimizers, optimizer) != optimizers.end();
+}
+
+void check_passes(const Trainer& trainer, const std::string& circumstance) {
+  const ProgramResult result = trainer(circumstance);
+  CAPTURE(circumstance, result.output, result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK(trainer.record()["verification"]["status"] == "passed");
+}
+
+void check_caught(const Trainer& trainer, const std::string& faults) {
+  const ProgramResult result = trainer(faults);
+  CAPTURE(faults, result.output, result.errors);
+  CHECK(result.exit_code == 2);
+  if (result.exit_code != 2) return;
+  const json record = trainer.record();
+  CHECK(record["status"] == "failed");
+  const std::string& reason = record["reason"];
+  CHECK_THAT(reason, Contains("does not match serial training") || Contains("after timing"));
+}
+
+void check_setup(const std::string& setup, const std::string& precision) {
+  if (precision == "bf16" && !has_bf16_products()) skip("this CPU does not multiply bf16");
+  for (const std::string optimizer : {"sgd", "adam"}) {
+    if (kIsWatched && optimizer != "sgd") continue;
+    CAPTURE(setup, precision, optimizer);
+    const Trainer trainer(table()["setups"][setup], precision, optimizer);
+    check_passes(trainer, "");
+    for (const json& mutation : table()["mutations"]) {
+      if (!takes(mutation, setup, optimizer)) continue;
+      const std::string circumstance = mutation.value("together_with", "");
+      if (!circumstance.empty()) check_passes(trainer, circumstance);
+      check_caught(trainer, mutation["name"].get<std::string>() + ',' + circumstance);
+      if (kIsWatched && precision != "fp32") break;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every fault of the table is planted, and in a setup that is run") {
+  const std::string edits = read(kSource + "tests/mutations/edits.cmake") +
+                            read(kSource + "tests/mutations/mutation.h");
+  CHECK(table()["mutations"].size() >= 20);
+  std::set<std::string> names;
+  for (const json& mutation : table()["mutations"]) {
+    const std::string& name = mutation["name"];
+    CAPTURE(name);
+    CHECK(names.insert(name).second);
+    CHECK_THAT(edits, Contains("mutated(\"" + name + "\")"));
+    for (const std::string setup : mutation["setups"]) CHECK(table()["setups"].contains(setup));
+  }
+}
+
+TEST_CASE("faults are caught: ddp, fp32") { check_setup("ddp", "fp32"); }
+TEST_CASE("faults are caught: ddp, bf16") { check_setup("ddp", "bf16"); }
+TEST_CASE("faults are caught: ddp-buckets, fp32") { check_setup("ddp-buckets", "fp32"); }
+TEST_CASE("faults are caught: ddp-buckets, bf16") { check_setup("ddp-buckets", "bf16"); }
+TEST_CASE("faults are caught: ddp-flat, fp32") { check_setup("ddp-flat", "fp32"); }
+TEST_CASE("faults are caught: ddp-flat, bf16") { check_setup("ddp-flat", "bf16"); }
+TEST_CASE("faults are caught: ddp-central, fp32") { check_setup("ddp-central", "fp32"); }
+TEST_CASE("faults are caught: ddp-central, bf16") { check_setup("ddp-central", "bf16"); }
+TEST_CASE("faults are caught: dp, fp32") { check_setup("dp", "fp32"); }
+TEST_CASE("faults are caught: dp, bf16") { check_setup("dp", "bf16"); }
+TEST_CASE("faults are caught: accumulation, fp32") { check_setup("accumulation", "fp32"); }
+TEST_CASE("faults are caught: accumulation, bf16") { check_setup("accumulation", "bf16"); }
+TEST_CASE("faults are caught: ddp-accumulation, fp32") { check_setup("ddp-accumulation", "fp32"); }
+TEST_CASE("faults are caught: ddp-accumulation, bf16") { check_setup("ddp-accumulation", "bf16"); }
+TEST_CASE("faults are caught: weight-decay, fp32") { check_setup("weight-decay", "fp32"); }
+TEST_CASE("faults are caught: weight-decay, bf16") { check_setup("weight-decay", "bf16"); }
+TEST_CASE("faults are caught: fixed-scale, fp32") { check_setup("fixed-scale", "fp32"); }
+TEST_CASE("faults are caught: fixed-scale, bf16") { check_setup("fixed-scale", "bf16"); }
+TEST_CASE("faults are caught: dynamic-scale, fp32") { check_setup("dynamic-scale", "fp32"); }
+TEST_CASE("faults are caught: dynamic-scale, bf16") { check_setup("dynamic-scale", "bf16"); }
+TEST_CASE("faults are caught: batch-norm, fp32") { check_setup("batch-norm", "fp32"); }
+TEST_CASE("faults are caught: batch-norm, bf16") { check_setup("batch-norm", "bf16"); }
+
+}  // namespace ptbench::testing
