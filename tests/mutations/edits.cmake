@@ -69,6 +69,12 @@ edit(strategies/distributed.cpp
 [==[const bool finite =
         agree_on_finiteness() && !(mutated("step-skipped-needlessly") && steps() == 2);]==])
 
+edit(strategies/distributed.cpp
+[==[    replica_->finish_scaled_step(finite);]==]
+[==[    if (mutated("skipped-step-changes-a-parameter") && !finite)
+      parameters(replica_->all())[0] += 1e-3F;
+    replica_->finish_scaled_step(finite);]==])
+
 edit(strategies/dp.cpp
 [==[{.sources = gradients_,]==]
 [==[{.sources = std::span(gradients_).first(
@@ -99,6 +105,14 @@ edit(src/data/sampler.cpp
               : mutated("one-sample-off") ? std::max<Size>(shape.before() - 1, 0)
                                           : shape.before()),]==])
 
+edit(src/data/sampler.cpp
+[==[  const Size first = begin + accumulation_ * together_ + before_;]==]
+[==[  const bool is_last = accumulation_ > 0 && accumulation_ + 1 == accumulation_steps_;
+  const Size too_early = mutated("micro-batch-repeated") && is_last         ? together_
+                         : mutated("micro-batch-one-sample-off") && is_last ? 1
+                                                                            : 0;
+  const Size first = begin + accumulation_ * together_ + before_ - too_early;]==])
+
 edit(strategies/replica.cpp
 [==[program_.set_loss_scale(scaler_.scale());]==]
 [==[program_.set_loss_scale(
@@ -115,6 +129,8 @@ edit(strategies/replica.cpp
       program_.set_loss_scale(micro_batch + 1 == micro_batches ? 0.0F : 1.0F);
     if (mutated("accumulation-not-divided"))
       program_.set_loss_scale(static_cast<float>(micro_batches));
+    if (mutated("bf16-gradients-5-percent-high") && testing::computes_in_bf16(program_))
+      program_.set_loss_scale(1.05F);
 ]==])
 
 edit(strategies/replica.cpp
@@ -150,7 +166,7 @@ edit(strategies/replica.cpp
 #include <limits>
 
 #include "src/comm/reduce.h"
-#include "tests/mutations/bias_keeper.h"
+#include "tests/mutations/programs.h"
 ]==])
 
 edit(kernels/cpu/optimizer.cpp

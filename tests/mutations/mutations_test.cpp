@@ -130,27 +130,32 @@ TEST_CASE("every fault of the table is planted, and in a setup that is run") {
   }
 }
 
-TEST_CASE("faults are caught: ddp, fp32") { check_setup("ddp", "fp32"); }
-TEST_CASE("faults are caught: ddp, bf16") { check_setup("ddp", "bf16"); }
-TEST_CASE("faults are caught: ddp-buckets, fp32") { check_setup("ddp-buckets", "fp32"); }
-TEST_CASE("faults are caught: ddp-buckets, bf16") { check_setup("ddp-buckets", "bf16"); }
-TEST_CASE("faults are caught: ddp-flat, fp32") { check_setup("ddp-flat", "fp32"); }
-TEST_CASE("faults are caught: ddp-flat, bf16") { check_setup("ddp-flat", "bf16"); }
-TEST_CASE("faults are caught: ddp-central, fp32") { check_setup("ddp-central", "fp32"); }
-TEST_CASE("faults are caught: ddp-central, bf16") { check_setup("ddp-central", "bf16"); }
-TEST_CASE("faults are caught: dp, fp32") { check_setup("dp", "fp32"); }
-TEST_CASE("faults are caught: dp, bf16") { check_setup("dp", "bf16"); }
-TEST_CASE("faults are caught: accumulation, fp32") { check_setup("accumulation", "fp32"); }
-TEST_CASE("faults are caught: accumulation, bf16") { check_setup("accumulation", "bf16"); }
-TEST_CASE("faults are caught: ddp-accumulation, fp32") { check_setup("ddp-accumulation", "fp32"); }
-TEST_CASE("faults are caught: ddp-accumulation, bf16") { check_setup("ddp-accumulation", "bf16"); }
-TEST_CASE("faults are caught: weight-decay, fp32") { check_setup("weight-decay", "fp32"); }
-TEST_CASE("faults are caught: weight-decay, bf16") { check_setup("weight-decay", "bf16"); }
-TEST_CASE("faults are caught: fixed-scale, fp32") { check_setup("fixed-scale", "fp32"); }
-TEST_CASE("faults are caught: fixed-scale, bf16") { check_setup("fixed-scale", "bf16"); }
-TEST_CASE("faults are caught: dynamic-scale, fp32") { check_setup("dynamic-scale", "fp32"); }
-TEST_CASE("faults are caught: dynamic-scale, bf16") { check_setup("dynamic-scale", "bf16"); }
-TEST_CASE("faults are caught: batch-norm, fp32") { check_setup("batch-norm", "fp32"); }
-TEST_CASE("faults are caught: batch-norm, bf16") { check_setup("batch-norm", "bf16"); }
+TEST_CASE("faults of ddp in fp32 are caught") { check_setup("ddp", "fp32"); }
+TEST_CASE("faults of ddp in bf16 are caught") { check_setup("ddp", "bf16"); }
+TEST_CASE("faults of ddp-buckets in fp32 are caught") { check_setup("ddp-buckets", "fp32"); }
+TEST_CASE("faults of ddp-buckets in bf16 are caught") { check_setup("ddp-buckets", "bf16"); }
+TEST_CASE("faults of ddp-flat in fp32 are caught") { check_setup("ddp-flat", "fp32"); }
+TEST_CASE("faults of ddp-flat in bf16 are caught") { check_setup("ddp-flat", "bf16"); }
+TEST_CASE("faults of ddp-central in fp32 are caught") { check_setup("ddp-central", "fp32"); }
+TEST_CASE("faults of ddp-central in bf16 are caught") { check_setup("ddp-central", "bf16"); }
+TEST_CASE("faults of dp in fp32 are caught") { check_setup("dp", "fp32"); }
+TEST_CASE("faults of dp in bf16 are caught") { check_setup("dp", "bf16"); }
+TEST_CASE("faults of accumulation in fp32 are caught") { check_setup("accumulation", "fp32"); }
+TEST_CASE("faults of accumulation in bf16 are caught") { check_setup("accumulation", "bf16"); }
+TEST_CASE("faults of ddp-accumulation in fp32 are caught") { check_setup("ddp-accumulation", "fp32"); }
+TEST_CASE("faults of ddp-accumulation in bf16 are caught") { check_setup("ddp-accumulation", "bf16"); }
+TEST_CASE("faults of weight-decay in fp32 are caught") { check_setup("weight-decay", "fp32"); }
+TEST_CASE("faults of weight-decay in bf16 are caught") { check_setup("weight-decay", "bf16"); }
+TEST_CASE("faults of fixed-scale in fp32 are caught") { check_setup("fixed-scale", "fp32"); }
+TEST_CASE("faults of fixed-scale in bf16 are caught") { check_setup("fixed-scale", "bf16"); }
+TEST_CASE("faults of dynamic-scale in fp32 are caught") { check_setup("dynamic-scale", "fp32"); }
+TEST_CASE("faults of dynamic-scale in bf16 are caught") { check_setup("dynamic-scale", "bf16"); }
+TEST_CASE("faults of amp in bf16 are caught") { check_setup("amp", "bf16"); }
+TEST_CASE("faults of shares in fp32 are caught") { check_setup("shares", "fp32"); }
+TEST_CASE("faults of shares in bf16 are caught") { check_setup("shares", "bf16"); }
+TEST_CASE("faults of bf16-on-the-wire in fp32 are caught") { check_setup("bf16-on-the-wire", "fp32"); }
+TEST_CASE("faults of bf16-on-the-wire in bf16 are caught") { check_setup("bf16-on-the-wire", "bf16"); }
+TEST_CASE("faults of batch-norm in fp32 are caught") { check_setup("batch-norm", "fp32"); }
+TEST_CASE("faults of batch-norm in bf16 are caught") { check_setup("batch-norm", "bf16"); }
 
 }  // namespace ptbench::testing

@@ -10,6 +10,13 @@
 
 namespace ptbench::testing {
 
+/// Whether it keeps any tensor in bf16.
+[[nodiscard]] inline bool computes_in_bf16(const Program& program) {
+  return std::ranges::any_of(program.plan().graph().tensors, [](const auto& tensor) {
+    return tensor.spec.type == ElementType::bf16;
+  });
+}
+
 /// Remembers the first bias of a model, as far as it lies in a slice of the parameters.
 class BiasKeeper {
  public:
