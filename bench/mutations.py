@@ -3,12 +3,12 @@
 
     scripts/build release ptbench_mutated && bench/mutations.py -o results/mutations.md
 
-The faults are those of tests/mutations/mutations.json, in ptbench_mutated: ptbench with faults in its
-shipped sources that the variable PTBENCH_MUTATION switches on. Each is run in its setups, in fp32 and
-bf16, with SGD and Adam, as a user runs ptbench: nothing but workload, strategy, precision and
-optimizer is named. A fault is caught when the run ends with exit code 2 and says why. Each setup is
-also verified without a fault (`--verify only`), which has to pass. Exit code 1 if anything is not as it should be. Only
-Python's standard library is used.
+The faults are those of tests/mutations/mutations.json, in ptbench_mutated: ptbench with faults in
+its shipped sources that the variable PTBENCH_MUTATION switches on. Each is run in its setups, in
+fp32 and bf16, with SGD and Adam, as a user runs ptbench: nothing but workload, strategy, precision
+and optimizer is named. A fault is caught when the run ends with exit code 2 and says why. Each setup
+is also verified without a fault (`--verify only`), which has to pass. Exit code 1 if anything is not
+as it should be. Only Python's standard library is used.
 """
 import argparse
 import collections
@@ -58,7 +58,8 @@ def arguments_of(table, trial, small):
     buckets = table["small_buckets"] if small and "buckets" in setup else setup.get("buckets", [])
     length = [] if trial.fault else ["--verify", "only"]
     if small:
-        length = ["--threads", "1", "--steps", "40", "--plan", f"{trial.setup}-{trial.precision}.json"]
+        plan = f"{trial.setup}-{trial.precision}.json"
+        length = ["--threads", "1", "--steps", "40", "--plan", plan]
     return ["-w", workload, *setup["arguments"], *buckets, "--precision", trial.precision,
             *OPTIMIZERS[trial.optimizer], *length]
 

@@ -1,5 +1,5 @@
-# Where mutations.json's faults are planted: edit(FILE ORIGINAL REPLACEMENT), with an original text that
-# stands in the file exactly once. Read by write_mutated.cmake, and for the names of the files.
+# Where mutations.json's faults are planted: edit(FILE ORIGINAL REPLACEMENT), with an original text
+# that stands in the file exactly once. Read by write_mutated.cmake, and for the names of the files.
 
 edit(strategies/ddp.cpp
 [==[    reductions_[bucket] =
@@ -76,9 +76,11 @@ edit(strategies/distributed.cpp
     replica_->finish_scaled_step(finite);]==])
 
 edit(strategies/dp.cpp
-[==[{.sources = gradients_,]==]
-[==[{.sources = std::span(gradients_).first(
-                                     mutated("replica-gradients-dropped") ? 1 : gradients_.size()),]==])
+[==[    const ReducedBuffers buffers{.sources = gradients_,]==]
+[==[    const std::size_t lanes = gradients_.size();
+    const float scale = mutated("gradients-times-replicas") ? static_cast<float>(lanes) : 1.0F;
+    const ReducedBuffers buffers{.sources = std::span(gradients_).first(
+                                     mutated("replica-gradients-dropped") ? 1 : lanes),]==])
 
 edit(strategies/dp.cpp
 [==[if (lane.index > 0) pull_model]==]
@@ -92,12 +94,8 @@ edit(strategies/dp.cpp
                                 lanes_.size())]==])
 
 edit(strategies/dp.cpp
-[==[    for_each_owned(group_.team, plan().owned(),
-                   [&](Range range) { reduce_range(isa_, buffers, range, {}, ResultType::fp32); });]==]
-[==[    Reduction sum;
-    if (mutated("gradients-times-replicas")) sum.scale = static_cast<float>(lanes_.size());
-    for_each_owned(group_.team, plan().owned(),
-                   [&](Range range) { reduce_range(isa_, buffers, range, sum, ResultType::fp32); });]==])
+[==[reduce_range(isa_, buffers, range, {}, ResultType::fp32)]==]
+[==[reduce_range(isa_, buffers, range, {.scale = scale}, ResultType::fp32)]==])
 
 edit(src/data/sampler.cpp
 [==[before_(shape.before()),]==]

@@ -1,5 +1,5 @@
-// A run says what is wrong with training that has a fault in it: those of mutations.json, planted in
-// the shipped sources of ptbench_mutated.
+// A run says what is wrong with training that has a fault in it: those of mutations.json, planted
+// in the shipped sources of ptbench_mutated.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -41,7 +41,9 @@ const json& table() {
   return read_table;
 }
 
-void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+void append(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
 
 /// One of the table's setups, small enough to be run often, in a precision and with an optimizer.
 class Trainer {
@@ -117,8 +119,12 @@ void check_setup(const std::string& setup, const std::string& precision) {
 }  // namespace
 
 TEST_CASE("every fault of the table is planted, and in a setup that is run") {
-  const std::string edits = read(kSource + "tests/mutations/edits.cmake") +
-                            read(kSource + "tests/mutations/mutation.h");
+  const std::string edits =
+      read(kSource + "tests/mutations/edits.cmake") + read(kSource + "tests/mutations/mutation.h");
+  const std::string tests = read(kSource + "tests/mutations/mutations_test.cpp");
+  for (const auto& [setup, options] : table()["setups"].items())
+    for (const std::string& precision : options.value("precisions", Words{"fp32", "bf16"}))
+      CHECK_THAT(tests, Contains("check_setup(\"" + setup + "\", \"" + precision + "\")"));
   CHECK(table()["mutations"].size() >= 20);
   std::set<std::string> names;
   for (const json& mutation : table()["mutations"]) {
@@ -126,7 +132,8 @@ TEST_CASE("every fault of the table is planted, and in a setup that is run") {
     CAPTURE(name);
     CHECK(names.insert(name).second);
     CHECK_THAT(edits, Contains("mutated(\"" + name + "\")"));
-    for (const std::string setup : mutation["setups"]) CHECK(table()["setups"].contains(setup));
+    for (const json& setup : mutation["setups"])
+      CHECK(table()["setups"].contains(setup.get<std::string>()));
   }
 }
 
@@ -142,8 +149,12 @@ TEST_CASE("faults of dp in fp32 are caught") { check_setup("dp", "fp32"); }
 TEST_CASE("faults of dp in bf16 are caught") { check_setup("dp", "bf16"); }
 TEST_CASE("faults of accumulation in fp32 are caught") { check_setup("accumulation", "fp32"); }
 TEST_CASE("faults of accumulation in bf16 are caught") { check_setup("accumulation", "bf16"); }
-TEST_CASE("faults of ddp-accumulation in fp32 are caught") { check_setup("ddp-accumulation", "fp32"); }
-TEST_CASE("faults of ddp-accumulation in bf16 are caught") { check_setup("ddp-accumulation", "bf16"); }
+TEST_CASE("faults of ddp-accumulation in fp32 are caught") {
+  check_setup("ddp-accumulation", "fp32");
+}
+TEST_CASE("faults of ddp-accumulation in bf16 are caught") {
+  check_setup("ddp-accumulation", "bf16");
+}
 TEST_CASE("faults of weight-decay in fp32 are caught") { check_setup("weight-decay", "fp32"); }
 TEST_CASE("faults of weight-decay in bf16 are caught") { check_setup("weight-decay", "bf16"); }
 TEST_CASE("faults of fixed-scale in fp32 are caught") { check_setup("fixed-scale", "fp32"); }
@@ -153,8 +164,12 @@ TEST_CASE("faults of dynamic-scale in bf16 are caught") { check_setup("dynamic-s
 TEST_CASE("faults of amp in bf16 are caught") { check_setup("amp", "bf16"); }
 TEST_CASE("faults of shares in fp32 are caught") { check_setup("shares", "fp32"); }
 TEST_CASE("faults of shares in bf16 are caught") { check_setup("shares", "bf16"); }
-TEST_CASE("faults of bf16-on-the-wire in fp32 are caught") { check_setup("bf16-on-the-wire", "fp32"); }
-TEST_CASE("faults of bf16-on-the-wire in bf16 are caught") { check_setup("bf16-on-the-wire", "bf16"); }
+TEST_CASE("faults of bf16-on-the-wire in fp32 are caught") {
+  check_setup("bf16-on-the-wire", "fp32");
+}
+TEST_CASE("faults of bf16-on-the-wire in bf16 are caught") {
+  check_setup("bf16-on-the-wire", "bf16");
+}
 TEST_CASE("faults of batch-norm in fp32 are caught") { check_setup("batch-norm", "fp32"); }
 TEST_CASE("faults of batch-norm in bf16 are caught") { check_setup("batch-norm", "bf16"); }
 
