@@ -2,7 +2,9 @@
 
 #include <ctime>
 
+#include "src/app/standard_streams.h"
 #include "src/base/error.h"
+#include "src/base/interrupt_signals.h"
 
 namespace ptbench {
 namespace {
@@ -16,9 +18,10 @@ bool is_ignored(int signal) {
 
 InterruptWatch::InterruptWatch() {
   sigemptyset(&watched_);
-  for (const int signal : {SIGINT, SIGTERM})
+  for (const int signal : kInterruptSignals)
     if (!is_ignored(signal)) sigaddset(&watched_, signal);
-  ensure(pthread_sigmask(SIG_BLOCK, &watched_, &before_) == 0, "SIGINT and SIGTERM can be blocked");
+  ensure(pthread_sigmask(SIG_BLOCK, &watched_, &before_) == 0,
+         "signals that interrupt can be blocked");
 }
 
 InterruptWatch::~InterruptWatch() { (void)pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -26,7 +29,10 @@ InterruptWatch::~InterruptWatch() { (void)pthread_sigmask(SIG_SETMASK, &before_,
 bool InterruptWatch::requested() {
   constexpr timespec kAtOnce{};
   // Takes all that wait: the second press of an impatient user asks for nothing new.
-  while (sigtimedwait(&watched_, nullptr, &kAtOnce) > 0) requested_ = true;
+  for (int signal = 0; (signal = sigtimedwait(&watched_, nullptr, &kAtOnce)) > 0;) {
+    requested_ = true;
+    if (signal == SIGHUP) leave_lost_terminal();
+  }
   return requested_;
 }
 

@@ -4,13 +4,15 @@
 
 namespace ptbench {
 
-/// Turns SIGINT and SIGTERM into a question that the program asks when it suits it: no handler runs
-/// in the middle of anything, and what was measured can be saved. The signals stay blocked in the
-/// calling thread and in all threads that it makes while the watch exists, so it must be made
-/// before any of them. Programs that are started meanwhile inherit the block.
+/// Turns SIGINT, SIGTERM and SIGHUP into a question that the program asks when it suits it: no
+/// handler runs in the middle of anything, and what was measured can be saved. The signals stay
+/// blocked in the calling thread and in all threads that it makes while the watch exists, so it
+/// must be made before any of them. Programs that are started meanwhile inherit the block.
 ///
-/// A signal that was ignored when the watch was made (as shells do for jobs in the background)
-/// stays ignored.
+/// After a SIGHUP, what would go to a terminal that is gone goes nowhere.
+///
+/// A signal that was ignored when the watch was made (as shells do for jobs in the background,
+/// and nohup) stays ignored.
 class InterruptWatch {
  public:
   InterruptWatch();

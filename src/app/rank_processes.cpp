@@ -12,6 +12,7 @@
 #include "src/app/progress.h"
 #include "src/base/clock.h"
 #include "src/base/host.h"
+#include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/comm/child_process.h"
 #include "src/comm/pulse.h"
@@ -28,8 +29,6 @@ constexpr ChildProcess::Duration kGrace{1500};
 constexpr ChildProcess::Duration kExplain{3000};
 constexpr ChildProcess::Duration kToSave = std::chrono::minutes(1);  // once interrupted
 constexpr ChildProcess::Duration kToLeave{30'000};                   // once rank 0 has ended well
-
-bool is_interruption(int signal) { return signal == SIGINT || signal == SIGTERM; }
 
 /// One rank's process and what it said.
 class RankProcess {
@@ -65,7 +64,7 @@ class RankProcess {
     return ended_ && ended_->signal != 0 && !ended_->overdue;
   }
   [[nodiscard]] bool was_interrupted() const {
-    return ended_ ? is_interruption(ended_->signal) : has_interruption_pending(process_.id());
+    return ended_ ? is_interrupt_signal(ended_->signal) : has_interruption_pending(process_.id());
   }
   [[nodiscard]] bool is_stopped() const {
     return !ended_ && process_state(process_.id()).letter == 'T';

@@ -23,7 +23,7 @@ struct RankProcesses {
 
 struct RankOutcome {
   std::string output;          ///< what rank 0 wrote to standard output
-  bool interrupted = false;    ///< asked for, or by SIGINT or SIGTERM to any rank
+  bool interrupted = false;    ///< asked for, or by a signal to any rank
   std::optional<Error> error;  ///< of the rank that failed first; none where all ended well
 };
 

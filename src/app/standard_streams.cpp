@@ -19,6 +19,17 @@ void reserve_standard_streams() {
 
 void let_large_writes_fail() { (void)std::signal(SIGXFSZ, SIG_IGN); }
 
+void leave_lost_terminal() {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    errno = 0;
+    if (isatty(stream) == 1 || errno != EIO) continue;
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0) continue;
+    (void)dup2(nowhere, stream);
+    (void)close(nowhere);
+  }
+}
+
 std::optional<Error> finish_standard_output() {
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;

@@ -15,6 +15,10 @@ void reserve_standard_streams();
 /// process by SIGXFSZ.
 void let_large_writes_fail();
 
+/// Lets standard output and error lead nowhere where they led to a terminal that hung up: who has
+/// nobody to talk to any more can still save what it has.
+void leave_lost_terminal();
+
 /// Sends off what standard output still holds. The usage error to report if anything written to it
 /// in the life of this process did not arrive: disk full, closed, nobody reads.
 [[nodiscard]] std::optional<Error> finish_standard_output();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/base/phase_board.h"
 #include "src/comm/local_socket.h"
@@ -35,8 +36,7 @@ constexpr Pulse::Duration kEnd{2500};
 Descriptor pending_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int signal : kInterruptSignals) sigaddset(&signals, signal);
   return Descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

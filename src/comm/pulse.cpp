@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -13,6 +12,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "src/base/interrupt_signals.h"
 
 namespace ptbench {
 namespace {
@@ -67,7 +68,8 @@ bool has_interruption_pending(int id) {
   const std::size_t at = status.find(kPending);
   if (at == std::string::npos) return false;
   const auto set = std::strtoull(status.c_str() + at + kPending.size(), nullptr, 16);
-  return (set & (1ULL << (SIGINT - 1U) | 1ULL << (SIGTERM - 1U))) != 0;
+  return std::ranges::any_of(kInterruptSignals,
+                             [set](int signal) { return (set >> (signal - 1) & 1U) != 0; });
 }
 
 bool can_see_processes() {

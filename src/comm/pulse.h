@@ -14,7 +14,7 @@ struct ProcessState {
 [[nodiscard]] ProcessState process_state(int id);
 /// Of this process, whose CPU time is without the calling thread's: who watches is not what works.
 [[nodiscard]] ProcessState state_beside_this_thread();
-/// Whether SIGINT or SIGTERM was sent to the process and not taken yet.
+/// Whether a signal that interrupts was sent to the process and not taken yet.
 [[nodiscard]] bool has_interruption_pending(int id);
 /// False where /proc is that of another PID namespace, which has other processes under the same
 /// numbers.

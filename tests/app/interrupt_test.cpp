@@ -14,8 +14,9 @@ bool is_blocked(int signal) {
 
 }  // namespace
 
-TEST_CASE("SIGINT and SIGTERM become an answer that is remembered") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+TEST_CASE("signals that interrupt become an answer that is remembered") {
+  (void)std::signal(SIGHUP, SIG_DFL);  // nohup ignores it
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     InterruptWatch watch;
     CHECK_FALSE(watch.requested());
     raise(signal);
@@ -40,29 +41,32 @@ TEST_CASE("impatience is one request") {
 }
 
 TEST_CASE("the watch leaves the mask as it was") {
+  (void)std::signal(SIGHUP, SIG_DFL);
   REQUIRE_FALSE(is_blocked(SIGINT));
   {
     const InterruptWatch watch;
     CHECK(is_blocked(SIGINT));
     CHECK(is_blocked(SIGTERM));
+    CHECK(is_blocked(SIGHUP));
     CHECK_FALSE(is_blocked(SIGQUIT));
   }
   CHECK_FALSE(is_blocked(SIGINT));
 }
 
 TEST_CASE("a signal that was ignored stays ignored") {
+  const int signal = GENERATE(SIGINT, SIGHUP);
   struct sigaction ignore{};
   struct sigaction before{};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGINT, &ignore, &before);
+  sigaction(signal, &ignore, &before);
   {
     InterruptWatch watch;
-    raise(SIGINT);
+    raise(signal);
     CHECK_FALSE(watch.requested());
     raise(SIGTERM);
     CHECK(watch.requested());
   }
-  sigaction(SIGINT, &before, nullptr);
+  sigaction(signal, &before, nullptr);
 }
 
 }  // namespace ptbench

@@ -81,12 +81,14 @@ TEST_CASE("an interval in which the watcher slept itself counts little", "[comm]
 
 TEST_CASE("the state of a process is what the kernel says", "[comm]") {
   REQUIRE(can_see_processes());
+  (void)std::signal(SIGHUP, SIG_DFL);  // nohup ignores it
   ChildProcess child = sleeper();
   wait_for(child.id(), 'S');
   child.send(SIGSTOP);
   wait_for(child.id(), 'T');
   CHECK_FALSE(has_interruption_pending(child.id()));
-  child.send(SIGTERM);
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
+  child.send(signal);
   CHECK(has_interruption_pending(child.id()));
   child.send(SIGKILL);
   (void)child.wait(1min);
