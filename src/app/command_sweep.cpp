@@ -193,6 +193,7 @@ SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) 
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
+          .longest_stop = options.common.timeout(),
           .plan_file = plan,
           .extends_plan = plan && (options.resume || !exists(*plan)),
           .plan_folder =

@@ -84,6 +84,7 @@ SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
           .first_arguments = std::move(arguments.first),
           .plan_file = config.options.plan_file,
           .id = config.id,
+          .longest_stop = config.options.timeout(),
           .repetition_seconds = rule.repetition_seconds(),
           .least_seconds = rule.least_seconds()};
 }

@@ -14,9 +14,11 @@
 #include "src/app/plan_store.h"
 #include "src/app/process_messages.h"
 #include "src/app/session_folder.h"
+#include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/comm/child_process.h"
+#include "src/comm/pulse.h"
 #include "src/measure/pool_runs.h"
 
 namespace ptbench {
@@ -61,8 +63,37 @@ std::string estimate_of(const RunRecord& record) {
   return text;
 }
 
+/// Notices that a process was stopped for too long. Time for which this one was stopped as well
+/// does not count.
+class StopLimit {
+ public:
+  explicit StopLimit(ChildProcess::Duration longest) : longest_(longest) {}
+
+  /// Asked again and again.
+  [[nodiscard]] bool is_exceeded_by(const ChildProcess& process) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_look_);
+    if (interval < Pulse::kCheckUp) return false;
+    last_look_ = now;
+    pulse_.feel(process_state(process.id()), 0, interval);
+    return pulse_.stopped() >= longest_;
+  }
+
+ private:
+  ChildProcess::Duration longest_;
+  Pulse pulse_;
+  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
+};
+
+/// How a process of a session ended.
+struct TaskEnd : ChildExit {
+  bool was_stopped = false;  ///< and therefore killed
+};
+
 /// What to add to "repetition 3": the way in which it ended.
-std::string describe_end(const ChildExit& ended, const ProcessMessages& messages) {
+std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
+  if (ended.was_stopped)
+    return "was stopped, and killed as it did not go on within --timeout: see who stopped it";
   if (ended.overdue) return "was killed: it neither ended nor reported";
   if (ended.signal != 0)
     return fmt::format("was killed by signal {}{}", ended.signal,
@@ -171,7 +202,7 @@ struct RunSession::State {
     }
     const fs::path result = folder.file("result.json");
     ProcessMessages messages(around.progress);
-    const ChildExit ended = run(task, result, messages);
+    const TaskEnd ended = run(task, result, messages);
     messages.finish();
     around.progress.clear();
     records.push_back(record_of(task, result, ended, messages));
@@ -180,7 +211,7 @@ struct RunSession::State {
     return records.back().status == Status::ok;
   }
 
-  ChildExit run(const Task& task, const fs::path& result, ProcessMessages& messages) {
+  TaskEnd run(const Task& task, const fs::path& result, ProcessMessages& messages) {
     ChildCommand command = command_of(task, result);
     bool heard = false;
     command.on_errors = [&](std::string_view text) {
@@ -202,12 +233,18 @@ struct RunSession::State {
   }
 
   /// `heard` becomes true whenever the process says something.
-  ChildExit await(ChildProcess& process, std::optional<ChildProcess::Duration> deadline,
-                  bool& heard) {
+  TaskEnd await(ChildProcess& process, std::optional<ChildProcess::Duration> deadline,
+                bool& heard) {
     bool interrupted = false;
+    bool was_stopped = false;
+    StopLimit stop(setup.longest_stop);
     if (deadline) process.end_within(*deadline);
     for (;;) {
-      if (const auto ended = process.wait(kLook)) return *ended;
+      if (const auto ended = process.wait(kLook)) return {*ended, was_stopped};
+      if (!was_stopped && stop.is_exceeded_by(process)) {
+        was_stopped = true;
+        process.send(SIGKILL);
+      }
       if (interrupted) continue;
       if (std::exchange(heard, false) && deadline) process.end_within(*deadline);
       if (!around.interrupt.requested()) continue;
@@ -215,16 +252,17 @@ struct RunSession::State {
       // may be ignored, as shells let jobs in the background do.
       interrupted = true;
       process.send(SIGTERM);
+      process.send(SIGCONT);  // one that is stopped could not save anything
       process.end_within(kGrace);
     }
   }
 
   /// Who asks this process alone to end means the run.
   [[nodiscard]] bool was_interrupted(const ChildExit& ended) const {
-    return around.interrupt.requested() || ended.signal == SIGINT || ended.signal == SIGTERM;
+    return around.interrupt.requested() || is_interrupt_signal(ended.signal);
   }
 
-  RunRecord record_of(const Task& task, const fs::path& result, const ChildExit& ended,
+  RunRecord record_of(const Task& task, const fs::path& result, const TaskEnd& ended,
                       const ProcessMessages& messages) {
     if (setup.launcher) return record_of_launch(task, result, ended, messages);
     const bool interrupted = was_interrupted(ended);
@@ -247,7 +285,7 @@ struct RunSession::State {
   }
 
   /// Launchers end with codes of their own: what the ranks left tells more.
-  RunRecord record_of_launch(const Task& task, const fs::path& result, const ChildExit& ended,
+  RunRecord record_of_launch(const Task& task, const fs::path& result, const TaskEnd& ended,
                              const ProcessMessages& messages) {
     const bool interrupted = was_interrupted(ended);
     const std::string end =

@@ -45,6 +45,7 @@ struct SweepLength {
   double min_time_seconds = 2;   ///< of a row, over all rounds
   double max_time_seconds = 30;  ///< of a row, over all rounds
   bool is_fixed = false;         ///< by --steps or --epochs
+  std::chrono::milliseconds longest_stop = SessionSetup().longest_stop;
   std::optional<std::string> plan_file = std::nullopt;
   bool extends_plan = false;  ///< what the file lacks for a row is added to it, not refused
   /// Without `plan_file`: where there is a plan file for each row, which all of its sides plan

@@ -6,6 +6,7 @@
 #include "src/device/pressure.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
+#include "src/measure/sampling.h"
 
 namespace ptbench {
 
@@ -19,6 +20,9 @@ struct NoiseContext {
   bool in_sweep = false;            ///< where --rounds ask for more repetitions, not --repeats
   PriorNoise prior = PriorNoise();  ///< tells which spread is unusual
 };
+
+/// Warns of steps that stood still while the run was measured: stood-still. Nothing without any.
+void add_standstill_warning(RunRecord& run, const Standstill& standstill);
 
 /// Warns of what makes a run's figures doubtful, with figures and a remedy each: foreign-load,
 /// steal, cores-far, mixed-placement, frequency-changed, cpu-quota, thermal-throttling, swapping,

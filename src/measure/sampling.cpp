@@ -117,6 +117,7 @@ class Measurement {
   void begin_slice() {
     in_slice_ = true;
     slice_seconds_ = 0;
+    slice_has_gap_ = false;
     first_of_slice_ = std::ssize(samples_.step_seconds);
     if (config_.probe != nullptr) config_.probe->begin();
   }
@@ -131,6 +132,7 @@ class Measurement {
       classify(slice, config_.probe->end());
       slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * config_.slice_seconds;
     }
+    slice.clean = slice.clean && !slice_has_gap_;
     if (slice.count > 0) samples_.slices.push_back(std::move(slice));
   }
 
@@ -166,10 +168,22 @@ class Measurement {
       more = steps_within(config_.sample_seconds - seconds, seconds / static_cast<double>(steps));
     } while (seconds < config_.sample_seconds && steps < kMostStepsPerSample &&
              samples_.steps + steps < limits_.steps);
+    watch_gap(seconds, static_cast<double>(steps));
     samples_.steps_per_sample = std::max(samples_.steps_per_sample, steps);
     samples_.steps += steps;
     samples_.step_seconds.push_back(seconds / static_cast<double>(steps));
     return seconds;
+  }
+
+  /// Beside the fastest step so far, which no noise made faster than it is.
+  void watch_gap(double seconds, double steps) {
+    const double usual = fastest_step_ * steps;
+    fastest_step_ = std::min(fastest_step_, seconds / steps);
+    const double gap = seconds - usual;
+    if (!(gap > std::max(kLeastGapSeconds, kLeastGapFactor * usual))) return;  // infinite at first
+    ++samples_.standstill.count;
+    samples_.standstill.seconds += gap;
+    slice_has_gap_ = true;
   }
 
   bool stop_if_interrupted() {
@@ -218,6 +232,7 @@ class Measurement {
   double previous_window_mean_ = std::numeric_limits<double>::infinity();
   bool steady_ = false;
   bool in_slice_ = false;
+  bool slice_has_gap_ = false;
   Size first_of_slice_ = 0;
   double slice_seconds_ = 0;     ///< that this slice's samples lasted
   double measured_seconds_ = 0;  ///< that all samples lasted

@@ -29,6 +29,18 @@ struct SamplingConfig {
   SliceProbe* probe = nullptr;
 };
 
+/// Time within steps in which these cannot have computed, as where all processes were stopped
+/// (SIGSTOP, a frozen container, a debugger). Slices in which that happened are not clean.
+struct Standstill {
+  Size count = 0;      ///< samples that lasted too long
+  double seconds = 0;  ///< that they lasted beyond the usual, together
+};
+
+/// A sample has a gap where it lasts longer than its steps usually do by this many seconds,
+inline constexpr double kLeastGapSeconds = 0.25;
+/// and by this many times as long: what other programs take comes in shorter pieces.
+inline constexpr double kLeastGapFactor = 1.5;
+
 /// What was measured in one process.
 struct Samples {
   Size warmup_discarded = 0;              ///< steps
@@ -37,6 +49,7 @@ struct Samples {
   std::vector<double> step_seconds;       ///< one a sample: duration / steps
   std::vector<SliceRecord> slices;        ///< over step_seconds, without gaps
   double elapsed_seconds = 0;             ///< warm-up included
+  Standstill standstill;                  ///< gaps that no step explains
   std::optional<StopReason> stop_reason;  ///< empty when interrupted
   bool interrupted = false;
   std::optional<double> started_unix_seconds = std::nullopt;  ///< measure() knows no wall clock

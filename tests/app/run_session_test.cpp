@@ -429,4 +429,15 @@ TEST_CASE("a launcher that starts nothing is told from a program that is no ptbe
         "the preparation: its launcher ended with exit code 0: that was all, and left no result");
 }
 
+TEST_CASE("a process that is stopped does not keep its session waiting") {
+  Fixture fixture("[ \"$call\" = 0 ] && kill -STOP $$; " + std::string(kWell));
+  fixture.setup().longest_stop = std::chrono::milliseconds(500);
+  RunSession session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session.prepare());
+  const RunRecord record = session.record();
+  CHECK(record.status == Status::failed);
+  CHECK_THAT(record.reason.value_or(""),
+             Contains("the preparation was stopped, and killed") && Contains("--timeout"));
+}
+
 }  // namespace ptbench

@@ -346,4 +346,28 @@ TEST_CASE("a rule that measures nothing is a defect", "[measure]") {
   CHECK_THROWS_AS(FakeRun().measure(rule), Defect);
 }
 
+TEST_CASE("a gap that no step explains makes its slice unclean", "[measure]") {
+  const double usual = GENERATE(3e-6, 0.006, 1.25);
+  FakeRun run;
+  FixedSteps rule(usual < 1e-3 ? 2'000'000 : 400);
+  const Size stopped = usual < 1e-3 ? 1'000'000 : 200;
+  run.step_seconds = [=](Size step) { return step == stopped ? usual + 3 : usual; };
+  const Samples samples = run.measure(rule, {.warmup_steps = 2});
+  CHECK(samples.standstill.count == 1);
+  CHECK(samples.standstill.seconds == Approx(3).epsilon(0.01));
+  const auto unclean =
+      std::ranges::count_if(samples.slices, [](const SliceRecord& slice) { return !slice.clean; });
+  CHECK(unclean == 1);
+}
+
+TEST_CASE("steps that other programs slow down are no gaps", "[measure]") {
+  const double usual = GENERATE(3e-6, 0.006, 1.25);
+  FakeRun run;
+  FixedSamples rule(100);
+  run.step_seconds = [usual](Size step) { return step % 3 == 0 ? 2.2 * usual : usual; };
+  const Samples samples = run.measure(rule, {.warmup_steps = 0});
+  CHECK(samples.standstill.count == 0);
+  for (const SliceRecord& slice : samples.slices) CHECK(slice.clean);
+}
+
 }  // namespace ptbench
