@@ -76,6 +76,21 @@ void require_possible_world(const RunOptions& options, const StrategyRow& strate
                       "leave --nproc out, or use --threads to give the replica more cores");
 }
 
+/// Ranks that wait for each other's turns measure the scheduler.
+void require_enough_cores(const RunOptions& options, const Topology& topology) {
+  const Size cores = std::max<Size>(
+      1, options.core_share ? options.core_share->cores : std::ssize(topology.cores));
+  const Size most = kMostRanksPerCore * cores;
+  if (options.oversubscribe || options.nproc <= most) return;
+  const bool from_outside = options.core_share.has_value();
+  throw usage_error(
+      fmt::format("{}{}: {} core{} {} {} ranks, {} a core", from_outside ? "ranks: " : "--nproc ",
+                  options.nproc, cores, cores == 1 ? "" : "s", cores == 1 ? "takes" : "take", most,
+                  kMostRanksPerCore),
+      fmt::format("{} {} or less, or allow it with --oversubscribe",
+                  from_outside ? "start" : "use --nproc", most));
+}
+
 /// Empty where all are alike, which is no other configuration than with that --batch-size.
 std::vector<Size> unequal_shares(const RunOptions& options) {
   const bool alike = std::ranges::adjacent_find(options.shares, std::ranges::not_equal_to()) ==
@@ -232,6 +247,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.workload = find_workload(options.workload);
   config.strategy = find_strategy(options.strategy);
   require_possible_world(options, config.strategy);
+  require_enough_cores(options, topology);
   require_possible_imbalance(options, config.strategy);
   require_cpu(options.device);
   require_communicator(options.communicator);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reports/read_result.h"
+#include "src/app/memory_limit.h"
 #include "src/app/rank_processes.h"
 #include "src/app/run_arguments.h"
 #include "src/base/error.h"
@@ -67,6 +68,9 @@ Bytes bytes_per_rank(const RunConfig& config) {
 
 void measure_on_ranks(const RunConfig& config, const Topology& topology,
                       const RunSurroundings& around, RunRecord& record) {
+  // Before a thousand processes find out, each for itself.
+  if (config.synthetic_samples > 0)
+    require_memory(config, config.workload.build(config.workload.input_shape));
   around.files.leave_training_files();
   const SharedRegion region =
       SharedRegion::create(config.options.nproc, bytes_per_rank(config),

@@ -13,6 +13,9 @@
 
 namespace ptbench {
 
+/// Ranks or replicas that share a core without a word; more are asked for with --oversubscribe.
+inline constexpr Size kMostRanksPerCore = 4;
+
 /// Whether a run is compared with serial training: `automatic` where that could differ.
 enum class VerifyMode : std::uint8_t { automatic, on, off, only };
 
@@ -42,6 +45,7 @@ struct RunOptions {
   std::string workload = "mlp";
   std::string strategy = "serial";
   Size nproc = 1;
+  bool oversubscribe = false;  ///< more than kMostRanksPerCore ranks a core are meant
   std::string device = "auto";
   std::optional<Size> threads;
   std::optional<Size> batch_size;

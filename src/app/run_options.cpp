@@ -217,6 +217,11 @@ void append_machine(Rows& rows) {
                                .fallback = "1",
                                .grid = true},
                               &RunOptions::nproc, 1, kMostRanks));
+  rows.push_back(
+      flag_option({.name = "oversubscribe",
+                   .group = group,
+                   .help = fmt::format("allow more than {} ranks a core", kMostRanksPerCore)},
+                  &RunOptions::oversubscribe));
   rows.push_back(Row{{.name = "device",
                       .value = "DEVICE",
                       .group = group,
@@ -352,7 +357,8 @@ void append_communication(Rows& rows) {
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
                               .group = group,
-                              .help = "longest wait for another rank",
+                              .help = "longest wait for another rank, and for a process that is "
+                                      "stopped",
                               .fallback = "60"},
                              &RunOptions::timeout_seconds, 0.1, 86400));
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/argument_parser.h"
+#include "src/app/memory_limit.h"
 #include "src/app/run_options.h"
 #include "src/app/run_record.h"
 #include "src/app/training_setup.h"
@@ -201,6 +202,28 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
       choices.erase(key_of(small.front()));
       CHECK(with_one_layout(ground, shape, choices).contains(key_of(small.front())));
     }
+}
+
+TEST_CASE("more ranks than cores take are asked for", "[app]") {
+  CHECK(configured({"-s", "ddp", "-n", "16"}).options.nproc == 16);
+  for (const char* strategy : {"ddp", "dp"}) {
+    const std::string refused = refusal({"-s", strategy, "-n", "17"});
+    CHECK(mentions(refused, "--nproc 17: 4 cores take 16 ranks, 4 a core"));
+    CHECK(mentions(refused, "use --nproc 16 or less, or allow it with --oversubscribe"));
+    CHECK(configured({"-s", strategy, "-n", "17", "--oversubscribe"}).options.nproc == 17);
+  }
+}
+
+TEST_CASE("ranks that do not fit into memory are refused with the number that does", "[app]") {
+  const RunConfig config =
+      configured({"-w", "resnet50", "-s", "ddp", "-n", "4096", "--oversubscribe"});
+  const std::string refused = testing::refusal_of([&] {
+    require_memory(config, config.workload.build(config.workload.input_shape));
+    return config;
+  });
+  CHECK(mentions(refused, "--nproc 4096: batch 8 of 'resnet50'"));
+  CHECK(mentions(refused, "use --nproc "));
+  CHECK_FALSE(mentions(refused, "--samples"));
 }
 
 }  // namespace ptbench

@@ -357,4 +357,18 @@ TEST_CASE("a launcher is told how many ranks to start, and has some to start", "
                  "--launcher has nothing to start"));
 }
 
+TEST_CASE("rows with more ranks than the cores take are skipped, unless they are wanted", "[app]") {
+  const std::vector<std::string> words{"-w", "linear", "-s", "ddp", "-n", "2,9", "--threads", "1"};
+  const std::vector<SweepRow> rows = rows_of(words, machine(2));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].is_possible());
+  CHECK(rows[2].record.status == Status::skipped);
+  CHECK(rows[2].record.reason ==
+        "--nproc 9: 2 cores take 8 ranks, 4 a core; use --nproc 8 or less, or allow it with "
+        "--oversubscribe");
+  std::vector<std::string> wanted = words;
+  wanted.emplace_back("--oversubscribe");
+  for (const SweepRow& row : rows_of(wanted, machine(2))) CHECK(row.is_possible());
+}
+
 }  // namespace ptbench
