@@ -97,7 +97,10 @@ RankCard card_of(const RunOptions& options, const RankPlace& place, const Topolo
 }
 
 MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
-  return {.job = place.job, .place = place.place, .timeout = options.timeout()};
+  return {.job = place.job,
+          .place = place.place,
+          .timeout = options.timeout(),
+          .address = place.address};
 }
 
 OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const CoreShare& cores,

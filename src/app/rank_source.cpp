@@ -26,18 +26,17 @@ struct Dialect {
   const char* world_size;
   const char* local_rank;
   const char* local_ranks;  ///< null: not told
-  bool knows_local_rank;    ///< else it is the rank, on one host
 };
 
 // All ranks of PTBENCH_* are on this host, until there is a communicator between hosts.
 constexpr std::array kDialects{
     Dialect{RankSource::ptbench, "PTBENCH_RANK", "PTBENCH_WORLD_SIZE", "PTBENCH_LOCAL_RANK",
-            nullptr, false},
-    Dialect{RankSource::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", true},
+            nullptr},
+    Dialect{RankSource::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     Dialect{RankSource::open_mpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-            "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", true},
-    Dialect{RankSource::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
-    Dialect{RankSource::slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr, true},
+            "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    Dialect{RankSource::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    Dialect{RankSource::slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
 };
 
 /// The environment, read strictly.
@@ -133,14 +132,14 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
   const std::string given = rank ? dialect.rank : world_size ? world_name : dialect.local_rank;
   if (!rank) throw missing_beside(dialect.rank, given);
   if (!world_size) throw missing_beside(world_name, given);
-  if (!local_rank && dialect.knows_local_rank) throw missing_beside(dialect.local_rank, given);
   RankPlace place{.source = dialect.source,
                   .rank = *rank,
                   .world_size = *world_size,
                   .local_rank = local_rank.value_or(*rank),
                   .several_hosts = false,
                   .job = {},
-                  .place = {}};
+                  .place = {},
+                  .address = {}};
   const auto local_ranks = dialect.local_ranks == nullptr
                                ? std::nullopt
                                : variables.count(dialect.local_ranks, 1, kMostRanks);
@@ -148,6 +147,9 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
                         (local_ranks.value_or(*world_size) < *world_size ||
                          (dialect.source == RankSource::slurm &&
                           variables.number("SLURM_STEP_NUM_NODES").value_or(1) > 1));
+  // On one host it is the rank.
+  const bool one_host = !place.several_hosts && local_ranks.value_or(*world_size) == *world_size;
+  if (!local_rank && !one_host) throw missing_beside(dialect.local_rank, given);
   return consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
 }
 
@@ -193,6 +195,19 @@ std::string master_address(const Variables& variables) {
   if (!host) throw missing_beside("MASTER_ADDR", "WORLD_SIZE");
   if (!port) throw missing_beside("MASTER_PORT", "WORLD_SIZE");
   return fmt::format("{}:{}", *host, *port);
+}
+
+/// What the job's key was made from, where that is an address.
+MeetingAddress address_in(const RankPlace& place, const Variables& variables) {
+  if (const auto address = given_address(variables))
+    return {.variables = "PTBENCH_ADDR",
+            .variable = "PTBENCH_ADDR",
+            .host = address->substr(0, address->rfind(':'))};
+  if (place.source == RankSource::torchrun)
+    return {.variables = "MASTER_ADDR and MASTER_PORT",
+            .variable = "MASTER_ADDR",
+            .host = variables.text("MASTER_ADDR").value_or("")};
+  return {};
 }
 
 /// "NAME value" of the first of `names` that is set.
@@ -252,6 +267,7 @@ RankPlace find_rank(const RankClues& clues) {
   const auto address = given_address(variables);
   place.job = address ? "PTBENCH_ADDR " + *address : launcher_job(place.source, clues, variables);
   place.place = printable(place.job);
+  place.address = address_in(place, variables);
   return place;
 }
 

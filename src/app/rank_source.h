@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "src/base/size.h"
+#include "src/comm/meeting_address.h"
 
 namespace ptbench {
 
@@ -43,7 +44,8 @@ struct RankPlace {
   Size local_rank = 0;         ///< among those of this host
   bool several_hosts = false;  ///< as far as the source says; PTBENCH_HOST_ID hides it
   std::string job;             ///< the same for all ranks of the job; empty for a world of one
-  std::string place;  ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"
+  std::string place;       ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"
+  MeetingAddress address;  ///< the same in its parts, where it is one
 };
 
 /// Asks the options, then the environment. Throws a usage error that names the variable where one

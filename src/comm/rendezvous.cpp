@@ -32,11 +32,15 @@ constexpr Milliseconds kGrace{2000};
 constexpr Milliseconds kBusyPatience{5000};
 // Connections beside those of the ranks.
 constexpr std::size_t kMostStrangers = 64;
-constexpr const char* kWhereToCome =
-    "start all ranks on this host and with the same PTBENCH_ADDR=host:port, or give a longer "
-    "--timeout";
 
 double seconds_of(Milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
+
+Error did_not_come(const std::string& who, const MeetingPoint& point) {
+  return run_error(
+      fmt::format("{} did not come to {} within {:g} s{}", who, point.place,
+                  seconds_of(point.timeout), doubt_about(point.address, socket_name(point.job))),
+      remedy_for(point.address));
+}
 
 Error taken(const MeetingPoint& point) {
   return usage_error(fmt::format("another job uses {}", point.place),
@@ -255,10 +259,8 @@ void RankGathering::gather() {
       const std::vector<Size> missing = state_->missing();
       if (missing.empty()) return;
       if (steady_clock::now() >= state_->end)
-        throw run_error(fmt::format("{} of {} did not come to {} within {:g} s",
-                                    ranks_text(missing), state_->own.world_size,
-                                    state_->point.place, seconds_of(state_->point.timeout)),
-                        kWhereToCome);
+        throw did_not_come(fmt::format("{} of {}", ranks_text(missing), state_->own.world_size),
+                           state_->point);
       state_->look();
     }
   } catch (const Error& error) {
@@ -296,10 +298,7 @@ Descriptor find_rank_zero(const MeetingPoint& point, steady_clock::time_point en
     if (socket.is_open()) throw taken(point);
     if (error_number != ECONNREFUSED && error_number != EAGAIN && error_number != EINTR)
       throw refused_by_system("this rank cannot reach rank 0", error_number);
-    if (steady_clock::now() >= end)
-      throw run_error(fmt::format("rank 0 did not come to {} within {:g} s", point.place,
-                                  seconds_of(point.timeout)),
-                      kWhereToCome);
+    if (steady_clock::now() >= end) throw did_not_come("rank 0", point);
     std::this_thread::sleep_for(kPause);
   }
 }

@@ -9,6 +9,7 @@
 #include "src/base/error.h"
 #include "src/base/size.h"
 #include "src/comm/descriptor.h"
+#include "src/comm/meeting_address.h"
 #include "src/comm/rank_card.h"
 #include "src/comm/shared_region.h"
 
@@ -21,6 +22,7 @@ struct MeetingPoint {
   std::string job;    ///< RankCard::job
   std::string place;  ///< the same as its user knows it: "PTBENCH_ADDR localhost:29500"
   std::chrono::milliseconds timeout{};  ///< for a rank that has not come
+  MeetingAddress address{};             ///< that `job` comes from, if any
 };
 
 /// The abstract name of the socket where the ranks of `job` meet.

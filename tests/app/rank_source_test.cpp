@@ -161,11 +161,31 @@ TEST_CASE("a world of one needs no meeting", "[app]") {
   CHECK(place.job.empty());
 }
 
+TEST_CASE("on one host the local rank follows from the rank", "[app]") {
+  CHECK(found(without_variable(torchrun(), "LOCAL_RANK")).local_rank == found(torchrun()).rank);
+  CHECK(found(without_variable(without_variable(torchrun(), "LOCAL_RANK"), "LOCAL_WORLD_SIZE"))
+            .local_rank == found(torchrun()).rank);
+  CHECK(found(without_variable(open_mpi(), "OMPI_COMM_WORLD_LOCAL_RANK")).local_rank == 2);
+  CHECK(found(without_variable(slurm(), "SLURM_LOCALID")).local_rank == 1);
+  const Environment several = with(torchrun(), {{"LOCAL_WORLD_SIZE", "1"}});
+  CHECK_THAT(refusal(without_variable(several, "LOCAL_RANK")), Contains("LOCAL_RANK is not"));
+}
+
+TEST_CASE("the address of a meeting is known in its parts", "[app]") {
+  const MeetingAddress torch = found(torchrun()).address;
+  CHECK(torch.variable == "MASTER_ADDR");
+  CHECK(torch.variables == "MASTER_ADDR and MASTER_PORT");
+  CHECK(torch.host == "127.0.0.1");
+  const MeetingAddress own = found(with(torchrun(), {{"PTBENCH_ADDR", "localhost:29500"}})).address;
+  CHECK(own.variable == "PTBENCH_ADDR");
+  CHECK(own.host == "localhost");
+  CHECK(found(open_mpi()).address.variables.empty());
+}
+
 TEST_CASE("variables that are missing beside others are named", "[app]") {
   CHECK_THAT(refusal(Environment{{"RANK", "0"}}),
              Contains("RANK is set, and WORLD_SIZE is not") && Contains("unset RANK"));
   CHECK_THAT(refusal(Environment{{"WORLD_SIZE", "2"}}), Contains("and RANK is not"));
-  CHECK_THAT(refusal(without_variable(torchrun(), "LOCAL_RANK")), Contains("LOCAL_RANK is not"));
   CHECK_THAT(refusal(without_variable(torchrun(), "MASTER_ADDR")), Contains("MASTER_ADDR is not"));
   CHECK_THAT(refusal(without_variable(torchrun(), "MASTER_PORT")), Contains("MASTER_PORT is not"));
   CHECK_THAT(refusal(without_variable(open_mpi(), "OMPI_COMM_WORLD_SIZE")),

@@ -254,6 +254,31 @@ TEST_CASE("rank 0 that never comes is missed", "[comm]") {
              Contains("rank 0 did not come to PTBENCH_ADDR here:1 within 0.1 s"));
 }
 
+TEST_CASE("an address that cannot be this host's is named when nobody came", "[comm]") {
+  const std::string job = new_job();
+  MeetingPoint point = point_of(job, 100ms);
+  // An address of documentation, which no host has (RFC 5737).
+  point.address = {
+      .variables = "MASTER_ADDR and MASTER_PORT", .variable = "MASTER_ADDR", .host = "192.0.2.1"};
+  const std::string wrong = message(other_rank(card_of(job, 1, 2), point));
+  CHECK_THAT(wrong, Contains("rank 0 did not come to ") &&
+                        Contains("MASTER_ADDR is '192.0.2.1', which is no address of this host"));
+  CHECK_THAT(message(rank_zero(card_of(job, 0, 2), point)), Contains("MASTER_ADDR is '192.0.2.1'"));
+}
+
+TEST_CASE("ranks that wait under unlike addresses of this host learn of each other", "[comm]") {
+  const std::string here = new_job();
+  const std::string there = new_job();
+  const MeetingAddress address{
+      .variables = "PTBENCH_ADDR", .variable = "PTBENCH_ADDR", .host = "127.0.0.1"};
+  auto zero = rank_zero(card_of(here, 0, 2), point_of(here, 2000ms));
+  MeetingPoint point = point_of(there, 500ms);
+  point.address = address;
+  CHECK_THAT(message(other_rank(card_of(there, 1, 2), point)),
+             Contains("other ranks wait on this host under another PTBENCH_ADDR"));
+  CHECK(zero.get().has_value());
+}
+
 TEST_CASE("a rank that ends while others are awaited ends all", "[comm]") {
   const std::string job = new_job();
   auto zero = rank_zero(card_of(job, 0, 3), point_of(job));

@@ -118,10 +118,9 @@ TEST_CASE("the variables of torchrun make ranks of one run", "[run]") {
   const OutsideRanks ranks;
   std::vector<Start> starts;
   for (const char* rank : {"0", "1"})
-    starts.push_back(
-        {{"-s", "ddp", "--max-time", "0.5", "--min-time", "0.1", "-o", "r.json"},
-         {std::string("RANK=") + rank, std::string("LOCAL_RANK=") + rank, "WORLD_SIZE=2",
-          "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + ranks.port()}});
+    starts.push_back({{"-s", "ddp", "--max-time", "0.5", "--min-time", "0.1", "-o", "r.json"},
+                      {std::string("RANK=") + rank, "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
+                       "MASTER_PORT=" + ranks.port()}});
   const auto results = ranks(starts);
   CAPTURE(results[0].errors, results[1].errors);
   REQUIRE(results[0].exit_code == 0);
@@ -173,6 +172,14 @@ TEST_CASE("a rank that never comes is named when the time is up", "[run]") {
   };
   check_all(alone("0"), 2, "rank 1 of 2 did not come");
   check_all(alone("1"), 2, "rank 0 did not come");
+}
+
+TEST_CASE("a wrong MASTER_ADDR is named", "[run]") {
+  const OutsideRanks ranks;
+  const std::vector<Start> starts{
+      {{"-s", "ddp", "--steps", "5", "--timeout", "1"},
+       {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=192.0.2.1", "MASTER_PORT=" + ranks.port()}}};
+  check_all(ranks(starts), 2, "MASTER_ADDR is '192.0.2.1', which is no address of this host");
 }
 
 TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") {
