@@ -28,16 +28,20 @@ std::string_view remedy_for(int error_number) {
     case EROFS: return "name a file in a directory that you may write to";
     case EISDIR: return "name a file, not a directory";
     case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return "free some space, or name a file on another disk";
+    case EDQUOT: return "free some space, or name a file on another disk";
+    case EFBIG: return "raise the limit of file sizes (ulimit -f)";
     default: return "name another file";
   }
 }
 
+Error cannot_write(const fs::path& path, const std::string& reason, std::string_view remedy) {
+  return usage_error(fmt::format("cannot write '{}': {}", single_line(path.string()), reason),
+                     std::string(remedy));
+}
+
 Error cannot_write(const fs::path& path, int error_number) {
-  return usage_error(fmt::format("cannot write '{}': {}", single_line(path.string()),
-                                 std::generic_category().message(error_number)),
-                     std::string(remedy_for(error_number)));
+  return cannot_write(path, std::generic_category().message(error_number),
+                      remedy_for(error_number));
 }
 
 /// What `path` stands for when all links at its end are followed, also where nothing is there yet.
@@ -114,9 +118,11 @@ OutputFile::OutputFile(const fs::path& path) : path_(path), target_(follow_links
   if (const auto status = status_of(target_)) {
     if (S_ISDIR(status->st_mode)) throw cannot_write(path_, EISDIR);
     if (access(target_.c_str(), W_OK) != 0) throw cannot_write(path_, errno);
+    if (S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode))
+      throw cannot_write(path_, "it is a pipe, whose reader may keep the run waiting for ever",
+                         "name a file, or pipe what goes to standard output");
     is_special_ = !S_ISREG(status->st_mode);
   }
-  // A pipe has no reader yet, perhaps; it is opened when there is something to say.
   if (!is_special_) open_temporary();
 }
 

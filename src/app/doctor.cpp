@@ -283,6 +283,12 @@ Finding examine_folder(const char* name, const fs::path& folder, const char* rem
           present ? "" : remedy};
 }
 
+/// Permissions alone do not tell. Leaves nothing behind.
+bool takes_folders(const fs::path& folder) {
+  std::string name = (folder / ".ptbench-doctor-XXXXXX").string();
+  return mkdtemp(name.data()) != nullptr && rmdir(name.c_str()) == 0;
+}
+
 Finding examine_cache() {
   const fs::path folder = cache_folder();
   if (folder.empty())
@@ -292,8 +298,7 @@ Finding examine_cache() {
   std::error_code ignored;
   while (!fs::exists(existing, ignored) && existing.has_relative_path())
     existing = existing.parent_path();
-  if (access(existing.c_str(), W_OK) == 0)
-    return {"plan_cache", kReady, folder.string(), folder.string(), ""};
+  if (takes_folders(existing)) return {"plan_cache", kReady, folder.string(), folder.string(), ""};
   return {"plan_cache", kWarning, folder.string(), folder.string() + " cannot be written",
           "set XDG_CACHE_HOME to a folder that can, or give --plan FILE"};
 }

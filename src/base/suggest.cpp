@@ -3,6 +3,17 @@
 #include <fmt/format.h>
 
 namespace ptbench {
+namespace {
+
+/// Of ASCII's letters, in whatever locale.
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return lower;
+}
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
@@ -26,9 +37,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = word.size() / 3 + 2;  // one slip in three letters, and one more
+  const std::string wanted = in_lower_case(word);
   for (const std::string& candidate : candidates) {
-    const bool begins = word.size() >= 2 && candidate.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(word, candidate);
+    const std::string name = in_lower_case(candidate);
+    const bool begins = wanted.size() >= 2 && name != wanted && name.starts_with(wanted);
+    const std::size_t distance = begins ? 1 : edit_distance(wanted, name);
     if (distance < best_distance && distance < candidate.size()) {
       best = candidate;
       best_distance = distance;

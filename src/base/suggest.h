@@ -11,7 +11,8 @@ namespace ptbench {
 /// string alignment distance.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `word`, if it is near enough to be a slip of the finger; else empty.
+/// The candidate nearest to `word`, in whatever case, if it is near enough to be a slip of the
+/// finger; else empty.
 [[nodiscard]] std::string nearest(std::string_view word,
                                   const std::vector<std::string>& candidates);
 

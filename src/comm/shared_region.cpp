@@ -61,10 +61,20 @@ void ring_bell(shared::RankBlock& block) {
   futex_wake_all(block.bell);
 }
 
+/// The kernel counts shared memory as a file.
+const char* remedy_for(int error_number) {
+  switch (error_number) {
+    case EFBIG: return "raise the limit of file sizes (ulimit -f), which counts for it";
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files (ulimit -n)";
+    default: return "raise the limit of addresses (ulimit -v), or use fewer ranks";
+  }
+}
+
 Error refused(Bytes bytes, int error_number) {
   return usage_error(fmt::format("no shared memory for {}: {}", format_bytes(bytes),
                                  std::generic_category().message(error_number)),
-                     "check the limits of open files and of addresses (ulimit -n, ulimit -v)");
+                     remedy_for(error_number));
 }
 
 Error not_a_region(int descriptor, std::string_view why) {

@@ -102,6 +102,27 @@ TEST_CASE("a watch that a signal ends before it saw anything has no report", "[r
   CHECK(watch.left_nothing());
 }
 
+TEST_CASE("a cache is ready where it can be written, and only there", "[run]") {
+  const TemporaryDirectory folder;
+  std::ofstream(folder.path() / "file") << "text";
+  const std::string own = folder.path().string();
+  const auto state_of = [](const std::string& cache) {
+    const ProgramResult result = run_program({PTBENCH_EXECUTABLE, "doctor", "--json"},
+                                             {.environment = {"XDG_CACHE_HOME=" + cache}});
+    CHECK(result.exit_code == 0);
+    const nlohmann::json report = nlohmann::json::parse(result.output);
+    for (const auto& finding : report.at("files"))
+      if (finding.at("name") == "plan_cache") return finding.at("state").get<std::string>();
+    return std::string("missing");
+  };
+  CHECK(state_of(own) == "ready");
+  CHECK(state_of(own + "/not/there/yet") == "ready");
+  for (const std::string& impossible : {std::string("/dev/null/x"), own + "/file",
+                                        own + "/file/below", std::string("/proc/no/such")})
+    CHECK(state_of(impossible) == "warning");
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
+}
+
 TEST_CASE("what was learnt of a host before is no news", "[run]") {
   const TemporaryDirectory folder;
   const NoiseStore store(folder.path() / "noise.json");
