@@ -14,11 +14,11 @@
 #include "src/app/plan_store.h"
 #include "src/app/process_messages.h"
 #include "src/app/session_folder.h"
+#include "src/app/stop_limit.h"
 #include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/comm/child_process.h"
-#include "src/comm/pulse.h"
 #include "src/measure/pool_runs.h"
 
 namespace ptbench {
@@ -62,28 +62,6 @@ std::string estimate_of(const RunRecord& record) {
                         50 * (interval->high - interval->low) / *record.throughput.value);
   return text;
 }
-
-/// Notices that a process was stopped for too long. Time for which this one was stopped as well
-/// does not count.
-class StopLimit {
- public:
-  explicit StopLimit(ChildProcess::Duration longest) : longest_(longest) {}
-
-  /// Asked again and again.
-  [[nodiscard]] bool is_exceeded_by(const ChildProcess& process) {
-    const auto now = std::chrono::steady_clock::now();
-    const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_look_);
-    if (interval < Pulse::kCheckUp) return false;
-    last_look_ = now;
-    pulse_.feel(process_state(process.id()), 0, interval);
-    return pulse_.stopped() >= longest_;
-  }
-
- private:
-  ChildProcess::Duration longest_;
-  Pulse pulse_;
-  std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
-};
 
 /// How a process of a session ended.
 struct TaskEnd : ChildExit {
