@@ -12,6 +12,7 @@
 #include "kernels/optimizer.h"
 #include "kernels/tensor.h"
 #include "src/base/clock.h"
+#include "src/base/function_ref.h"
 
 namespace ptbench {
 
@@ -25,6 +26,13 @@ class KernelBackend {
   [[nodiscard]] virtual std::optional<double> measure_peak_flops(ElementType /*type*/,
                                                                  const Clock& /*clock*/) const {
     return std::nullopt;
+  }
+  /// Seconds that `work`, operators of this backend, takes by `clock`; where it lasts long enough
+  /// to be interrupted, and the backend can tell, without what other programs took meanwhile.
+  [[nodiscard]] virtual double seconds_of(FunctionRef<void()> work, const Clock& clock) const {
+    const double begin = clock.now();
+    work();
+    return clock.now() - begin;
   }
   /// What plans depend on beyond the shapes: library versions, instruction set, team size.
   [[nodiscard]] virtual std::string fingerprint() const = 0;

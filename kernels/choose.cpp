@@ -3,20 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "src/base/random.h"
 
 namespace ptbench {
 namespace {
 
-/// Enough to tell candidates apart, little enough that nobody waits.
-constexpr int kMostRepetitions = 50;
-constexpr double kSecondsPerCandidate = 0.015;
-constexpr double kHopeless = 1.5;      // times the best: one repetition is enough to know
-constexpr double kHopelessCold = 2.5;  // the same for the first one, which touches new memory
-constexpr int kRounds = 3;
-constexpr double kNear = 1.15;  // of the best: worth another look
+/// Steps that are shorter are repeated within a turn.
+constexpr double kTurnSeconds = 0.003;
+constexpr int kMostSteps = 100;
+/// By which a candidate must be faster to displace one that is listed before it: between those that
+/// are alike, noise would choose, and every time otherwise.
+constexpr double kLeastGain = 0.06;
+/// Turns that are held against the one before; the farther from that share, the fewer.
+constexpr int kMostPairs = 5;
+constexpr double kLongestDuel = 0.3;  // seconds, after two pairs
+constexpr double kPlainGain = 0.15;
+constexpr double kPlainLoss = 1;
+constexpr double kClearGain = 0.1;
+constexpr double kClearLoss = 0.05;
+constexpr double kLikelyLoss = -0.04;  // which is a gain, and not enough
 
 constexpr std::string_view kPurpose = "the choice of operators";
 
@@ -35,6 +45,13 @@ void fill(std::span<T> values, std::uint64_t stream) {
       values[i] = to_bf16(value);
   }
   for (std::size_t i = drawn; i < values.size(); ++i) values[i] = values[i - drawn];
+}
+
+/// The middle one, the mean of the middle two; there is one.
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 /// The tensors that all candidates of an operator work on.
@@ -93,26 +110,42 @@ class Tensors {
   Bindings bindings_;
 };
 
+/// What a candidate works on beside the tensors, kept for the next one: touching new memory takes
+/// longer than a step.
+struct TrialMemory {
+  Buffer parameters;
+  Buffer gradients;
+  Buffer workspace;
+  Buffer scratch;
+};
+
+/// The first `bytes` of `buffer`, which is made anew where it has fewer.
+std::span<std::byte> first_bytes(Buffer& buffer, Bytes bytes, MemorySource& memory) {
+  if (buffer.as<std::byte>().size() < bytes) {
+    buffer = Buffer();
+    buffer = memory.allocate(bytes, kPurpose);
+  }
+  return buffer.as<std::byte>().first(bytes);
+}
+
 /// A candidate as a step would run it: forward, backward, and an update by the owners, since who
 /// wrote a weight last decides what reading it costs.
 class Trial {
  public:
+  /// `own` belongs to the trial while it lives.
   Trial(const KernelBackend& backend, const OperatorSpec& spec, std::string_view candidate,
-        const Tensors& tensors, MemorySource& memory)
+        const Tensors& tensors, TrialMemory& own, MemorySource& memory)
       : plan_(backend.plan(spec, candidate)) {
     const ParameterLayout layout = plan_->layout();
     const Bytes arena = static_cast<Bytes>(layout.elements) * sizeof(float);
-    parameters_ = memory.allocate(arena, kPurpose);
-    gradients_ = memory.allocate(arena, kPurpose);
-    workspace_ = memory.allocate(plan_->workspace_bytes(), kPurpose);
-    scratch_ = memory.allocate(plan_->scratch_bytes(), kPurpose);
-    const std::span<float> parameters = parameters_.as<float>();
+    const std::span<float> parameters = elements<float>(first_bytes(own.parameters, arena, memory));
     fill(parameters, 0);
     Bindings bindings = tensors.bindings();
     bindings.parameters = parameters;
-    bindings.gradients = gradients_.as<float>();
-    bindings.workspace = workspace_.as<std::byte>();
-    bindings.scratch = scratch_.as<std::byte>();
+    bindings.gradients = elements<float>(first_bytes(own.gradients, arena, memory));
+    bindings.workspace = first_bytes(own.workspace, plan_->workspace_bytes(), memory);
+    std::ranges::fill(bindings.workspace, std::byte{0});
+    bindings.scratch = first_bytes(own.scratch, plan_->scratch_bytes(), memory);
     operator_ = plan_->bind(bindings);
     OptimizerSpec sgd;
     sgd.lr = 1e-12;  // touches every weight, moves none
@@ -132,42 +165,65 @@ class Trial {
 
  private:
   std::unique_ptr<OperatorPlan> plan_;
-  Buffer parameters_;
-  Buffer gradients_;
-  Buffer workspace_;
-  Buffer scratch_;
   std::unique_ptr<Operator> operator_;
   std::unique_ptr<Optimizer> optimizer_;
   Range all_;
 };
 
-double time_step(Trial& trial, const Clock& clock) {
-  const double before = clock.now();
-  trial.step();
-  return clock.now() - before;
-}
+/// Two candidates in turn. Each turn is held against the one before, so that whatever else the
+/// machine does concerns both.
+class Duel {
+ public:
+  /// `usual`: seconds that the incumbent has needed.
+  explicit Duel(double usual) : incumbent_{usual} {}
 
-/// Least seconds of a step after a first one: the noise of a machine only ever adds. Stops early
-/// where `best`, the least of another candidate, is out of reach.
-double time_candidate(Trial& trial, double best, const Clock& clock) {
-  const double cold = time_step(trial, clock);
-  if (cold > kHopelessCold * best) return cold;
-  double least = std::numeric_limits<double>::infinity();
-  double total = cold;
-  for (int repetition = 0; repetition < kMostRepetitions; ++repetition) {
-    const double seconds = time_step(trial, clock);
-    least = std::min(least, seconds);
-    total += seconds;
-    if (least > kHopeless * best || total > kSecondsPerCandidate) break;
+  /// Seconds of a step in the next turn; the challenger begins.
+  void add(double seconds) {
+    (challenger_is_next_ ? challenger_ : incumbent_).note(seconds);
+    if (before_) ratios_.push_back(challenger_is_next_ ? seconds / *before_ : *before_ / seconds);
+    challenger_is_next_ = !challenger_is_next_;
+    before_ = seconds;
+    seconds_ += seconds;
   }
-  return least;
-}
+  [[nodiscard]] bool challenger_is_next() const { return challenger_is_next_; }
+  [[nodiscard]] double least_of_challenger() const { return challenger_.seconds; }
+  [[nodiscard]] double least_of_incumbent() const { return incumbent_.seconds; }
 
-struct Timed {
+  /// Whether the challenger is faster; empty: another turn has to tell.
+  [[nodiscard]] std::optional<bool> verdict() const {
+    const auto pairs = static_cast<int>(ratios_.size());
+    if (pairs == 0) return std::nullopt;
+    const double by_least = 1 - challenger_.seconds / incumbent_.seconds;
+    const double by_pairs = 1 - median(ratios_);
+    const auto [surely, at_most] = std::minmax(by_least, by_pairs);
+    if (surely > kPlainGain) return true;
+    if (-at_most > kPlainLoss) return false;
+    if (pairs < 2) return std::nullopt;
+    if (surely > kClearGain) return true;
+    if (-at_most > (pairs == 2 ? kClearLoss : kLikelyLoss)) return false;
+    if (pairs >= kMostPairs || seconds_ > kLongestDuel) return surely > kLeastGain;
+    return std::nullopt;
+  }
+
+ private:
+  /// Noise only adds.
+  struct Least {
+    double seconds = std::numeric_limits<double>::infinity();
+    void note(double other) { seconds = std::min(seconds, other); }
+  };
+
+  Least incumbent_;
+  Least challenger_;
+  bool challenger_is_next_ = true;
+  std::optional<double> before_;
+  std::vector<double> ratios_;
+  double seconds_ = 0;
+};
+
+struct Contender {
   std::string candidate;
   std::vector<std::string> words;
-  double seconds = std::numeric_limits<double>::infinity();
-  [[nodiscard]] bool is_timed() const { return seconds < std::numeric_limits<double>::infinity(); }
+  bool is_tried = false;
 };
 
 std::vector<std::string> words_of(const std::string& name) {
@@ -178,21 +234,25 @@ std::vector<std::string> words_of(const std::string& name) {
 }
 
 /// Whether the names differ in this word alone; those of unequal length have nothing to compare.
-bool differ_in(const Timed& a, const Timed& b, std::size_t word) {
+bool differ_in(const Contender& a, const Contender& b, std::size_t word) {
   if (a.words.size() != b.words.size() || word >= a.words.size()) return false;
   for (std::size_t i = 0; i < a.words.size(); ++i)
     if ((a.words[i] == b.words[i]) == (i == word)) return false;
   return true;
 }
 
+/// For the best candidate so far, and for one that challenges it.
+using TrialSpaces = std::array<TrialMemory, 2>;
+
 /// The search of one operator's fastest candidate.
 class Search {
  public:
   Search(const KernelBackend& backend, const OperatorSpec& spec,
-         const std::vector<std::string>& candidates, MemorySource& memory, const Clock& clock,
-         const std::function<bool()>& keep_going)
+         const std::vector<std::string>& candidates, TrialSpaces& spaces, MemorySource& memory,
+         const Clock& clock, const std::function<bool()>& keep_going)
       : backend_(backend),
         spec_(spec),
+        spaces_(spaces),
         memory_(memory),
         clock_(clock),
         keep_going_(keep_going),
@@ -202,70 +262,105 @@ class Search {
   }
 
   std::string run() {
-    decide_word_by_word();
-    look_again();
+    if (keep_going_()) {
+      incumbent_ = trial_of(0);
+      usual_ = seconds_of_turn(*incumbent_);
+      decide_word_by_word();
+    }
     return field_[best_].candidate;
   }
 
  private:
-  void time(std::size_t index) {
-    Trial trial(backend_, spec_, field_[index].candidate, tensors_, memory_);
-    Timed& timed = field_[index];
-    timed.seconds = std::min(timed.seconds, time_candidate(trial, field_[best_].seconds, clock_));
-    if (timed.seconds < field_[best_].seconds) best_ = index;
+  /// After a first step, which meets cold caches. In the memory that the incumbent does not use.
+  std::unique_ptr<Trial> trial_of(std::size_t index) {
+    field_[index].is_tried = true;
+    auto trial = std::make_unique<Trial>(backend_, spec_, field_[index].candidate, tensors_,
+                                         spaces_[next_space_], memory_);
+    trial->step();
+    return trial;
   }
 
-  /// Times the candidates for which `wanted` holds beside the best one.
+  /// The least of a few steps, or of one that is long.
+  double seconds_of_turn(Trial& trial) {
+    double least = std::numeric_limits<double>::infinity();
+    double total = 0;
+    for (int step = 0; step < kMostSteps && total < kTurnSeconds; ++step) {
+      const double seconds = backend_.seconds_of([&] { trial.step(); }, clock_);
+      least = std::min(least, seconds);
+      total += seconds;
+    }
+    return least;
+  }
+
+  void challenge(std::size_t index) {
+    next_space_ = 1 - space_of_incumbent_;
+    std::unique_ptr<Trial> challenger = trial_of(index);
+    Duel duel(usual_);
+    std::optional<bool> is_faster;
+    while (!is_faster && keep_going_()) {
+      duel.add(seconds_of_turn(duel.challenger_is_next() ? *challenger : *incumbent_));
+      is_faster = duel.verdict();
+    }
+    usual_ = duel.least_of_incumbent();
+    if (!is_faster.value_or(false)) return;
+    best_ = index;
+    incumbent_ = std::move(challenger);
+    space_of_incumbent_ = next_space_;
+    usual_ = duel.least_of_challenger();
+  }
+
+  /// Those for which `wanted` holds beside the best one so far, each against the best by then.
   template <class Wanted>
-  void time_those(const Wanted& wanted) {
+  void challenge_with(const Wanted& wanted) {
     const std::size_t against = best_;
     for (std::size_t i = 0; i < field_.size(); ++i) {
-      if (field_[i].is_timed() || !wanted(field_[i], field_[against])) continue;
+      if (field_[i].is_tried || !wanted(field_[i], field_[against])) continue;
       if (!keep_going_()) return;
-      time(i);
+      challenge(i);
     }
   }
 
   void decide_word_by_word() {
-    if (!keep_going_()) return;
-    time(0);
     for (std::size_t word = field_[0].words.size(); word-- > 0;)
-      time_those([word](const Timed& a, const Timed& b) { return differ_in(a, b, word); });
-    time_those([](const Timed& a, const Timed& b) { return a.words.size() != b.words.size(); });
-  }
-
-  /// Those that were near the best again, in turn: a machine that slows down for a moment should
-  /// not decide. Long steps have outlasted the moment.
-  void look_again() {
-    for (int round = 1; round < kRounds; ++round) {
-      const double limit = kNear * field_[best_].seconds;
-      if (limit > kSecondsPerCandidate ||
-          std::ranges::count_if(field_, [&](const Timed& t) { return t.seconds <= limit; }) < 2)
-        return;
-      for (std::size_t i = 0; i < field_.size(); ++i) {
-        if (field_[i].seconds > limit) continue;
-        if (!keep_going_()) return;
-        time(i);
-      }
-    }
+      challenge_with(
+          [word](const Contender& a, const Contender& b) { return differ_in(a, b, word); });
+    challenge_with(
+        [](const Contender& a, const Contender& b) { return a.words.size() != b.words.size(); });
   }
 
   const KernelBackend& backend_;
   const OperatorSpec& spec_;
+  TrialSpaces& spaces_;
   MemorySource& memory_;
   const Clock& clock_;
   const std::function<bool()>& keep_going_;
   Tensors tensors_;
-  std::vector<Timed> field_;
+  std::vector<Contender> field_;
   std::size_t best_ = 0;
+  std::size_t next_space_ = 0;
+  std::size_t space_of_incumbent_ = 0;
+  std::unique_ptr<Trial> incumbent_;  ///< of the best
+  double usual_ = 0;                  ///< seconds of its step
 };
 
 }  // namespace
+
+Choices without_unknown_candidates(const KernelBackend& backend,
+                                   const std::vector<OperatorSpec>& specs, Choices known) {
+  for (const OperatorSpec& spec : specs) {
+    const auto found = known.find(key_of(spec));
+    if (found == known.end()) continue;
+    const std::vector<std::string> candidates = backend.candidates(spec);
+    if (std::ranges::find(candidates, found->second) == candidates.end()) known.erase(found);
+  }
+  return known;
+}
 
 Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
                const Choices& known, MemorySource& memory, const Clock& clock,
                const std::function<bool()>& keep_going) {
   Choices choices;
+  TrialSpaces spaces;
   for (const OperatorSpec& spec : specs) {
     if (!keep_going()) break;
     const std::string key = key_of(spec);
@@ -277,7 +372,7 @@ Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& sp
     const std::vector<std::string> candidates = backend.candidates(spec);
     choices[key] = candidates.size() == 1
                        ? candidates.front()
-                       : Search(backend, spec, candidates, memory, clock, keep_going).run();
+                       : Search(backend, spec, candidates, spaces, memory, clock, keep_going).run();
   }
   return choices;
 }

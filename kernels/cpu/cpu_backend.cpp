@@ -20,6 +20,7 @@
 #include "kernels/cpu/reorder.h"
 #include "kernels/cpu/softmax_cross_entropy.h"
 #include "src/base/error.h"
+#include "src/base/log.h"
 
 namespace ptbench {
 namespace {
@@ -65,6 +66,16 @@ CpuBackend::CpuBackend(CpuDevice& device) : device_(device), isa_(detect_isa()) 
 
 std::optional<double> CpuBackend::measure_peak_flops(ElementType type, const Clock& clock) const {
   return measure_fma_peak(device_.team(), device_.team().size(), isa_, type, clock);
+}
+
+double CpuBackend::seconds_of(FunctionRef<void()> work, const Clock& clock) const {
+  // Shorter work fits between two turns of other programs now and then, and what it costs to hand
+  // out its jobs counts.
+  constexpr double kInterruptible = 1e-3;
+  const double begin = clock.now();
+  const double core_seconds = device_.team().core_seconds_of(work);
+  const double seconds = clock.now() - begin;
+  return core_seconds >= kInterruptible ? std::min(seconds, core_seconds) : seconds;
 }
 
 std::string CpuBackend::fingerprint() const {
@@ -157,9 +168,9 @@ std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
   else if (candidate == kVector)
     plan = plan_vector(spec);
   if (plan) return plan;
-  throw usage_error(
-      fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec), candidate),
-      "let ptbench choose anew: remove the plan file that says so");
+  throw usage_error(fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec),
+                                printable(candidate)),
+                    "let ptbench choose anew: remove the plan file that says so");
 }
 
 std::unique_ptr<Optimizer> CpuBackend::plan_optimizer(const OptimizerSpec& spec,

@@ -24,6 +24,7 @@ class CpuBackend final : public KernelBackend {
   [[nodiscard]] std::string name() const override { return "cpu"; }
   [[nodiscard]] std::optional<double> measure_peak_flops(ElementType type,
                                                          const Clock& clock) const override;
+  [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& clock) const override;
   [[nodiscard]] std::string fingerprint() const override;
 
   [[nodiscard]] Bytes bytes_of(const TensorSpec& tensor) const override;

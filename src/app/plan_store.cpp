@@ -30,6 +30,9 @@ Error broken_plan(const std::string& path, const std::string& what) {
                      "remove it to have it written anew, or name another file");
 }
 
+/// No name of an operator or candidate holds control characters.
+bool is_plain(const std::string& text) { return printable(text) == text; }
+
 struct Plan {
   std::string fingerprint;
   Choices choices;
@@ -69,6 +72,8 @@ Plan read_plan(const std::string& path) {
   for (const auto& [key, candidate] : plan["choices"].items()) {
     if (!candidate.is_string()) throw broken_plan(path, "has a choice that is no text");
     read.choices[key] = candidate.get<std::string>();
+    if (!is_plain(key) || !is_plain(read.choices[key]))
+      throw broken_plan(path, "has a choice with control characters");
   }
   return read;
 }
@@ -121,14 +126,16 @@ Choices PlanStore::load() {
 }
 
 bool PlanStore::lacks(const Choices& choices) const {
-  return std::ranges::any_of(
-      choices, [this](const auto& choice) { return !loaded_.contains(choice.first); });
+  return std::ranges::any_of(choices, [this](const auto& choice) {
+    const auto known = loaded_.find(choice.first);
+    return known == loaded_.end() || known->second != choice.second;
+  });
 }
 
 void PlanStore::save(const Choices& choices) const {
   if (path_.empty() || !lacks(choices)) return;
-  Choices all = loaded_;
-  all.insert(choices.begin(), choices.end());
+  Choices all = choices;
+  all.insert(loaded_.begin(), loaded_.end());
   if (named_by_user_ && existed_)
     throw broken_plan(path_, "lacks choices for operators of this run");
   if (named_by_user_) return write_plan(path_, fingerprint_, all);

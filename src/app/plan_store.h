@@ -19,11 +19,11 @@ class PlanStore {
   /// What is known so far; empty where there is no file. A named file that cannot be used is a
   /// usage error; a cache that cannot is forgotten.
   [[nodiscard]] Choices load();
-  /// Whether `load` gave less than `choices`.
+  /// Whether `load` gave less than `choices`, or something else.
   [[nodiscard]] bool lacks(const Choices& choices) const;
-  /// Adds `choices` to the file, if it lacks any of them. A named file that exists is never
-  /// changed: choices that it lacks are a usage error. A cache that cannot be written is left
-  /// alone.
+  /// Adds `choices` to the file, if it lacks any of them; a cache's own make room for them. A named
+  /// file that exists is never changed: choices that it lacks are a usage error. A cache that
+  /// cannot be written is left alone.
   void save(const Choices& choices) const;
 
   [[nodiscard]] bool named_by_user() const { return named_by_user_; }

@@ -29,6 +29,7 @@
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
 #include "src/measure/machine_probe.h"
+#include "src/measure/noise_warnings.h"
 #include "src/measure/plan_measuring.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/repetition.h"
@@ -340,9 +341,12 @@ class TrainingRun {
                                   : PlanStore::of_host(fingerprint));
     const Choices known = store.load();
     const CpuLoad load;
-    const auto choose_among = [&](const TrainingShape& trained, const Choices& so_far) {
-      Choices chosen = choose(ground.backend, operators_of(ground.graph, trained), so_far,
-                              ground.device.memory(), around_.clock, not_interrupted());
+    const auto choose_among = [&](const TrainingShape& trained, Choices so_far) {
+      const std::vector<OperatorSpec> specs = operators_of(ground.graph, trained);
+      if (!store.named_by_user())
+        so_far = without_unknown_candidates(ground.backend, specs, std::move(so_far));
+      Choices chosen = choose(ground.backend, specs, so_far, ground.device.memory(), around_.clock,
+                              not_interrupted());
       stop_if_interrupted();
       return chosen;
     };
@@ -350,7 +354,7 @@ class TrainingRun {
     for (const TrainingShape& rank : shapes_of_ranks(shape)) {
       Choices so_far = known;
       so_far.insert(choices.begin(), choices.end());
-      choices.merge(choose_among(rank, so_far));
+      choices.merge(choose_among(rank, std::move(so_far)));
     }
     operators_ = choices;
     if (store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
@@ -363,7 +367,7 @@ class TrainingRun {
     if (check.oracle) {
       Choices more = known;
       more.insert(choices.begin(), choices.end());
-      choices.merge(choose_among(*check.oracle, more));
+      choices.merge(choose_among(*check.oracle, std::move(more)));
     }
     if (!store.named_by_user()) keep(choices, store, load.foreign_share().value_or(0));
     choices.insert(communication.begin(), communication.end());
@@ -379,27 +383,23 @@ class TrainingRun {
     if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
     if (store_->named_by_user() || foreign_share > kQuiet) return;
     PlanStore cache = PlanStore::of_host(fingerprint);
-    const Choices kept = cache.load();
-    std::erase_if(decided, [&](const auto& choice) {  // operators timed under load are not kept
-      return operators_.contains(choice.first) && !kept.contains(choice.first);
-    });
+    (void)cache.load();
     cache.save(decided);
   }
 
-  /// Choices that were timed beside other work would slow down every later run: they serve this
-  /// one.
+  /// Choices that were timed beside other work are kept too: each run that chose anew could come
+  /// out with another plan, and no two of them would be comparable.
   void keep(const Choices& choices, const PlanStore& store, double foreign_share) {
     if (!store.lacks(choices)) return;
-    if (foreign_share <= kQuiet || store.named_by_user()) store.save(choices);
+    store.save(choices);
     if (foreign_share > kQuiet)
       record_.warnings.push_back(
           {.code = "operators-chosen-under-load",
            .message = fmt::format("other programs used {:.0f} % of the cores while operators were "
-                                  "timed: slower ones may have been chosen",
+                                  "timed: chosen again, a few may differ, and compare judges only "
+                                  "runs of one plan",
                                   100 * foreign_share),
-           .remedy = store.named_by_user()
-                         ? "Remove the plan file and run again on a quiet machine."
-                         : "Run again on a quiet machine."});
+           .remedy = "Measure what is to be compared with one --plan FILE."});
   }
 
   /// False where the run computes something else than its oracle: it is not timed.
@@ -499,6 +499,7 @@ class TrainingRun {
                                 target.look(strategy.replica().program());
                               });
     samples.started_unix_seconds = started;
+    add_standstill_warning(record_, samples.standstill);
     record_.time_to_target_seconds = target.seconds();
     if (target.missed() && !samples.interrupted)
       record_.warnings.push_back({.code = "target-not-reached",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <utility>
@@ -21,6 +22,12 @@ namespace {
 /// than a scheduler tick.
 constexpr int kSpins = 4000;
 
+double thread_cpu_seconds() {
+  timespec time{};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 }  // namespace
 
 /// Written by the maker, read by the members; each word on its own cache line pair.
@@ -33,14 +40,27 @@ struct Team::Shared {
   bool stop = false;
   int spins = kSpins;
   std::vector<std::exception_ptr> failures;
+  bool is_metered = false;
+  double slowest_seconds = 0;       ///< of CPU, of the slowest members of all jobs since
+  double maker_seconds = 0;         ///< of CPU that the maker spent in `run` since
+  std::vector<double> cpu_seconds;  ///< of each member, in this job
   AffinityGuard maker_affinity;
   FlushDenormals maker_arithmetic;
+
+  /// A member's part of the job.
+  void compute(int member) {
+    if (!is_metered) return (*job)(member);
+    const double begin = thread_cpu_seconds();
+    (*job)(member);
+    cpu_seconds[static_cast<std::size_t>(member)] = thread_cpu_seconds() - begin;
+  }
 };
 
 Team::Team(std::vector<int> cpus, std::chrono::milliseconds deadline)
     : cpus_(std::move(cpus)), deadline_(deadline), shared_(std::make_unique<Shared>()) {
   ensure(!cpus_.empty(), "a team has at least one member");
   shared_->failures.resize(cpus_.size());
+  shared_->cpu_seconds.resize(cpus_.size());
   // Members that share a core must not burn the time that the other one needs.
   if (std::set<int>(cpus_.begin(), cpus_.end()).size() < cpus_.size()) shared_->spins = 0;
   (void)pin_this_thread(cpus_.front());
@@ -87,7 +107,7 @@ void Team::work(int member) {
     if (shared.stop) return;
     if (member < shared.members) {
       try {
-        (*shared.job)(member);
+        shared.compute(member);
       } catch (...) {
         shared.failures[static_cast<std::size_t>(member)] = std::current_exception();
       }
@@ -101,17 +121,18 @@ void Team::work(int member) {
 void Team::run(int members, Job job) {
   ensure(members >= 1 && members <= size(), "a job runs on members of the team");
   if (members == 1) {
-    job(0);
+    job(0);  // between jobs, as a meter sees it
     return;
   }
   Shared& shared = *shared_;
+  const double begin = shared.is_metered ? thread_cpu_seconds() : 0;
   shared.job = &job;
   shared.members = members;
   shared.remaining.store(static_cast<std::uint32_t>(threads_.size()), std::memory_order_relaxed);
   signal_members();
   std::exception_ptr failure;
   try {
-    job(0);
+    shared.compute(0);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -121,6 +142,27 @@ void Team::run(int members, Job job) {
     other = nullptr;
   }
   if (failure) std::rethrow_exception(failure);
+  if (!shared.is_metered) return;
+  shared.slowest_seconds +=
+      *std::max_element(shared.cpu_seconds.begin(), shared.cpu_seconds.begin() + members);
+  shared.maker_seconds += thread_cpu_seconds() - begin;
+}
+
+double Team::core_seconds_of(FunctionRef<void()> work) {
+  Shared& shared = *shared_;
+  ensure(!shared.is_metered, "a team meters one piece of work at a time");
+  shared.slowest_seconds = 0;
+  shared.maker_seconds = 0;
+  shared.is_metered = true;
+  const double begin = thread_cpu_seconds();
+  try {
+    work();
+  } catch (...) {
+    shared.is_metered = false;
+    throw;
+  }
+  shared.is_metered = false;
+  return thread_cpu_seconds() - begin - shared.maker_seconds + shared.slowest_seconds;
 }
 
 void Team::wait_for_members() {

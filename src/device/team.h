@@ -39,6 +39,11 @@ class Team {
   void run(int members, Job job);
   void run(Job job) { run(size(), job); }
 
+  /// CPU seconds that `work`, which calls `run`, takes of the cores it computes on, as if nobody
+  /// else used them and handing out jobs cost nothing: those of the slowest member of each job, and
+  /// the maker's own between jobs.
+  [[nodiscard]] double core_seconds_of(FunctionRef<void()> work);
+
  private:
   struct Shared;
   void work(int member);

@@ -5,8 +5,11 @@
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <ctime>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "src/device/topology.h"
 
@@ -79,6 +82,50 @@ TEST_CASE("members sleep and wake again", "[device]") {
     team.run([&](int) { ++calls; });
     CHECK(calls == 2);
   }
+}
+
+TEST_CASE("work is charged what the slowest member of each job computes", "[device]") {
+  const auto compute_for = [](double seconds) {
+    const auto computed = [] {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    for (const double end = computed() + seconds; computed() < end;) continue;
+  };
+  Team team(some_cpus(2));
+  const double one_job = team.core_seconds_of(
+      [&] { team.run([&](int member) { compute_for(member == 0 ? 0.01 : 0.04); }); });
+  CHECK(one_job >= 0.04);
+  CHECK(one_job < 0.05);
+  const double two_jobs = team.core_seconds_of([&] {
+    team.run([&](int member) { compute_for(member == 0 ? 0.01 : 0.04); });
+    team.run([&](int member) { compute_for(member == 0 ? 0.04 : 0.01); });
+  });
+  CHECK(two_jobs >= 0.08);
+  CHECK(two_jobs < 0.1);
+  CHECK(team.core_seconds_of([&] {
+    compute_for(0.02);
+    team.run(1, [&](int) { compute_for(0.02); });
+  }) >= 0.04);
+}
+
+TEST_CASE("work is not charged what others take of its cores", "[device]") {
+  Team team(some_cpus(2));
+  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
+  const double seconds = team.core_seconds_of([&] {
+    sleep();
+    team.run([&](int) { sleep(); });
+  });
+  CHECK(seconds < 0.05);
+  CHECK(seconds > 0);
+}
+
+TEST_CASE("a team that was metered while a job failed can be metered again", "[device]") {
+  Team team(some_cpus(2));
+  const auto fail = [&] { team.run([](int) { throw std::runtime_error("no"); }); };
+  CHECK_THROWS(team.core_seconds_of(fail));
+  CHECK(team.core_seconds_of([&] { team.run([](int) {}); }) >= 0);
 }
 
 TEST_CASE("a team pins its maker and lets it go again", "[device]") {

@@ -1,9 +1,12 @@
 // What users get wrong, and what machines do: one clear error, the contract's exit code, nothing
 // half-written.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 
+#include "src/base/hash.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
@@ -20,6 +23,8 @@ struct Mistake {
 TEST_CASE("mistakes on the command line", "[run]") {
   const std::vector<Mistake> mistakes{
       {{"-w", "mpl"}, 1, "did you mean 'mlp'?"},
+      {{"-w", "LINEAR"}, 1, "did you mean 'linear'?"},
+      {{"-s", "DDP_flat", "-n", "2"}, 1, "did you mean 'ddp-flat'?"},
       {{"-s", "seriel"}, 1, "did you mean 'serial'?"},
       {{"--stesp", "3"}, 1, "did you mean '--steps'?"},
       {{"-n", "2"}, 1, "--nproc 2"},
@@ -112,6 +117,17 @@ TEST_CASE("what is no regular file is no plan, and nothing waits for it", "[run]
   }
 }
 
+TEST_CASE("an output that is a pipe is refused before anything is measured", "[run]") {
+  const RunCommand run;
+  const std::string option =
+      GENERATE("--output", "--loss-log", "--save-initial-weights", "--save-final-weights");
+  REQUIRE(mkfifo(run.path("pipe.json").c_str(), 0600) == 0);
+  const ProgramResult result = run({"-w", "linear", "--steps", "1000000000", option, "pipe.json"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors,
+             Contains("cannot write 'pipe.json': it is a pipe") && Contains("ptbench: remedy: "));
+}
+
 TEST_CASE("validate tells each file that it cannot read, and checks the others", "[run]") {
   const RunCommand run;
   REQUIRE(run({"-w", "linear", "--steps", "3", "-o", "good.json"}).exit_code == 0);
@@ -170,6 +186,43 @@ TEST_CASE("a plan that names a way which does not exist is refused", "[run]") {
   CHECK_THAT(result.errors, Contains("magic"));
 }
 
+TEST_CASE("a cache that names a way which does not exist is chosen anew", "[run]") {
+  const RunCommand run;
+  const std::vector<std::string> arguments{"-w", "linear", "--steps", "3"};
+  REQUIRE(run({"-w", "linear", "--steps", "3", "--plan", "plan.json"}).exit_code == 0);
+  nlohmann::json plan = run.json("plan.json");
+  plan["choices"]["linear b32 10->2 first"] = GENERATE("magic", "magic \x1b[2J");
+  const std::string fingerprint = plan["fingerprint"].get<std::string>();
+  std::filesystem::create_directories(run.path("cache/ptbench"));
+  run.write(fmt::format("cache/ptbench/plan-{:016x}.json", fnv1a(fingerprint)), plan.dump());
+  const ProgramResult result = run(arguments);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.errors + result.output, !Contains("magic") && !Contains("\x1b"));
+}
+
+TEST_CASE("what a plan file holds reaches no terminal as it is", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--steps", "3", "--plan", "plan.json"}).exit_code == 0);
+  nlohmann::json plan = run.json("plan.json");
+  plan["choices"]["linear b32 10->2 first"] = "magic \x1b[2J";
+  run.write("plan.json", plan.dump());
+  const ProgramResult result = run({"-w", "linear", "--steps", "3", "--plan", "plan.json"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("plan.json") && !Contains("\x1b"));
+}
+
+TEST_CASE("more ranks than fit are refused at once, and not for their samples", "[run]") {
+  const RunCommand run;
+  const ProgramResult result = run({"-w", "resnet50", "-s", "ddp", "-n", "1024"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("--nproc 1024") && Contains("--oversubscribe"));
+  const ProgramResult wanted =
+      run({"-w", "resnet50", "-s", "ddp", "-n", "1024", "-b", "64", "--oversubscribe"});
+  CHECK(wanted.exit_code == 1);
+  CHECK_THAT(wanted.errors, Contains("--nproc 1024: batch 64 of 'resnet50'") &&
+                                Contains("use --nproc ") && !Contains("fewer --samples"));
+}
+
 TEST_CASE("a full disk leaves the old result as it was", "[run]") {
   const RunCommand run;
   run.write("r.json", "old");
@@ -177,9 +230,19 @@ TEST_CASE("a full disk leaves the old result as it was", "[run]") {
                               " run -w linear --steps 2000 -o r.json";
   const ProgramResult result = run_program({"/bin/bash", "-c", command}, {.folder = run.path("")});
   CHECK(result.exit_code == 1);
-  CHECK_THAT(result.errors, Contains("r.json"));
+  CHECK_THAT(result.errors, Contains("r.json") && Contains("ulimit -f"));
   CHECK(run.text("r.json") == "old");
   CHECK(run.partial_files() == 0);
+}
+
+TEST_CASE("a limit of file sizes that keeps ranks from sharing memory is named", "[run]") {
+  const RunCommand run;
+  const std::string command = std::string("ulimit -f 100; exec ") + PTBENCH_EXECUTABLE +
+                              " run -w linear -s ddp -n 2 --threads 1 --steps 3";
+  const ProgramResult result = run_program({"/bin/bash", "-c", command}, {.folder = run.path("")});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors,
+             Contains("no shared memory") && Contains("ulimit -f") && !Contains("ulimit -n"));
 }
 
 TEST_CASE("standard output that cannot be written is an error", "[run]") {
@@ -191,7 +254,8 @@ TEST_CASE("standard output that cannot be written is an error", "[run]") {
 }
 
 TEST_CASE("signals keep what was measured", "[run]") {
-  const std::string signal = GENERATE("INT", "TERM");
+  (void)std::signal(SIGHUP, SIG_DFL);  // nohup ignores it
+  const std::string signal = GENERATE("INT", "TERM", "HUP");
   const RunCommand run;
   // Far longer than anyone waits; the signal comes once the loss log, which has no name yet, shows
   // that steps are run. The program takes the shell's place, since shells let their background jobs

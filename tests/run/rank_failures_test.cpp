@@ -205,8 +205,9 @@ class RankedRun {
 
   [[nodiscard]] ChildCommand command(const Words& arguments, const Words& environment) {
     fs::create_directory(folder_.path() / "scratch");
-    // As shells let jobs in the background ignore it.
+    // As shells let jobs in the background ignore the one, and nohup the other.
     (void)std::signal(SIGINT, SIG_DFL);
+    (void)std::signal(SIGHUP, SIG_DFL);
     Words words{"/usr/bin/env", "TMPDIR=" + (folder_.path() / "scratch").string(),
                 "XDG_CACHE_HOME=" + (folder_.path() / "cache").string()};
     words.insert(words.end(), environment.begin(), environment.end());
@@ -390,6 +391,7 @@ TEST_CASE("Ctrl-C saves what ranks have measured", "[run]") {
                        "8",  "--verify", "off",       kNoDeadline};
   const auto request = GENERATE_COPY(values<Request>({{SIGINT, true, kEndless},
                                                       {SIGTERM, false, kEndless},
+                                                      {SIGHUP, true, kEndless},
                                                       {SIGINT, true, repeated},
                                                       {SIGTERM, true, repeated}}));
   RankedRun run(run_of_ranks(2, request.arguments));
@@ -404,6 +406,20 @@ TEST_CASE("Ctrl-C saves what ranks have measured", "[run]") {
   CHECK(run.record()["status"] == "interrupted");
   CHECK_THAT(run.reason(), Contains("interrupted by a signal"));
   CHECK_FALSE(run.record()["samples"]["step_seconds"].empty());
+}
+
+TEST_CASE("a stop of all processes while they measure is noticed", "[run]") {
+  RankedRun run(run_of_ranks(2, kEndless));
+  (void)run.stopped_while(0, RankPhase::measuring);
+  REQUIRE(kill(-run.id(), SIGSTOP) == 0);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  REQUIRE(kill(-run.id(), SIGCONT) == 0);
+  REQUIRE(kill(run.id(), SIGINT) == 0);
+  CHECK(run.exit_code() == 130);
+  const nlohmann::json record = run.record();
+  CHECK_THAT(record["warnings"].dump(), Contains("stood-still"));
+  CHECK(std::ranges::any_of(record["samples"]["slices"],
+                            [](const nlohmann::json& slice) { return slice["clean"] == false; }));
 }
 
 TEST_CASE("who asks one rank to end interrupts the run", "[run]") {

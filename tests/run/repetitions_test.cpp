@@ -1,9 +1,15 @@
 // `ptbench run` measures in fresh processes; what becomes of it when one of them dies.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "src/comm/child_process.h"
 #include "tests/run/command.h"
@@ -38,10 +44,37 @@ int parent_of(const fs::path& process) {
   return parent;
 }
 
+/// A terminal of its own, which hangs up.
+class Terminal {
+ public:
+  Terminal() : side_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    REQUIRE(side_ >= 0);
+    REQUIRE(grantpt(side_) == 0);
+    REQUIRE(unlockpt(side_) == 0);
+    std::array<char, 64> name{};
+    REQUIRE(ptsname_r(side_, name.data(), name.size()) == 0);
+    name_ = name.data();
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() { hang_up(); }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  void hang_up() {
+    if (side_ >= 0) (void)close(std::exchange(side_, -1));
+  }
+
+ private:
+  int side_;
+  std::string name_;
+};
+
 /// A run with a temporary folder of its own, that can be disturbed.
 class WatchedRun {
  public:
   explicit WatchedRun(const Words& arguments) : process_(command(arguments)) {}
+  WatchedRun(const Words& arguments, const Terminal& terminal)
+      : process_(on_terminal(terminal, command(arguments))) {}
 
   [[nodiscard]] int id() const { return process_.id(); }
 
@@ -69,10 +102,20 @@ class WatchedRun {
   [[nodiscard]] bool left_nothing() const { return fs::is_empty(folder_.path() / "scratch"); }
 
  private:
+  /// As the leader of a session of that terminal.
+  [[nodiscard]] static ChildCommand on_terminal(const Terminal& terminal, ChildCommand command) {
+    const std::string streams = "<" + terminal.name() + " >" + terminal.name() + " 2>&1";
+    Words words{"-c", "exec setsid --ctty \"$@\" " + streams, "bash", command.program.string(),
+                "TERM=dumb"};
+    words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+    return {.program = "/bin/bash", .arguments = words};
+  }
+
   [[nodiscard]] ChildCommand command(const Words& arguments) const {
     fs::create_directory(folder_.path() / "scratch");
-    // As shells let jobs in the background ignore it.
+    // As shells let jobs in the background ignore the one, and nohup the other.
     (void)std::signal(SIGINT, SIG_DFL);
+    (void)std::signal(SIGHUP, SIG_DFL);
     Words words{"TMPDIR=" + (folder_.path() / "scratch").string(),
                 "XDG_CACHE_HOME=" + (folder_.path() / "cache").string(),
                 PTBENCH_EXECUTABLE,
@@ -136,7 +179,7 @@ TEST_CASE("a repetition that is killed fails the run, which keeps what others me
 
 TEST_CASE("a signal to the run alone ends its processes, and what they measured is saved",
           "[run]") {
-  const int signal = GENERATE(SIGINT, SIGTERM);
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
   WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5"});
   const int repetition = run.process_of("next");
   REQUIRE(kill(run.id(), signal) == 0);
@@ -146,6 +189,27 @@ TEST_CASE("a signal to the run alone ends its processes, and what they measured 
   CHECK(record["status"] == "interrupted");
   CHECK_THAT(record["reason"].get<std::string>(), Contains("interrupted by a signal"));
   CHECK_FALSE(record["samples"]["repetitions"].empty());
+  CHECK(run.left_nothing());
+}
+
+TEST_CASE("what was measured is saved when the terminal hangs up", "[run]") {
+  Terminal terminal;
+  WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5"}, terminal);
+  (void)run.process_of("next");
+  terminal.hang_up();
+  CHECK(run.exit_code() == 130);
+  CHECK(run.record()["status"] == "interrupted");
+  CHECK_FALSE(run.record()["samples"]["repetitions"].empty());
+  CHECK(run.left_nothing());
+}
+
+TEST_CASE("a process of a run that is stopped for good is killed", "[run]") {
+  const std::string pass = GENERATE("prepare", "next");
+  WatchedRun run({"-w", "linear", "--max-time", "15", "--repeats", "5", "--timeout", "1"});
+  REQUIRE(kill(run.process_of(pass), SIGSTOP) == 0);
+  CHECK(run.exit_code() == 2);
+  CHECK(run.record()["status"] == "failed");
+  CHECK_THAT(run.record()["reason"].get<std::string>(), Contains("was stopped, and killed"));
   CHECK(run.left_nothing());
 }
 
