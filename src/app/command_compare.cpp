@@ -129,6 +129,25 @@ ResultFile pooled(std::span<const ResultFile> files, const PriorNoise& prior) {
   return result;
 }
 
+/// Who measures again and again, each time with operators chosen anew, never gets a verdict.
+void tell_unlike_plans(const Comparison& comparison) {
+  const auto has_another_plan = [](const RunComparison& run) {
+    return run.verdict == Verdict::incomparable &&
+           std::ranges::any_of(run.differences, [](const std::string& difference) {
+             return difference.starts_with("plan ");
+           });
+  };
+  const Size unlike = std::ranges::count_if(comparison.runs, has_another_plan);
+  if (unlike == 0 || !comparison.differences.empty()) return;  // no plan fits two machines
+  log_warning(
+      fmt::format("{} of {} runs got no verdict, as the two sides chose operators anew and "
+                  "have unlike plans",
+                  unlike, comparison.runs.size()));
+  log_note(
+      "remedy: measure both sides with one --plan FILE, which the first run writes, or judge them "
+      "all the same with --ignore-environment");
+}
+
 void print(const Comparison& comparison, const CompareConfig& config) {
   const bool json = config.json || std::ranges::find(config.outputs, "-") != config.outputs.end();
   if (json) {
@@ -137,6 +156,7 @@ void print(const Comparison& comparison, const CompareConfig& config) {
   } else {
     write_standard_output(comparison_console(comparison, console_style(stdout)));
   }
+  tell_unlike_plans(comparison);
 }
 
 ExitCode compare_files(const CompareConfig& config, const ComparedSides& sides,

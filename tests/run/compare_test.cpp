@@ -381,6 +381,21 @@ TEST_CASE("a machine that was changed begins anew in its history", "[run]") {
   CHECK_THAT(ignored.output, Contains("n 15/5") && !Contains("left out"));
 }
 
+TEST_CASE("who compares unlike plans learns how to have one", "[run]") {
+  const CompareCommand compare;
+  for (const std::string plan : {"a1", "b2"}) {
+    ordered_json run = run_named(kId);
+    run["strategy"]["plan_hash"] = plan;
+    compare.write(plan + ".json", {run, run_named("other")});
+  }
+  const ProgramResult unlike = compare({"a1.json", "b2.json"});
+  CHECK(unlike.exit_code == 0);
+  CHECK_THAT(unlike.output, Contains("plan a1 / b2"));
+  CHECK_THAT(unlike.errors, Contains("1 of 2 runs got no verdict") &&
+                                Contains("ptbench: remedy: measure both sides with one --plan"));
+  CHECK(compare({"a1.json", "b2.json", "--ignore-environment"}).errors.empty());
+}
+
 TEST_CASE("a run whose plan changed begins anew on its own", "[run]") {
   const CompareCommand compare;
   const auto gate = [&](int minute, double times, const std::string& plan) {
