@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,9 @@ class OperatorPlan {
   [[nodiscard]] virtual Bytes scratch_bytes() const { return 0; }
   /// Everything that decides the arithmetic (layout, algorithm, partition), for the plan's hash.
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Operations of its matrix products and convolutions as they are executed, where that differs
+  /// from flops_of(spec).
+  [[nodiscard]] virtual std::optional<Flops> executed_flops() const { return std::nullopt; }
   /// Row-major tensors, in the order of parameters_of, to and from this plan's layout.
   virtual void import_parameters(std::span<const std::span<const float>> tensors,
                                  std::span<float> arena) const;

@@ -17,7 +17,7 @@ namespace ptbench {
 namespace {
 
 constexpr std::array<Reporter, 2> kReporters{
-    {{".json", "the whole record, schema ptbench.result/1", to_json},
+    {{".json", "the whole record, schema ptbench.result/2", to_json},
      {".csv", "one row a run, the record's scalar fields", to_csv}}};
 
 Error unknown_output(std::string_view output, const std::string& extension) {

@@ -35,6 +35,12 @@ bool has_result(const RunRecord& run) {
   return run.status == Status::ok || run.status == Status::interrupted;
 }
 
+bool saves_products(const RunRecord& run) {
+  const ComputeRecord& compute = run.compute;
+  return has_result(run) && compute.executed_flops_per_step &&
+         compute.executed_flops_per_step != compute.flops_per_step;
+}
+
 bool has_several_ranks(const RunRecord& run) { return has_result(run) && run.ranks.size() > 1; }
 
 /// Serial fp32 training is what others are compared with: that it was not needs no saying.
@@ -46,7 +52,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 13> kLines{{
+constexpr std::array<Line, 14> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -86,6 +92,10 @@ constexpr std::array<Line, 13> kLines{{
       "{compute.utilization} of a peak of {compute.peak_flops_per_second}",
       "{compute.peak_source}"},
      has_result},
+    {"effective",
+     {"{compute.effective_utilization} of the peak with the products that Winograd's filtering "
+      "saves"},
+     saves_products},
     {"loss",
      {"first {loss.first}, last {loss.last}", "test accuracy {accuracy.test}",
       "train accuracy {accuracy.train}", "target reached after {time_to_target_seconds}"},

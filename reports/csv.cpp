@@ -1,5 +1,11 @@
 #include "reports/csv.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "reports/field_text.h"
@@ -27,17 +33,59 @@ struct CellText {
   std::string operator()(const std::string& value) const { return quoted(single_line(value)); }
 };
 
+FieldValue known(const std::optional<std::string>& value) {
+  return value ? FieldValue(*value) : FieldValue();
+}
+
+FieldValue clean_repetitions(const SamplesRecord& samples) {
+  if (samples.repetitions.empty()) return {};
+  return static_cast<std::int64_t>(std::ranges::count_if(
+      samples.repetitions,
+      [](const RepetitionRecord& repetition) { return repetition.clean_slices.value_or(0) > 0; }));
+}
+
+FieldValue warning_codes(const RunRecord& run) {
+  std::string codes;
+  for (const WarningRecord& warning : run.warnings)
+    codes += (codes.empty() ? "" : " ") + warning.code;
+  return codes.empty() ? FieldValue() : FieldValue(codes);
+}
+
+/// A column that is no field of a run.
+struct Column {
+  std::string_view heading;
+  FieldValue (*get)(const ResultFile& file, const RunRecord& run);
+};
+
+/// What tells rows of several files apart, and what to think of them.
+constexpr std::array<Column, 6> kColumns{{
+    {"host",
+     [](const ResultFile& file, const RunRecord&) -> FieldValue {
+       return file.environment.host.name;
+     }},
+    {"cpu",
+     [](const ResultFile& file, const RunRecord&) { return known(file.environment.cpu.model); }},
+    {"commit",
+     [](const ResultFile& file, const RunRecord&) { return known(file.generator.git_commit); }},
+    {"created",
+     [](const ResultFile& file, const RunRecord&) -> FieldValue { return file.created; }},
+    {"clean_repetitions",
+     [](const ResultFile&, const RunRecord& run) { return clean_repetitions(run.samples); }},
+    {"warnings", [](const ResultFile&, const RunRecord& run) { return warning_codes(run); }},
+}};
+
 }  // namespace
 
 std::string to_csv(const ResultFile& file) {
   std::string text;
-  for (const Field& field : field_table()) {
-    if (!text.empty()) text += ',';
-    text += field.path;
-  }
+  for (const Column& column : kColumns) text += fmt::format("{},", column.heading);
+  for (const Field& field : field_table())
+    text += fmt::format("{}{}", &field == &field_table().front() ? "" : ",", field.path);
   text += '\n';
   for (const RunRecord& run : file.runs) {
     std::string row;
+    for (const Column& column : kColumns)
+      row += std::visit(CellText{}, column.get(file, run)) + ",";
     for (const Field& field : field_table()) {
       if (&field != &field_table().front()) row += ',';
       row += std::visit(CellText{}, field.get(run));

@@ -373,7 +373,7 @@ void RunReader::read(const Node& node, const Json& json, const Place& place, Run
   }
 }
 
-RunRecord RunReader::read(const Json& json, const Place& place) const {
+RunRecord RunReader::read(const Json& json, const Place& place, int schema_version) const {
   require_object(json, place);
   for (const char* const key : {"id", "status"})
     if (find(json, key) == nullptr) throw Place(place, key).cannot_be(nullptr);
@@ -384,6 +384,8 @@ RunRecord RunReader::read(const Json& json, const Place& place) const {
   read(root_, json, place, run);
   read_lists(json, place, run);
   if (run.id.empty()) throw Place(place, "id").cannot_be("");
+  if (schema_version == 1)
+    run.compute.effective_utilization = std::exchange(run.compute.utilization, std::nullopt);
   return run;
 }
 

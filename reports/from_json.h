@@ -46,10 +46,12 @@ class RunReader {
  public:
   RunReader();
 
-  /// What is missing or null is empty, but for id and status. A usage error for a value of the
+  /// What is missing or null is empty, but for id and status. In a file of ptbench.result/1,
+  /// `utilization` is what is effective_utilization since. A usage error for a value of the
   /// wrong type, a negative duration or count, a step time outside 1e-12 to 1e9 s, a longer
   /// duration, and slices of samples that are not there.
-  [[nodiscard]] RunRecord read(const nlohmann::json& json, const Place& place) const;
+  [[nodiscard]] RunRecord read(const nlohmann::json& json, const Place& place,
+                               int schema_version) const;
 
  private:
   /// A key of an object, and what is below it: either more keys or a field.

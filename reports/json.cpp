@@ -173,7 +173,7 @@ Json to_json_value(const EnvironmentRecord& environment) {
 }  // namespace
 
 std::string to_json(const ResultFile& file) {
-  return json_text({{"schema", "ptbench.result/1"},
+  return json_text({{"schema", "ptbench.result/2"},
                     {"generator", to_json_value(file.generator)},
                     {"created", file.created},
                     {"command", to_json_value(file.command)},

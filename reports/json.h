@@ -6,7 +6,7 @@
 
 namespace ptbench {
 
-/// The file as JSON, schema ptbench.result/1: UTF-8 whatever the names hold, null for what is not
+/// The file as JSON, schema ptbench.result/2: UTF-8 whatever the names hold, null for what is not
 /// known or not finite, doubles that read back exactly; ends with a newline.
 [[nodiscard]] std::string to_json(const ResultFile& file);
 

@@ -1,8 +1,10 @@
 #include "reports/read_result.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <new>
@@ -22,8 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::string_view kSchema = "ptbench.result/1";
 constexpr std::string_view kFamily = "ptbench.result/";
+constexpr std::string_view kSchema = "ptbench.result/2";  // what is written
+constexpr std::array<std::string_view, 2> kReadable{"ptbench.result/1", kSchema};
 constexpr std::size_t kDeepest = 64;
 constexpr const char* kSmaller =
     "split its runs into several files, or leave their step_seconds out";
@@ -108,7 +111,7 @@ class ResultParser {
   Json& place_for(const Json& value);
   [[nodiscard]] bool in_runs() const { return runs_ != nullptr && levels_.back().json == runs_; }
   [[nodiscard]] std::string pointer() const;
-  void check_schema() const;
+  void check_schema();
   void take_run();
 
   std::string_view text_;
@@ -118,6 +121,7 @@ class ResultParser {
   JsonDocument root_{new Json};
   std::vector<Level> levels_;
   Json* runs_ = nullptr;  ///< while it is open
+  int version_ = 0;       ///< of the schema, once it is known
   std::vector<RunRecord> records_;
   std::unordered_map<std::string, std::size_t> first_with_;  ///< id → index of the run
   bool has_runs_ = false;
@@ -206,7 +210,7 @@ std::string ResultParser::pointer() const {
 }
 
 /// Before the first run: a newer one's fields would be called wrong.
-void ResultParser::check_schema() const {
+void ResultParser::check_schema() {
   const auto found = root_->find("schema");
   if (found == root_->end()) {
     throw result_error(name_, fmt::format("has no \"schema\" before its \"runs\"; a result starts "
@@ -215,12 +219,17 @@ void ResultParser::check_schema() const {
   }
   if (!found->is_string()) throw Place(Place(name_), "schema").cannot_be(*found);
   const auto& schema = found->get_ref<const std::string&>();
-  if (schema == kSchema) return;
+  const auto* const readable = std::ranges::find(kReadable, schema);
+  if (readable != kReadable.end()) {
+    version_ = 1 + static_cast<int>(readable - kReadable.begin());
+    return;
+  }
   if (schema.starts_with(kFamily))
     throw result_error(name_,
                        fmt::format("was written by a newer ptbench: its schema is {}, this one "
                                    "reads {}",
-                                   single_line(schema.substr(0, 2 * kSchema.size())), kSchema),
+                                   single_line(schema.substr(0, 2 * kSchema.size())),
+                                   fmt::join(kReadable, " and ")),
                        "use the ptbench that wrote it, or a newer one");
   throw result_error(name_,
                      fmt::format("is no result: its schema is '{}', not {}",
@@ -231,7 +240,8 @@ void ResultParser::take_run() {
   const Place document(name_);
   const Place runs(document, "runs");
   const std::size_t index = records_.size();
-  const RunRecord& run = records_.emplace_back(reader_.read(runs_->back(), Place(runs, index)));
+  const RunRecord& run =
+      records_.emplace_back(reader_.read(runs_->back(), Place(runs, index), version_));
   take_apart(*runs_);
   const auto [first, is_new] = first_with_.emplace(run.id, index);
   if (!is_new)
@@ -247,6 +257,7 @@ ResultFile ResultParser::finish() {
     throw Place(document, "runs").cannot_be(*runs);
   if (!has_runs_) throw result_error(name_, "is no result: it has no \"runs\"");
   ResultFile file = read_frame(*root_, document);
+  file.schema_version = version_;
   file.runs = std::move(records_);
   return file;
 }

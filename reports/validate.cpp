@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -138,21 +139,32 @@ Json read_json(const std::filesystem::path& path) {
 }  // namespace
 
 struct ResultSchema::Compiled {
-  valijson::Schema schema;
+  std::array<valijson::Schema, 2> versions;  ///< 1, 2
+
+  /// Of the document.
+  [[nodiscard]] const valijson::Schema& schema_of(const Json& document) const {
+    const bool is_first = document.is_object() && document.value("schema", Json()) == kFirst;
+    return is_first ? versions.front() : versions.back();
+  }
+
+  static constexpr const char* kFirst = "ptbench.result/1";
 };
 
-ResultSchema::ResultSchema(const std::filesystem::path& schema_file)
+ResultSchema::ResultSchema(const std::filesystem::path& folder)
     : compiled_(std::make_unique<Compiled>()) {
-  const Json json = read_json(schema_file);
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(Adapter(json), compiled_->schema);
+  int version = 0;
+  for (valijson::Schema& schema : compiled_->versions) {
+    const Json json = read_json(folder / fmt::format("ptbench.result-{}.schema.json", ++version));
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(Adapter(json), schema);
+  }
 }
 
 ResultSchema::~ResultSchema() = default;
 
 std::vector<SchemaProblem> ResultSchema::problems_of(const Json& document) const {
   valijson::ValidationResults results;
-  const bool valid = valijson::Validator().validate(compiled_->schema, Adapter(document), &results);
+  const bool valid =
+      valijson::Validator().validate(compiled_->schema_of(document), Adapter(document), &results);
   return valid ? beyond_schema(document) : readable(results, document);
 }
 

@@ -14,18 +14,20 @@ struct SchemaProblem {
   std::string message;  ///< what, on one line: "not among the values allowed, but \"good\""
 };
 
-/// The rules of ptbench.result/1: the published JSON Schema, and what a schema cannot say (a run's
-/// id is unique in its file, slices lie within the samples, `created` is a date and time). Read
-/// once, for any number of documents.
+/// The rules of ptbench.result: the published JSON Schema of each version, and what a schema cannot
+/// say (a run's id is unique in its file, slices lie within the samples, `created` is a date and
+/// time). Read once, for any number of documents.
 class ResultSchema {
  public:
-  /// `schema_file`: ptbench.result-1.schema.json. A capability error if it is missing or broken.
-  explicit ResultSchema(const std::filesystem::path& schema_file);
+  /// `folder` has ptbench.result-1.schema.json and so on. A capability error if one is missing or
+  /// broken.
+  explicit ResultSchema(const std::filesystem::path& folder);
   ~ResultSchema();
   ResultSchema(const ResultSchema&) = delete;
   ResultSchema& operator=(const ResultSchema&) = delete;
 
-  /// All problems, in the order of the schema; none for a valid document.
+  /// All problems, in the order of the schema that the document names (the newest one's where it
+  /// names none of them); none for a valid document.
   [[nodiscard]] std::vector<SchemaProblem> problems_of(const nlohmann::json& document) const;
 
  private:

@@ -340,6 +340,19 @@ Workload parse_model(std::string_view text, std::string_view name) {
   return workload;
 }
 
+namespace {
+
+/// Results of the two would be compared with each other.
+void refuse_catalog_name(const std::string& name, const std::string& path) {
+  const std::vector<Workload> catalog = workload_catalog();
+  if (std::ranges::find(catalog, name, &Workload::name) == catalog.end()) return;
+  throw usage_error(fmt::format("the model file '{}' is named '{}', as a workload of the catalog",
+                                printable(path), name),
+                    "give its key \"name\" another value");
+}
+
+}  // namespace
+
 Workload read_model(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -362,6 +375,7 @@ Workload read_model(const std::string& path) {
   stream.read(text.data(), static_cast<std::streamsize>(bytes));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   Workload workload = parse_model(text, path);
+  refuse_catalog_name(workload.name, path);
   workload.model_file = path;
   return workload;
 }

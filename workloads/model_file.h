@@ -15,8 +15,8 @@ namespace ptbench {
 /// the file whose inputs are there.
 [[nodiscard]] Workload parse_model(std::string_view text, std::string_view name);
 
-/// The same of a file, which may have 16 MiB and 10000 layers; it becomes the workload's
-/// `model_file`.
+/// The same of a file, which may have 16 MiB and 10000 layers, and no name of the catalog; it
+/// becomes the workload's `model_file`.
 [[nodiscard]] Workload read_model(const std::string& path);
 
 /// The text of a model file that describes `workload`, a line a layer: parsing it gives an equal

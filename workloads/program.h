@@ -48,6 +48,8 @@ class ProgramPlan {
   /// Whole names ("bn1.weight", "bn1.running_mean"), in forward order, an operator's parameters
   /// before its running statistics.
   [[nodiscard]] const std::vector<ParameterSpec>& tensors() const { return tensors_; }
+  /// Operations of a micro-batch's forward and backward pass, as the chosen operators execute them.
+  [[nodiscard]] double executed_flops() const;
   [[nodiscard]] Bytes workspace_bytes() const { return workspace_bytes_; }
   /// Of the operator that needs most.
   [[nodiscard]] Bytes scratch_bytes() const;

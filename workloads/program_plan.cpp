@@ -94,6 +94,16 @@ void ProgramPlan::lay_out_arena() {
   }
 }
 
+double ProgramPlan::executed_flops() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Flops all = flops_of(graph_.operators[i].spec);
+    const Flops executed = steps_[i].plan->executed_flops().value_or(all);
+    sum += executed.forward + executed.backward;
+  }
+  return sum;
+}
+
 Bytes ProgramPlan::scratch_bytes() const {
   Bytes bytes = 0;
   for (const Step& step : steps_) bytes = std::max(bytes, step.plan->scratch_bytes());

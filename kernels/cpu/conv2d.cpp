@@ -226,6 +226,14 @@ class Conv2dPlan final : public OperatorPlan {
     return text;
   }
 
+  [[nodiscard]] std::optional<Flops> executed_flops() const override {
+    const Flops all = flops_of(layout_->spec);
+    Flops executed{.forward = all.forward * executed_share(Pass::forward),
+                   .backward = all.forward * executed_share(Pass::weights)};
+    if (layout_->spec.input_gradient) executed.backward += all.forward * executed_share(Pass::data);
+    return executed;
+  }
+
   void import_parameters(std::span<const std::span<const float>> tensors,
                          std::span<float> arena) const override {
     check(tensors.size());
@@ -255,6 +263,18 @@ class Conv2dPlan final : public OperatorPlan {
   }
 
  private:
+  /// Of the products of a pass: Winograd's filtering takes (tile + 2)² for tile² results of 3×3
+  /// windows, those of the last tiles beyond the edge too.
+  [[nodiscard]] double executed_share(Pass pass) const {
+    const Size tile = layout_->of(pass).front().plan->winograd_tile();
+    if (tile == 0) return 1;
+    const ImageShape results = pass == Pass::data ? layout_->spec.input : layout_->spec.output();
+    const Size tiles = ((results.height + tile - 1) / tile) * ((results.width + tile - 1) / tile);
+    constexpr Size kWindow = 9;
+    // The data pass has as many products as the forward pass, of the output's pixels.
+    return static_cast<double>(tiles * (tile + 2) * (tile + 2)) /
+           static_cast<double>(layout_->spec.output().pixels() * kWindow);
+  }
   void check(std::size_t tensors) const {
     ensure(tensors == (layout_->spec.bias ? 2U : 1U),
            "a convolution has a weight and maybe a bias");

@@ -66,6 +66,7 @@ class WinogradPlan final : public onednn::PassPlan {
   [[nodiscard]] std::string description() const override {
     return weights_.text() + " winograd_2x3:bf16";
   }
+  [[nodiscard]] Size winograd_tile() const override { return 2; }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
     return std::make_unique<WinogradKernel>(spec_, pass_, memory);
   }

@@ -62,6 +62,8 @@ void ensure_products(const OperatorSpec& spec) {
 
 std::string onednn_version() { return onednn::version(); }
 
+std::string onednn_instructions() { return onednn::instructions(); }
+
 CpuBackend::CpuBackend(CpuDevice& device) : device_(device), isa_(detect_isa()) {}
 
 std::optional<double> CpuBackend::measure_peak_flops(ElementType type, const Clock& clock) const {

@@ -13,6 +13,8 @@ namespace ptbench {
 
 /// Version of the linked oneDNN, "2.6.3".
 [[nodiscard]] std::string onednn_version();
+/// The best instructions that it uses in this process, "avx512_core"; PTBENCH_ISA lowers them.
+[[nodiscard]] std::string onednn_instructions();
 
 /// Operators on one CPU device: oneDNN's one-thread primitives on each team member's part, and own
 /// vector loops for the rest. Native images are blocked (image.h). The device outlives the backend,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/device/isa.h"
 
 // libgomp, which Debian's oneDNN is built with. Declared here, since only g++ ships its header.
 extern "C" void omp_set_num_threads(int count);
@@ -65,16 +66,41 @@ WeightLayout layout_of(const memory::desc& desc) {
       std::make_shared<WeightLayout::Descriptor>(WeightLayout::Descriptor{.desc = desc}));
 }
 
+/// oneDNN uses no better instructions than own loops and the measured peak. It can be told so once,
+/// before its first kernel.
+void lower_instructions(Isa isa) {
+  if (isa == Isa::x86_64_v4) return;
+  const auto most = isa == Isa::x86_64_v3 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41;
+  if (dnnl_set_max_cpu_isa(most) != dnnl_success)
+    throw capability_error(fmt::format("oneDNN {} cannot be kept to {}", version(), name_of(isa)),
+                           "unset PTBENCH_ISA");
+}
+
 /// The CPU. One engine for all, as it must outlive every primitive, those in oneDNN's cache too; it
 /// has no state that changes.
 const dnnl::engine& cpu() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    lower_instructions(detect_isa());
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
 /// oneDNN takes inputs by non-const pointer, and does not write to them.
 memory at(const memory::desc& desc, const void* data) {
   return {desc, cpu(), const_cast<void*>(data)};
+}
+
+/// The kernels of dnnl_sgemm, which some primitives run on: the first call generates them all.
+void generate_gemm() {
+  static const dnnl_status_t status = [] {
+    constexpr dnnl_dim_t kSize = 32;
+    const std::vector<float> factor(kSize * kSize, 1.0F);
+    std::vector<float> product(kSize * kSize);
+    return dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1.0F, factor.data(), kSize, factor.data(),
+                      kSize, 0.0F, product.data(), kSize);
+  }();
+  if (status != dnnl_success) fail("matrix product", status);
 }
 
 /// A primitive with its memory. The arguments are kept as the C API takes them: the C++ API would
@@ -134,13 +160,23 @@ class PlannedPass final : public PassPlan {
   [[nodiscard]] std::string description() const override {
     return fmt::format("{} {}", weights_.text(), desc_.impl_info_str());
   }
+  /// oneDNN's names are "jit_wino_2x3:…" and "jit_wino_4x3:…".
+  [[nodiscard]] Size winograd_tile() const override {
+    const std::string_view name = desc_.impl_info_str();
+    if (name.find("wino") == std::string_view::npos) return 0;
+    return name.find("2x3") != std::string_view::npos ? 2 : 4;
+  }
   [[nodiscard]] bool is_optimised() const {
     return !std::string_view(desc_.impl_info_str()).starts_with("ref");
   }
 
   /// Generates the kernel's code: part of planning, so that what it takes is known before data
   /// memory is allocated.
-  void generate() { primitive_ = dnnl::primitive(desc_.get()); }
+  void generate() {
+    primitive_ = dnnl::primitive(desc_.get());
+    if (std::string_view(desc_.impl_info_str()).find("gemm") != std::string_view::npos)
+      generate_gemm();
+  }
 
   [[nodiscard]] std::unique_ptr<Kernel> bind(const PassMemory& m) const override {
     return checked(what_, [&] {
@@ -230,6 +266,21 @@ memory::dims dims_of(const Shape& shape) {
 std::string version() {
   const dnnl_version_t* v = dnnl_version();
   return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
+}
+
+std::string instructions() {
+  (void)cpu();
+  switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_sse41: return "sse41";
+    case dnnl_cpu_isa_avx: return "avx";
+    case dnnl_cpu_isa_avx2: return "avx2";
+    case dnnl_cpu_isa_avx2_vnni: return "avx2_vnni";
+    case dnnl_cpu_isa_avx512_core: return "avx512_core";
+    case dnnl_cpu_isa_avx512_core_vnni: return "avx512_core_vnni";
+    case dnnl_cpu_isa_avx512_core_bf16: return "avx512_core_bf16";
+    case dnnl_cpu_isa_avx512_core_amx: return "avx512_core_amx";
+    default: return "other";
+  }
 }
 
 std::string_view name_of(Pass pass) {
@@ -397,6 +448,7 @@ std::unique_ptr<Kernel> bind_reorder(const WeightLayout& from, const void* sourc
 }
 
 void multiply(const MatrixProduct& p, const float* a, const float* b, float* c) {
+  (void)cpu();  // which lowers the library's instructions
   use_one_thread();
   const dnnl_status_t status =
       dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.rows, p.columns, p.inner,

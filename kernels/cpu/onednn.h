@@ -15,6 +15,9 @@ namespace ptbench::onednn {
 
 /// "2.6.3".
 [[nodiscard]] std::string version();
+/// The best instructions that it uses in this process: "avx512_core". No better ones than
+/// PTBENCH_ISA allowed when it was first used.
+[[nodiscard]] std::string instructions();
 
 /// Type and layout of a weight tensor (outputs × inputs, or outputs × channels × kernel height ×
 /// kernel width) or of a rectangular part of one. A value.
@@ -80,6 +83,9 @@ class PassPlan {
   [[nodiscard]] virtual Bytes scratchpad_bytes() const = 0;
   /// Layout and implementation.
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Results in each direction of a tile of Winograd's minimal filtering; 0: every product is
+  /// executed.
+  [[nodiscard]] virtual Size winograd_tile() const { return 0; }
   [[nodiscard]] virtual std::unique_ptr<Kernel> bind(const PassMemory& memory) const = 0;
 };
 

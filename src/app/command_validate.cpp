@@ -17,8 +17,6 @@
 namespace ptbench {
 namespace {
 
-constexpr const char* kSchemaFile = "ptbench.result-1.schema.json";
-
 struct ValidateOptions {
   std::vector<std::string> files;
 };
@@ -60,7 +58,7 @@ bool validate_file(const ResultSchema& schema, const std::string& file) {
 }
 
 ExitCode validate_files(const ValidateOptions& options) {
-  const ResultSchema schema(install_paths().schema / kSchemaFile);
+  const ResultSchema schema(install_paths().schema);
   ExitCode code = ExitCode::ok;
   for (const std::string& file : options.files)
     if (!validate_file(schema, file)) code = ExitCode::usage;
@@ -74,7 +72,8 @@ Command make_validate_command() {
       {.name = "validate",
        .summary = "check result files against the published JSON Schema",
        .description =
-           "Names each valid file on standard output, and on standard error each place in a file "
+           "The file's \"schema\" says which one. Names each valid file on standard output, and on "
+           "standard error each place in a file "
            "that the schema does not allow. Ends with 1 if any file is not valid or cannot be "
            "read; the others are checked all the same.",
        .examples = {{"ptbench validate results.json",

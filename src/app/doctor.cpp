@@ -168,6 +168,7 @@ FindingGroup examine_processor(const Topology& topology) {
                 fmt::format("{} (sockets: {}, NUMA nodes: {}, hardware threads: {})", cores,
                             sockets.size(), nodes.size(), topology.hardware_threads)),
            note("instruction_set", name_of(detect_isa()), name_of(detect_isa())),
+           note("onednn_instructions", onednn_instructions(), onednn_instructions()),
            note("extensions", fmt::format("{}", fmt::join(extensions, " ")),
                 fmt::format("{}", fmt::join(extensions, " "))),
            examine_extension(extensions, "avx512_bf16", "bf16 products in vector registers"),

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace ptbench {
 
 std::vector<RankFacts> gather_facts(Communicator& communicator, const RankFacts& own,
@@ -12,6 +14,23 @@ std::vector<RankFacts> gather_facts(Communicator& communicator, const RankFacts&
                                               std::as_writable_bytes(std::span(all)), 0),
                     timeout);
   return all;
+}
+
+MemoryRecord memory_of(std::span<const RankFacts> ranks, Bytes arenas) {
+  const auto together = [ranks](ResidentMemory RankFacts::* part) {
+    Bytes own = 0;
+    Bytes files = 0;
+    for (const RankFacts& rank : ranks) {
+      own += (rank.*part).own;
+      files = std::max(files, (rank.*part).files);
+    }
+    return own + files;
+  };
+  Bytes data = 0;
+  for (const RankFacts& rank : ranks) data += rank.data_bytes;
+  return {.before_bytes = together(&RankFacts::before),
+          .peak_bytes = together(&RankFacts::peak) + arenas,
+          .predicted_bytes = together(&RankFacts::code) + data};
 }
 
 /// A memfd has blocks for the pages that were touched (fstat(2) counts them in 512 bytes).

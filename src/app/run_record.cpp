@@ -64,6 +64,7 @@ void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
 RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   RunRecord record;
   record.id = config.id;
+  record.engine = {.name = "native", .version = build_info().version, .command = {}};
   record.workload.name = config.workload.name;
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;

@@ -126,6 +126,17 @@ void share_threads(const Expansion& expansion, const Topology& topology,
   }
 }
 
+/// Of the largest row, as far as the machine has them.
+Size most_cores_of(const std::vector<Combination>& combinations, const Topology& topology) {
+  Size most = 1;
+  for (const Combination& combination : combinations) {
+    const RunOptions& options = combination.options;
+    most = std::max(
+        most, options.nproc * options.threads.value_or(usual_threads(options.nproc, topology)));
+  }
+  return std::min(most, std::ssize(topology.cores));
+}
+
 /// Empty where the model file cannot be read.
 std::optional<Workload> workload_of(const RunOptions& options) {
   try {
@@ -229,10 +240,26 @@ RunRecord possible_record(const RunConfig& config) {
 /// What else is to be measured of a row's options and work, to compare it with.
 class References {
  public:
-  References(const Expansion& expansion, const Topology& topology, ScalingMode mode)
-      : expansion_(expansion), topology_(topology), mode_(mode) {}
+  /// `most_cores`: those of the largest row.
+  References(const Expansion& expansion, const Topology& topology, ScalingMode mode,
+             Size most_cores)
+      : expansion_(expansion), topology_(topology), mode_(mode), most_cores_(most_cores) {}
 
   [[nodiscard]] ScalingMode mode() const { return mode_; }
+
+  /// Serial training of the same global batch on all cores; empty for a row that uses fewer.
+  [[nodiscard]] std::optional<Combination> all_cores(const RunConfig& config,
+                                                     const Assignments& given) const {
+    if (most_cores_ < 2 || cores_of(config.options.nproc * config.threads) != most_cores_)
+      return {};
+    Assignments serial = baseline(config, given).assignments;
+    leave_out(serial, std::array<std::string_view, 2>{"batch-size", "threads"});
+    const Size batch = config.global_batch / config.step.accumulation_steps;
+    serial.push_back({"batch-size", fmt::format("{}", batch)});
+    if (most_cores_ != usual_threads(1, topology_))
+      serial.push_back({"threads", fmt::format("{}", most_cores_)});
+    return expansion_.of(std::move(serial));
+  }
 
   [[nodiscard]] Combination baseline(const RunConfig& config, Assignments given) const {
     const StrategyRow serial = find_strategy("serial");
@@ -253,6 +280,10 @@ class References {
   }
 
  private:
+  [[nodiscard]] Size cores_of(Size threads) const {
+    return std::min(threads, std::ssize(topology_.cores));
+  }
+
   [[nodiscard]] Assignments with_work_of(const RunConfig& config, Assignments given) const {
     leave_out(given, std::array<std::string_view, 2>{"batch-size", "global-batch"});
     given.push_back({"batch-size", fmt::format("{}", batch_of_one_rank(config))});
@@ -271,6 +302,7 @@ class References {
   const Expansion& expansion_;
   const Topology& topology_;
   ScalingMode mode_;
+  Size most_cores_;
 };
 
 /// Ranks that a launcher starts are not started by each process again.
@@ -346,8 +378,13 @@ class RowCollection {
     const Combination one_rank = references_->one_rank(config, assignments);
     ScalingPlan plan{.mode = references_->mode(),
                      .baseline = tried(baseline).row.id(),
-                     .one_rank = tried(one_rank).row.id()};
+                     .one_rank = tried(one_rank).row.id(),
+                     .all_cores = {}};
     baselines_.try_emplace(plan.baseline, baseline);
+    if (const auto all_cores = references_->all_cores(config, assignments)) {
+      plan.all_cores = tried(*all_cores).row.id();
+      on_all_cores_.try_emplace(plan.all_cores, *all_cores);
+    }
     return plan;
   }
 
@@ -360,7 +397,7 @@ class RowCollection {
       rows_[known->second] = std::move(row);
   }
 
-  /// What a row is compared with is measured just before it.
+  /// What a row is compared with is measured just before it, and serial training on all cores last.
   std::vector<SweepRow> with_baselines() {
     std::vector<SweepRow> all;
     for (SweepRow& row : rows_) {
@@ -369,6 +406,8 @@ class RowCollection {
         all.push_back(row_of(baselines_.at(baseline)));
       all.push_back(std::move(row));
     }
+    for (const auto& [id, combination] : on_all_cores_)
+      if (places_.try_emplace(id, all.size()).second) all.push_back(row_of(combination));
     return all;
   }
 
@@ -388,6 +427,7 @@ class RowCollection {
   std::vector<SweepRow> rows_;
   std::map<std::string, std::size_t> places_;
   std::map<std::string, Combination> baselines_;           ///< by id
+  std::map<std::string, Combination> on_all_cores_;        ///< serial ones, by id
   std::map<std::string, std::vector<std::string>> files_;  ///< of the models, by id
   std::optional<Error> first_error_;
 };
@@ -419,7 +459,7 @@ std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& to
   const std::optional<ScalingMode> mode = mode_of(options, combinations);
   if (mode == ScalingMode::strong) share_global_batch(expansion, combinations);
   std::optional<References> references;
-  if (mode) references.emplace(expansion, topology, *mode);
+  if (mode) references.emplace(expansion, topology, *mode, most_cores_of(combinations, topology));
   RowCollection rows(options, topology, references ? &*references : nullptr);
   for (const Combination& combination : combinations) rows.add(combination);
   std::vector<SweepRow> all = std::move(rows).finish();

@@ -42,6 +42,8 @@
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "strategies/verify.h"
+#include "workloads/graph_digest.h"
+#include "workloads/layout_digest.h"
 #include "workloads/program.h"
 
 namespace ptbench {
@@ -73,7 +75,7 @@ class TrainingRun {
     if (record_.status == Status::interrupted)
       record_.reason =
           fmt::format("interrupted by a signal while {}", name_of(board_.phase(config_.rank())));
-    if (!record_.memory.peak_bytes) record_.memory.peak_bytes = peak_resident_memory();
+    if (!record_.memory.peak_bytes) record_.memory.peak_bytes = peak_resident_memory().total();
   }
 
  private:
@@ -116,8 +118,8 @@ class TrainingRun {
     const TrainingShape shape = shape_of(config_, config_.rank());
     describe_sampling(sampler_of(ground, shape));
     const VerificationPlan check = plan_verification(ground, shape);
-    facts_.before_bytes = resident_memory();
-    record_.memory.before_bytes = facts_.before_bytes;
+    facts_.before = resident_memory();
+    record_.memory.before_bytes = facts_.before.total();
     Conductor conductor(communicator, config_.data_parallel.timeout);
     if (conductor.leads())
       lead(ground, shape, check, data, conductor);
@@ -150,7 +152,6 @@ class TrainingRun {
     const bool measures =
         right && config_.options.verify != VerifyMode::only && pass() != RunPass::prepare;
     if (!conductor.agree(measures)) return;
-    reset_peak_resident_memory();
     auto strategy = build(ground, shape);
     const auto probe = rank_probe(ground, conductor);
     ProbePeers* peers = probe ? static_cast<ProbePeers*>(probe.get()) : ground.replica_devices;
@@ -182,7 +183,6 @@ class TrainingRun {
       follow_verification(ground, check, plan_, conductor);
     }
     if (!conductor.agree(false)) return;
-    reset_peak_resident_memory();
     auto strategy = build(ground, shape);
     const auto probe = rank_probe(ground, conductor);
     enter(RankPhase::measuring);
@@ -260,26 +260,19 @@ class TrainingRun {
     if (facts_.observed) facts_.seconds = replicas.front();
   }
 
-  void note_peak_memory() {
-    facts_.peak_private_bytes = peak_resident_memory() - shared_resident_memory();
-  }
+  void note_peak_memory() { facts_.peak = peak_resident_memory(); }
 
   /// What every rank or replica did and took, into rank 0's record.
   void collect_ranks(Communicator& communicator) {
     const std::vector<RankFacts> ranks =
         gather_facts(communicator, facts_, Communicator::kLongWork);
     if (ranks.empty()) return;
-    MemoryRecord& memory = record_.memory;
-    memory = {.before_bytes = 0, .peak_bytes = 0, .predicted_bytes = 0};
-    for (const RankFacts& rank : ranks) {
-      *memory.before_bytes += rank.before_bytes;
-      *memory.peak_bytes += rank.peak_private_bytes;
-      *memory.predicted_bytes += rank.predicted_bytes;
-      add_rank(rank.observed ? std::optional(rank.seconds) : std::nullopt, rank.peak_private_bytes);
-    }
+    record_.memory = memory_of(ranks, shared_bytes_);
+    for (const RankFacts& rank : ranks)
+      add_rank(rank.observed ? std::optional(rank.seconds) : std::nullopt,
+               rank.peak.own + rank.peak.files);
     for (std::size_t replica = 1; ranks.size() == 1 && replica < replicas_.size(); ++replica)
       add_rank(replicas_[replica], std::nullopt);
-    *memory.peak_bytes += shared_bytes_;
     if (!replicas_.empty()) summarize_run(record_, PriorNoise());
     add_straggler_warning(record_);
   }
@@ -319,6 +312,7 @@ class TrainingRun {
   }
 
   void describe_workload(const Graph& graph) {
+    record_.workload.digest = graph_digest(graph);
     record_.workload.parameters = graph.parameter_count();
     record_.workload.flops_per_sample = graph.flops_per_sample();
     const auto dimensions = graph.input_shape.dimensions();
@@ -446,6 +440,9 @@ class TrainingRun {
     plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
                                                 choices);
     record_.strategy.plan_hash = plan_->hash();
+    record_.compute.executed_flops_per_step =  // where shares differ, as if all did as rank 0
+        plan_->executed_flops() / static_cast<double>(plan_->batch()) *
+        static_cast<double>(config_.global_batch);
     record_.strategy.communicator = ground.communicator.name();
     predict_memory(*plan_, ground, shape);
   }
@@ -456,14 +453,16 @@ class TrainingRun {
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
       file->commit(serialize_weights(program.export_tensors()));
+    reset_peak_resident_memory();  // choosing, verifying and drawing weights are no training
     return strategy;
   }
 
   /// What the plan and its generated code take already, and what is to be allocated.
   void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
                       const TrainingShape& shape) {
-    const Bytes before = facts_.before_bytes;
-    const Bytes code = std::max(resident_memory(), before) - before;
+    (void)layout_digest(plan);     // loads the code that brings weights into their layouts
+    reset_peak_resident_memory();  // and gives its memory back
+    facts_.code = growth(facts_.before, resident_memory());
     const MemoryPrediction data = plan.memory(
         shape.step.optimizer, shape.step.accumulation_steps > 1, ground.device.memory());
     const auto sample_bytes =
@@ -471,9 +470,9 @@ class TrainingRun {
     const Size loaded = shape.micro_batch * (shape.one_process ? shape.ranks : 1);
     const auto staged = static_cast<Bytes>(
         config_.options.data_workers > 0 ? (config_.options.data_workers + 1) * loaded : 0);
-    facts_.predicted_bytes = code + data.total() + staged * sample_bytes;
+    facts_.data_bytes = data.total() + staged * sample_bytes;
     if (shape.one_process)
-      facts_.predicted_bytes += dp_memory(plan, shape.ranks, ground.device.memory());
+      facts_.data_bytes += dp_memory(plan, shape.ranks, ground.device.memory());
   }
 
   Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team, ProbePeers* peers) {

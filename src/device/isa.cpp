@@ -102,6 +102,7 @@ std::string name_of(Isa isa) {
 }
 
 Bf16Products detect_bf16_products() {
+  if (detect_isa() != Isa::x86_64_v4) return Bf16Products::none;
 #if defined(__x86_64__)
   if (has_amx_bf16() && syscall(SYS_arch_prctl, kRequestComponent, kTileData) == 0)
     return Bf16Products::amx;

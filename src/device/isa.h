@@ -10,7 +10,8 @@ namespace ptbench {
 enum class Isa { x86_64, x86_64_v3, x86_64_v4 };
 
 /// The best level of this CPU (cpuid, and that the kernel saves its registers). The environment
-/// variable PTBENCH_ISA (x86-64, x86-64-v3, x86-64-v4) lowers it, for tests.
+/// variable PTBENCH_ISA (x86-64, x86-64-v3, x86-64-v4) lowers it, for tests; oneDNN and bf16
+/// products go with it.
 [[nodiscard]] Isa detect_isa();
 
 [[nodiscard]] std::string name_of(Isa isa);

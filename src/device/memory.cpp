@@ -119,11 +119,25 @@ Bytes available_memory() {
   return room;
 }
 
-Bytes peak_resident_memory() { return status_line("VmHWM:"); }
+ResidentMemory growth(const ResidentMemory& less, const ResidentMemory& more) {
+  const auto beyond = [](Bytes before, Bytes after) { return std::max(before, after) - before; };
+  return {.own = beyond(less.own, more.own),
+          .files = beyond(less.files, more.files),
+          .shared = beyond(less.shared, more.shared)};
+}
 
-Bytes shared_resident_memory() { return status_line("RssShmem:"); }
+ResidentMemory resident_memory() {
+  return {.own = status_line("RssAnon:"),
+          .files = status_line("RssFile:"),
+          .shared = status_line("RssShmem:")};
+}
 
-Bytes resident_memory() { return status_line("VmRSS:"); }
+ResidentMemory peak_resident_memory() {
+  ResidentMemory peak = resident_memory();
+  const Bytes others = peak.files + peak.shared;
+  peak.own = std::max(status_line("VmHWM:"), others) - others;
+  return peak;
+}
 
 void reset_peak_resident_memory() {
 #ifdef __GLIBC__

@@ -57,11 +57,20 @@ class HostMemorySource final : public MemorySource {
 /// and of what the control groups (v1 and v2) leave.
 [[nodiscard]] Bytes available_memory();
 
-/// Resident size of this process now, and the largest since it began or since the last reset.
-[[nodiscard]] Bytes resident_memory();
-[[nodiscard]] Bytes peak_resident_memory();
-/// Of the resident size, what lies in memory that processes share.
-[[nodiscard]] Bytes shared_resident_memory();
+/// Resident size of a process, in bytes, by who else has these pages.
+struct ResidentMemory {
+  Bytes own = 0;     ///< nobody
+  Bytes files = 0;   ///< program and libraries: every process of the same program
+  Bytes shared = 0;  ///< processes that share memory
+  [[nodiscard]] Bytes total() const { return own + files + shared; }
+};
+/// What `more` has beyond `less`, nowhere below 0.
+[[nodiscard]] ResidentMemory growth(const ResidentMemory& less, const ResidentMemory& more);
+
+/// Of this process now, and the largest since it began or since the last reset (with what files and
+/// shared memory take now).
+[[nodiscard]] ResidentMemory resident_memory();
+[[nodiscard]] ResidentMemory peak_resident_memory();
 /// Lets the peak begin anew at the present size.
 void reset_peak_resident_memory();
 

@@ -37,12 +37,16 @@ std::string why_unmeasured(std::string_view side, const RunRecord& run) {
 }
 
 /// "unlike environments: cpu.model A / B and 2 more".
-std::string why_incomparable(const std::vector<std::string>& of_files,
-                             const std::vector<std::string>& of_run) {
-  const std::string& first = of_files.empty() ? of_run.front() : of_files.front();
-  const std::size_t more = of_files.size() + of_run.size() - 1;
-  return "unlike environments: " + first +
+std::string why_incomparable(std::string_view what, const std::vector<std::string>& differences) {
+  const std::size_t more = differences.size() - 1;
+  return fmt::format("{}: {}", what, differences.front()) +
          (more == 0 ? std::string() : fmt::format(" and {} more", more));
+}
+
+std::vector<std::string> joined(std::vector<std::string> first,
+                                const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 /// Compares the runs of one pair of sides.
@@ -89,12 +93,19 @@ class RunComparer {
   }
 
   void compare_measured(const RunGroup& base, const RunGroup& fresh, RunComparison& result) {
+    const std::vector<std::string> work = work_differences(base.parts(), fresh.parts());
+    const std::vector<std::string> circumstances = run_differences(base.parts(), fresh.parts());
+    result.differences = joined(work, circumstances);
+    if (!work.empty()) {
+      result.verdict = Verdict::incomparable;
+      result.reason = why_incomparable("other work", work);
+      return;
+    }
     judge(base.run().samples, fresh.run().samples, result);
-    result.differences = run_differences(base.parts(), fresh.parts());
-    const bool differs = !environment_.empty() || !result.differences.empty();
-    if (!differs || options_.ignore_environment) return;
+    const std::vector<std::string> unlike = joined(environment_, circumstances);
+    if (unlike.empty() || options_.ignore_environment) return;
     result.verdict = Verdict::incomparable;
-    result.reason = why_incomparable(environment_, result.differences);
+    result.reason = why_incomparable("unlike environments", unlike);
   }
 
   std::optional<LogChange> change_of(std::span<const RepetitionTime> base,

@@ -21,7 +21,7 @@ enum class Verdict {
   missing,       ///< measured in BASE, absent in NEW, or not measured there for some reason
   added,         ///< "new": absent in BASE, or not measured there for some reason
   failed,        ///< in NEW
-  incomparable,  ///< measured in unlike environments
+  incomparable,  ///< other work, or measured in unlike environments
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 /// Whether it fails a gate: slower, failed or missing.
@@ -61,14 +61,14 @@ struct RunComparison {
   Size base_repetitions = 0;  ///< clean ones
   Size new_repetitions = 0;
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
-  std::vector<std::string> differences;  ///< of this run's circumstances: "plan a1 / b2"
+  std::vector<std::string> differences;  ///< of this run's work and circumstances: "plan a1 / b2"
   std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
   std::optional<LeftOut> left_out;       ///< entries that differ in this run's circumstances
 };
 
 struct CompareOptions {
   double detect = 0.05;             ///< the smallest change that matters
-  bool ignore_environment = false;  ///< verdicts all the same
+  bool ignore_environment = false;  ///< verdicts all the same; other work gets none
 };
 
 struct Comparison {

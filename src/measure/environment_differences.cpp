@@ -26,11 +26,9 @@ class DifferenceList {
     std::string text = single_line(fmt::format("{} {} / {}{}", what, base, fresh, note_));
     if (std::ranges::find(texts_, text) == texts_.end()) texts_.push_back(std::move(text));
   }
-  void add_known(std::string_view what, const std::optional<std::string>& base,
-                 const std::optional<std::string>& fresh) {
-    if (base && fresh && *base != *fresh) add(what, *base, *fresh);
-  }
-  void add_known(std::string_view what, std::optional<Size> base, std::optional<Size> fresh) {
+  template <class T>
+  void add_known(std::string_view what, const std::optional<T>& base,
+                 const std::optional<T>& fresh) {
     if (base && fresh && *base != *fresh)
       add(what, fmt::format("{}", *base), fmt::format("{}", *fresh));
   }
@@ -76,19 +74,68 @@ void add_environments(const EnvironmentRecord& base, const EnvironmentRecord& fr
   add_entries("libraries", base.libraries, fresh.libraries, differences);
 }
 
-void add_strategies(const StrategyRecord& base, const StrategyRecord& fresh,
-                    DifferenceList& differences) {
+void add_circumstances(const RunRecord& of_base, const RunRecord& of_new,
+                       DifferenceList& differences) {
+  const StrategyRecord& base = of_base.strategy;
+  const StrategyRecord& fresh = of_new.strategy;
   differences.add_known("plan", base.plan_hash, fresh.plan_hash);
   differences.add_known("threads", base.threads, fresh.threads);
-  if (base.precision != fresh.precision)
-    differences.add("precision", base.precision, fresh.precision);
   if (!base.devices.empty() && !fresh.devices.empty() && base.devices != fresh.devices)
     differences.add("devices", fmt::format("{}", fmt::join(base.devices, "+")),
                     fmt::format("{}", fmt::join(fresh.devices, "+")));
 }
 
+void add_workloads(const WorkloadRecord& base, const WorkloadRecord& fresh,
+                   DifferenceList& differences) {
+  differences.add_known("workload.digest", base.digest, fresh.digest);
+  differences.add_known("workload.parameters", base.parameters, fresh.parameters);
+  if (!base.input_shape.empty() && !fresh.input_shape.empty() &&
+      base.input_shape != fresh.input_shape)
+    differences.add("workload.input_shape", fmt::format("{}", fmt::join(base.input_shape, "x")),
+                    fmt::format("{}", fmt::join(fresh.input_shape, "x")));
+}
+
+void add_optimizers(const OptimizerRecord& base, const OptimizerRecord& fresh,
+                    DifferenceList& differences) {
+  differences.add_known("optimizer.name", base.name, fresh.name);
+  differences.add_known("optimizer.lr", base.lr, fresh.lr);
+  differences.add_known("optimizer.momentum", base.momentum, fresh.momentum);
+  differences.add_known("optimizer.weight_decay", base.weight_decay, fresh.weight_decay);
+  differences.add_known("optimizer.beta1", base.beta1, fresh.beta1);
+  differences.add_known("optimizer.beta2", base.beta2, fresh.beta2);
+  differences.add_known("optimizer.epsilon", base.epsilon, fresh.epsilon);
+}
+
+void add_work(const RunRecord& base, const RunRecord& fresh, DifferenceList& differences) {
+  add_workloads(base.workload, fresh.workload, differences);
+  add_optimizers(base.optimizer, fresh.optimizer, differences);
+  const StrategyRecord& one = base.strategy;
+  const StrategyRecord& other = fresh.strategy;
+  if (one.precision != other.precision)
+    differences.add("precision", one.precision, other.precision);
+  differences.add_known("batch_per_replica", one.batch_per_replica, other.batch_per_replica);
+  differences.add_known("global_batch", one.global_batch, other.global_batch);
+  differences.add_known("accumulation_steps", one.accumulation_steps, other.accumulation_steps);
+  differences.add_known("data.source", base.data.source, fresh.data.source);
+  differences.add_known("data.samples", base.data.samples, fresh.data.samples);
+}
+
 constexpr std::string_view kWithinBase = " (both in BASE)";
 constexpr std::string_view kReleaseBuild = "Release";
+
+/// Of every run and the first of BASE, by `add`.
+std::vector<std::string> differences_of(std::span<const RunRecord* const> base,
+                                        std::span<const RunRecord* const> fresh,
+                                        void (*add)(const RunRecord&, const RunRecord&,
+                                                    DifferenceList&)) {
+  const RunRecord& first = *base.front();
+  DifferenceList differences;
+  differences.annotate(kWithinBase);
+  for (const RunRecord* run : base.subspan(1)) add(first, *run, differences);
+  differences.annotate({});
+  for (const RunRecord* run : fresh) add(first, *run, differences);
+  return differences.take();
+}
 
 /// The build types that files know, each once; "not known" where none does.
 std::string build_types(std::span<const ResultFile> files) {
@@ -130,13 +177,12 @@ std::vector<std::string> environment_differences(std::span<const ResultFile> bas
 
 std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
                                          std::span<const RunRecord* const> fresh) {
-  const StrategyRecord& first = base.front()->strategy;
-  DifferenceList differences;
-  differences.annotate(kWithinBase);
-  for (const RunRecord* run : base.subspan(1)) add_strategies(first, run->strategy, differences);
-  differences.annotate({});
-  for (const RunRecord* run : fresh) add_strategies(first, run->strategy, differences);
-  return differences.take();
+  return differences_of(base, fresh, add_circumstances);
+}
+
+std::vector<std::string> work_differences(std::span<const RunRecord* const> base,
+                                          std::span<const RunRecord* const> fresh) {
+  return differences_of(base, fresh, add_work);
 }
 
 std::vector<std::string> build_remarks(std::span<const ResultFile> base,

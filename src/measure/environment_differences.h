@@ -16,10 +16,16 @@ namespace ptbench {
 [[nodiscard]] std::vector<std::string> environment_differences(std::span<const ResultFile> base,
                                                                std::span<const ResultFile> fresh);
 
-/// The same of one run's circumstances: plan, threads, precision and devices. Neither side is
-/// empty, and pointers are not null.
+/// The same of one run's circumstances: plan, threads and devices. Neither side is empty, and
+/// pointers are not null.
 [[nodiscard]] std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
                                                        std::span<const RunRecord* const> fresh);
+
+/// The same of the work that was measured, which no option lets compare make light of: digest,
+/// parameters and input of the workload, optimizer, precision, batches, accumulation and data, as
+/// "optimizer.momentum 0.9 / 0".
+[[nodiscard]] std::vector<std::string> work_differences(std::span<const RunRecord* const> base,
+                                                        std::span<const RunRecord* const> fresh);
 
 /// What should be known of two sides, and takes no verdict away, since gates are tested with it: a
 /// build type other than Release, as "build_type Release / Debug". One text, or none.

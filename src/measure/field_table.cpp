@@ -184,9 +184,16 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::status>("status", none, "ok, failed, skipped or interrupted"),
     field<&Run::reason>("reason", none, "why the status is not ok"),
 
+    field<&Run::engine, &EngineRecord::name>("engine.name", none, "who trained"),
+    field<&Run::engine, &EngineRecord::version>("engine.version", none, "of the engine"),
+    field<&Run::engine, &EngineRecord::command>("engine.command", none,
+                                                "that was started, null: ptbench trained"),
+
     field<&Run::workload, &WorkloadRecord::name>("workload.name", none, "the model"),
     field<&Run::workload, &WorkloadRecord::file>("workload.file", none,
                                                  "the model file that describes it"),
+    field<&Run::workload, &WorkloadRecord::digest>("workload.digest", none,
+                                                   "equal for equal graphs and losses"),
     field<&Run::workload, &WorkloadRecord::parameters>("workload.parameters", count,
                                                        "scalars that training changes"),
     field<&Run::workload, &WorkloadRecord::flops_per_sample>(
@@ -261,8 +268,8 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::step_seconds, &Steps::run_to_run_sd>(
         "step_seconds.run_to_run_sd", seconds, "standard deviation of the repetitions' medians"),
 
-    field<&Run::throughput, &ThroughputRecord::value>(
-        "throughput.value", samples_per_second, "global batch over the slowest rank's step time"),
+    field<&Run::throughput, &ThroughputRecord::value>("throughput.value", samples_per_second,
+                                                      "samples over seconds in clean slices"),
     {"throughput.unit", none, "of throughput.value", get_throughput_unit, set_throughput_unit},
     field<&Run::throughput, &ThroughputRecord::ci95, &Interval::low>(
         "throughput.ci95_low", samples_per_second, "95 % interval across repetitions, low end"),
@@ -300,12 +307,17 @@ constexpr auto kFields = std::to_array<Field>({
 
     field<&Run::compute, &Compute::flops_per_step>("compute.flops_per_step", operations,
                                                    "operations of an optimizer step"),
+    field<&Run::compute, &Compute::executed_flops_per_step>(
+        "compute.executed_flops_per_step", operations,
+        "the same as executed: Winograd needs fewer"),
     field<&Run::compute, &Compute::flops_per_second>("compute.flops_per_second",
                                                      operations_per_second, "achieved"),
     field<&Run::compute, &Compute::peak_flops_per_second>(
         "compute.peak_flops_per_second", operations_per_second, "dense peak of the compute type"),
     field<&Run::compute, &Compute::utilization>("compute.utilization", fraction,
-                                                "achieved over peak"),
+                                                "executed operations over peak"),
+    field<&Run::compute, &Compute::effective_utilization>(
+        "compute.effective_utilization", fraction, "all operations over peak, executed or not"),
     field<&Run::compute, &Compute::peak_source>("compute.peak_source", none,
                                                 "where the peak comes from"),
 
@@ -349,8 +361,12 @@ constexpr auto kFields = std::to_array<Field>({
         "scaling.efficiency_ci95_high", fraction, "95 % interval of the efficiency, high end"),
     field<&Run::scaling, &Scaling::efficiency_vs_one_rank>(
         "scaling.efficiency_vs_one_rank", fraction, "against the strategy's own single rank"),
+    field<&Run::scaling, &Scaling::efficiency_vs_all_cores>(
+        "scaling.efficiency_vs_all_cores", fraction, "against serial training on all cores"),
     field<&Run::scaling, &Scaling::loss, &Loss::compute_slowdown>(
         "scaling.loss.compute_slowdown", fraction, "lost to slower computation"),
+    field<&Run::scaling, &Scaling::loss, &Loss::batch_effect>("scaling.loss.batch_effect", fraction,
+                                                              "lost to smaller micro-batches"),
     field<&Run::scaling, &Scaling::loss, &Loss::communication>(
         "scaling.loss.communication", fraction, "lost to exposed communication"),
     field<&Run::scaling, &Scaling::loss, &Loss::wait>("scaling.loss.wait", fraction,

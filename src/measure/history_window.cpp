@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -35,10 +36,28 @@ void complete(EnvironmentRecord& known, const EnvironmentRecord& older) {
   if (known.libraries.empty()) known.libraries = older.libraries;
 }
 
-void complete(StrategyRecord& known, const StrategyRecord& older) {
-  if (!known.plan_hash) known.plan_hash = older.plan_hash;
-  if (!known.threads) known.threads = older.threads;
-  if (known.devices.empty()) known.devices = older.devices;
+template <class T>
+void complete(std::optional<T>& known, const std::optional<T>& older) {
+  if (!known) known = older;
+}
+
+void complete(RunRecord& known, const RunRecord& older) {
+  complete(known.strategy.plan_hash, older.strategy.plan_hash);
+  complete(known.strategy.threads, older.strategy.threads);
+  if (known.strategy.devices.empty()) known.strategy.devices = older.strategy.devices;
+  complete(known.workload.digest, older.workload.digest);
+  complete(known.workload.parameters, older.workload.parameters);
+  if (!known.optimizer.name) known.optimizer = older.optimizer;
+}
+
+/// Without what the measurement said of it.
+RunRecord what_was_measured(const RunRecord& run) {
+  RunRecord work;
+  work.workload = run.workload;
+  work.strategy = run.strategy;
+  work.optimizer = run.optimizer;
+  work.data = run.data;
+  return work;
 }
 
 /// What a run's entries that count were measured in.
@@ -50,10 +69,15 @@ class Circumstances {
     return environment_differences({&entry, 1}, {&*environment_, 1});
   }
 
-  /// Of the run, which was measured.
-  [[nodiscard]] std::vector<std::string> differences(const RunRecord& run) const {
+  /// Of the run, which was measured: its work, and its circumstances unless these are ignored.
+  [[nodiscard]] std::vector<std::string> differences(const RunRecord& run,
+                                                     bool ignore_circumstances) const {
     if (!run_) return {};
-    return run_differences(std::array{&run}, std::array{&*run_});
+    std::vector<std::string> all = work_differences(std::array{&run}, std::array{&*run_});
+    if (!ignore_circumstances)
+      std::ranges::copy(run_differences(std::array{&run}, std::array{&*run_}),
+                        std::back_inserter(all));
+    return all;
   }
 
   void learn(const EnvironmentRecord& environment) {
@@ -61,14 +85,14 @@ class Circumstances {
     complete(environment_->environment, environment);
   }
 
-  void learn(const StrategyRecord& strategy) {
-    if (!run_) run_.emplace().strategy = strategy;
-    complete(run_->strategy, strategy);
+  void learn(const RunRecord& run) {
+    if (!run_) run_ = what_was_measured(run);
+    complete(*run_, run);
   }
 
  private:
   std::optional<ResultFile> environment_;  ///< nothing else of it is known
-  std::optional<RunRecord> run_;           ///< only its strategy is known
+  std::optional<RunRecord> run_;           ///< as `what_was_measured` has it
 };
 
 /// Goes back in time through entries, and says what of them still counts.
@@ -95,10 +119,12 @@ class Window {
       for (const RunRecord& run : entry.runs) {
         const auto found = measured.find(run.id);
         if (found == measured.end() || !was_measured(run)) continue;
-        if (!run_differences(std::array{&run}, std::array{found->second}).empty()) continue;
+        Circumstances like;
+        like.learn(*found->second);
+        if (!like.differences(run, false).empty()) continue;
         Circumstances& circumstances = pools_[run.id].circumstances;
         circumstances.learn(fresh.environment);
-        circumstances.learn(found->second->strategy);
+        circumstances.learn(*found->second);
       }
     }
   }
@@ -149,10 +175,10 @@ class Window {
   }
 
   bool differs(Pool& pool, const RunRecord& run) {
-    if (options_.ignore_environment) return false;
-    const std::vector<std::string> differences = pool.circumstances.differences(run);
+    const std::vector<std::string> differences =
+        pool.circumstances.differences(run, options_.ignore_environment);
     if (differences.empty()) {
-      pool.circumstances.learn(run.strategy);
+      pool.circumstances.learn(run);
       return false;
     }
     LeftOut& left_out = runs_left_out_[run.id];

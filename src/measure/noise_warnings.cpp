@@ -20,13 +20,14 @@
 namespace ptbench {
 namespace {
 
-constexpr double kRareSlices = 0.05;         // now and then something runs on any machine
-constexpr double kFrequencyChange = 1.05;    // steps scale with it: more than is to be resolved
+constexpr double kRareSlices = 0.05;       // now and then something runs on any machine
+constexpr double kFrequencyChange = 1.05;  // steps scale with it: more than is to be resolved
+constexpr double kMeanAboveMedian = 0.02;
 constexpr Bytes kNoticeableSwap = 1U << 20;  // less is the kernel tidying up
 
 constexpr auto kSampleCodes = std::to_array<std::string_view>(
     {"foreign-load", "steal", "cores-far", "mixed-placement", "frequency-changed",
-     "few-clean-repetitions", "too-noisy", "slowdown"});
+     "few-clean-repetitions", "too-noisy", "mean-above-median", "slowdown"});
 
 /// "0.53 %", "12.3 %", "100 %".
 std::string percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
@@ -252,6 +253,18 @@ void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
              .remedy = "End what else needs memory, or choose a smaller --batch-size."});
 }
 
+/// Throughput is over the mean step, which people take for the usual one.
+void warn_of_slow_steps(RunRecord& run) {
+  const auto mean = run.step_seconds.mean;
+  const auto median = run.step_seconds.median;
+  if (!mean || !median || *mean <= (1 + kMeanAboveMedian) * *median) return;
+  warn(run, {.code = "mean-above-median",
+             .message = fmt::format("the mean step is {} longer than the median: some steps take "
+                                    "far longer than others, and throughput is over all of them",
+                                    percent(*mean / *median - 1)),
+             .remedy = "See the percentiles of the step time, and end what else runs."});
+}
+
 }  // namespace
 
 void add_standstill_warning(RunRecord& run, const Standstill& standstill) {
@@ -284,6 +297,7 @@ void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
     else
       warn_of_noise(run, context);
   }
+  warn_of_slow_steps(run);
   warn_of_slowdown(run);
 }
 

@@ -98,6 +98,7 @@ void pool_memory(const RunRecord& run, RunRecord& pooled) {
 
 void pool_compute(const ComputeRecord& compute, ComputeRecord& pooled) {
   keep_first(pooled.flops_per_step, compute.flops_per_step);
+  keep_first(pooled.executed_flops_per_step, compute.executed_flops_per_step);
   const auto peak = compute.peak_flops_per_second;
   if (!peak || (pooled.peak_flops_per_second && *peak <= *pooled.peak_flops_per_second)) return;
   pooled.peak_flops_per_second = peak;
@@ -149,16 +150,19 @@ RunRecord pool_runs(std::span<const RunRecord> runs, const PriorNoise& prior) {
   RunRecord pooled;
   const RunRecord& described = best_described(runs);
   pooled.id = described.id;
+  pooled.engine = described.engine;
   pooled.workload = described.workload;
   pooled.strategy = described.strategy;
   pooled.optimizer = described.optimizer;
   pooled.data = described.data;
   pool_status(runs, pooled);
   pool_results(runs, pooled);
+  // Processes that only choose and verify take more memory than those that train.
+  const bool is_measured_anywhere = std::ranges::any_of(runs, has_samples);
   for (const RunRecord& run : runs) {
     append_samples(run.samples, pooled.samples);
     append_warnings(run, pooled.warnings);
-    pool_memory(run, pooled);
+    if (has_samples(run) || !is_measured_anywhere) pool_memory(run, pooled);
     pool_compute(run.compute, pooled.compute);
   }
   summarize_run(pooled, prior);

@@ -9,9 +9,10 @@ namespace ptbench {
 
 /// One record from several of one configuration (equal ids, at least one), each measured by its own
 /// processes: repetitions, slices and samples one after the other and numbered anew, warnings once
-/// each, the largest peaks, phases, losses, verification and accuracy of the first that has them. A
-/// record that failed or was interrupted decides the status, and its reason is kept; what the
-/// others measured stays. The figures are those of `summarize_run`.
+/// each, the largest peaks of those that measured anything, phases, losses, verification and
+/// accuracy of the first that has them. A record that failed or was interrupted decides the status,
+/// and its reason is kept; what the others measured stays. The figures are those of
+/// `summarize_run`.
 [[nodiscard]] RunRecord pool_runs(std::span<const RunRecord> runs, const PriorNoise& prior);
 
 }  // namespace ptbench

@@ -12,7 +12,7 @@
 
 namespace ptbench {
 
-// What a result file holds, schema ptbench.result/1. Empty means "not known" or "not applicable"
+// What a result file holds, schema ptbench.result/2. Empty means "not known" or "not applicable"
 // and becomes null, never 0. Durations are in seconds, sizes in bytes, ratios are fractions. Scalar
 // fields are listed with unit and meaning in field_table.cpp: a new one needs its row there.
 
@@ -36,10 +36,18 @@ struct Interval {
   double high = 0;
 };
 
+/// Who trained.
+struct EngineRecord {
+  std::optional<std::string> name;  ///< "native", "pytorch", "program"
+  std::optional<std::string> version;
+  std::optional<std::string> command;  ///< that was started, where ptbench itself did not train
+};
+
 struct WorkloadRecord {
   std::string name;
-  std::optional<std::string> file;  ///< the model file that describes it, as the user named it
-  std::optional<Size> parameters;   ///< scalars that training changes
+  std::optional<std::string> file;    ///< the model file that describes it, as the user named it
+  std::optional<std::string> digest;  ///< equal for equal graphs and losses, whatever their names
+  std::optional<Size> parameters;     ///< scalars that training changes
   std::optional<double> flops_per_sample;
   std::vector<Size> input_shape;  ///< of one sample; empty: not known
 };
@@ -135,9 +143,10 @@ struct StepSecondsRecord {
   std::map<std::string, PlacementRecord> by_placement;
 };
 
+/// Samples over seconds in clean slices; in a file of ptbench.result/1 over the median step.
 struct ThroughputRecord {
-  std::optional<double> value;  ///< samples/s, global
-  std::optional<Interval> ci95;
+  std::optional<double> value;   ///< samples/s, global
+  std::optional<Interval> ci95;  ///< across repetitions
 };
 
 struct PhasesRecord {
@@ -170,10 +179,13 @@ struct MemoryRecord {
 };
 
 struct ComputeRecord {
-  std::optional<double> flops_per_step;
-  std::optional<double> flops_per_second;
+  std::optional<double> flops_per_step;  ///< of the mathematics, however it is computed
+  /// As the chosen operators compute it: Winograd's filtering multiplies less.
+  std::optional<double> executed_flops_per_step;
+  std::optional<double> flops_per_second;       ///< of the mathematics
   std::optional<double> peak_flops_per_second;  ///< dense, of the compute type
-  std::optional<double> utilization;
+  std::optional<double> utilization;            ///< executed operations over the peak
+  std::optional<double> effective_utilization;  ///< those of the mathematics over the peak
   std::optional<std::string> peak_source;
 };
 
@@ -205,6 +217,7 @@ struct VerificationRecord {
 /// Shares of the efficiency that was lost; they add up to 1 − efficiency.
 struct ScalingLossRecord {
   std::optional<double> compute_slowdown;
+  std::optional<double> batch_effect;  ///< of smaller micro-batches, in strong scaling
   std::optional<double> communication;
   std::optional<double> wait;
   std::optional<double> data;
@@ -218,6 +231,8 @@ struct ScalingRecord {
   std::optional<double> efficiency;
   std::optional<Interval> efficiency_ci95;
   std::optional<double> efficiency_vs_one_rank;
+  /// Against serial training on all cores, with the same global batch.
+  std::optional<double> efficiency_vs_all_cores;
   ScalingLossRecord loss;
 };
 
@@ -232,6 +247,7 @@ struct RunRecord {
   std::string id;  ///< see run_id.h
   Status status = Status::ok;
   std::optional<std::string> reason;  ///< of any status but ok
+  EngineRecord engine;
   WorkloadRecord workload;
   StrategyRecord strategy;
   OptimizerRecord optimizer;
@@ -262,6 +278,7 @@ struct GeneratorRecord {
 
 /// A whole result file.
 struct ResultFile {
+  int schema_version = 2;  ///< that it was read from; 1: throughput is over the median step
   GeneratorRecord generator;
   std::string created;               ///< RFC 3339, see rfc3339_utc()
   std::vector<std::string> command;  ///< argv

@@ -2,14 +2,33 @@
 
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "src/measure/prior_noise.h"
+#include "src/measure/summarize_run.h"
 
 namespace ptbench {
 namespace {
 
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
+
+/// Empty where samples were left out.
+std::optional<double> mean_seconds(const SamplesRecord& samples, Size number) {
+  const RepetitionRecord& repetition = samples.repetitions[static_cast<std::size_t>(number)];
+  const bool is_clean = repetition.clean_slices.value_or(0) >= 1;
+  double sum = 0;
+  std::size_t count = 0;
+  for (const SliceRecord& slice : samples.slices) {
+    if (slice.repetition != number) continue;
+    if (is_clean && (!slice.clean || slice.placement != repetition.placement)) continue;
+    const auto part = slice_samples(slice, samples.step_seconds);
+    sum = std::accumulate(part.begin(), part.end(), sum);
+    count += part.size();
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
 
 }  // namespace
 
@@ -35,6 +54,16 @@ std::optional<std::vector<RepetitionTime>> quartile_times(const SamplesRecord& s
     times[number].log_time = std::log(seconds);
   }
   return times;
+}
+
+std::vector<std::optional<double>> log_means(const SamplesRecord& samples) {
+  std::vector<std::optional<double>> logs;
+  for (std::size_t number = 0; number < samples.repetitions.size(); ++number) {
+    const double seconds = mean_seconds(samples, static_cast<Size>(number))
+                               .value_or(samples.repetitions[number].median_seconds.value_or(0));
+    logs.push_back(is_time(seconds) ? std::optional(std::log(seconds)) : std::nullopt);
+  }
+  return logs;
 }
 
 std::vector<RepetitionTime> compared_times(const SamplesRecord& samples) {

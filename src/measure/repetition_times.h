@@ -27,6 +27,11 @@ struct RepetitionTime {
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
     const SamplesRecord& samples);
 
+/// Of each repetition, the natural logarithm of its mean step over the slices that speak for it:
+/// the clean ones of its placement, or all where it has none. Its median where samples were left
+/// out; empty where it has neither.
+[[nodiscard]] std::vector<std::optional<double>> log_means(const SamplesRecord& samples);
+
 /// What comparisons go by: quartiles where there are any, else medians.
 [[nodiscard]] std::vector<RepetitionTime> compared_times(const SamplesRecord& samples);
 

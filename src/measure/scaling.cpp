@@ -32,6 +32,13 @@ bool is_positive(const std::optional<double>& value) {
   return value && *value > 0 && std::isfinite(*value);
 }
 
+/// Seconds of the mean step, which throughput is over; empty where that is not known.
+std::optional<double> step_of(const RunRecord& run) {
+  const auto samples = static_cast<double>(run.strategy.global_batch.value_or(0));
+  if (!is_positive(run.throughput.value) || samples <= 0) return {};
+  return samples / *run.throughput.value;
+}
+
 bool has_result(const RunRecord& run) {
   return run.status == Status::ok && is_positive(run.throughput.value) &&
          is_positive(run.step_seconds.median);
@@ -42,7 +49,7 @@ bool has_result(const RunRecord& run) {
 /// The repetitions that speak for a run, as summarize_run() chooses them.
 struct Speaking {
   std::vector<std::size_t> places;  ///< among all repetitions
-  std::vector<double> log_times;
+  std::vector<double> log_times;    ///< of their mean steps
   double prior = 0;  ///< of their placement class; 0: none is clean, and no prior speaks of them
 
   [[nodiscard]] Size count() const { return std::ssize(log_times); }
@@ -50,6 +57,7 @@ struct Speaking {
 
 Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
   const std::vector<RepetitionTime> times = median_times(samples);
+  const std::vector<std::optional<double>> means = log_means(samples);
   const LogTimes classes = by_class(times);
   const LogTimes::value_type* speaking = speaking_class(classes);
   Speaking result;
@@ -60,7 +68,7 @@ Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
         speaking == nullptr || (times[place].log_time && times[place].placement == speaking->first);
     if (!speaks || !is_positive(repetition.median_seconds)) continue;
     result.places.push_back(place);
-    result.log_times.push_back(std::log(*repetition.median_seconds));
+    result.log_times.push_back(means[place].value_or(std::log(*repetition.median_seconds)));
   }
   return result;
 }
@@ -173,12 +181,12 @@ std::optional<StepParts> passed_parts(const RunRecord& run) {
   return parts;
 }
 
-/// Of the median step.
-std::optional<StepParts> parts_of(const RunRecord& run) {
+/// Of a step of so many seconds.
+std::optional<StepParts> parts_of(const RunRecord& run, double step) {
   const std::optional<StepParts> parts = passed_parts(run);
   const double sum = all_seconds(run.phases_seconds);
-  if (!parts || !(sum > 0) || !is_positive(run.step_seconds.median)) return {};
-  return parts->times(*run.step_seconds.median / sum);
+  if (!parts || !(sum > 0)) return {};
+  return parts->times(step / sum);
 }
 
 /// Of one rank of `run`, over that of the baseline's single one.
@@ -188,6 +196,14 @@ std::optional<double> work_ratio(const RunRecord& run, const RunRecord& baseline
   if (samples <= 0 || base_samples <= 0 || run.strategy.world_size <= 0) return {};
   return static_cast<double>(samples) /
          (static_cast<double>(base_samples) * static_cast<double>(run.strategy.world_size));
+}
+
+/// What smaller micro-batches cost, apart from slower computation; empty where they are smaller,
+/// since no run of one replica with such batches tells.
+std::optional<double> batch_effect_of(const RunRecord& run, const RunRecord& baseline) {
+  const auto batch = run.strategy.batch_per_replica;
+  if (!batch || batch != baseline.strategy.batch_per_replica) return {};
+  return 0;
 }
 
 // The comparison.
@@ -206,14 +222,23 @@ double efficiency_over(const RunRecord& run, const RunRecord& one) {
          static_cast<double>(run.strategy.world_size);
 }
 
+/// Empty where the two did not have the same work.
+std::optional<double> efficiency_vs_all_cores(const RunRecord& run, const RunRecord* all_cores) {
+  if (all_cores == nullptr || all_cores->strategy.global_batch != run.strategy.global_batch)
+    return {};
+  return *run.throughput.value / *all_cores->throughput.value;
+}
+
 ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const ScalingPlan& plan,
-                         const RunRecord* one_rank) {
+                         const Results& results) {
   ScalingRecord scaling;
   scaling.mode = plan.mode;
   scaling.baseline = plan.baseline;
   scaling.speedup = *run.throughput.value / *baseline.throughput.value;
   scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);
-  if (one_rank != nullptr) scaling.efficiency_vs_one_rank = efficiency_over(run, *one_rank);
+  scaling.efficiency_vs_all_cores = efficiency_vs_all_cores(run, find(results, plan.all_cores));
+  if (const RunRecord* const one_rank = find(results, plan.one_rank))
+    scaling.efficiency_vs_one_rank = efficiency_over(run, *one_rank);
   if (&run != &baseline) scaling.loss = scaling_loss(run, baseline);
   return scaling;
 }
@@ -248,7 +273,7 @@ class Comparator {
     const RunRecord* baseline = find(results_, plan.baseline);
     if (baseline == nullptr)
       return warn_of_no_baseline(run, plan.baseline, find(all_, plan.baseline));
-    ScalingRecord scaling = scaling_of(run, *baseline, plan, find(results_, plan.one_rank));
+    ScalingRecord scaling = scaling_of(run, *baseline, plan, results_);
     if (&run != baseline) scaling.efficiency_ci95 = interval(run, *baseline, *scaling.efficiency);
     run.scaling = std::move(scaling);
   }
@@ -333,18 +358,22 @@ void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<Scalin
 }
 
 ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline) {
-  const std::optional<StepParts> parts = parts_of(run);
-  const std::optional<StepParts> base_parts = parts_of(baseline);
   const std::optional<double> work = work_ratio(run, baseline);
-  if (!parts || !base_parts || !work) return {};
-  const double step = *run.step_seconds.median;
+  const std::optional<double> mean_step = step_of(run);
+  const std::optional<double> base_step = step_of(baseline);
+  if (!work || !mean_step || !base_step) return {};
+  const std::optional<StepParts> parts = parts_of(run, *mean_step);
+  const std::optional<StepParts> base_parts = parts_of(baseline, *base_step);
+  if (!parts || !base_parts) return {};
+  const double step = *mean_step;
   const StepParts usual = base_parts->times(*work);
-  const double lost = (step - *work * *baseline.step_seconds.median) / step;
+  const double lost = (step - *work * *base_step) / step;
   const double compute = (parts->compute - usual.compute) / step;
   const double communication = parts->communication / step;
   const double wait = parts->wait / step;
   const double data = (parts->data - usual.data) / step;
   return {.compute_slowdown = compute,
+          .batch_effect = batch_effect_of(run, baseline),
           .communication = communication,
           .wait = wait,
           .data = data,

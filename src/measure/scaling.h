@@ -16,22 +16,25 @@ namespace ptbench {
 /// What a run is compared with.
 struct ScalingPlan {
   ScalingMode mode = ScalingMode::weak;
-  std::string baseline;    ///< id of the serial run of the same settings
-  std::string one_rank;    ///< id of the strategy's own run of one rank
-  bool in_rounds = false;  ///< its k-th repetition was made in the k-th round of the sweep
+  std::string baseline;        ///< id of the serial run of the same settings
+  std::string one_rank;        ///< id of the strategy's own run of one rank
+  std::string all_cores = {};  ///< id of the serial run on as many cores with as large a global
+                               ///< batch; empty: there is none
+  bool in_rounds = false;      ///< its k-th repetition was made in the k-th round of the sweep
 };
 
 /// Sets `scaling` of each of `runs` to which `plans` (as many, in their order) has a plan, and
 /// clears that of the others. With g samples in the optimizer step of a run on n ranks, and G in
 /// that of its baseline:
-///   speedup = throughput / the baseline's, efficiency = speedup / n.
+///   speedup = throughput / the baseline's, efficiency = speedup / n,
+///   efficiency_vs_all_cores = throughput / that of serial training on all cores.
 /// `efficiency_ci95` is efficiency · e^±h, where h is t·√(s²/m + S²/M): s, m are deviation and
-/// number of the logarithms of the repetitions that speak for the run, S, M those of the baseline,
-/// drawn towards the prior as in `compare`; degrees of freedom after Welch ("The generalization of
-/// Student's problem", 1947). Unlike there, placement classes need not match: a serial run on one
-/// core has none. Where the same rounds speak for both, and these rounds' times correlate (r > 0,
-/// one-sided level 5 %, so that luck is seldom taken for it), h is that of the rounds' differences
-/// if it is smaller. Empty with fewer than 3 repetitions on either side.
+/// number of the logarithms of the mean steps of the repetitions that speak for the run, S, M those
+/// of the baseline, drawn towards the prior as in `compare`; degrees of freedom after Welch ("The
+/// generalization of Student's problem", 1947). Unlike there, placement classes need not match: a
+/// serial run on one core has none. Where the same rounds speak for both, and these rounds' times
+/// correlate (r > 0, one-sided level 5 %, so that luck is seldom taken for it), h is that of the
+/// rounds' differences if it is smaller. Empty with fewer than 3 repetitions on either side.
 ///
 /// Runs that are not ok or have no throughput have no scaling. Those whose baseline has none, or is
 /// not among `runs`, have a warning "no-baseline" instead. A baseline's own speedup and efficiency
@@ -39,19 +42,22 @@ struct ScalingPlan {
 void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<ScalingPlan>> plans,
                  const PriorNoise& prior);
 
-/// Where the efficiency went. With the run's median step T, and T1 the baseline's for the same work
-/// per rank (its median · g / (G · n): the baseline's own in weak scaling, 1/n of it in strong),
+/// Where the efficiency went. With the run's mean step T, and T1 the baseline's for the same work
+/// per rank (its mean · g / (G · n): the baseline's own in weak scaling, 1/n of it in strong),
 ///   1 − efficiency = (T − T1) / T,
 /// which is the sum of, each over T:
 ///   compute_slowdown: least compute of a rank (forward + backward) and rank 0's optimizer − the
 ///                     baseline's of both;
+///   batch_effect: 0 where micro-batches are as large as the baseline's; else compute_slowdown
+///   holds
+///                 what smaller ones cost too, and this is empty;
 ///   wait: the longest that a rank had nothing to do but wait for slower ones;
 ///   communication: rank 0's communication_exposed − its wait (not below 0), and scatter +
 ///                  replicate + gather + reduce;
 ///   data: rank 0's − the baseline's;
 ///   overhead: the rest.
 /// The baseline's phases count for the same work per rank. Phases and ranks are of a pass of their
-/// own: both are scaled so that the phases add up to the median step. Terms may be negative: an
+/// own: both are scaled so that the phases add up to the mean step. Terms may be negative: an
 /// optimizer whose work the ranks share computes less than the baseline. Empty where a figure is
 /// missing.
 [[nodiscard]] ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline);

@@ -21,20 +21,24 @@ constexpr double kLevel = 0.95;
 struct Speaking {
   std::string placement;          ///< class; nothing where none is clean
   std::vector<double> log_times;  ///< of the repetitions' medians
+  std::vector<double> log_means;  ///< of their mean steps
 };
-
-std::vector<double> all_log_times(const SamplesRecord& samples) {
-  std::vector<double> times;
-  for (const RepetitionRecord& repetition : samples.repetitions)
-    if (const auto seconds = repetition.median_seconds; seconds && *seconds > 0)
-      times.push_back(std::log(*seconds));
-  return times;
-}
 
 Speaking speaking_of(const SamplesRecord& samples, const LogTimes& classes) {
   const LogTimes::value_type* speaking = speaking_class(classes);
-  if (speaking == nullptr) return {.placement = {}, .log_times = all_log_times(samples)};
-  return {.placement = speaking->first, .log_times = speaking->second};
+  const std::vector<RepetitionTime> times = median_times(samples);
+  const std::vector<std::optional<double>> means = log_means(samples);
+  Speaking result;
+  if (speaking != nullptr) result.placement = speaking->first;
+  for (std::size_t number = 0; number < times.size(); ++number) {
+    const double seconds = samples.repetitions[number].median_seconds.value_or(0);
+    const RepetitionTime& time = times[number];
+    const bool speaks = speaking == nullptr || (time.log_time && time.placement == speaking->first);
+    if (!speaks || !(seconds > 0)) continue;
+    result.log_times.push_back(std::log(seconds));
+    result.log_means.push_back(means[number].value_or(result.log_times.back()));
+  }
+  return result;
 }
 
 /// Samples of the clean slices of `placement`; all of them where there are none.
@@ -62,11 +66,24 @@ void summarize_samples(std::span<const double> samples, StepSecondsRecord& recor
 }
 
 /// What the host usually does says nothing of repetitions that were disturbed.
-Spread spread_of_speaking(const Speaking& speaking, const PriorNoise& prior) {
-  if (!speaking.placement.empty())
-    return spread_of({&speaking.log_times, 1}, prior.of(speaking.placement));
-  return {.standard_deviation = standard_deviation(speaking.log_times).value_or(0),
-          .degrees_of_freedom = static_cast<double>(speaking.log_times.size() - 1)};
+Spread spread_of_speaking(const std::vector<double>& logs, const std::string& placement,
+                          const PriorNoise& prior) {
+  if (!placement.empty()) return spread_of({&logs, 1}, prior.of(placement));
+  return {.standard_deviation = standard_deviation(logs).value_or(0),
+          .degrees_of_freedom = static_cast<double>(logs.size() - 1)};
+}
+
+/// Half width of the interval of the mean of `logs`; empty for too few.
+std::optional<double> log_half_width(const std::vector<double>& logs, const std::string& placement,
+                                     const PriorNoise& prior) {
+  const Size count = std::ssize(logs);
+  if (count < kLeastRepetitions) return std::nullopt;
+  return half_width(spread_of_speaking(logs, placement, prior), count, kLevel);
+}
+
+/// `value` with `log_half` on either side of its logarithm.
+Interval around(double value, double log_half) {
+  return {.low = value * std::exp(-log_half), .high = value * std::exp(log_half)};
 }
 
 std::vector<double> exponentials(std::span<const double> values) {
@@ -80,11 +97,10 @@ void summarize_repetitions(const Speaking& speaking, const PriorNoise& prior,
                            StepSecondsRecord& record) {
   const Size count = std::ssize(speaking.log_times);
   if (count == 0) return;
-  const double centre = mean(speaking.log_times);
-  record.median = std::exp(centre);
-  if (count < kLeastRepetitions) return;
-  const double half = half_width(spread_of_speaking(speaking, prior), count, kLevel);
-  record.ci95 = {.low = std::exp(centre - half), .high = std::exp(centre + half)};
+  record.median = std::exp(mean(speaking.log_times));
+  const auto half = log_half_width(speaking.log_times, speaking.placement, prior);
+  if (!half) return;
+  record.ci95 = around(*record.median, *half);
   record.run_to_run_sd = standard_deviation(exponentials(speaking.log_times));
 }
 
@@ -94,26 +110,28 @@ void summarize_placements(const LogTimes& classes, StepSecondsRecord& record) {
                                       .repetitions = std::ssize(times)};
 }
 
-void summarize_throughput(const StepSecondsRecord& steps, Size batch, ThroughputRecord& record) {
-  const auto samples = static_cast<double>(batch);
-  record.value = samples / *steps.median;
-  if (steps.ci95)
-    record.ci95 = {.low = samples / steps.ci95->high, .high = samples / steps.ci95->low};
+void summarize_compute(double step_seconds, ComputeRecord& compute) {
+  if (compute.flops_per_step) compute.flops_per_second = *compute.flops_per_step / step_seconds;
+  if (const auto peak = compute.peak_flops_per_second; peak && *peak > 0) {
+    if (compute.flops_per_second) compute.effective_utilization = *compute.flops_per_second / *peak;
+    if (compute.executed_flops_per_step)
+      compute.utilization = *compute.executed_flops_per_step / step_seconds / *peak;
+  }
 }
 
-/// Rates are of the median step.
-void summarize_rates(RunRecord& run) {
-  const double step_seconds = *run.step_seconds.median;
+/// Rates are of the mean step, since slow steps take their time too; of the median where samples
+/// were left out.
+void summarize_rates(const Speaking& speaking, const PriorNoise& prior, RunRecord& run) {
+  const double step_seconds = run.step_seconds.mean.value_or(*run.step_seconds.median);
   if (step_seconds <= 0) return;
   if (const auto batch = run.strategy.global_batch) {
-    summarize_throughput(run.step_seconds, *batch, run.throughput);
+    run.throughput.value = static_cast<double>(*batch) / step_seconds;
+    if (const auto half = log_half_width(speaking.log_means, speaking.placement, prior))
+      run.throughput.ci95 = around(*run.throughput.value, *half);
     if (!run.compute.flops_per_step && run.workload.flops_per_sample)
       run.compute.flops_per_step = *run.workload.flops_per_sample * static_cast<double>(*batch);
   }
-  if (!run.compute.flops_per_step) return;
-  run.compute.flops_per_second = *run.compute.flops_per_step / step_seconds;
-  const auto peak = run.compute.peak_flops_per_second;
-  if (peak && *peak > 0) run.compute.utilization = *run.compute.flops_per_second / *peak;
+  summarize_compute(step_seconds, run.compute);
 }
 
 /// The phases that make up a step but `data`, which a loader knows without timing phases.
@@ -177,6 +195,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   run.throughput = {};
   run.compute.flops_per_second.reset();
   run.compute.utilization.reset();
+  run.compute.effective_utilization.reset();
   if (!is_measured(samples)) return;
 
   const LogTimes classes = clean_log_times(samples);
@@ -185,7 +204,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
     summarize_samples(spoken_samples(samples, speaking.placement), run.step_seconds);
   summarize_repetitions(speaking, prior, run.step_seconds);
   summarize_placements(classes, run.step_seconds);
-  summarize_rates(run);
+  summarize_rates(speaking, prior, run);
   scale_phases(*run.step_seconds.median, run.phases_seconds, run.ranks);
 }
 

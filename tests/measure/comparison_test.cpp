@@ -457,19 +457,73 @@ TEST_CASE("runs under unlike circumstances are incomparable", "[measure]") {
   CHECK(compare_two(base, fresh).differences.empty());
   fresh.strategy.plan_hash = "b2";
   fresh.strategy.threads = 1;
-  fresh.strategy.precision = "bf16";
   fresh.strategy.devices = {"cuda:0"};
   const RunComparison run = compare_two(base, fresh);
   CHECK(run.verdict == Verdict::incomparable);
-  CHECK(run.differences == std::vector<std::string>{"plan a1 / b2", "threads 2 / 1",
-                                                    "precision fp32 / bf16",
-                                                    "devices cpu+cpu / cuda:0"});
-  CHECK(run.reason == "unlike environments: plan a1 / b2 and 3 more");
+  CHECK(run.differences ==
+        std::vector<std::string>{"plan a1 / b2", "threads 2 / 1", "devices cpu+cpu / cuda:0"});
+  CHECK(run.reason == "unlike environments: plan a1 / b2 and 2 more");
   CHECK(run.change.has_value());
   CHECK(compare_two(base, fresh, {.ignore_environment = true}).verdict == Verdict::same);
   fresh.strategy = base.strategy;
   fresh.strategy.plan_hash.reset();
   CHECK(compare_two(base, fresh).verdict == Verdict::same);
+}
+
+TEST_CASE("runs of other work are incomparable, whatever is ignored", "[measure]") {
+  RunRecord base = steady(0.006);
+  base.workload.digest = "d1";
+  base.workload.parameters = 100;
+  base.workload.input_shape = {8, 8};
+  base.optimizer.name = "sgd";
+  base.optimizer.lr = 0.01;
+  base.optimizer.momentum = 0.9;
+  base.optimizer.weight_decay = 0.0;
+  base.strategy.batch_per_replica = 32;
+  base.strategy.global_batch = 64;
+  base.strategy.accumulation_steps = 1;
+  base.data.source = "synthetic";
+  base.data.samples = 1000;
+  CHECK(compare_two(base, base).verdict == Verdict::same);
+
+  const auto difference = [&](const auto& change) {
+    RunRecord fresh = base;
+    change(fresh);
+    const RunComparison run = compare_two(base, fresh, {.ignore_environment = true});
+    CHECK(run.verdict == Verdict::incomparable);
+    CHECK_FALSE(run.change.has_value());
+    REQUIRE(run.differences.size() == 1);
+    CHECK(run.reason == "other work: " + run.differences[0]);
+    return run.differences[0];
+  };
+  CHECK(difference([](RunRecord& run) { run.workload.digest = "d2"; }) ==
+        "workload.digest d1 / d2");
+  CHECK(difference([](RunRecord& run) { run.workload.parameters = 101; }) ==
+        "workload.parameters 100 / 101");
+  CHECK(difference([](RunRecord& run) { run.workload.input_shape = {64}; }) ==
+        "workload.input_shape 8x8 / 64");
+  CHECK(difference([](RunRecord& run) { run.optimizer.name = "adam"; }) ==
+        "optimizer.name sgd / adam");
+  CHECK(difference([](RunRecord& run) { run.optimizer.momentum = 0; }) ==
+        "optimizer.momentum 0.9 / 0");
+  CHECK(difference([](RunRecord& run) { run.optimizer.weight_decay = 5e-4; }) ==
+        "optimizer.weight_decay 0 / 0.0005");
+  CHECK(difference([](RunRecord& run) { run.optimizer.lr = 0.1; }) == "optimizer.lr 0.01 / 0.1");
+  CHECK(difference([](RunRecord& run) { run.strategy.precision = "bf16"; }) ==
+        "precision fp32 / bf16");
+  CHECK(difference([](RunRecord& run) { run.strategy.batch_per_replica = 64; }) ==
+        "batch_per_replica 32 / 64");
+  CHECK(difference([](RunRecord& run) { run.strategy.global_batch = 128; }) ==
+        "global_batch 64 / 128");
+  CHECK(difference([](RunRecord& run) { run.strategy.accumulation_steps = 2; }) ==
+        "accumulation_steps 1 / 2");
+  CHECK(difference([](RunRecord& run) { run.data.source = "digits"; }) ==
+        "data.source synthetic / digits");
+  CHECK(difference([](RunRecord& run) { run.data.samples = 10; }) == "data.samples 1000 / 10");
+
+  RunRecord older = base;  // a file of ptbench.result/1
+  older.workload.digest.reset();
+  CHECK(compare_two(older, base).verdict == Verdict::same);
 }
 
 TEST_CASE("files of one side that disagree are a difference", "[measure]") {

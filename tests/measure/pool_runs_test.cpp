@@ -152,9 +152,20 @@ TEST_CASE("peaks are the largest", "[measure]") {
   CHECK(run.memory.predicted_bytes == 90);
   CHECK(run.compute.peak_flops_per_second == 2e11);
   CHECK(run.compute.peak_source == "two");
-  CHECK(run.compute.utilization.value() == Approx(3e8 / 0.006 / 2e11));
+  CHECK(run.compute.effective_utilization.value() == Approx(3e8 / (3.1 / 3 * 0.006) / 2e11));
   REQUIRE(run.ranks.size() == 1);
   CHECK(run.ranks[0].peak_memory_bytes == 7);
+}
+
+TEST_CASE("memory is that of processes that measured, where any did", "[measure]") {
+  RunRecord preparation;  // chooses and verifies
+  preparation.id = "run";
+  preparation.memory = {.before_bytes = 10, .peak_bytes = 500, .predicted_bytes = 100};
+  RunRecord repetition = run_of_seconds({0.006});
+  repetition.memory = {.before_bytes = 10, .peak_bytes = 110, .predicted_bytes = 90};
+  CHECK(pooled({preparation, repetition}).memory.peak_bytes == 110);
+  CHECK(pooled({preparation, repetition}).memory.predicted_bytes == 90);
+  CHECK(pooled({preparation}).memory.peak_bytes == 500);
 }
 
 TEST_CASE("results are those of the first process that has them", "[measure]") {

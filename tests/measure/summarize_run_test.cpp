@@ -38,14 +38,36 @@ TEST_CASE("a record without repetitions is summarised from its samples", "[measu
   CHECK(run.step_seconds.mean.value() == Approx(0.005));
   CHECK(run.step_seconds.min == 0.002);
   CHECK(run.step_seconds.max == 0.009);
-  CHECK(run.throughput.value.value() == Approx(128 / 0.004));
+  CHECK(run.throughput.value.value() == Approx(128 / 0.005));
   CHECK(run.compute.flops_per_step.value() == Approx(128e6));
-  CHECK(run.compute.flops_per_second.value() == Approx(32e9));
-  CHECK(run.compute.utilization.value() == Approx(0.5));
+  CHECK(run.compute.flops_per_second.value() == Approx(25.6e9));
+  CHECK(run.compute.effective_utilization.value() == Approx(0.4));
+  CHECK_FALSE(run.compute.utilization.has_value());  // what was executed is not known
   CHECK_FALSE(run.step_seconds.ci95.has_value());
   CHECK_FALSE(run.step_seconds.run_to_run_sd.has_value());
   CHECK_FALSE(run.throughput.ci95.has_value());
   CHECK(run.step_seconds.by_placement.empty());
+}
+
+TEST_CASE("utilization is of the operations that are executed", "[measure]") {
+  RunRecord run = three_samples();
+  run.strategy.global_batch = 128;
+  run.workload.flops_per_sample = 1e6;
+  run.compute.executed_flops_per_step = 64e6;
+  run.compute.peak_flops_per_second = 64e9;
+  summarize_run(run, {});
+  CHECK(run.compute.utilization.value() == Approx(0.2));
+  CHECK(run.compute.effective_utilization.value() == Approx(0.4));
+}
+
+TEST_CASE("throughput is samples over seconds in clean slices", "[measure]") {
+  RunRecord run = run_of({{.seconds = 0.005}, {.seconds = 0.05, .clean = false}});
+  run.strategy.global_batch = 100;
+  // The unclean repetition's slice counts for nothing; the clean one's samples are 0.9, 1 and 1.2
+  // times 5 ms.
+  summarize_run(run, {});
+  CHECK(run.throughput.value.value() == Approx(3 * 100 / (3.1 * 0.005)));
+  CHECK(run.step_seconds.median.value() == Approx(0.005));
 }
 
 TEST_CASE("rates need a batch, operations and a peak", "[measure]") {
@@ -60,7 +82,7 @@ TEST_CASE("operations that are known otherwise are kept", "[measure]") {
   RunRecord run = three_samples();
   run.compute.flops_per_step = 4e6;
   summarize_run(run, {});
-  CHECK(run.compute.flops_per_second.value() == Approx(1e9));
+  CHECK(run.compute.flops_per_second.value() == Approx(4e6 / 0.005));
 }
 
 TEST_CASE("a record without samples has no figures, not even old ones", "[measure]") {
@@ -92,9 +114,10 @@ TEST_CASE("the median of a run is the geometric mean of its repetitions", "[meas
   REQUIRE(run.step_seconds.ci95.has_value());
   CHECK(run.step_seconds.ci95->low == Approx(centre * std::exp(-half)).epsilon(1e-6));
   CHECK(run.step_seconds.ci95->high == Approx(centre * std::exp(half)).epsilon(1e-6));
-  CHECK(run.throughput.value.value() == Approx(100 / centre));
-  CHECK(run.throughput.ci95->low == Approx(100 / run.step_seconds.ci95->high));
-  CHECK(run.throughput.ci95->high == Approx(100 / run.step_seconds.ci95->low));
+  // Each repetition's mean step is 3.1 / 3 times its median: the means scatter as the medians do.
+  CHECK(run.throughput.value.value() == Approx(100 / (3.1 / 3 * 0.005)));
+  CHECK(run.throughput.ci95->low == Approx(*run.throughput.value * std::exp(-half)).epsilon(1e-6));
+  CHECK(run.throughput.ci95->high == Approx(*run.throughput.value * std::exp(half)).epsilon(1e-6));
 }
 
 TEST_CASE("an interval needs three repetitions", "[measure]") {

@@ -10,7 +10,8 @@ namespace {
 RunRecord measured_run() {
   RunRecord run;
   run.id = "mlp/serial/n1/b64/fp32/data=tests/data/digits";
-  run.workload = {"mlp", std::nullopt, 1'125'386, 6.75e6, {1, 8, 8}};
+  run.engine = {"native", "0.1.0", std::nullopt};
+  run.workload = {"mlp", std::nullopt, "0123456789abcdef", 1'125'386, 6.75e6, {1, 8, 8}};
   run.strategy = {.name = "serial",
                   .world_size = 1,
                   .devices = {"cpu"},
@@ -42,7 +43,7 @@ RunRecord measured_run() {
   run.step_seconds.p90 = 0.00231;
   run.step_seconds.p95 = 0.002355;
   run.step_seconds.p99 = 0.002391;
-  run.throughput.value = 31219.512195121952;
+  run.throughput.value = 30476.190476190477;
   run.ranks = {{.rank = 0,
                 .host = "vm-17",
                 .device = "cpu",
@@ -50,7 +51,13 @@ RunRecord measured_run() {
                 .wait_seconds = {},
                 .peak_memory_bytes = 50'000'000}};
   run.memory = {10'000'000, 50'000'000, 48'000'000};
-  run.compute = {4.32e8, 2.1073170731707318e11, 2.7e11, 0.7804878048780488, "measured: FMA loop"};
+  run.compute = {4.32e8,
+                 3.24e8,
+                 2.057142857142857e11,
+                 2.7e11,
+                 0.5714285714285714,
+                 0.7619047619047619,
+                 "measured: FMA loop"};
   run.loss = {2.3124, 0.0471};
   run.accuracy = AccuracyRecord{0.9986, 0.9639};
   return run;
@@ -90,7 +97,8 @@ void add_parallel_facts(RunRecord& run) {
                               .efficiency = 0.9,
                               .efficiency_ci95 = Interval{0.88, 0.92},
                               .efficiency_vs_one_rank = 0.91,
-                              .loss = {0.05, 0.03, 0.01, 0.0, 0.01}};
+                              .efficiency_vs_all_cores = 0.97,
+                              .loss = {0.05, 0.0, 0.03, 0.01, 0.0, 0.01}};
 }
 
 }  // namespace
@@ -113,6 +121,7 @@ ResultFile example_file() {
 RunRecord full_run() {
   RunRecord run = measured_run();
   add_parallel_facts(run);
+  run.engine = {"program", std::nullopt, "./train --steps 100"};
   run.workload.name = "models/\"odd\", with\ttab.json";
   run.id = run.workload.name + "/ddp/n2/b64/fp32";
   run.data.source = "caf\xE9\n\x1b[31mred\x7f\u009b";

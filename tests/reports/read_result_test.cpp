@@ -56,7 +56,7 @@ std::string without(const char* pointer, const char* name) {
 }
 
 std::string minimal(const std::string& runs) {
-  return R"({"schema": "ptbench.result/1", "runs": )" + runs + "}";
+  return R"({"schema": "ptbench.result/2", "runs": )" + runs + "}";
 }
 
 }  // namespace
@@ -74,6 +74,8 @@ TEST_CASE("reading does not depend on the locale", "[reports]") {
 
 TEST_CASE("everything beside the field table is read", "[reports]") {
   const ResultFile file = read_result(to_json(whole_file()), "r.json");
+  CHECK(file.schema_version == 2);
+  CHECK(file.runs.at(0).compute.utilization == 0.5714285714285714);
   CHECK(file.generator.git_commit == "abc1234");
   CHECK(file.created == "2025-06-30T12:34:56Z");
   CHECK(file.command.size() == 4);
@@ -106,7 +108,11 @@ TEST_CASE("a file of schema 1 stays readable", "[reports]") {
   REQUIRE(file.runs.size() == 4);
   CHECK(file.environment.cpu.model == "Some Maker CPU");
   CHECK(file.runs[0].id == "mlp/serial/n1/b64/fp32/data=tests/data/digits");
-  CHECK(file.runs[0].throughput.value == 31219.512195121952);
+  CHECK(file.schema_version == 1);
+  CHECK(file.runs[0].throughput.value == 31219.512195121952);  // over the median step
+  CHECK_FALSE(file.runs[0].compute.utilization.has_value());
+  CHECK(file.runs[0].compute.effective_utilization == 0.7804878048780488);
+  CHECK_FALSE(file.runs[0].workload.digest.has_value());
   CHECK(file.runs[1].verification.status == VerificationStatus::passed);
   CHECK(file.runs[1].samples.repetitions.at(0).median_seconds == 0.00205);
   CHECK(file.runs[2].status == Status::failed);
@@ -174,7 +180,7 @@ TEST_CASE("what is no result is refused", "[reports]") {
   CHECK_THAT(complaint_about("{}"), Contains("has no \"schema\""));
   CHECK_THAT(complaint_about(R"({"schema": "ptbench.plan/1"})"), Contains("is no result"));
   CHECK_THAT(complaint_about(R"({"schema": 1})"), Contains("/schema cannot be 1"));
-  CHECK_THAT(complaint_about(R"({"schema": "ptbench.result/1"})"), Contains("no \"runs\""));
+  CHECK_THAT(complaint_about(R"({"schema": "ptbench.result/2"})"), Contains("no \"runs\""));
   CHECK_THAT(complaint_about(minimal("{}")), Contains("/runs cannot be an object"));
   CHECK_THAT(complaint_about(minimal("null")), Contains("/runs cannot be null"));
   CHECK_THAT(complaint_about(minimal("[3]")), Contains("/runs/0 cannot be 3"));
@@ -188,10 +194,10 @@ TEST_CASE("the schema stands before the runs", "[reports]") {
 }
 
 TEST_CASE("a newer schema is named, whatever follows", "[reports]") {
-  CHECK(complaint_about(R"({"schema": "ptbench.result/2", "runs": [{"id": 3}]})") ==
-        "result file 'r.json' was written by a newer ptbench: its schema is ptbench.result/2, this "
-        "one reads ptbench.result/1");
-  CHECK_THAT(complaint_about(R"({"schema": "ptbench.result/2"})"), Contains("newer"));
+  CHECK(complaint_about(R"({"schema": "ptbench.result/3", "runs": [{"id": 3}]})") ==
+        "result file 'r.json' was written by a newer ptbench: its schema is ptbench.result/3, this "
+        "one reads ptbench.result/1 and ptbench.result/2");
+  CHECK_THAT(complaint_about(R"({"schema": "ptbench.result/3"})"), Contains("newer"));
 }
 
 TEST_CASE("fields of the wrong type are named with what they hold", "[reports]") {

@@ -15,6 +15,7 @@ ScalingRecord scaling_of(double speedup, Size ranks) {
           .efficiency = speedup / static_cast<double>(ranks),
           .efficiency_ci95 = {},
           .efficiency_vs_one_rank = {},
+          .efficiency_vs_all_cores = {},
           .loss = {}};
 }
 
@@ -38,6 +39,7 @@ RunRecord ddp(const ScalingLossRecord& loss) {
 
 ScalingLossRecord mostly(std::optional<double> ScalingLossRecord::* term) {
   ScalingLossRecord loss{.compute_slowdown = 0.01,
+                         .batch_effect = 0.0,
                          .communication = 0.01,
                          .wait = 0.0,
                          .data = -0.01,

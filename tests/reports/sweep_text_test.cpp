@@ -112,6 +112,7 @@ TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") 
                                   .efficiency = 0.9,
                                   .efficiency_ci95 = {},
                                   .efficiency_vs_one_rank = {},
+                                  .efficiency_vs_all_cores = {},
                                   .loss = {}};
   CHECK_THAT(sweep_console(file_of(runs)),
              Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
@@ -129,7 +130,9 @@ TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "
                                   .efficiency = 0.9,
                                   .efficiency_ci95 = Interval{0.888, 0.914},
                                   .efficiency_vs_one_rank = 0.91,
+                                  .efficiency_vs_all_cores = {},
                                   .loss = {.compute_slowdown = 0.06,
+                                           .batch_effect = 0.0,
                                            .communication = 0.03,
                                            .wait = 0.01,
                                            .data = 0.0,

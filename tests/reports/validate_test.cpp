@@ -9,17 +9,19 @@
 #include "src/base/error.h"
 #include "src/measure/field_table.h"
 #include "tests/reports/example.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSchemaFile =
-    PTBENCH_SOURCE_DIR "/reports/schema/ptbench.result-1.schema.json";
+constexpr const char* kSchemas = PTBENCH_SOURCE_DIR "/reports/schema";
+constexpr const char* kNewestSchema =
+    PTBENCH_SOURCE_DIR "/reports/schema/ptbench.result-2.schema.json";
 
 const ResultSchema& schema() {
-  static const ResultSchema schema(kSchemaFile);
+  static const ResultSchema schema(kSchemas);
   return schema;
 }
 
@@ -67,14 +69,28 @@ TEST_CASE("records that are written are valid", "[reports]") {
   CHECK(text_of(schema().problems_of(json::parse(to_json(file)))).empty());
 }
 
+TEST_CASE("a file is checked against the schema that it names", "[reports]") {
+  std::ifstream first(PTBENCH_TEST_DATA "/results/result-v1.json");
+  json document = json::parse(first);
+  CHECK(text_of(schema().problems_of(document)).empty());
+  document["runs"][0]["verification"]["status"] = "weak";  // a value of ptbench.result/2
+  CHECK(text_of(schema().problems_of(document)) ==
+        "/runs/0/verification/status: not among the values allowed here: \"weak\"\n");
+  CHECK(after_change("/runs/0/verification/status", "weak").empty());
+  CHECK(after_removal("/runs/0/workload", "digest") ==
+        "/runs/0/workload: Missing required property 'digest'.\n");
+}
+
 TEST_CASE("additions are free", "[reports]") {
   CHECK(after_change("/runs/0/strategy/colour", "green").empty());
   CHECK(after_change("/invented", json::array({1, 2})).empty());
 }
 
 TEST_CASE("wrong values are found and named", "[reports]") {
-  CHECK(after_change("/schema", "ptbench.result/2") ==
-        "/schema: not among the values allowed here: \"ptbench.result/2\"\n");
+  CHECK(after_change("/schema", "ptbench.result/3") ==
+        "/schema: not among the values allowed here: \"ptbench.result/3\"\n");
+  CHECK(after_change("/runs/0/engine/name", "other") ==
+        "/runs/0/engine/name: not among the values allowed here: \"other\"\n");
   CHECK(after_change("/runs/0/status", "good") ==
         "/runs/0/status: not among the values allowed here: \"good\"\n");
   CHECK(after_change("/runs/1/samples/stop_reason", "tired") ==
@@ -178,7 +194,7 @@ TEST_CASE("names from outside are escaped in problems", "[reports]") {
 }
 
 TEST_CASE("every field of the table has its place in the schema", "[reports]") {
-  std::ifstream file(kSchemaFile);
+  std::ifstream file(kNewestSchema);
   const json run = json::parse(file).at("definitions").at("run");
   for (const Field& field : field_table()) {
     INFO(field.path);
@@ -195,10 +211,11 @@ TEST_CASE("every field of the table has its place in the schema", "[reports]") {
 }
 
 TEST_CASE("a schema that is missing or broken is named", "[reports]") {
-  CHECK_THROWS_WITH(ResultSchema("/nonexistent/schema.json"),
-                    "the schema '/nonexistent/schema.json' cannot be read");
-  CHECK_THROWS_WITH(ResultSchema(PTBENCH_SOURCE_DIR "/tests/reports/golden/example.csv"),
-                    Catch::Contains("is no JSON Schema"));
+  CHECK_THROWS_WITH(ResultSchema("/nonexistent"),
+                    "the schema '/nonexistent/ptbench.result-1.schema.json' cannot be read");
+  const testing::TemporaryDirectory folder;
+  (void)folder.write("ptbench.result-1.schema.json", "a,b");
+  CHECK_THROWS_WITH(ResultSchema(folder.path()), Catch::Contains("is no JSON Schema"));
 }
 
 }  // namespace ptbench

@@ -53,7 +53,7 @@ ordered_json run_failed(const std::string& id) {
 }
 
 ordered_json file_of(const std::vector<ordered_json>& runs, const std::string& cpu = "Some CPU") {
-  return {{"schema", "ptbench.result/1"},
+  return {{"schema", "ptbench.result/2"},
           {"environment", {{"host", {{"name", "vm-17"}}}, {"cpu", {{"model", cpu}, {"cores", 2}}}}},
           {"runs", runs}};
 }

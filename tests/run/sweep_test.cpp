@@ -25,7 +25,7 @@ ProgramResult sweep(const RunCommand& place, std::vector<std::string> arguments)
 }
 
 void check_schema(const nlohmann::json& result) {
-  const ResultSchema schema(PTBENCH_SOURCE_DIR "/reports/schema/ptbench.result-1.schema.json");
+  const ResultSchema schema(PTBENCH_SOURCE_DIR "/reports/schema");
   for (const SchemaProblem& problem : schema.problems_of(result))
     FAIL_CHECK(problem.pointer << ": " << problem.message);
 }

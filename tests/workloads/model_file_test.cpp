@@ -108,7 +108,27 @@ TEST_CASE("the documented file of resnet18 gives the model of the catalog", "[wo
   const Workload read = find_workload(path_of("models/resnet18.json"));
   CHECK(read.model_file == path_of("models/resnet18.json"));
   CHECK(find_workload("resnet18").model_file.empty());
-  check_same_workload(read, find_workload("resnet18"));
+  CHECK(read.name == "resnet18-from-file");
+  Workload renamed = find_workload("resnet18");
+  renamed.name = read.name;
+  check_same_workload(read, renamed);
+}
+
+TEST_CASE("a model file may not take a name of the catalog", "[workloads]") {
+  const testing::TemporaryDirectory folder;
+  for (const Workload& workload : workload_catalog()) {
+    const std::string path = (folder.path() / "model.json").string();
+    std::ofstream(path) << model_json(workload);
+    try {
+      (void)find_workload(path);
+      FAIL("the model file was read");
+    } catch (const Error& error) {
+      CHECK(error.what() == "the model file '" + path + "' is named '" + workload.name +
+                                "', as a workload of the catalog");
+      CHECK(error.code() == ExitCode::usage);
+      CHECK(error.remedy() == "give its key \"name\" another value");
+    }
+  }
 }
 
 TEST_CASE("every workload of the catalog can be written and read again", "[workloads]") {

@@ -1,0 +1,34 @@
+#include "workloads/graph_digest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/base/error.h"
+#include "src/base/hash.h"
+#include "workloads/layers.h"
+
+namespace ptbench {
+namespace {
+
+/// "conv2d {"outputs":64,"kernel":3}", with the keys that are not at their defaults.
+std::string text_of(const Layer& layer) {
+  for (const LayerType& type : layer_types()) {
+    nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+    if (type.write(layer, fields)) return fmt::format("{} {}", type.name, fields.dump());
+  }
+  throw Defect("a layer of no type");
+}
+
+}  // namespace
+
+std::string graph_digest(const Graph& graph) {
+  std::string text = fmt::format("input {}\nclasses {}\n", graph.input_shape.text(), graph.classes);
+  for (const Node& node : graph.nodes)
+    text += fmt::format("{} of {}\n", text_of(node.layer), fmt::join(node.inputs, ","));
+  text += "loss mean_cross_entropy";
+  return fmt::format("{:016x}", fnv1a(text));
+}
+
+}  // namespace ptbench
