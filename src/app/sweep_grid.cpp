@@ -407,7 +407,7 @@ class RowCollection {
       all.push_back(std::move(row));
     }
     for (const auto& [id, combination] : on_all_cores_)
-      if (places_.try_emplace(id, all.size()).second) all.push_back(row_of(combination));
+      if (places_.try_emplace(id, all.size()).second) all.push_back(tried(combination).row);
     return all;
   }
 

@@ -220,7 +220,7 @@ TEST_CASE("model files of one name cannot be told apart", "[app]") {
 
 TEST_CASE("several ranks are compared with serial, which is added", "[app]") {
   const std::vector<SweepRow> rows = rows_of({"-w", "mlp", "-s", "ddp", "-n", "1,2"}, machine(2));
-  REQUIRE(rows.size() == 3);
+  REQUIRE(rows.size() == 4);
   CHECK(rows[0].id() == "mlp/serial/n1/b128/fp32/threads=1");
   CHECK(rows[0].arguments ==
         Words{"--strategy=serial", "--workload=mlp", "--threads=1", "--batch-size=128"});
@@ -230,6 +230,17 @@ TEST_CASE("several ranks are compared with serial, which is added", "[app]") {
   CHECK(references_of(rows[0]) == Words{"weak", rows[0].id(), rows[0].id()});
   CHECK(references_of(rows[1]) == Words{"weak", rows[0].id(), rows[1].id()});
   CHECK(references_of(rows[2]) == Words{"weak", rows[0].id(), rows[1].id()});
+}
+
+TEST_CASE("rows on as many cores as the largest are compared with serial on all of them", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "mlp", "-s", "ddp", "-n", "1,2"}, machine(2));
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[3].id() == "mlp/serial/n1/b256/fp32");
+  CHECK(rows[3].record.strategy.threads == 2);
+  CHECK_FALSE(rows[3].scaling);
+  CHECK(rows[0].scaling.value().all_cores.empty());
+  CHECK(rows[1].scaling.value().all_cores.empty());
+  CHECK(rows[2].scaling.value().all_cores == rows[3].id());
 }
 
 TEST_CASE("a sweep of single ranks is compared only where that is asked for", "[app]") {
@@ -254,9 +265,10 @@ TEST_CASE("a baseline that the grid has is measured once, in its place", "[app]"
         Words{"linear/serial/n1/b64/fp32/threads=1", "linear/ddp/n1/b64/fp32/threads=1",
               "linear/ddp/n2/b64/fp32", "linear/ddp-flat/n1/b64/fp32/threads=1",
               "linear/ddp-flat/n2/b64/fp32", "linear/ddp-central/n1/b64/fp32/threads=1",
-              "linear/ddp-central/n2/b64/fp32"});
+              "linear/ddp-central/n2/b64/fp32", "linear/serial/n1/b128/fp32"});
   CHECK(with("ddp,serial") == Words{"linear/ddp/n1/b64/fp32/threads=1", "linear/ddp/n2/b64/fp32",
-                                    "linear/serial/n1/b64/fp32/threads=1"});
+                                    "linear/serial/n1/b64/fp32/threads=1",
+                                    "linear/serial/n1/b128/fp32"});
 }
 
 TEST_CASE("each combination of options has a baseline of its own", "[app]") {
@@ -265,13 +277,14 @@ TEST_CASE("each combination of options has a baseline of its own", "[app]") {
                "--optimizer", "sgd", "--bucket-mb", "1,2", "--overlap", "on"},
               machine(2));
   std::set<std::string> baselines;
-  for (const SweepRow& row : rows) baselines.insert(references_of(row)[1]);
+  for (const SweepRow& row : rows)
+    if (row.scaling) baselines.insert(references_of(row)[1]);
   CHECK(baselines ==
         std::set<std::string>{"linear/serial/n1/b8/fp32/threads=1/optimizer=sgd",
                               "linear/serial/n1/b8/fp32/accumulate=2/threads=1/optimizer=sgd",
                               "linear/serial/n1/b16/fp32/threads=1/optimizer=sgd",
                               "linear/serial/n1/b16/fp32/accumulate=2/threads=1/optimizer=sgd"});
-  CHECK(rows.size() == 12);
+  CHECK(rows.size() == 16);  // four of serial training on both cores
   for (const SweepRow& row : rows) CHECK(row.is_possible());
   const auto measured =
       std::ranges::find(rows, "ddp", [](const SweepRow& row) { return row.record.strategy.name; });
@@ -284,7 +297,8 @@ TEST_CASE("serial ignores how ranks communicate where others do", "[app]") {
   CHECK(ids_of({"-w", "linear", "-s", "serial,ddp", "-n", "2", "--bucket-mb", "1,2", "--threads",
                 "1"}) == Words{"linear/serial/n1/b32/fp32/threads=1",
                                "linear/ddp/n2/b32/fp32/threads=1/bucket-mb=1",
-                               "linear/ddp/n2/b32/fp32/threads=1/bucket-mb=2"});
+                               "linear/ddp/n2/b32/fp32/threads=1/bucket-mb=2",
+                               "linear/serial/n1/b64/fp32/threads=2"});
   CHECK(mentions(refusal({"-w", "linear", "--bucket-mb", "1,2"}), "none of the 2 rows"));
 }
 
@@ -292,8 +306,10 @@ TEST_CASE("strong scaling keeps the global batch", "[app]") {
   SECTION("the one that was given") {
     const std::vector<SweepRow> rows = rows_of({"-w", "linear", "-s", "ddp", "-n", "1,2,4",
                                                 "--scaling", "strong", "--global-batch", "64"});
-    REQUIRE(rows.size() == 4);
+    REQUIRE(rows.size() == 5);
     CHECK(rows[0].id() == "linear/serial/n1/b64/fp32/threads=1");
+    CHECK(rows[4].id() == "linear/serial/n1/b64/fp32");
+    CHECK(rows[3].scaling.value().all_cores == rows[4].id());
     CHECK(rows[3].id() == "linear/ddp/n4/b16/fp32");
     CHECK(references_of(rows[3]) == Words{"strong", rows[0].id(), rows[1].id()});
     CHECK(rows[3].record.strategy.global_batch == 64);
@@ -302,13 +318,14 @@ TEST_CASE("strong scaling keeps the global batch", "[app]") {
     const Words ids =
         ids_of({"-w", "linear,mlp", "-s", "ddp", "-n", "2", "--scaling", "strong"}, machine(2));
     CHECK(ids == Words{"linear/serial/n1/b32/fp32/threads=1", "linear/ddp/n2/b16/fp32",
-                       "mlp/serial/n1/b128/fp32/threads=1", "mlp/ddp/n2/b64/fp32"});
+                       "mlp/serial/n1/b128/fp32/threads=1", "mlp/ddp/n2/b64/fp32",
+                       "linear/serial/n1/b32/fp32", "mlp/serial/n1/b128/fp32"});
   }
   SECTION("in micro-batches") {
     const std::vector<SweepRow> rows = rows_of(
         {"-w", "linear", "-s", "ddp", "-n", "2", "--accumulate", "4", "--scaling", "strong"},
         machine(2));
-    REQUIRE(rows.size() == 2);
+    REQUIRE(rows.size() == 3);
     CHECK(rows[0].id() == "linear/serial/n1/b8/fp32/accumulate=4/threads=1");
     CHECK(rows[1].id() == "linear/ddp/n2/b4/fp32/accumulate=4");
   }
