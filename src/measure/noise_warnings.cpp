@@ -269,13 +269,14 @@ void warn_of_slow_steps(RunRecord& run) {
 
 void add_standstill_warning(RunRecord& run, const Standstill& standstill) {
   if (standstill.count == 0) return;
-  warn(run, {.code = "stood-still",
-             .message = fmt::format("training stood still for {} within {} sample{}, as where "
-                                    "processes are stopped: no step takes so long",
-                                    format_duration(standstill.seconds), standstill.count,
-                                    standstill.count == 1 ? "" : "s"),
-             .remedy = "Look for what stops processes (SIGSTOP, Ctrl-Z, a debugger, a frozen "
-                       "container); those slices do not count as clean."});
+  warn(run,
+       {.code = "stood-still",
+        .message = fmt::format("training stood still for {} within {} sample{}: processes were "
+                               "stopped, or waited as long for a core",
+                               format_duration(standstill.seconds), standstill.count,
+                               standstill.count == 1 ? "" : "s"),
+        .remedy = "Look for what stops processes (SIGSTOP, Ctrl-Z, a debugger, a frozen "
+                  "container) or holds the cores; those slices do not count as clean."});
 }
 
 void add_noise_warnings(RunRecord& run, const NoiseContext& context) {

@@ -30,7 +30,8 @@ struct SamplingConfig {
 };
 
 /// Time within steps in which these cannot have computed, as where all processes were stopped
-/// (SIGSTOP, a frozen container, a debugger). Slices in which that happened are not clean.
+/// (SIGSTOP, a frozen container, a debugger), or got no core for as long. Slices in which that
+/// happened are not clean.
 struct Standstill {
   Size count = 0;      ///< samples that lasted too long
   double seconds = 0;  ///< that they lasted beyond the usual, together
