@@ -190,8 +190,8 @@ TEST_CASE("a sweep's rows of more ranks than cores are warned of", "[run]") {
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
   const auto runs = run.json("r.json")["runs"];
-  REQUIRE(runs.size() == 3);
-  for (const auto& record : runs) CHECK(is_warned_of_shared_cores(record));
+  REQUIRE(runs.size() >= 3);  // serial training on all cores may follow
+  for (std::size_t row = 0; row < 3; ++row) CHECK(is_warned_of_shared_cores(runs[row]));
 }
 
 TEST_CASE("a run whose rank is slow on purpose tells which option to leave out", "[run]") {
