@@ -188,7 +188,7 @@ TEST_CASE("files that cannot be compared are usage errors", "[run]") {
   compare.write("other.json", {run_named("other"), run_named("another")});
   const std::string whole = file_of({run_named(kId)}).dump();
   compare.write_text("cut.json", whole.substr(0, whole.size() / 2));
-  compare.write_text("newer.json", R"({"schema": "ptbench.result/2", "runs": [1]})");
+  compare.write_text("newer.json", R"({"schema": "ptbench.result/3", "runs": [1]})");
   compare.write("none.json", {});
   compare.make_folder("empty");
   check_usage_error(compare({"a.json", "cut.json"}), "cut.json' is no JSON");
