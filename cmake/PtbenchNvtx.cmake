@@ -16,14 +16,16 @@ file(GLOB nvtx_toolkits "/usr/local/cuda-*")
 list(SORT nvtx_toolkits COMPARE NATURAL ORDER DESCENDING)
 find_path(PTBENCH_NVTX_INCLUDE nvtx3/nvToolsExt.h
   HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_ROOT} ENV CUDAToolkit_ROOT ENV CUDA_HOME ENV CUDA_PATH
-  PATHS /usr/local/cuda ${nvtx_toolkits}
+  PATHS /usr/local/cuda ${nvtx_toolkits} "${PROJECT_SOURCE_DIR}/build/_deps/nvtx"  # of scripts/nvtx
   PATH_SUFFIXES include DOC "Folder that holds nvtx3/nvToolsExt.h")
 if(NOT EXISTS "${PTBENCH_NVTX_INCLUDE}/nvtx3/nvToolsExt.h")
   if(PTBENCH_NVTX STREQUAL "ON")
     message(FATAL_ERROR "PTBENCH_NVTX is ON, but there is no nvtx3/nvToolsExt.h: "
-                        "set PTBENCH_NVTX_INCLUDE to the folder that holds nvtx3")
+                        "let scripts/nvtx bring it from PyPI, or set PTBENCH_NVTX_INCLUDE to the "
+                        "folder that holds nvtx3")
   endif()
-  message(STATUS "NVTX ranges: none, there is no nvtx3/nvToolsExt.h (set PTBENCH_NVTX_INCLUDE if there is)")
+  message(STATUS "NVTX ranges: none, there is no nvtx3/nvToolsExt.h (scripts/nvtx brings it; "
+                 "PTBENCH_NVTX_INCLUDE names the folder that holds nvtx3)")
   return()
 endif()
 

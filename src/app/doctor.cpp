@@ -93,8 +93,9 @@ FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
 Finding examine_nvtx() {
   if (has_nvtx()) return {"nvtx", kReady, true, "profilers see steps and their phases", ""};
   return {"nvtx", "not part of this build", false, "nvtx3/nvToolsExt.h was not found or not wanted",
-          "install the CUDA Toolkit or PyPI's nvidia-nvtx, and build ptbench with the CMake option "
-          "PTBENCH_NVTX_INCLUDE naming the folder that holds nvtx3"};
+          "run scripts/nvtx, which brings the headers from PyPI, or install the CUDA Toolkit, and "
+          "build ptbench again; the CMake option PTBENCH_NVTX_INCLUDE names the folder that holds "
+          "nvtx3 if it lies elsewhere"};
 }
 
 FindingGroup examine_libraries(const CudaProbe& cuda) {
