@@ -13,8 +13,6 @@ namespace {
 
 /// From here on a gradient's direction is known well enough to look for a tensor that has another.
 constexpr double kKnownDirection = 0.9;
-/// Slope, downwards, that no rounding gives to a whole gradient.
-constexpr double kOpposite = 0.2;
 /// Slope that every tensor of such a gradient has at the least.
 constexpr double kLeastSlope = 0.5;
 /// Share of the whole gradient's length below which a tensor is rounding.
@@ -133,7 +131,7 @@ Difference GradientCheck::check_whole(const std::vector<Products>& steps) const 
   const double allowed = std::clamp(kErrors * standard_error(ratios), bounds_.length, bounds_.most);
   keep_worse(worst, std::abs(std::sqrt(whole.tested / whole.oracle) - 1) / allowed, "the model",
              "length of the gradient");
-  keep_worse(worst, -whole.both / whole.oracle / kOpposite, "the model",
+  keep_worse(worst, std::sqrt(whole.difference / whole.oracle) / bounds_.turn, "the model",
              "direction of the gradient");
   return worst;
 }

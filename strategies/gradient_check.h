@@ -20,15 +20,18 @@ struct GradientBounds {
   /// of the length of so many random numbers are allowed.
   double length_of_tensor = 0.02;
   double most = 0.1;
+  /// Of ‖g − o‖ / ‖o‖ over the whole gradient and all steps: how far rounding may turn it; 2 is the
+  /// opposite direction.
+  double turn = 1.9;
 };
 
 /// Gathers what is known of gradients, step by step.
 ///
 /// Other arithmetic, as another precision, moves some values over the corner of a ReLU. With every
-/// layer more of the gradient then points elsewhere, though it stays as long: in an untrained
-/// ResNet-18 the slope ⟨g, o⟩ / ⟨o, o⟩ of correct bf16 gradients is 0.95, in a ResNet-50 0.2, while
-/// ‖g‖ / ‖o‖ is 1.00 ± 0.01. So a wrong scale shows in the length, and the slope says how much is
-/// known of the direction.
+/// layer more of the gradient then points elsewhere, though it stays as long: of correct bf16
+/// gradients the share ‖g − o‖ / ‖o‖ is 0.035 in an mlp with 2 ReLUs, 0.32 in an untrained
+/// ResNet-18 with 17 and 1.3 in a ResNet-50 with 49, while ‖g‖ / ‖o‖ is 1.00 ± 0.02 in all. So a
+/// wrong scale shows in the length, wrong samples in how far the gradient has turned.
 class GradientCheck {
  public:
   explicit GradientCheck(const GradientBounds& bounds) : bounds_(bounds) {}

@@ -271,4 +271,13 @@ bool Graph::has_batch_norm() const {
       nodes, [](const Node& node) { return std::holds_alternative<BatchNormLayer>(node.layer); });
 }
 
+Size Graph::nonlinear_layers() const {
+  return std::ranges::count_if(nodes, [](const Node& node) {
+    const auto* const pool = std::get_if<PoolLayer>(&node.layer);
+    return std::holds_alternative<ReluLayer>(node.layer) ||
+           std::holds_alternative<GeluLayer>(node.layer) ||
+           (pool != nullptr && pool->kind == PoolKind::max);
+  });
+}
+
 }  // namespace ptbench

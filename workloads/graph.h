@@ -77,6 +77,8 @@ struct Graph {
   /// Bytes of one sample's activations with elements of `type`: what the layers give, each once.
   [[nodiscard]] double activation_bytes_per_sample(ElementType type) const;
   [[nodiscard]] bool has_batch_norm() const;
+  /// Layers with a corner or a bend: ReLU, GELU, max-pooling.
+  [[nodiscard]] Size nonlinear_layers() const;
 };
 
 /// Sizes above this are refused: no tensor and no model has more elements. What

