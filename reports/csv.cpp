@@ -15,7 +15,7 @@
 namespace ptbench {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (text.find_first_of(",\"") == std::string_view::npos) return std::string(text);
   std::string result = "\"";
   for (const char letter : text) {
@@ -30,7 +30,7 @@ struct CellText {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return number_text(value); }
-  std::string operator()(const std::string& value) const { return quoted(single_line(value)); }
+  std::string operator()(const std::string& value) const { return in_quotes(single_line(value)); }
 };
 
 FieldValue known(const std::optional<std::string>& value) {

@@ -6,7 +6,7 @@ namespace ptbench {
 namespace {
 
 /// A single-quoted word of fish.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char letter : text) {
     if (letter == '\'' || letter == '\\') result += '\\';
@@ -18,7 +18,7 @@ std::string quoted(std::string_view text) {
 /// What to offer for a value: "-x -a 'mlp linear'", "-r -F".
 std::string offer(const OptionInfo& option) {
   if (!option.choices.empty())
-    return fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+    return fmt::format(" -x -a {}", in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
   if (option.hint == ValueHint::file) return " -r -F";
   if (option.hint == ValueHint::directory) return " -x -a '(__fish_complete_directories)'";
   return option.argument ? "" : " -x";
@@ -32,7 +32,7 @@ std::string line(const Command& command, const OptionInfo& option) {
     text += " -l " + option.name;
   }
   if (!option.is_flag()) text += offer(option);
-  return text + " -d " + quoted(option.help) + "\n";
+  return text + " -d " + in_quotes(option.help) + "\n";
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string fish_completions(const std::vector<Command>& commands) {
       "complete -c ptbench -n __fish_use_subcommand -s V -l version -d 'show version'\n";
   for (const Command& command : commands)
     text += fmt::format("complete -c ptbench -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                        quoted(command.summary));
+                        in_quotes(command.summary));
   for (const Command& command : commands)
     for (const OptionInfo& option : command.options)
       if (!option.hidden) text += line(command, option);
