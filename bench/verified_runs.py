@@ -21,6 +21,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Workload, how many of a thousand runs, micro-batches to draw from, has batch norm.
@@ -193,7 +194,7 @@ def report(outcomes, file, arguments):
              f"- machine: {environment_of_run['cpu']['model']}, {environment_of_run['cpu']['cores']} cores",
              f"- ptbench {generator['version']} (commit {generator['git_commit']}, {generator['build_type']})",
              f"- command: `{shlex.join(arguments)}`", "",
-             "A rate is below its figure with 95 % confidence (Clopper and Pearson).", "",
+             f"{len(outcomes)} runs. A rate is below its figure with 95 % confidence (Clopper and Pearson).", "",
              *table(outcomes), "", "Shares of their bounds that differences reached:", "",
              *calibration(outcomes)]
     wrong = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
@@ -214,11 +215,15 @@ def main():
     parser.add_argument("--ptbench", default=str(ROOT / "build/release/ptbench"))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="begin no run after so many minutes")
     parser.add_argument("-o", "--output", type=pathlib.Path)
     options = parser.parse_args()
     outcomes, last = [], None
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         for number, run in enumerate(draw_runs(options.runs, options.seed), 1):
+            if options.minutes and time.monotonic() - begun > 60 * options.minutes:
+                break
             outcome, file = perform(options.ptbench, run, pathlib.Path(folder))
             outcomes.append(outcome)
             last = file or last
