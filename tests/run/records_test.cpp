@@ -56,7 +56,8 @@ constexpr const char* kImages =
       {"name": "fc", "type": "linear", "outputs": 10}]})";
 
 /// Peak and prediction of a run with repetitions. (Of large matrix products it would be less exact:
-/// oneDNN packs their operands in memory of its own.)
+/// oneDNN packs their operands in memory of its own.) Pages of libraries count from when the kernel
+/// maps them, which may be before or after the prediction.
 void check_prediction(const std::vector<std::string>& options) {
   const RunCommand run;
   run.write("m.json", kImages);
@@ -70,7 +71,8 @@ void check_prediction(const std::vector<std::string>& options) {
   const double predicted =
       memory["before_bytes"].get<double>() + memory["predicted_bytes"].get<double>();
   CAPTURE(options, memory.dump());
-  CHECK(memory["peak_bytes"].get<double>() == Approx(predicted).epsilon(0.1));
+  constexpr double kLibraryPages = 8 << 20U;
+  CHECK(memory["peak_bytes"].get<double>() == Approx(predicted).epsilon(0.1).margin(kLibraryPages));
 }
 
 }  // namespace
