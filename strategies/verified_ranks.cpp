@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "src/base/error.h"
 #include "src/comm/exchange.h"
@@ -150,7 +151,8 @@ std::vector<VerifiedRanks::Owned> VerifiedRanks::owners() {
   for (std::size_t rank = 0; rank < counts.size(); ++rank)
     for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); ++i)
       owned.push_back({.rank = static_cast<Size>(rank), .range = all[rank * most + i]});
-  std::ranges::stable_sort(owned, {}, [](const Owned& part) { return part.range.begin; });
+  std::ranges::sort(owned, {},
+                    [](const Owned& part) { return std::pair(part.range.begin, part.rank); });
   Size end = 0;
   for (Owned& part : owned) {
     ensure(part.range.begin <= end, "every part of the arena is updated by a rank");

@@ -13,6 +13,7 @@
 #include "tests/support/program.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/watched.h"
 
 namespace ptbench::testing {
 namespace {
@@ -22,13 +23,6 @@ using nlohmann::json;
 using Words = std::vector<std::string>;
 
 const std::string kSource = PTBENCH_SOURCE_DIR "/";
-
-// Where every access is watched, a run takes many times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsWatched = true;
-#else
-constexpr bool kIsWatched = false;
-#endif
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
