@@ -12,6 +12,7 @@
 #include "src/base/number.h"
 #include "src/base/units.h"
 #include "src/measure/run_id.h"
+#include "src/measure/speaking.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
@@ -46,44 +47,11 @@ bool has_result(const RunRecord& run) {
 
 // The interval.
 
-/// The repetitions that speak for a run, as summarize_run() chooses them.
-struct Speaking {
-  std::vector<std::size_t> places;  ///< among all repetitions
-  std::vector<double> log_times;    ///< of their mean steps
-  double prior = 0;  ///< of their placement class; 0: none is clean, and no prior speaks of them
-
-  [[nodiscard]] Size count() const { return std::ssize(log_times); }
-};
-
-Speaking speaking_of(const SamplesRecord& samples, const PriorNoise& prior) {
-  const std::vector<RepetitionTime> times = median_times(samples);
-  const std::vector<std::optional<double>> means = log_means(samples);
-  const LogTimes classes = by_class(times);
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  Speaking result;
-  if (speaking != nullptr) result.prior = prior.of(speaking->first);
-  for (std::size_t place = 0; place < samples.repetitions.size(); ++place) {
-    const RepetitionRecord& repetition = samples.repetitions[place];
-    const bool speaks =
-        speaking == nullptr || (times[place].log_time && times[place].placement == speaking->first);
-    if (!speaks || !is_positive(repetition.median_seconds)) continue;
-    result.places.push_back(place);
-    result.log_times.push_back(means[place].value_or(std::log(*repetition.median_seconds)));
-  }
-  return result;
-}
-
-Spread spread_of_speaking(const Speaking& speaking) {
-  if (speaking.prior > 0) return spread_of({&speaking.log_times, 1}, speaking.prior);
-  return {.standard_deviation = standard_deviation(speaking.log_times).value_or(0),
-          .degrees_of_freedom = static_cast<double>(speaking.count() - 1)};
-}
-
-double unpaired_half_width(const Speaking& run, const Speaking& base) {
+double unpaired_half_width(const Speaking& run, const Speaking& base, const PriorNoise& prior) {
   double variance = 0;
   double inverse_degrees = 0;
   for (const Speaking* side : {&run, &base}) {
-    const Spread spread = spread_of_speaking(*side);
+    const Spread spread = spread_of_speaking(*side, side->log_means, prior);
     const double part =
         spread.standard_deviation * spread.standard_deviation / static_cast<double>(side->count());
     variance += part;
@@ -95,24 +63,27 @@ double unpaired_half_width(const Speaking& run, const Speaking& base) {
 
 /// Whether rounds that are slow for the one are slow for the other.
 bool correlate(const Speaking& run, const Speaking& base) {
-  return rise_together(run.log_times, base.log_times, static_cast<double>(run.count() - 2));
+  return rise_together(run.log_means, base.log_means, static_cast<double>(run.count() - 2));
 }
 
-double paired_half_width(const Speaking& run, const Speaking& base) {
+double paired_half_width(const Speaking& run, const Speaking& base, const PriorNoise& prior) {
   std::vector<double> differences;
-  for (std::size_t at = 0; at < run.log_times.size(); ++at)
-    differences.push_back(run.log_times[at] - base.log_times[at]);
-  const Spread spread = spread_of({&differences, 1}, std::hypot(run.prior, base.prior));
+  for (std::size_t at = 0; at < run.log_means.size(); ++at)
+    differences.push_back(run.log_means[at] - base.log_means[at]);
+  const Spread spread =
+      spread_of({&differences, 1}, std::hypot(prior.of(run.placement), prior.of(base.placement)));
   return half_width(spread, run.count(), kLevel);
 }
 
 /// Of the logarithm of the ratio of two runs' step times.
-std::optional<double> ratio_half_width(const Speaking& run, const Speaking& base, bool in_rounds) {
+std::optional<double> ratio_half_width(const Speaking& run, const Speaking& base, bool in_rounds,
+                                       const PriorNoise& prior) {
   if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};
-  const double unpaired = unpaired_half_width(run, base);
-  const bool comparable = in_rounds && run.prior > 0 && base.prior > 0 && run.places == base.places;
+  const double unpaired = unpaired_half_width(run, base, prior);
+  const bool comparable =
+      in_rounds && !run.placement.empty() && !base.placement.empty() && run.places == base.places;
   if (!comparable || !correlate(run, base)) return unpaired;
-  return std::min(unpaired, paired_half_width(run, base));
+  return std::min(unpaired, paired_half_width(run, base, prior));
 }
 
 // The loss.
@@ -284,7 +255,7 @@ class Comparator {
     const bool in_rounds =
         find(in_rounds_, run.id) != nullptr && find(in_rounds_, baseline.id) != nullptr;
     const std::optional<double> half = ratio_half_width(
-        speaking_of(run.samples, prior_), speaking_of(baseline.samples, prior_), in_rounds);
+        speaking_of(run.samples), speaking_of(baseline.samples), in_rounds, prior_);
     if (!half) return {};
     return Interval{.low = efficiency * std::exp(-*half), .high = efficiency * std::exp(*half)};
   }

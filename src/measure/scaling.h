@@ -49,9 +49,8 @@ void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<Scalin
 /// which is the sum of, each over T:
 ///   compute_slowdown: least compute of a rank (forward + backward) and rank 0's optimizer − the
 ///                     baseline's of both;
-///   batch_effect: 0 where micro-batches are as large as the baseline's; else compute_slowdown
-///   holds
-///                 what smaller ones cost too, and this is empty;
+///   batch_effect: 0 where micro-batches are as large as the baseline's; else empty, and
+///                 compute_slowdown holds what smaller ones cost too;
 ///   wait: the longest that a rank had nothing to do but wait for slower ones;
 ///   communication: rank 0's communication_exposed − its wait (not below 0), and scatter +
 ///                  replicate + gather + reduce;

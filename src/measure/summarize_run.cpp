@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/measure/speaking.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
@@ -16,30 +17,6 @@ namespace ptbench {
 namespace {
 
 constexpr double kLevel = 0.95;
-
-/// The repetitions that speak for a run.
-struct Speaking {
-  std::string placement;          ///< class; nothing where none is clean
-  std::vector<double> log_times;  ///< of the repetitions' medians
-  std::vector<double> log_means;  ///< of their mean steps
-};
-
-Speaking speaking_of(const SamplesRecord& samples, const LogTimes& classes) {
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  const std::vector<RepetitionTime> times = median_times(samples);
-  const std::vector<std::optional<double>> means = log_means(samples);
-  Speaking result;
-  if (speaking != nullptr) result.placement = speaking->first;
-  for (std::size_t number = 0; number < times.size(); ++number) {
-    const double seconds = samples.repetitions[number].median_seconds.value_or(0);
-    const RepetitionTime& time = times[number];
-    const bool speaks = speaking == nullptr || (time.log_time && time.placement == speaking->first);
-    if (!speaks || !(seconds > 0)) continue;
-    result.log_times.push_back(std::log(seconds));
-    result.log_means.push_back(means[number].value_or(result.log_times.back()));
-  }
-  return result;
-}
 
 /// Samples of the clean slices of `placement`; all of them where there are none.
 std::vector<double> spoken_samples(const SamplesRecord& samples, const std::string& placement) {
@@ -65,20 +42,11 @@ void summarize_samples(std::span<const double> samples, StepSecondsRecord& recor
   record.p99 = summary.p99;
 }
 
-/// What the host usually does says nothing of repetitions that were disturbed.
-Spread spread_of_speaking(const std::vector<double>& logs, const std::string& placement,
-                          const PriorNoise& prior) {
-  if (!placement.empty()) return spread_of({&logs, 1}, prior.of(placement));
-  return {.standard_deviation = standard_deviation(logs).value_or(0),
-          .degrees_of_freedom = static_cast<double>(logs.size() - 1)};
-}
-
-/// Half width of the interval of the mean of `logs`; empty for too few.
-std::optional<double> log_half_width(const std::vector<double>& logs, const std::string& placement,
+/// Half width of the interval of the mean of `logs`, one for each that speaks; empty for too few.
+std::optional<double> log_half_width(const Speaking& speaking, const std::vector<double>& logs,
                                      const PriorNoise& prior) {
-  const Size count = std::ssize(logs);
-  if (count < kLeastRepetitions) return std::nullopt;
-  return half_width(spread_of_speaking(logs, placement, prior), count, kLevel);
+  if (speaking.count() < kLeastRepetitions) return std::nullopt;
+  return half_width(spread_of_speaking(speaking, logs, prior), speaking.count(), kLevel);
 }
 
 /// `value` with `log_half` on either side of its logarithm.
@@ -95,13 +63,12 @@ std::vector<double> exponentials(std::span<const double> values) {
 
 void summarize_repetitions(const Speaking& speaking, const PriorNoise& prior,
                            StepSecondsRecord& record) {
-  const Size count = std::ssize(speaking.log_times);
-  if (count == 0) return;
-  record.median = std::exp(mean(speaking.log_times));
-  const auto half = log_half_width(speaking.log_times, speaking.placement, prior);
+  if (speaking.count() == 0) return;
+  record.median = std::exp(mean(speaking.log_medians));
+  const auto half = log_half_width(speaking, speaking.log_medians, prior);
   if (!half) return;
   record.ci95 = around(*record.median, *half);
-  record.run_to_run_sd = standard_deviation(exponentials(speaking.log_times));
+  record.run_to_run_sd = standard_deviation(exponentials(speaking.log_medians));
 }
 
 void summarize_placements(const LogTimes& classes, StepSecondsRecord& record) {
@@ -126,7 +93,7 @@ void summarize_rates(const Speaking& speaking, const PriorNoise& prior, RunRecor
   if (step_seconds <= 0) return;
   if (const auto batch = run.strategy.global_batch) {
     run.throughput.value = static_cast<double>(*batch) / step_seconds;
-    if (const auto half = log_half_width(speaking.log_means, speaking.placement, prior))
+    if (const auto half = log_half_width(speaking, speaking.log_means, prior))
       run.throughput.ci95 = around(*run.throughput.value, *half);
     if (!run.compute.flops_per_step && run.workload.flops_per_sample)
       run.compute.flops_per_step = *run.workload.flops_per_sample * static_cast<double>(*batch);
@@ -199,7 +166,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   if (!is_measured(samples)) return;
 
   const LogTimes classes = clean_log_times(samples);
-  const Speaking speaking = speaking_of(samples, classes);
+  const Speaking speaking = speaking_of(samples);
   if (!samples.step_seconds.empty())
     summarize_samples(spoken_samples(samples, speaking.placement), run.step_seconds);
   summarize_repetitions(speaking, prior, run.step_seconds);

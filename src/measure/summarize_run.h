@@ -19,8 +19,8 @@ namespace ptbench {
 /// is the geometric mean of its repetitions' medians; `ci95` and `run_to_run_sd` are across them,
 /// from three on; percentiles, mean, least and largest are of the samples in its clean slices.
 /// Throughput, its interval and utilisation are of the mean step (the median in a history, which
-/// leaves samples out). A
-/// record without repetitions or slices (an older one) is summarised from all its samples.
+/// leaves samples out). A record without repetitions or slices (an older one) is summarised from
+/// all its samples.
 void summarize_run(RunRecord& run, const PriorNoise& prior);
 
 /// Whether there is a step time: raw samples, or (in a history, which leaves them out) repetitions.
