@@ -13,6 +13,7 @@
 
 #include "src/base/error.h"
 #include "src/base/hash.h"
+#include "src/base/slice.h"
 #include "src/comm/exchange.h"
 #include "workloads/layout_digest.h"
 
@@ -21,11 +22,6 @@ namespace {
 
 constexpr std::size_t kCell = 16;  // floats of a cache line
 constexpr std::size_t kCells = 2;  // the loss, and ranks whose gradients are not finite
-
-std::span<float> slice_of(std::span<float> arena, Range slice) {
-  return arena.subspan(static_cast<std::size_t>(slice.begin),
-                       static_cast<std::size_t>(slice.size()));
-}
 
 /// Something that ranks must have in common, with its digest on this rank.
 struct Trait {

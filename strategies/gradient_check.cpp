@@ -18,6 +18,8 @@ constexpr double kLeastSlope = 0.5;
 /// Share of the whole gradient's length below which a tensor is rounding.
 constexpr double kNegligible = 1e-3;
 constexpr double kErrors = 4;
+constexpr const char* kLength = "length of the gradient";
+constexpr const char* kDirection = "direction of the gradient";
 
 double finite_or_infinite(double share) {
   return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
@@ -89,9 +91,23 @@ std::vector<GradientCheck::Products> GradientCheck::whole_steps() const {
 }
 
 double GradientCheck::slope() const {
-  Products all;
-  for (const Products& step : whole_steps()) all += step;
+  const Products all = pooled(whole_steps()).sums;
   return all.oracle == 0 && all.tested == 0 ? 1 : all.both / all.oracle;
+}
+
+double GradientCheck::Pooled::excess_length() const {
+  return std::abs(std::sqrt(sums.tested / sums.oracle) - 1);
+}
+
+GradientCheck::Pooled GradientCheck::pooled(const std::vector<Products>& steps) {
+  Pooled all;
+  std::vector<double> ratios;
+  for (const Products& step : steps) {
+    all.sums += step;
+    if (step.oracle > 0) ratios.push_back(std::sqrt(step.tested / step.oracle));
+  }
+  all.error = standard_error(ratios);
+  return all;
 }
 
 /// Gradients that cancel to nothing but rounding, as of a bias before batch norm, are as good as
@@ -111,51 +127,37 @@ Difference GradientCheck::worst_distance() const {
 }
 
 Difference GradientCheck::worst_of_all_steps() const {
-  const std::vector<Products> steps = whole_steps();
-  Difference worst = check_whole(steps);
-  Products whole;
-  for (const Products& step : steps) whole += step;
-  for (const Tensor& tensor : tensors_) check_tensor(tensor, whole, worst);
+  const Pooled whole = pooled(whole_steps());
+  Difference worst = check_whole(whole);
+  for (const Tensor& tensor : tensors_) check_tensor(tensor, whole.sums, worst);
   return worst;
 }
 
-Difference GradientCheck::check_whole(const std::vector<Products>& steps) const {
+Difference GradientCheck::check_whole(const Pooled& whole) const {
   Difference worst;
-  Products whole;
-  std::vector<double> ratios;
-  for (const Products& step : steps) {
-    whole += step;
-    if (step.oracle > 0) ratios.push_back(std::sqrt(step.tested / step.oracle));
-  }
-  if (whole.tested == 0 && whole.oracle == 0) return worst;
-  const double allowed = std::clamp(kErrors * standard_error(ratios), bounds_.length, bounds_.most);
-  keep_worse(worst, std::abs(std::sqrt(whole.tested / whole.oracle) - 1) / allowed, "the model",
-             "length of the gradient");
-  keep_worse(worst, std::sqrt(whole.difference / whole.oracle) / bounds_.turn, "the model",
-             "direction of the gradient");
+  const Products& sums = whole.sums;
+  if (sums.tested == 0 && sums.oracle == 0) return worst;
+  const double allowed = std::clamp(kErrors * whole.error, bounds_.length, bounds_.most);
+  keep_worse(worst, whole.excess_length() / allowed, "the model", kLength);
+  keep_worse(worst, std::sqrt(sums.difference / sums.oracle) / bounds_.turn, "the model",
+             kDirection);
   return worst;
 }
 
 void GradientCheck::check_tensor(const Tensor& tensor, const Products& whole,
                                  Difference& worst) const {
-  Products all;
-  std::vector<double> ratios;
-  for (const Products& step : tensor.steps) {
-    all += step;
-    if (step.oracle > 0) ratios.push_back(std::sqrt(step.tested / step.oracle));
-  }
+  const Pooled all = pooled(tensor.steps);
+  const Products& sums = all.sums;
   const double rounding = kNegligible * kNegligible * whole.oracle;
-  if (all.oracle <= rounding && all.tested <= 4 * rounding) return;
+  if (sums.oracle <= rounding && sums.tested <= 4 * rounding) return;
   const auto values = static_cast<double>(tensor.elements * std::ssize(tensor.steps));
-  const double of_direction = kErrors * std::sqrt(all.difference / all.oracle / values);
-  const double allowed = std::max(of_direction, std::clamp(kErrors * standard_error(ratios),
-                                                           bounds_.length_of_tensor, bounds_.most));
-  keep_worse(worst, std::abs(std::sqrt(all.tested / all.oracle) - 1) / allowed, tensor.name,
-             "length of the gradient");
+  const double of_direction = kErrors * std::sqrt(sums.difference / sums.oracle / values);
+  const double allowed = std::max(
+      of_direction, std::clamp(kErrors * all.error, bounds_.length_of_tensor, bounds_.most));
+  keep_worse(worst, all.excess_length() / allowed, tensor.name, kLength);
   if (whole.both < kKnownDirection * whole.oracle) return;
-  const double missing = 1 - all.both / all.oracle;
-  keep_worse(worst, missing / (1 - kLeastSlope + of_direction), tensor.name,
-             "direction of the gradient");
+  const double missing = 1 - sums.both / sums.oracle;
+  keep_worse(worst, missing / (1 - kLeastSlope + of_direction), tensor.name, kDirection);
 }
 
 }  // namespace ptbench

@@ -63,7 +63,14 @@ class GradientCheck {
 
   [[nodiscard]] Difference worst_distance() const;
   [[nodiscard]] Difference worst_of_all_steps() const;
-  [[nodiscard]] Difference check_whole(const std::vector<Products>& steps) const;
+  /// Over steps: sums, and the standard error of the steps' ratios ‖g‖ / ‖o‖.
+  struct Pooled {
+    Products sums;
+    double error = 0;
+    [[nodiscard]] double excess_length() const;  ///< |‖g‖ / ‖o‖ − 1|
+  };
+  [[nodiscard]] static Pooled pooled(const std::vector<Products>& steps);
+  [[nodiscard]] Difference check_whole(const Pooled& whole) const;
   void check_tensor(const Tensor& tensor, const Products& whole, Difference& worst) const;
   [[nodiscard]] std::vector<Products> whole_steps() const;
 

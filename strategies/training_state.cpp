@@ -6,7 +6,6 @@
 
 #include "src/base/error.h"
 #include "workloads/arena_tensors.h"
-#include "workloads/layout_digest.h"
 
 namespace ptbench {
 namespace {
@@ -36,7 +35,7 @@ void copy_arenas(Replica& from, Replica& to) {
   const auto sources = arenas_of(from);
   const auto targets = arenas_of(to);
   ensure(sources.size() == targets.size(), "both trainings have one kind of optimizer");
-  if (layout_digest(from.program().plan()) != layout_digest(to.program().plan())) {
+  if (from.program().plan().hash() != to.program().plan().hash()) {
     copy_by_tensor(from, to);
     return;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/reference/reference_optimizer.h"
+#include "strategies/norms.h"
 #include "workloads/arena_tensors.h"
 
 namespace ptbench {
@@ -81,21 +82,6 @@ Rounding rounding_of(const OptimizerSpec& optimizer, Size update, const RuleUpda
   const double moved = optimizer.lr * first / (1 - std::pow(optimizer.beta1, count)) / root;
   return {2 * kUlp * parameter + kFew * moved * (1 + second / square),
           {kFew * first, kFew * second}};
-}
-
-double norm_of(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += double{value} * double{value};
-  return std::sqrt(sum);
-}
-
-double distance_of(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = double{a[i]} - double{b[i]};
-    sum += difference * difference;
-  }
-  return std::sqrt(sum);
 }
 
 /// Of an allowed difference; what is no number is beyond any.

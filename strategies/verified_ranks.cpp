@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/hash.h"
+#include "src/base/slice.h"
 #include "src/comm/exchange.h"
-#include "strategies/verify.h"
 
 namespace ptbench {
 namespace {
@@ -31,11 +34,29 @@ struct RankResult {
   Size unknown_statistics = 0;  ///< running statistics that are no number
 };
 
+/// Of parameters as they lie: any single difference changes it.
+std::uint64_t digest_of(std::span<const float> parameters) {
+  std::uint64_t hash = fnv1a("");
+  for (const float value : parameters) hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
+  return hash;
+}
+
 Size not_a_number(std::span<const float> values) {
   return std::ranges::count_if(values, [](float value) { return std::isnan(value); });
 }
 
 }  // namespace
+
+std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
+                                         Communicator::Timeout timeout) {
+  if (communicator.world_size() == 1) return std::nullopt;
+  const std::vector<std::uint64_t> all =
+      of_all_ranks(communicator, digest_of(tested.replica().program().parameters()), timeout);
+  const auto differing =
+      std::ranges::find_if(all, [&](std::uint64_t digest) { return digest != all.front(); });
+  if (differing == all.end()) return std::nullopt;
+  return std::distance(all.begin(), differing);
+}
 
 VerifiedRanks::VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
                              Communicator::Timeout timeout, bool broadcast_buffers)
@@ -54,24 +75,24 @@ void VerifiedRanks::share_state() {
 std::optional<std::string> VerifiedRanks::gather_results() {
   if (is_alone()) return std::nullopt;
   call(Task::gather_results);
+  return collect();
+}
+
+void VerifiedRanks::follow() {
+  if (hear() == Task::share_state)
+    pass_state();
+  else
+    (void)collect();
+}
+
+/// The same on all ranks; rank 0 has the results afterwards.
+std::optional<std::string> VerifiedRanks::collect() {
   std::optional<std::string> problem = compare_ranks();
   const std::vector<Owned> owned = owners();
   Replica& replica = tested_.replica();
   gather(replica.program().gradients(), owned);
   for (const std::span<float> state : replica.optimizer_state()) gather(state, owned);
   return problem;
-}
-
-void VerifiedRanks::follow() {
-  if (hear() == Task::share_state)
-    pass_state();
-  else {
-    (void)compare_ranks();
-    const std::vector<Owned> owned = owners();
-    Replica& replica = tested_.replica();
-    gather(replica.program().gradients(), owned);
-    for (const std::span<float> state : replica.optimizer_state()) gather(state, owned);
-  }
 }
 
 void VerifiedRanks::call(Task task) {
@@ -110,20 +131,14 @@ void VerifiedRanks::pass_state() {
   replica.program().parameters_changed();
 }
 
-template <class T>
-std::vector<T> VerifiedRanks::of_all_ranks(const T& own) {
-  std::vector<T> all(static_cast<std::size_t>(communicator_.world_size()));
-  exchange(communicator_, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)),
-           timeout_);
-  return all;
-}
-
 std::optional<std::string> VerifiedRanks::compare_ranks() {
   const Program& program = tested_.replica().program();
   const std::vector<RankResult> all =
-      of_all_ranks(RankResult{.parameters = digest_of(program.parameters()),
+      of_all_ranks(communicator_,
+                   RankResult{.parameters = digest_of(program.parameters()),
                               .updates = tested_.updates(),
-                              .unknown_statistics = not_a_number(program.running_statistics())});
+                              .unknown_statistics = not_a_number(program.running_statistics())},
+                   timeout_);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].parameters != all[0].parameters)
       return fmt::format("the parameters of rank {} differ from rank 0's", rank);
@@ -140,7 +155,7 @@ std::optional<std::string> VerifiedRanks::compare_ranks() {
 /// The lowest rank that has it is asked for what several have.
 std::vector<VerifiedRanks::Owned> VerifiedRanks::owners() {
   const std::vector<Range> own = tested_.updated_slices();
-  const std::vector<Size> counts = of_all_ranks(std::ssize(own));
+  const std::vector<Size> counts = of_all_ranks(communicator_, std::ssize(own), timeout_);
   const auto most = static_cast<std::size_t>(*std::ranges::max_element(counts));
   std::vector<Range> padded = own;
   padded.resize(most);
@@ -174,7 +189,7 @@ void VerifiedRanks::gather(std::span<float> arena, const std::vector<Owned>& own
   for (Size begin = 0; begin < std::ssize(arena); begin += kPiece) {
     const Range piece{begin, std::min<Size>(begin + kPiece, std::ssize(arena))};
     const auto size = static_cast<std::size_t>(piece.size());
-    const std::span<float> own = arena.subspan(static_cast<std::size_t>(begin), size);
+    const std::span<float> own = slice_of(arena, piece);
     if (is_root()) received.resize(ranks * size);
     communicator_.wait(communicator_.start_gather(std::as_bytes(own),
                                                   std::as_writable_bytes(std::span(received)), 0),

@@ -11,6 +11,12 @@
 
 namespace ptbench {
 
+/// The first rank whose parameters are not those of rank 0, bit for bit; empty where there is none,
+/// as after each step of a data-parallel strategy. Running statistics may differ. All ranks call it
+/// between the same two steps, and get one answer.
+[[nodiscard]] std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
+                                                       Communicator::Timeout timeout);
+
 /// The ranks of a training that is verified: gives all of them rank 0's state before a step, and
 /// brings what they made of it to rank 0 afterwards. In a world of one it does nothing.
 class VerifiedRanks {
@@ -45,11 +51,10 @@ class VerifiedRanks {
   [[nodiscard]] Task hear();
   void pass_state();
   void take_order(double lr, Size updates);
+  [[nodiscard]] std::optional<std::string> collect();
   [[nodiscard]] std::optional<std::string> compare_ranks();
   [[nodiscard]] std::vector<Owned> owners();
   void gather(std::span<float> arena, const std::vector<Owned>& owned);
-  template <class T>
-  [[nodiscard]] std::vector<T> of_all_ranks(const T& own);
   void broadcast(std::span<std::byte> bytes);
 
   Strategy& tested_;

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "src/base/hash.h"
-#include "src/comm/exchange.h"
+#include "strategies/norms.h"
 #include "strategies/training_state.h"
 #include "strategies/update_check.h"
 #include "workloads/arena_tensors.h"
@@ -25,19 +22,6 @@ constexpr double kLeastUpdate = 1e-4;
 /// What the learning rate is raised to reach.
 constexpr double kWantedUpdate = 1e-3;
 constexpr int kMostRaises = 4;
-
-double norm_of(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += double{value} * double{value};
-  return std::sqrt(sum);
-}
-
-double distance_of(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    sum += (double{a[i]} - double{b[i]}) * (double{a[i]} - double{b[i]});
-  return std::sqrt(sum);
-}
 
 double deviation_norm(std::span<const float> variances) {
   double sum = 0;
@@ -273,27 +257,6 @@ VerificationRecord verify(Strategy& tested, Strategy& oracle, VerifiedRanks& ran
                           const VerificationBounds& bounds,
                           const std::function<bool()>& keep_going) {
   return Verification(tested, oracle, ranks, bounds).run(keep_going);
-}
-
-/// FNV-1a with a value for a letter: by letters it would take as long as a small model's step.
-std::uint64_t digest_of(std::span<const float> parameters) {
-  constexpr std::uint64_t kPrime = 0x100000001b3U;
-  std::uint64_t hash = fnv1a("");
-  for (const float value : parameters) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * kPrime;
-  return hash;
-}
-
-std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
-                                         Communicator::Timeout timeout) {
-  if (communicator.world_size() == 1) return std::nullopt;
-  const std::uint64_t own = digest_of(tested.replica().program().parameters());
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(communicator.world_size()));
-  exchange(communicator, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)),
-           timeout);
-  const auto differing =
-      std::ranges::find_if(all, [&](std::uint64_t digest) { return digest != all.front(); });
-  if (differing == all.end()) return std::nullopt;
-  return std::distance(all.begin(), differing);
 }
 
 }  // namespace ptbench

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
 #include <string_view>
 
 #include "src/base/size.h"
-#include "src/comm/communicator.h"
 #include "src/measure/record.h"
 #include "strategies/gradient_check.h"
 #include "strategies/strategy.h"
@@ -54,14 +50,5 @@ inline constexpr double kWeakDirection = 0.5;
 [[nodiscard]] VerificationRecord verify(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
                                         const VerificationBounds& bounds,
                                         const std::function<bool()>& keep_going);
-
-/// Of parameters as they lie: any single difference changes it.
-[[nodiscard]] std::uint64_t digest_of(std::span<const float> parameters);
-
-/// The first rank whose parameters are not those of rank 0, bit for bit; empty where there is none,
-/// as after each step of a data-parallel strategy. Running statistics may differ. All ranks call it
-/// between the same two steps, and get one answer.
-[[nodiscard]] std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
-                                                       Communicator::Timeout timeout);
 
 }  // namespace ptbench

@@ -1,17 +1,9 @@
 #include "workloads/arena_tensors.h"
 
 #include "src/base/error.h"
+#include "src/base/slice.h"
 
 namespace ptbench {
-namespace {
-
-template <class T>
-std::span<T> slice_of(std::span<T> all, Range range) {
-  return all.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
-}
-
-}  // namespace
-
 std::vector<TensorGroup> tensor_groups(const ProgramPlan& plan) {
   std::vector<TensorGroup> found;
   const std::span<const ParameterSpec> tensors = plan.tensors();

@@ -13,9 +13,6 @@ namespace {
 /// Below it, every whole number is a float.
 constexpr Size kWholeFloats = Size{1} << 24U;
 
-/// FNV-1a's step, with a word for a letter.
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x100000001b3U; }
-
 }  // namespace
 
 /// From an arena into which numbers were imported that tell the parameters apart.
@@ -33,14 +30,15 @@ std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan) 
   plan.import_parameters(std::vector<std::span<const float>>(tensors.begin(), tensors.end()),
                          arena.as<float>());
   std::uint64_t hash = fnv1a("");
-  for (const float value : arena.as<float>()) hash = mix(hash, std::bit_cast<std::uint32_t>(value));
+  for (const float value : arena.as<float>())
+    hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
   return hash;
 }
 
 std::uint64_t layout_digest(const ProgramPlan& plan) {
   std::uint64_t hash = fnv1a("");
   for (std::size_t i = 0; i < plan.steps().size(); ++i)
-    hash = mix(hash, layout_digest(plan.graph().operators[i].spec, *plan.steps()[i].plan));
+    hash = fnv1a_word(layout_digest(plan.graph().operators[i].spec, *plan.steps()[i].plan), hash);
   return hash;
 }
 

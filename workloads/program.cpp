@@ -5,16 +5,12 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
+#include "src/base/slice.h"
 
 namespace ptbench {
 namespace {
 
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
-
-template <class T>
-std::span<T> slice_of(std::span<T> all, Range range) {
-  return all.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
-}
 
 std::vector<float> drawn(const ParameterSpec& tensor, std::uint64_t seed) {
   const CounterRandom random(seed ^ fnv1a(tensor.name),

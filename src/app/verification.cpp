@@ -23,7 +23,8 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
     if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
     return bounds;
   }
-  // What one ReLU more may turn a gradient by: three times what was seen of correct runs.
+  // What one ReLU more may turn a gradient by: of narrow types, three times what was seen of
+  // correct runs.
   constexpr double kTurnOfNarrow = 0.05;
   constexpr double kTurnOfSame = 0.02;
   const double turn = tested.type == oracle.type ? kTurnOfSame : kTurnOfNarrow;

@@ -23,7 +23,7 @@ enum class Status { ok, failed, skipped, interrupted };
 enum class StopReason { noise, max_time, steps, epochs, target };
 [[nodiscard]] std::string_view name_of(StopReason reason);
 
-/// `weak`: everything compared was equal, but too few steps were compared to say "passed".
+/// `weak`: everything compared was equal, but too little was compared to say "passed".
 enum class VerificationStatus { passed, weak, failed, not_run };
 [[nodiscard]] std::string_view name_of(VerificationStatus status);
 
