@@ -166,6 +166,7 @@ void read_value(const Json& json, const Place& place, SliceRecord& slice) {
   read_member(json, "foreign_cpu_fraction", place, slice.foreign_cpu_fraction);
   read_member(json, "steal_fraction", place, slice.steal_fraction);
   read_member(json, "frequency_hertz", place, slice.frequency_hertz);
+  read_member(json, "turn", place, slice.turn);
 }
 
 void read_value(const Json& json, const Place& place, RepetitionRecord& repetition) {
@@ -175,6 +176,7 @@ void read_value(const Json& json, const Place& place, RepetitionRecord& repetiti
   read_member(json, "clean_slices", place, repetition.clean_slices);
   read_step_time(json, "lower_quartile_seconds", place, repetition.lower_quartile_seconds);
   read_member(json, "started_unix_seconds", place, repetition.started_unix_seconds);
+  read_member(json, "lockstep", place, repetition.lockstep);
 }
 
 void read_value(const Json& json, const Place& place, PlacementRecord& placement) {

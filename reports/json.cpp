@@ -52,7 +52,8 @@ Json to_json_value(const SliceRecord& slice) {
           {"placement", to_json_value(slice.placement)},
           {"foreign_cpu_fraction", to_json_value(slice.foreign_cpu_fraction)},
           {"steal_fraction", to_json_value(slice.steal_fraction)},
-          {"frequency_hertz", to_json_value(slice.frequency_hertz)}};
+          {"frequency_hertz", to_json_value(slice.frequency_hertz)},
+          {"turn", to_json_value(slice.turn)}};
 }
 
 Json to_json_value(const RepetitionRecord& repetition) {
@@ -60,7 +61,8 @@ Json to_json_value(const RepetitionRecord& repetition) {
           {"placement", to_json_value(repetition.placement)},
           {"clean_slices", to_json_value(repetition.clean_slices)},
           {"lower_quartile_seconds", to_json_value(repetition.lower_quartile_seconds)},
-          {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)}};
+          {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)},
+          {"lockstep", to_json_value(repetition.lockstep)}};
 }
 
 Json to_json_value(const RankRecord& rank) {

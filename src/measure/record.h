@@ -99,6 +99,9 @@ struct SliceRecord {
   std::optional<double> foreign_cpu_fraction;
   std::optional<double> steal_fraction;
   std::optional<double> frequency_hertz;  ///< the lower of both ends
+  /// Its place, from 0, among all turns of the processes that were measured in lockstep with it,
+  /// whichever side they are of; empty where none was.
+  std::optional<Size> turn = std::nullopt;
 };
 
 /// What one fresh process measured.
@@ -109,6 +112,9 @@ struct RepetitionRecord {
   std::optional<double> started_unix_seconds = std::nullopt;  ///< wall clock, when its steps began
   /// Of the steps of the same slices; empty where samples are of several steps, or too few.
   std::optional<double> lower_quartile_seconds = std::nullopt;
+  /// Names the set of processes that took turns with each other: the same text on every side, and
+  /// no other set's. Empty where the process was measured by itself.
+  std::optional<std::string> lockstep = std::nullopt;
 };
 
 struct SamplesRecord {

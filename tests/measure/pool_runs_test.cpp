@@ -26,6 +26,8 @@ TEST_CASE("pooled repetitions, slices and samples follow one another", "[measure
   second.samples.slowdown = 0.05;
   RunRecord third = run_of_seconds({0.008}, "far");
   third.samples.slowdown = 0.03;
+  second.samples.repetitions[0].lockstep = "17-1";
+  second.samples.slices[0].turn = 4;
 
   const RunRecord run = pooled({first, second, third});
   CHECK(run.id == "run");
@@ -36,6 +38,10 @@ TEST_CASE("pooled repetitions, slices and samples follow one another", "[measure
   CHECK(run.samples.slices[1].repetition == 1);
   CHECK(run.samples.slices[2].repetition == 2);
   CHECK(run.samples.slices[2].first == 6);
+  CHECK(run.samples.slices[2].turn == 4);
+  CHECK(run.samples.repetitions[2].lockstep == "17-1");
+  CHECK_FALSE(run.samples.slices[3].turn.has_value());
+  CHECK_FALSE(run.samples.repetitions[3].lockstep.has_value());
   CHECK(run.samples.slices[3].repetition == 3);
   CHECK(run.samples.slices[3].first == 9);
   CHECK(run.samples.step_seconds[10] == Approx(0.008));

@@ -58,6 +58,7 @@ TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
   samples.slices[1].first = 3;
   samples.slices[1].count = 2;
   samples.started_unix_seconds = 1e9;
+  samples.slices[1].turn = 2;
   SamplesRecord record;
   add_repetition(samples, record);
   CHECK(record.warmup_discarded == 30);
@@ -67,6 +68,7 @@ TEST_CASE("a process adds its samples, slices and repetition", "[measure]") {
   REQUIRE(record.slices.size() == 2);
   CHECK(record.slices[0].median_seconds == Approx(2));
   CHECK(record.slices[1].median_seconds == Approx(15));
+  CHECK(record.slices[1].turn == 2);
   REQUIRE(record.repetitions.size() == 1);
   CHECK(record.repetitions[0].median_seconds == Approx(2));
   CHECK(record.repetitions[0].clean_slices == 1);
@@ -115,8 +117,10 @@ TEST_CASE("repetitions are dropped with their slices and samples", "[measure]") 
   SamplesRecord samples = testing::run_of_seconds({0.006, 0.007, 0.008}).samples;
   keep_repetitions(3, samples);
   CHECK(samples.step_seconds.size() == 9);
+  samples.repetitions[1].lockstep = "17-1";
   keep_repetitions(2, samples);
   CHECK(samples.repetitions.size() == 2);
+  CHECK(samples.repetitions[1].lockstep == "17-1");
   CHECK(samples.slices.size() == 2);
   CHECK(samples.step_seconds.size() == 6);
   samples.slices[1].first = -5;  // as in a file that somebody else wrote
