@@ -30,12 +30,25 @@ void Conductor::follow(Strategy& strategy, const Follower& follower) {
       follower.look();
       continue;
     }
+    if (word == Word::rest) {
+      if (follower.rest) follower.rest();
+      meet();
+      continue;
+    }
     const bool observed = word == Word::observed_step;
     ensure(!observed || follower.timer != nullptr, "observed steps are observed on all ranks");
     if (observed != strategy.is_observed()) strategy.observe(observed ? follower.timer : nullptr);
     (void)strategy.step();
   }
 }
+
+void Conductor::rest() {
+  if (communicator_.world_size() == 1) return;
+  (void)tell(Word::rest, timeout_);
+  meet();
+}
+
+void Conductor::meet() { communicator_.wait(communicator_.start_barrier(), timeout_); }
 
 bool Conductor::agree(bool answer) {
   return tell(answer ? Word::yes : Word::no, Communicator::kLongWork) == Word::yes;

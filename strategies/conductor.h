@@ -18,8 +18,9 @@ class Conductor {
  public:
   /// What the others do besides steps.
   struct Follower {
-    PhaseTimer* timer = nullptr;  ///< observes those steps that rank 0 observes
-    std::function<void()> look;   ///< called wherever rank 0 calls look()
+    PhaseTimer* timer = nullptr;           ///< observes those steps that rank 0 observes
+    std::function<void()> look = nullptr;  ///< called wherever rank 0 calls look()
+    std::function<void()> rest = nullptr;  ///< called wherever rank 0 calls rest()
   };
 
   /// All ranks make one, in the same order among their allocations. `timeout` bounds how long
@@ -33,6 +34,8 @@ class Conductor {
   void lead(Strategy& strategy);
   /// On rank 0, between steps: lets the others look at what they have to, such as their cores.
   void look() { (void)tell(Word::look, timeout_); }
+  /// On rank 0, between steps: lets the others come to rest, and waits until they have.
+  void rest();
   /// Rank 0's answer, on all ranks. Waits for rank 0 as long as work by itself may take.
   [[nodiscard]] bool agree(bool answer);
   /// On rank 0: there are no more steps.
@@ -42,9 +45,10 @@ class Conductor {
   void follow(Strategy& strategy) { follow(strategy, {}); }
 
  private:
-  enum class Word : std::uint8_t { stop, step, observed_step, look, yes, no };
+  enum class Word : std::uint8_t { stop, step, observed_step, look, rest, yes, no };
   /// Rank 0's word reaches all.
   [[nodiscard]] Word tell(Word word, Communicator::Timeout timeout);
+  void meet();
 
   Communicator& communicator_;
   Communicator::Timeout timeout_;

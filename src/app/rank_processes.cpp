@@ -24,6 +24,7 @@ using std::chrono::steady_clock;
 
 // To look at all ranks in turn: often enough for people, seldom enough not to disturb the ranks.
 constexpr ChildProcess::Duration kRound{100};
+constexpr ChildProcess::Duration kRestingRound{1000};  // while the ranks sleep
 // To end, once another rank has failed; and to say why, for the one that gave up first.
 constexpr ChildProcess::Duration kGrace{1500};
 constexpr ChildProcess::Duration kExplain{3000};
@@ -159,7 +160,8 @@ class RankGroup {
   /// Whether any rank still runs.
   bool look() {
     const auto share = std::max(ChildProcess::Duration(1),
-                                kRound / static_cast<ChildProcess::Duration::rep>(ranks_.size()));
+                                (is_resting() ? kRestingRound : kRound) /
+                                    static_cast<ChildProcess::Duration::rep>(ranks_.size()));
     bool runs = false;
     for (RankProcess& rank : ranks_) {
       runs = rank.runs(share) || runs;
@@ -212,10 +214,16 @@ class RankGroup {
     const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_check_up_);
     if (interval < Pulse::kCheckUp) return;
     last_check_up_ = now;
+    if (is_resting()) return;
     for (RankProcess& rank : ranks_) rank.feel_pulse(interval);
     // Who asks one rank to end means the run.
     if (std::ranges::any_of(ranks_, &RankProcess::was_interrupted)) interrupt();
     end_if_hung();
+  }
+
+  /// Whether all sleep because another process has its turn.
+  [[nodiscard]] bool is_resting() const {
+    return PhaseBoard(region_.phases()).phase(0) == RankPhase::resting;
   }
 
   /// Ranks that are stopped or asleep while nobody waits for them have no deadline of their own.

@@ -21,9 +21,9 @@ namespace {
 /// What this process does itself with what rank 0 has measured, and its place in a world of one.
 constexpr std::array<std::string_view, 6> kKept{"output", "json",       "progress-prefix",
                                                 "rank",   "world-size", "local-rank"};
-/// Files that training writes: rank 0's business.
-constexpr std::array<std::string_view, 4> kOfRank0{"loss-log", "save-initial-weights",
-                                                   "save-final-weights", "keep-plan"};
+/// Files that training writes, and its turns: rank 0's business.
+constexpr std::array<std::string_view, 5> kOfRank0{"loss-log", "save-initial-weights",
+                                                   "save-final-weights", "keep-plan", "turns"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();

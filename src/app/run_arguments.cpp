@@ -7,9 +7,9 @@
 namespace ptbench {
 namespace {
 
-constexpr std::array<std::string_view, 10> kKept{
-    "output",   "json", "repeats", "target-noise", "min-time",
-    "max-time", "plan", "pass",    "keep-plan",    "progress-prefix"};
+constexpr std::array<std::string_view, 11> kKept{
+    "output", "json", "repeats", "target-noise", "min-time",       "max-time",
+    "plan",   "pass", "turns",   "keep-plan",    "progress-prefix"};
 constexpr std::array<std::string_view, 3> kFirst{"loss-log", "save-initial-weights",
                                                  "save-final-weights"};
 

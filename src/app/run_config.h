@@ -103,6 +103,7 @@ struct RunOptions {
   RunPass pass = RunPass::all;
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
+  std::optional<std::string> turns;            ///< socket at which turns are granted
   double slowdown = 0;                         ///< share by which each step is made longer
 
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores

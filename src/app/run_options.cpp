@@ -630,6 +630,12 @@ void append_hidden(Rows& rows) {
                               .help = "show progress after this text, wherever it goes",
                               .hidden = true},
                              &RunOptions::progress_prefix));
+  rows.push_back(text_option({.name = "turns",
+                              .value = "NAME",
+                              .group = group,
+                              .help = "take steps in turns that are granted at this local socket",
+                              .hidden = true},
+                             &RunOptions::turns));
   rows.push_back(real_option({.name = "slowdown",
                               .value = "X",
                               .group = group,

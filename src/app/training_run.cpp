@@ -16,6 +16,7 @@
 #include "src/app/rank_probe.h"
 #include "src/app/shared_choices.h"
 #include "src/app/step_pace.h"
+#include "src/app/step_protocol.h"
 #include "src/app/target_watch.h"
 #include "src/app/training_setup.h"
 #include "src/app/verification.h"
@@ -28,6 +29,7 @@
 #include "src/data/source.h"
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
+#include "src/device/quiet.h"
 #include "src/measure/machine_probe.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/plan_measuring.h"
@@ -156,7 +158,7 @@ class TrainingRun {
     const auto probe = rank_probe(ground, conductor);
     ProbePeers* peers = probe ? static_cast<ProbePeers*>(probe.get()) : ground.replica_devices;
     conductor.lead(*strategy);
-    const Samples samples = measure_steps(*strategy, data, ground.device.team(), peers);
+    const Samples samples = measure_steps(*strategy, data, ground.device.team(), peers, conductor);
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);  // of all ranks
     conductor.stop();
     if (const auto rank = differing_rank(*strategy, ground.communicator))
@@ -186,7 +188,9 @@ class TrainingRun {
     auto strategy = build(ground, shape);
     const auto probe = rank_probe(ground, conductor);
     enter(RankPhase::measuring);
-    conductor.follow(*strategy, {.timer = nullptr, .look = [&] { probe->contribute(); }});
+    conductor.follow(*strategy, {.timer = nullptr,
+                                 .look = [&] { probe->contribute(); },
+                                 .rest = [] { (void)wait_until_quiet(); }});
     (void)differing_rank(*strategy, ground.communicator);
     note_peak_memory();
     strategy.reset();
@@ -195,7 +199,7 @@ class TrainingRun {
       const auto copy = build_training(ground, shape, plan_);
       start_weights(config_, copy->replica().program());
       PhaseTimer timer(around_.clock);
-      conductor.follow(*copy, {.timer = &timer, .look = {}});
+      conductor.follow(*copy, {.timer = &timer, .look = {}, .rest = {}});
       note_seconds(copy->replica_seconds());
       copy->observe(nullptr);
     }
@@ -475,7 +479,22 @@ class TrainingRun {
       facts_.data_bytes += dp_memory(plan, shape.ranks, ground.device.memory());
   }
 
-  Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team, ProbePeers* peers) {
+  /// For a run in lockstep with others; empty where steps follow each other.
+  [[nodiscard]] std::optional<TurnClient> turns_of(Conductor& conductor) {
+    if (!config_.options.turns) return std::nullopt;
+    return TurnClient({.name = *config_.options.turns,
+                       .interrupted = [this] { return around_.interrupt.requested(); },
+                       .rest =
+                           [&] {
+                             conductor.rest();
+                             (void)wait_until_quiet();
+                             board_.enter(config_.rank(), RankPhase::resting);
+                           },
+                       .wake = [this] { board_.enter(config_.rank(), RankPhase::measuring); }});
+  }
+
+  Samples measure_steps(Strategy& strategy, const DataSource& data, Team& team, ProbePeers* peers,
+                        Conductor& conductor) {
     RunLength length{.steps = config_.options.steps,
                      .epoch_steps = std::nullopt,
                      .warmup = config_.options.warmup,
@@ -487,6 +506,8 @@ class TrainingRun {
     if (TargetWatch::asked(config_.options)) measuring.config.sample_seconds = 0;
     MachineProbe probe(team, peers);
     measuring.config.probe = &probe;
+    std::optional<TurnClient> turns = turns_of(conductor);
+    if (turns) measuring.config.turns = &*turns;
     TargetWatch target(config_.options, data, steps_per_epoch_, around_.clock, not_interrupted());
     UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);

@@ -11,6 +11,7 @@ std::string_view name_of(RankPhase phase) {
     case RankPhase::verifying: return "verifying";
     case RankPhase::warming_up: return "warming up";
     case RankPhase::measuring: return "measuring";
+    case RankPhase::resting: return "waiting for its turn";
     case RankPhase::evaluating: return "evaluating";
     case RankPhase::timing_phases: return "timing phases";
     case RankPhase::saving: return "saving";

@@ -18,6 +18,7 @@ enum class RankPhase : std::uint32_t {
   verifying,
   warming_up,
   measuring,
+  resting,  ///< another process that is measured in lockstep has its turn
   evaluating,
   timing_phases,
   saving,

@@ -87,9 +87,9 @@ bool take_streams(const Start& start) {
   _exit(127);
 }
 
-pollfd watched(const Descriptor& descriptor) {
-  return {.fd = descriptor.number(), .events = POLLIN, .revents = 0};
-}
+pollfd watched(int descriptor) { return {.fd = descriptor, .events = POLLIN, .revents = 0}; }
+
+pollfd watched(const Descriptor& descriptor) { return watched(descriptor.number()); }
 
 /// errno of the exec that failed, 0 of one that worked: then the kernel closed the pipe.
 int failure_in(const Descriptor& pipe) {
@@ -187,13 +187,19 @@ struct ChildProcess::State {
       pipe.close();
   }
 
-  /// Waits for text or the end of the process, at most for `pause`. Whether there was text.
-  bool pump(Duration pause) {
-    std::array<pollfd, 3> events{watched(output), watched(errors), watched(watch)};
-    if (poll(events.data(), events.size(), static_cast<int>(pause.count())) <= 0) return false;
+  struct Pumped {
+    bool text = false;  ///< there was some
+    bool also = false;  ///< the caller's descriptor can be read
+  };
+
+  /// Waits for text, the end of the process, or the caller's descriptor, at most for `pause`.
+  Pumped pump(Duration pause, int also = -1) {
+    std::array<pollfd, 4> events{watched(output), watched(errors), watched(watch), watched(also)};
+    if (poll(events.data(), events.size(), static_cast<int>(pause.count())) <= 0) return {};
     if (events[0].revents != 0) read_from(output, command.on_output);
     if (events[1].revents != 0) read_from(errors, command.on_errors);
-    return events[0].revents != 0 || events[1].revents != 0;
+    return {.text = events[0].revents != 0 || events[1].revents != 0,
+            .also = events[3].revents != 0};
   }
 
   void signal(int number) const { (void)kill(command.leads_group ? -id : id, number); }
@@ -227,7 +233,7 @@ struct ChildProcess::State {
     reap_leader();
     if (!leader || others_remain()) return false;
     ended = leader;
-    for (int piece = 0; piece < kMostPieces && pump(Duration(0)); ++piece) {
+    for (int piece = 0; piece < kMostPieces && pump(Duration(0)).text; ++piece) {
     }
     output.close();
     errors.close();
@@ -270,12 +276,12 @@ void ChildProcess::end_within(Duration duration) {
   state_->deadline = steady_clock::now() + duration;
 }
 
-std::optional<ChildExit> ChildProcess::wait(Duration timeout) {
+std::optional<ChildExit> ChildProcess::wait(Duration timeout, int also) {
   const auto end = steady_clock::now() + timeout;
   while (!state_->reap()) {
     state_->kill_overdue();
     if (steady_clock::now() >= end) return std::nullopt;
-    (void)state_->pump(state_->pause_until(end));
+    if (state_->pump(state_->pause_until(end), also).also) return std::nullopt;
   }
   return state_->ended;
 }

@@ -55,8 +55,9 @@ class ChildProcess {
   void end_within(Duration duration);
   /// Calls back with what the process writes until it has ended or `timeout` is over; empty if it
   /// has not ended. Once it has, everything that it wrote was handed over. A group has ended when
-  /// its last process has, which gets two minutes after the leader.
-  std::optional<ChildExit> wait(Duration timeout);
+  /// its last process has, which gets two minutes after the leader. Comes back earlier where
+  /// `also`, a descriptor of the caller's, can be read; negative: none.
+  std::optional<ChildExit> wait(Duration timeout, int also = -1);
   /// Does nothing to a process that `wait` saw end.
   void send(int signal);
   /// Asks it to end (SIGTERM), kills it if it has not after `grace`, and waits for it.

@@ -50,7 +50,8 @@ class Measurement {
 
   Samples run() {
     warm_up();
-    if (!samples_.interrupted) sample_until_stopped();
+    if (!samples_.interrupted)
+      config_.turns == nullptr ? sample_until_stopped() : sample_in_turns();
     samples_.elapsed_seconds = elapsed();
     return std::move(samples_);
   }
@@ -94,16 +95,11 @@ class Measurement {
   }
 
   void sample_until_stopped() {
-    choose_steps_per_sample();
-    samples_.step_seconds.reserve(static_cast<std::size_t>(most_samples()));
-    samples_.slices.reserve(kReservedSlices);
+    prepare_samples();
     while (!samples_.stop_reason && !stop_if_interrupted()) {
       if (!in_slice_) begin_slice();
-      const double seconds = take_sample();
-      slice_seconds_ += seconds;
-      measured_seconds_ += seconds;
-      report(false, samples_.steps, samples_.step_seconds.back(), measured_seconds_);
-      if (slice_seconds_ >= config_.slice_seconds) end_slice();
+      sample();
+      if (slice_seconds_ >= config_.slice_seconds) end_slice(config_.slice_seconds);
       if (rule_.should_stop({.step_seconds = samples_.step_seconds,
                              .steps = samples_.steps,
                              .elapsed_seconds = elapsed(),
@@ -111,7 +107,52 @@ class Measurement {
                              .measured_seconds = measured_seconds_}))
         samples_.stop_reason = rule_.reason();
     }
-    if (in_slice_) end_slice();
+    if (in_slice_) end_slice(config_.slice_seconds);
+  }
+
+  void sample_in_turns() {
+    prepare_samples();
+    while (!stop_if_interrupted()) {
+      const std::optional<Turn> turn = config_.turns->next();
+      if (!turn) break;
+      settle();
+      take_turn(*turn);
+    }
+    (void)stop_if_interrupted();
+  }
+
+  /// The first step of a turn, and what begins within kSettleSeconds.
+  void settle() {
+    const double begin = clock_.now();
+    do {
+      step_();
+      ++samples_.warmup_discarded;
+    } while (clock_.now() - begin < kSettleSeconds);
+  }
+
+  void take_turn(const Turn& turn) {
+    const Size steps_before = samples_.steps;
+    begin_slice();
+    do {
+      sample();
+    } while ((slice_seconds_ < turn.seconds || samples_.steps - steps_before < turn.steps) &&
+             !stop_if_interrupted());
+    end_slice(turn.seconds);
+    samples_.slices.back().turn = turn.number;
+    config_.turns->end({.steps = samples_.steps - steps_before, .seconds = slice_seconds_});
+  }
+
+  void prepare_samples() {
+    choose_steps_per_sample();
+    samples_.step_seconds.reserve(static_cast<std::size_t>(most_samples()));
+    samples_.slices.reserve(kReservedSlices);
+  }
+
+  void sample() {
+    const double seconds = take_sample();
+    slice_seconds_ += seconds;
+    measured_seconds_ += seconds;
+    report(false, samples_.steps, samples_.step_seconds.back(), measured_seconds_);
   }
 
   void begin_slice() {
@@ -122,7 +163,8 @@ class Measurement {
     if (config_.probe != nullptr) config_.probe->begin();
   }
 
-  void end_slice() {
+  /// `whole_seconds`: what a slice that is not cut off lasts.
+  void end_slice(double whole_seconds) {
     in_slice_ = false;
     SliceRecord slice;
     slice.first = first_of_slice_;
@@ -130,7 +172,7 @@ class Measurement {
     slice.clean = true;
     if (config_.probe != nullptr) {  // without one, a slice is clean
       classify(slice, config_.probe->end());
-      slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * config_.slice_seconds;
+      slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * whole_seconds;
     }
     slice.clean = slice.clean && !slice_has_gap_;
     if (slice.count > 0) samples_.slices.push_back(std::move(slice));

@@ -10,6 +10,7 @@
 #include "src/measure/record.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/stop_rule.h"
+#include "src/measure/turns.h"
 
 namespace ptbench {
 
@@ -27,6 +28,10 @@ struct SamplingConfig {
   double slice_seconds = kSliceSeconds;
   /// Looks at the machine at both ends of a slice; null: every slice counts as clean.
   SliceProbe* probe = nullptr;
+  /// Slices are turns that it grants, until it grants no more: the stop rule is not asked, and
+  /// there is no stop reason. Null: slices follow each other. What is left out of a turn counts as
+  /// warm-up.
+  TurnSource* turns = nullptr;
 };
 
 /// Time within steps in which these cannot have computed, as where all processes were stopped
@@ -51,7 +56,7 @@ struct Samples {
   std::vector<SliceRecord> slices;        ///< over step_seconds, without gaps
   double elapsed_seconds = 0;             ///< warm-up included
   Standstill standstill;                  ///< gaps that no step explains
-  std::optional<StopReason> stop_reason;  ///< empty when interrupted
+  std::optional<StopReason> stop_reason;  ///< empty when interrupted, and of turns
   bool interrupted = false;
   std::optional<double> started_unix_seconds = std::nullopt;  ///< measure() knows no wall clock
 };

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -368,6 +369,89 @@ TEST_CASE("steps that other programs slow down are no gaps", "[measure]") {
   const Samples samples = run.measure(rule, {.warmup_steps = 0});
   CHECK(samples.standstill.count == 0);
   for (const SliceRecord& slice : samples.slices) CHECK(slice.clean);
+}
+
+namespace {
+
+/// Grants so many turns, and keeps what was measured in them.
+struct FakeTurns final : TurnSource {
+  explicit FakeTurns(Size wanted) : left(wanted) {}
+  std::optional<Turn> next() override {
+    if (clock != nullptr) clock->pass(asleep);
+    if (left-- == 0) return std::nullopt;
+    return Turn{.number = 10 * std::ssize(taken), .seconds = seconds, .steps = steps};
+  }
+  void end(const TurnTaken& turn) override { taken.push_back(turn); }
+
+  Size left;
+  double seconds = 0.25;
+  Size steps = 3;
+  testing::FakeClock* clock = nullptr;
+  double asleep = 0;
+  std::vector<TurnTaken> taken;
+};
+
+}  // namespace
+
+TEST_CASE("in lockstep, slices are the turns that are granted", "[measure]") {
+  FakeRun run = with_steps_of(0x1p-7);
+  FixedSamples rule(1);
+  FakeTurns turns(4);
+  const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
+  REQUIRE(samples.slices.size() == 4);
+  for (std::size_t turn = 0; turn < 4; ++turn) {
+    CHECK(samples.slices[turn].turn == 10 * static_cast<Size>(turn));
+    CHECK(samples.slices[turn].count == 32);  // a quarter of a second
+    CHECK(turns.taken[turn].steps == 32);
+    CHECK(turns.taken[turn].seconds == 0.25);
+  }
+  CHECK_FALSE(samples.stop_reason);
+  CHECK_FALSE(samples.interrupted);
+  CHECK(samples.steps == 4 * 32);
+}
+
+TEST_CASE("the beginning of a turn is left out: its first step, and 20 ms", "[measure]") {
+  FixedSamples rule(1);
+  FakeTurns turns(2);
+  SECTION("of short steps, those that begin within 20 ms") {
+    FakeRun run = with_steps_of(0x1p-7);
+    CHECK(run.measure(rule, {.warmup_steps = 5, .turns = &turns}).warmup_discarded == 5 + 2 * 3);
+    CHECK(run.steps == 5 + 2 * (3 + 32));
+  }
+  SECTION("of long steps, one") {
+    FakeRun run = with_steps_of(1);
+    const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
+    CHECK(samples.warmup_discarded == 5 + 2 * 1);
+    CHECK(samples.steps == 2 * 3);  // at least three, however long they take
+  }
+  SECTION("so that a slow first step is in no slice") {
+    FakeRun run;
+    run.step_seconds = [](Size step) { return step == 6 || step == 10 ? 1.0 : 0.5; };
+    const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
+    CHECK(std::ranges::count(samples.step_seconds, 0.5) == 6);
+  }
+}
+
+TEST_CASE("time asleep between turns is in no sample and no gap", "[measure]") {
+  FakeRun run = with_steps_of(0x1p-7);
+  FixedSamples rule(1);
+  FakeTurns turns(3);
+  turns.clock = &run.clock;
+  turns.asleep = 100;
+  const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
+  CHECK(samples.standstill.count == 0);
+  CHECK(std::ranges::all_of(samples.step_seconds, [](double step) { return step == 0x1p-7; }));
+}
+
+TEST_CASE("an interruption ends a turn, and what was measured stays", "[measure]") {
+  FakeRun run = with_steps_of(0x1p-7);
+  run.interrupt_after = 5 + 3 + 32 + 3 + 10;
+  FixedSamples rule(1);
+  FakeTurns turns(4);
+  const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
+  CHECK(samples.interrupted);
+  REQUIRE(samples.slices.size() == 2);
+  CHECK(samples.slices[1].count == 10);
 }
 
 }  // namespace ptbench

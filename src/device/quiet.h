@@ -1,0 +1,11 @@
+#pragma once
+
+#include <chrono>
+
+namespace ptbench {
+
+/// Waits until this process's other threads (a team that still spins, loaders that fill their
+/// buffers) use no CPU, at most for `longest`. Whether they came to rest. Takes 10 ms at least.
+bool wait_until_quiet(std::chrono::milliseconds longest = std::chrono::seconds(2));
+
+}  // namespace ptbench
