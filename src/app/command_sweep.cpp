@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -13,10 +11,12 @@
 #include "reports/read_result.h"
 #include "reports/sweep_text.h"
 #include "src/app/command_table.h"
+#include "src/app/foreign_build.h"
 #include "src/app/interrupt.h"
 #include "src/app/named_files.h"
 #include "src/app/noise_store.h"
 #include "src/app/outside_ranks.h"
+#include "src/app/process_session.h"
 #include "src/app/progress.h"
 #include "src/app/run_record.h"
 #include "src/app/session_folder.h"
@@ -24,7 +24,6 @@
 #include "src/app/sweep_files.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/comm/child_process.h"
 #include "src/device/topology.h"
 #include "src/measure/environment.h"
 
@@ -32,27 +31,6 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kBuiltRemedy = "give the path of a ptbench that was built";
-
-/// Measures in processes.
-class ProcessSession final : public SweepSession {
- public:
-  ProcessSession(const SessionSetup& setup, const SessionSurroundings& around)
-      : session_(setup, around) {}
-
-  [[nodiscard]] bool prepare() override { return session_.prepare(); }
-  [[nodiscard]] bool repeat(const std::string& label) override { return session_.repeat(label); }
-  void resume(RunRecord earlier) override { session_.resume(std::move(earlier)); }
-  [[nodiscard]] RunRecord record() const override { return session_.record(); }
-  [[nodiscard]] const std::optional<ResultFile>& origin() const override {
-    return session_.origin();
-  }
-  [[nodiscard]] const std::optional<Error>& refusal() const override { return session_.refusal(); }
-
- private:
-  RunSession session_;
-};
 
 /// One of this program, or one of each build.
 std::size_t count_sides(const SweepOptions& options) {
@@ -72,23 +50,6 @@ void refuse_shared_files(const RunOptions& options) {
   refuse_files_named_twice(paths);
 }
 
-/// What else can be run may do anything at all when it is called as ptbench is.
-void require_ptbench(const std::string& binary) {
-  constexpr auto kLongest = std::chrono::seconds(10);
-  std::string output;
-  ChildProcess process({.program = fs::absolute(binary),
-                        .arguments = {"--version"},
-                        .on_output = [&](std::string_view text) { output += text; },
-                        .on_errors = [](std::string_view) {}});
-  process.end_within(kLongest);
-  std::optional<ChildExit> ended;
-  while (!ended) ended = process.wait(kLongest);
-  if (ended->code != 0 || !output.starts_with("ptbench "))
-    throw usage_error(fmt::format("--binary '{}' is no ptbench: it does not say so with --version",
-                                  printable(binary)),
-                      kBuiltRemedy);
-}
-
 void require_programs(const SweepOptions& options) {
   if (options.binaries.empty()) return;
   const std::vector<std::string>& outputs = options.common.outputs;
@@ -97,14 +58,7 @@ void require_programs(const SweepOptions& options) {
                                   "are {} for {}",
                                   std::ranges::count_if(outputs, is_json), options.binaries.size()),
                       "give as many --output FILE.json, and no others, in the builds' order");
-  for (const std::string& binary : options.binaries) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(binary, ignored) || access(binary.c_str(), X_OK) != 0)
-      throw usage_error(
-          fmt::format("--binary '{}' is no program that can be run", printable(binary)),
-          kBuiltRemedy);
-    require_ptbench(binary);
-  }
+  for (const std::string& binary : options.binaries) require_ptbench("binary", binary);
 }
 
 /// Files that a build of the grid writes; empty only where standard output is all.
@@ -137,8 +91,7 @@ SweepSide side_of(const SweepOptions& options, std::size_t side, const Topology&
                    .earlier = {}};
   if (!options.binaries.empty()) {
     result.program = fs::absolute(options.binaries[side]);
-    result.header.generator = {
-        .name = "ptbench", .version = "unknown", .git_commit = {}, .build_type = {}};
+    result.header.generator = unknown_build();
   }
   if (options.resume) result.earlier = earlier_result(files_of(options, side), topology);
   if (result.earlier) {
@@ -193,6 +146,7 @@ SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) 
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
+          .lockstep = count_sides(options) > 1 ? std::optional(LockstepPlan()) : std::nullopt,
           .longest_stop = options.common.timeout(),
           .plan_file = plan,
           .extends_plan = plan && (options.resume || !exists(*plan)),

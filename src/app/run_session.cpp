@@ -14,7 +14,8 @@
 #include "src/app/plan_store.h"
 #include "src/app/process_messages.h"
 #include "src/app/session_folder.h"
-#include "src/app/stop_limit.h"
+#include "src/app/session_process.h"
+#include "src/app/step_protocol.h"
 #include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
@@ -26,12 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr ChildProcess::Duration kLook{100};  // between two looks at an interruption
-constexpr ChildProcess::Duration kGrace = std::chrono::minutes(2);  // to save, once interrupted
 // For a preparation that says nothing: choosing operators of large models takes its time.
 constexpr ChildProcess::Duration kLongestSilence = std::chrono::minutes(30);
 constexpr double kLeastSeconds = 0.001;     // that --max-time takes
 constexpr double kWorthwhileSeconds = 0.5;  // of measuring: a slice
+
+constexpr std::string_view kTurns = "--turns";
 
 constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
 
@@ -63,11 +64,6 @@ std::string estimate_of(const RunRecord& record) {
   return text;
 }
 
-/// How a process of a session ended.
-struct TaskEnd : ChildExit {
-  bool was_stopped = false;  ///< and therefore killed
-};
-
 /// What to add to "repetition 3": the way in which it ended.
 std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
   if (ended.was_stopped)
@@ -82,8 +78,8 @@ std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) 
 
 /// Whether a message is about what only a session hands to a process.
 bool names_own_option(std::string_view message) {
-  constexpr std::array<std::string_view, 6> kOwn{
-      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-", "--output"};
+  constexpr std::array<std::string_view, 7> kOwn{
+      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-", "--output", kTurns};
   return std::ranges::any_of(kOwn, [message](std::string_view option) {
     return message.find(option) != std::string_view::npos;
   });
@@ -174,65 +170,93 @@ struct RunSession::State {
 
   /// Whether the process did all it was to do. The record has what it did.
   bool perform(const Task& task) {
-    if (around.interrupt.requested()) {
-      records.push_back(lost(Status::interrupted, interruption(task)));
-      return false;
-    }
-    const fs::path result = folder.file("result.json");
-    ProcessMessages messages(around.progress);
-    const TaskEnd ended = run(task, result, messages);
-    messages.finish();
+    if (!may_begin(task)) return false;
+    SessionProcess process(command_of(task), limits_of(task), around.interrupt, around.progress);
+    return finish(task, process, process.wait());
+  }
+
+  bool may_begin(const Task& task) {
+    if (!around.interrupt.requested()) return true;
+    records.push_back(lost(Status::interrupted, interruption(task)));
+    return false;
+  }
+
+  /// The record has what the process did.
+  bool finish(const Task& task, const SessionProcess& process, const TaskEnd& ended) {
     around.progress.clear();
-    records.push_back(record_of(task, result, ended, messages));
+    const fs::path result = result_file();
+    records.push_back(record_of(task, result, ended, process.messages()));
     std::error_code ignored;
     fs::remove(result, ignored);
     return records.back().status == Status::ok;
   }
 
-  TaskEnd run(const Task& task, const fs::path& result, ProcessMessages& messages) {
-    ChildCommand command = command_of(task, result);
-    bool heard = false;
-    command.on_errors = [&](std::string_view text) {
-      heard = true;
-      messages.take(text);
-    };
-    ChildProcess process(std::move(command));
-    return await(process, task.deadline, heard);
+  [[nodiscard]] fs::path result_file() const { return folder.file("result.json"); }
+
+  [[nodiscard]] SessionProcess::Limits limits_of(const Task& task) const {
+    return {.silence = task.deadline, .stop = setup.longest_stop};
   }
 
-  [[nodiscard]] ChildCommand command_of(const Task& task, const fs::path& result) const {
+  [[nodiscard]] Task next_repetition(const std::string& label) const {
+    return {.name = fmt::format("repetition {}", repetitions + 1),
+            .label = label_with_estimate(label),
+            .arguments = arguments_of_repetition(),
+            .deadline = deadline_of_repetition()};
+  }
+
+  /// What a process refuses that is too old to take turns.
+  [[nodiscard]] bool knows_no_turns(const TaskEnd& ended, const ProcessMessages& messages) const {
+    return is_foreign() && ended.code == static_cast<int>(ExitCode::usage) &&
+           messages.error().find(kTurns) != std::string::npos;
+  }
+
+  TurnsBegin begin_turns(const std::string& label) {
+    Task task = next_repetition(label);
+    stepper.emplace(std::move(task));
+    if (!may_begin(stepper->task)) return leave_turns(TurnsBegin::failed);
+    stepper->task.arguments.push_back(fmt::format("{}={}", kTurns, stepper->turns.name()));
+    stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around.interrupt,
+                             around.progress);
+    const auto ended = stepper->process->wait_for_rest(stepper->turns);
+    if (!ended) return TurnsBegin::ready;
+    if (knows_no_turns(*ended, stepper->process->messages()))
+      return leave_turns(TurnsBegin::impossible);
+    (void)finish(stepper->task, *stepper->process, *ended);
+    return leave_turns(TurnsBegin::failed);
+  }
+
+  TurnsBegin leave_turns(TurnsBegin how) {
+    stepper.reset();
+    return how;
+  }
+
+  bool take_turn(const Turn& turn) {
+    stepper->turns.grant(turn);
+    const auto ended = stepper->process->wait_for_rest(stepper->turns);
+    if (!ended) return true;
+    (void)finish(stepper->task, *stepper->process, *ended);
+    stepper.reset();
+    return false;
+  }
+
+  bool end_turns(const std::string& set) {
+    stepper->turns.close();
+    const bool done = finish(stepper->task, *stepper->process, stepper->process->wait());
+    for (RepetitionRecord& repetition : records.back().samples.repetitions)
+      repetition.lockstep = set;
+    stepper.reset();
+    return done;
+  }
+
+  [[nodiscard]] ChildCommand command_of(const Task& task) const {
     std::vector<std::string> arguments{"run"};
     arguments.insert(arguments.end(), task.arguments.begin(), task.arguments.end());
     arguments.emplace_back("--repeats=1");
-    arguments.push_back("--output=" + result.string());
-    if (around.progress.visible()) arguments.push_back("--progress-prefix=" + task.label);
+    arguments.push_back("--output=" + result_file().string());
+    if (around.progress.visible() && !stepper)
+      arguments.push_back("--progress-prefix=" + task.label);
     if (!setup.launcher) return {.program = setup.program, .arguments = std::move(arguments)};
     return launch(*setup.launcher, setup.program, std::move(arguments));
-  }
-
-  /// `heard` becomes true whenever the process says something.
-  TaskEnd await(ChildProcess& process, std::optional<ChildProcess::Duration> deadline,
-                bool& heard) {
-    bool interrupted = false;
-    bool was_stopped = false;
-    StopLimit stop(setup.longest_stop);
-    if (deadline) process.end_within(*deadline);
-    for (;;) {
-      if (const auto ended = process.wait(kLook)) return {*ended, was_stopped};
-      if (!was_stopped && stop.is_exceeded_by(process)) {
-        was_stopped = true;
-        process.send(SIGKILL);
-      }
-      if (interrupted) continue;
-      if (std::exchange(heard, false) && deadline) process.end_within(*deadline);
-      if (!around.interrupt.requested()) continue;
-      // One that came from the terminal has reached the process too; two are one request. SIGINT
-      // may be ignored, as shells let jobs in the background do.
-      interrupted = true;
-      process.send(SIGTERM);
-      process.send(SIGCONT);  // one that is stopped could not save anything
-      process.end_within(kGrace);
-    }
   }
 
   /// Who asks this process alone to end means the run.
@@ -350,6 +374,10 @@ struct RunSession::State {
     return std::nullopt;
   }
 
+  void count_repetition() {
+    if (!records.back().samples.step_seconds.empty()) ++repetitions;
+  }
+
   [[nodiscard]] RunRecord pooled() const {
     RunRecord record = records.empty() ? lost(Status::ok, {}) : pool_runs(records, around.prior);
     if (setup.launcher) record.strategy.launcher = setup.launcher->command;
@@ -371,6 +399,14 @@ struct RunSession::State {
   Size repetitions = 0;
   double spent_seconds = 0;  ///< by the processes of repetitions, from start to end
   bool may_repeat = false;
+  /// Of the repetition that takes turns.
+  struct Stepper {
+    explicit Stepper(Task wanted) : task(std::move(wanted)) {}
+    Task task;
+    TurnGrants turns;
+    std::optional<SessionProcess> process;
+  };
+  std::optional<Stepper> stepper;
 };
 
 RunSession::RunSession(SessionSetup setup, const SessionSurroundings& around)
@@ -394,14 +430,37 @@ bool RunSession::repeat(const std::string& label) {
   State& state = *state_;
   ensure(state.may_repeat, "a session repeats what it has prepared");
   const double begin = state.around.clock.now();
-  state.may_repeat = state.perform({.name = fmt::format("repetition {}", state.repetitions + 1),
-                                    .label = state.label_with_estimate(label),
-                                    .arguments = state.arguments_of_repetition(),
-                                    .deadline = state.deadline_of_repetition()});
+  state.may_repeat = state.perform(state.next_repetition(label));
   state.spent_seconds += state.around.clock.now() - begin;
-  if (!state.records.back().samples.step_seconds.empty()) ++state.repetitions;
+  state.count_repetition();
   return state.may_repeat;
 }
+
+TurnsBegin RunSession::begin_turns(const std::string& label) {
+  State& state = *state_;
+  ensure(state.may_repeat && !state.stepper, "a session repeats what it has prepared");
+  const TurnsBegin begun = state.begin_turns(label);
+  if (begun == TurnsBegin::failed) state.may_repeat = false;
+  return begun;
+}
+
+bool RunSession::take_turn(const Turn& turn) {
+  State& state = *state_;
+  ensure(state.stepper.has_value(), "turns are taken once they have begun");
+  state.may_repeat = state.take_turn(turn);
+  if (!state.may_repeat) state.count_repetition();
+  return state.may_repeat;
+}
+
+bool RunSession::end_turns(const std::string& set) {
+  State& state = *state_;
+  ensure(state.stepper.has_value(), "turns are taken once they have begun");
+  state.may_repeat = state.end_turns(set);
+  state.count_repetition();
+  return state.may_repeat;
+}
+
+void RunSession::abandon_turns() { state_->stepper.reset(); }
 
 Size RunSession::repetitions() const { return state_->repetitions; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "src/base/error.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
+#include "src/measure/turns.h"
 
 namespace ptbench {
 
@@ -42,6 +44,13 @@ struct SessionSurroundings {
   const PriorNoise& prior;
 };
 
+/// How a repetition in turns begins.
+enum class TurnsBegin : std::uint8_t {
+  ready,       ///< its process is warm and sleeps
+  impossible,  ///< the program knows no turns; whole repetitions can be measured
+  failed,      ///< the record says why
+};
+
 /// One configuration, measured by fresh processes that plan from one choice of operators. What a
 /// process did, a crash included, ends up in the record; what this one broke is thrown.
 class RunSession {
@@ -59,6 +68,17 @@ class RunSession {
   /// Measures one repetition in a fresh process, after `prepare`. `label`, such as "repetition 3 of
   /// 5", stands before the progress that the process shows. False as for `prepare`.
   bool repeat(const std::string& label);
+
+  /// Starts a repetition that takes its steps in turns with those of other sessions, instead of
+  /// `repeat`. Once it is ready it sleeps, and `take_turn` or `end_turns` comes next.
+  [[nodiscard]] TurnsBegin begin_turns(const std::string& label);
+  /// The process has that turn and sleeps again. False: it ended, and the record says why.
+  [[nodiscard]] bool take_turn(const Turn& turn);
+  /// Ends the repetition, which belongs to the set of that name (RepetitionRecord::lockstep). False
+  /// as for `repeat`.
+  bool end_turns(const std::string& set);
+  /// Ends the repetition, of which nothing is kept.
+  void abandon_turns();
 
   /// Repetitions that this session measured.
   [[nodiscard]] Size repetitions() const;

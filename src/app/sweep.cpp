@@ -1,14 +1,19 @@
 #include "src/app/sweep.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <random>
 #include <string_view>
 #include <utility>
 
 #include "src/app/session_folder.h"
+#include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/device/memory.h"
 #include "src/measure/environment_differences.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/repetition.h"
@@ -108,7 +113,11 @@ Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLeng
       around_(around),
       cells_(rows_.size() * sides_.size()),
       others_(sides_.size()),
-      plan_is_chosen_(rows_.size()) {
+      plan_is_chosen_(rows_.size()),
+      takes_turns_(rows_.size(), true),
+      set_prefix_(
+          fmt::format("{:x}-{:x}", static_cast<std::int64_t>(1e3 * unix_seconds()), getpid())),
+      begin_(around.clock.now()) {
   for (std::size_t side = 0; side < sides_.size(); ++side)
     if (sides_[side].earlier) take_earlier(side);
 }
@@ -158,7 +167,8 @@ void Sweep::run() {
     begun_anew_ = false;
     for (Size round = 1; round <= length_.rounds; ++round) run_round(round, false);
     if (begun_anew_ || sides_.size() == 1) continue;
-    for (Size round = length_.rounds + 1; round <= kMostRounds; ++round) run_round(round, true);
+    for (Size round = length_.rounds + 1; round <= length_.most_rounds; ++round)
+      run_round(round, true);
   } while (begun_anew_);
   if (interrupted_) mark_interrupted();
   save_all();
@@ -168,6 +178,8 @@ void Sweep::run() {
 void Sweep::run_round(Size round, bool added) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     if (!rows_[row].is_possible() || (added && !needs_more(row))) continue;
+    if (round > 1 && around_.clock.now() - begin_ > length_.last_begin_seconds) continue;
+    if (measure_in_turns(row, round)) continue;
     // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
     for (std::size_t turn = 0; turn < sides_.size(); ++turn)
       measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
@@ -177,8 +189,60 @@ void Sweep::run_round(Size round, bool added) {
 void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   Cell& measured = cell(row, side);
   if (measured.is_over || measured.repetitions >= round || stopped()) return;
-  const bool ready = measured.session != nullptr || start(row, side);
-  const bool done = ready && measured.session->repeat(label(row, side, round));
+  const bool ready = is_ready(row, side);
+  note(row, side, ready, ready && measured.session->repeat(label(row, side, round)));
+}
+
+/// Of all sides, alive at the same time. False: they are to be measured one by one.
+bool Sweep::measure_in_turns(std::size_t row, Size round) {
+  if (!may_take_turns(row, round)) return false;
+  bool all_ready = true;
+  for (std::size_t side = 0; side < sides_.size() && all_ready; ++side) {
+    if (stopped()) return true;
+    all_ready = is_ready(row, side);
+    if (!all_ready) note(row, side, false, false);
+  }
+  if (!all_ready) return false;
+  std::vector<TurnTaker*> takers;
+  LockstepSet set{.name = fmt::format("{}/{}/{}", set_prefix_, row, round),
+                  .labels = {},
+                  .seed = std::random_device()(),
+                  .available_memory = available_memory,
+                  .clock = around_.clock};
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    takers.push_back(cell(row, side).session.get());
+    set.labels.push_back(label(row, side, round));
+  }
+  const LockstepOutcome outcome = measure_in_lockstep(takers, *length_.lockstep, set);
+  if (!outcome.impossible.empty()) {
+    takes_turns_[row] = false;
+    around_.warn(fmt::format("row '{}' is measured by whole processes, not in lockstep: {}",
+                             rows_[row].id(), outcome.impossible));
+    return false;
+  }
+  for (std::size_t side = 0; side < sides_.size(); ++side)
+    if (outcome.outcomes[side] != TurnsOutcome::idle)
+      note(row, side, true, outcome.outcomes[side] == TurnsOutcome::measured);
+  return true;
+}
+
+/// Whether every side is to have just this round.
+bool Sweep::may_take_turns(std::size_t row, Size round) const {
+  if (!length_.lockstep || length_.is_fixed || sides_.size() < 2 || !takes_turns_[row])
+    return false;
+  for (std::size_t side = 0; side < sides_.size(); ++side)
+    if (cell(row, side).is_over || cell(row, side).repetitions != round - 1) return false;
+  return true;
+}
+
+/// Whether its session has been prepared.
+bool Sweep::is_ready(std::size_t row, std::size_t side) {
+  return cell(row, side).session != nullptr || start(row, side);
+}
+
+/// `done`: another repetition was measured; `ready`: it could be begun.
+void Sweep::note(std::size_t row, std::size_t side, bool ready, bool done) {
+  Cell& measured = cell(row, side);
   join_earlier(row, side);
   if (done)
     ++measured.repetitions;
@@ -332,8 +396,19 @@ bool Sweep::stopped() {
   return interrupted_;
 }
 
-/// Whether another round could bring a class in which every side has enough.
 bool Sweep::needs_more(std::size_t row) const {
+  if (!length_.needs_more) return lacks_clean_repetitions(row);
+  std::vector<const RunRecord*> records;
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const Cell& measured = cell(row, side);
+    if (measured.is_over || !measured.record) return false;
+    records.push_back(&*measured.record);
+  }
+  return length_.needs_more(records);
+}
+
+/// Whether another round could bring a class in which every side has enough.
+bool Sweep::lacks_clean_repetitions(std::size_t row) const {
   std::map<std::string, std::size_t> sides_with_enough;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
     const Cell& measured = cell(row, side);
@@ -352,7 +427,7 @@ std::string Sweep::label(std::size_t row, std::size_t side, Size round) const {
                                     [](const SweepRow& one) { return one.is_possible(); });
   const auto count = std::ranges::count_if(rows_, &SweepRow::is_possible);
   std::string text = fmt::format("row {} of {}, round {} of {}", number, count, round,
-                                 round > length_.rounds ? kMostRounds : length_.rounds);
+                                 round > length_.rounds ? length_.most_rounds : length_.rounds);
   if (sides_.size() > 1) text += fmt::format(", build {} of {}", side + 1, sides_.size());
   return fmt::format("{}: {}", text, rows_[row].id());
 }

@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "src/app/lockstep.h"
 #include "src/app/run_session.h"
 #include "src/app/sweep_grid.h"
 #include "src/base/clock.h"
@@ -20,9 +22,8 @@
 namespace ptbench {
 
 /// What a sweep needs of a RunSession.
-class SweepSession {
+class SweepSession : public TurnTaker {
  public:
-  virtual ~SweepSession() = default;
   [[nodiscard]] virtual bool prepare() = 0;
   [[nodiscard]] virtual bool repeat(const std::string& label) = 0;
   /// After the first repetition, or where there was none.
@@ -45,6 +46,13 @@ struct SweepLength {
   double min_time_seconds = 2;   ///< of a row, over all rounds
   double max_time_seconds = 30;  ///< of a row, over all rounds
   bool is_fixed = false;         ///< by --steps or --epochs
+  /// How the sides of a row take turns; empty: whole processes follow each other.
+  std::optional<LockstepPlan> lockstep = std::nullopt;
+  Size most_rounds = 12;  ///< that rows of several sides may have, the added ones included
+  /// Beside `rounds`: whether the sides' records of a row call for another one; empty: where some
+  /// side lacks clean repetitions.
+  std::function<bool(std::span<const RunRecord* const> sides)> needs_more = {};
+  double last_begin_seconds = 1e9;  ///< no round begins later, counted from the sweep's begin
   std::chrono::milliseconds longest_stop = SessionSetup().longest_stop;
   std::optional<std::string> plan_file = std::nullopt;
   bool extends_plan = false;  ///< what the file lacks for a row is added to it, not refused
@@ -71,8 +79,6 @@ struct SweepSurroundings {
 /// saved by then stays. A row whose data its processes refuse is skipped.
 class Sweep {
  public:
-  /// Rounds in which rows of several sides may be measured, the added ones included.
-  static constexpr Size kMostRounds = 12;
   /// Clean repetitions in one placement class that every side shall have, where there are several.
   static constexpr std::size_t kCleanRepetitions = 3;
 
@@ -107,6 +113,10 @@ class Sweep {
   [[nodiscard]] bool is_started_alike(std::size_t row, const RunRecord& earlier) const;
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
+  bool measure_in_turns(std::size_t row, Size round);
+  [[nodiscard]] bool may_take_turns(std::size_t row, Size round) const;
+  bool is_ready(std::size_t row, std::size_t side);
+  void note(std::size_t row, std::size_t side, bool ready, bool done);
   bool start(std::size_t row, std::size_t side);
   bool prepare(std::size_t row, std::size_t side, const std::optional<std::string>& plan_file,
                bool extends_plan);
@@ -126,6 +136,7 @@ class Sweep {
   [[nodiscard]] const Cell& cell(std::size_t row, std::size_t side) const;
   [[nodiscard]] std::optional<ScalingPlan> plan_of(std::size_t row, std::size_t side) const;
   [[nodiscard]] bool needs_more(std::size_t row) const;
+  [[nodiscard]] bool lacks_clean_repetitions(std::size_t row) const;
   [[nodiscard]] bool stopped();
   [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;
 
@@ -139,6 +150,9 @@ class Sweep {
   std::vector<bool> plan_is_chosen_;            ///< by row: the file in `plan_folder` has it
   std::optional<Error> refusal_;                ///< the first for which a row was skipped
   bool interrupted_ = false;
+  std::vector<bool> takes_turns_;  ///< by row
+  std::string set_prefix_;         ///< of the names of what takes turns
+  double begin_ = 0;
   bool begun_anew_ = false;  ///< some row, so that it lacks rounds that are over
   double next_save_ = 0;
 };

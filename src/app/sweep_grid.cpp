@@ -305,12 +305,6 @@ class References {
   Size most_cores_;
 };
 
-/// Ranks that a launcher starts are not started by each process again.
-std::vector<std::string> arguments_of(Assignments given, bool launched) {
-  if (launched) leave_out(given, std::array<std::string_view, 1>{"nproc"});
-  return pass_on(given).common;
-}
-
 /// Rows by id, in the order in which they came.
 class RowCollection {
  public:
@@ -341,12 +335,12 @@ class RowCollection {
   Tried tried(const Combination& combination) {
     try {
       RunConfig config = configure_run(combination.options, topology_);
-      SweepRow row{.record = possible_record(config),
-                   .arguments = {},
-                   .launcher = launcher_for(config),
-                   .scaling = {},
-                   .reads_data = config.options.data != "synthetic"};
-      row.arguments = arguments_of(combination.assignments, row.launcher.has_value());
+      Assignments given = combination.assignments;
+      const std::optional<RankLauncher> launcher = launcher_for(config);
+      // Ranks that a launcher starts are not started by each process again.
+      if (launcher) leave_out(given, std::array<std::string_view, 1>{"nproc"});
+      SweepRow row = sweep_row(config, given);
+      row.launcher = launcher;
       return {.row = std::move(row), .config = std::move(config)};
     } catch (const Error& error) {
       if (!is_refusal(error.code())) throw;
@@ -442,6 +436,14 @@ void require_launched(const std::vector<SweepRow>& rows) {
 }
 
 }  // namespace
+
+SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> assignments) {
+  return {.record = possible_record(config),
+          .arguments = pass_on(assignments).common,
+          .launcher = {},
+          .scaling = {},
+          .reads_data = config.options.data != "synthetic"};
+}
 
 std::string skip_reason(const Error& refusal) {
   if (refusal.remedy().empty()) return refusal.what();

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "src/app/configuration.h"
 #include "src/app/rank_launcher.h"
 #include "src/app/sweep_options.h"
 #include "src/base/error.h"
@@ -25,6 +27,10 @@ struct SweepRow {
   [[nodiscard]] const std::string& id() const { return record.id; }
   [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }
 };
+
+/// The row of a configuration that was given so.
+[[nodiscard]] SweepRow sweep_row(const RunConfig& config,
+                                 std::span<const NamedAssignment> assignments);
 
 /// Why a row is skipped, of the error that refused it.
 [[nodiscard]] std::string skip_reason(const Error& refusal);

@@ -30,6 +30,8 @@ struct Behaviour {
   std::optional<Error> refusal = std::nullopt;  ///< of its preparation
   bool takes_plans = true;                      ///< that others have chosen
   std::optional<Size> threads = std::nullopt;   ///< that its ranks got
+  TurnsBegin turns = TurnsBegin::ready;         ///< how repetitions in turns begin
+  Size last_turn = 1'000'000;                   ///< it dies in the one after that
 };
 
 /// What all sessions of a test share.
@@ -127,6 +129,27 @@ class FakeSession final : public SweepSession {
     }
     return true;
   }
+
+  TurnsBegin begin_turns(const std::string& label) override {
+    stage_.log.push_back("begin " + name_);
+    labels_.push_back(label);
+    if (behaviour_.turns == TurnsBegin::failed) (void)fail("it ran out of memory");
+    return behaviour_.turns;
+  }
+
+  bool take_turn(const Turn& turn) override {
+    stage_.log.push_back(fmt::format("turn {} {}", turn.number, name_));
+    return turn.number <= behaviour_.last_turn || fail("it crashed");
+  }
+
+  bool end_turns(const std::string& set) override {
+    stage_.log.push_back("end " + name_);
+    add_repetition(record_, true, behaviour_.placement);
+    record_.samples.repetitions.back().lockstep = set;
+    return true;
+  }
+
+  void abandon_turns() override { stage_.log.push_back("abandon " + name_); }
 
   void resume(RunRecord earlier) override {
     stage_.log.push_back(
@@ -666,6 +689,84 @@ TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
   CHECK(repetitions(swept.results[0], "x") == 3);
   CHECK(swept.code == ExitCode::failed);
+}
+
+TEST_CASE("the builds of a row take turns where that is asked for", "[app]") {
+  Stage stage;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                            {.rounds = 3, .lockstep = LockstepPlan{.rounds = 2}});
+  CHECK(swept.code == ExitCode::ok);
+  CHECK(count_of(stage.log, "repeat A x") + count_of(stage.log, "repeat B x") == 0);
+  const auto turns = std::ranges::count_if(
+      stage.log, [](const std::string& line) { return line.starts_with("turn "); });
+  CHECK(turns == 3 * 2 * 4);
+  const auto& a = run_called(swept.results[0], "x").samples.repetitions;
+  const auto& b = run_called(swept.results[1], "x").samples.repetitions;
+  REQUIRE(a.size() == 3);
+  REQUIRE(b.size() == 3);
+  for (std::size_t round = 0; round < 3; ++round) CHECK(a[round].lockstep == b[round].lockstep);
+  CHECK(a[0].lockstep != a[1].lockstep);
+  CHECK(stage.warnings.empty());
+}
+
+TEST_CASE("a build that knows no turns is measured by whole processes, and that is said", "[app]") {
+  Stage stage;
+  stage.behaviours["A x"] = {.turns = TurnsBegin::impossible};
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                            {.rounds = 3, .lockstep = LockstepPlan()});
+  CHECK(repetitions(swept.results[0], "x") == 3);
+  CHECK(count_of(stage.log, "repeat B x") == 3);
+  CHECK(count_of(stage.log, "begin A x") == 1);
+  REQUIRE(stage.warnings.size() == 1);
+  CHECK(stage.warnings[0].find("whole processes") != std::string::npos);
+}
+
+TEST_CASE("a build that fails in lockstep fails alone", "[app]") {
+  Stage stage;
+  SECTION("before its first turn") {
+    stage.behaviours["B x"] = {.turns = TurnsBegin::failed};
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                              {.rounds = 2, .lockstep = LockstepPlan()});
+    CHECK(swept.code == ExitCode::failed);
+    CHECK(run_called(swept.results[1], "x").reason == "it ran out of memory");
+    CHECK(run_called(swept.results[0], "x").status == Status::ok);
+    CHECK(count_of(stage.log, "begin B x") == 1);
+  }
+  SECTION("in a turn") {
+    stage.behaviours["B x"] = {.last_turn = 3};
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
+                              {.rounds = 2, .lockstep = LockstepPlan()});
+    CHECK(swept.code == ExitCode::failed);
+    CHECK(run_called(swept.results[1], "x").reason == "it crashed");
+    CHECK(repetitions(swept.results[0], "x") == 2);  // the second one by itself
+    CHECK(count_of(stage.log, "end A x") == 1);
+  }
+}
+
+TEST_CASE("who asks for more rounds is asked with what all sides have", "[app]") {
+  Stage stage;
+  Size asked = 0;
+  SweepLength length{.rounds = 2};
+  length.lockstep = LockstepPlan();
+  length.most_rounds = 9;
+  length.needs_more = [&](std::span<const RunRecord* const> sides) {
+    ++asked;
+    REQUIRE(sides.size() == 2);
+    CHECK(sides[0]->samples.repetitions.size() == sides[1]->samples.repetitions.size());
+    return sides[0]->samples.repetitions.size() < 5;
+  };
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), std::move(length));
+  CHECK(repetitions(swept.results[0], "x") == 5);
+  CHECK(asked == 9 - 2);
+}
+
+TEST_CASE("no round begins when the time is over, but the first", "[app]") {
+  Stage stage;
+  stage.seconds = 10;
+  SweepLength length{.rounds = 4};
+  length.last_begin_seconds = 15;
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), std::move(length));
+  CHECK(repetitions(swept.results[0], "x") == 2);
 }
 
 TEST_CASE("rows are compared with their baseline", "[app]") {

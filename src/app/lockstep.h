@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/app/run_session.h"
+#include "src/base/clock.h"
+#include "src/base/size.h"
+#include "src/measure/turns.h"
+
+namespace ptbench {
+
+/// A program that is measured in turns with others: RunSession is one.
+class TurnTaker {
+ public:
+  virtual ~TurnTaker() = default;
+  /// As RunSession's functions of these names.
+  [[nodiscard]] virtual TurnsBegin begin_turns(const std::string& label) = 0;
+  [[nodiscard]] virtual bool take_turn(const Turn& turn) = 0;
+  [[nodiscard]] virtual bool end_turns(const std::string& set) = 0;
+  virtual void abandon_turns() = 0;
+};
+
+/// How long turns are, and how many a set of processes takes.
+struct LockstepPlan {
+  double turn_seconds = 0.2;  ///< that are measured, at least
+  Size turn_steps = 3;        ///< the same
+  Size rounds = 3;            ///< palindromes of turns
+  double most_seconds = 8;    ///< no further palindrome begins after that
+};
+
+/// What became of one taker.
+enum class TurnsOutcome : std::uint8_t {
+  measured,  ///< its record has the repetition
+  idle,      ///< another failed before it had a turn, so that nothing was measured
+  failed,    ///< or was interrupted; its record says why
+};
+
+struct LockstepOutcome {
+  std::string impossible;              ///< why there were no turns at all; empty where there were
+  std::vector<TurnsOutcome> outcomes;  ///< of each taker; empty where there were no turns
+};
+
+/// What a set of takers is measured with.
+struct LockstepSet {
+  std::string name;                 ///< no other set's
+  std::vector<std::string> labels;  ///< of each taker, for progress
+  std::uint64_t seed = 0;           ///< draws the orders
+  std::function<Bytes()> available_memory;
+  const Clock& clock;
+};
+
+/// One repetition of each taker, all at a time: every process is started and warmed up, and then
+/// only the one that has its turn does not sleep. Turns come in palindromes (A B B A), whose order
+/// is drawn anew each time, so that whatever changes evenly meets all alike: Abedi and Brecht,
+/// "Conducting repeatable experiments in highly variable cloud computing environments" (2017);
+/// Bulej et al., "Duet benchmarking" (2020). Where the first process leaves too little memory for
+/// the others, there are no turns.
+[[nodiscard]] LockstepOutcome measure_in_lockstep(std::span<TurnTaker* const> takers,
+                                                  const LockstepPlan& plan, const LockstepSet& set);
+
+}  // namespace ptbench
