@@ -40,6 +40,7 @@ Json object_of(const RunComparison& run) {
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
           {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},
+          {"pairs", run.pairs > 0 ? Json(run.pairs) : Json(nullptr)},
           {"differences", distinctions(run)},
           {"left_out", object_of(run.left_out)}};
 }

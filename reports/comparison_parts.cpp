@@ -101,6 +101,7 @@ std::string seconds_text(const std::optional<double>& seconds) {
 }
 
 std::string repetitions_text(const RunComparison& run) {
+  if (run.pairs > 0) return fmt::format("{} pairs", run.pairs);
   const std::string sides = fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
   return run.rounds > 0 ? sides + " paired" : sides;
 }

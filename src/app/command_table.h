@@ -15,6 +15,7 @@ namespace ptbench {
 [[nodiscard]] Command make_run_command();
 [[nodiscard]] Command make_sweep_command();
 [[nodiscard]] Command make_compare_command();
+[[nodiscard]] Command make_gate_command();
 [[nodiscard]] Command make_comm_command();
 [[nodiscard]] Command make_list_command();
 [[nodiscard]] Command make_doctor_command();

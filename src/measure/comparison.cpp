@@ -8,6 +8,7 @@
 #include "src/base/error.h"
 #include "src/measure/ambiguity.h"
 #include "src/measure/environment_differences.h"
+#include "src/measure/lockstep.h"
 #include "src/measure/log_change.h"
 #include "src/measure/repetition_times.h"
 #include "src/measure/runs_by_id.h"
@@ -55,7 +56,11 @@ class RunComparer {
   /// Everything outlives the comparer.
   RunComparer(const CompareOptions& options, const PriorNoise& prior,
               const std::vector<std::string>& environment, bool one_host)
-      : options_(options), environment_(environment), one_host_(one_host), estimate_(prior) {}
+      : options_(options),
+        prior_(prior),
+        environment_(environment),
+        one_host_(one_host),
+        estimate_(prior) {}
 
   /// Empty where there is nothing to say: measured on neither side, nor failed in NEW. One of the
   /// two may be null.
@@ -114,7 +119,25 @@ class RunComparer {
     return estimate_(by_class(base), by_class(fresh), rounds);
   }
 
+  /// What took turns on one machine needs no further proof.
+  void take(const LockstepJudgement& judgement, RunComparison& result) const {
+    const LockstepChange& change = judgement.median;
+    result.pairs = judgement.pairs;
+    result.base_seconds = std::exp(judgement.base_log_time);
+    result.new_seconds = std::exp(judgement.base_log_time + change.estimate);
+    result.change = std::expm1(change.estimate);
+    result.change_ci99 = {.low = std::expm1(change.estimate - change.half_width),
+                          .high = std::expm1(change.estimate + change.half_width)};
+    result.verdict = judgement.verdict;
+    result.reason = judgement.reason;
+  }
+
   void judge(const SamplesRecord& base, const SamplesRecord& fresh, RunComparison& result) {
+    const LockstepRule rule{.detect = options_.detect, .max_pairs = options_.max_pairs};
+    if (const auto judgement = judge_lockstep(base, fresh, rule, prior_)) {
+      take(*judgement, result);
+      return;
+    }
     const std::vector<RepetitionTime> base_medians = median_times(base);
     const std::vector<RepetitionTime> new_medians = median_times(fresh);
     const auto of_medians = change_of(base_medians, new_medians);
@@ -163,6 +186,7 @@ class RunComparer {
   }
 
   const CompareOptions& options_;
+  const PriorNoise& prior_;
   const std::vector<std::string>& environment_;  ///< differences
   bool one_host_;                                ///< whether both sides were measured on one
   ChangeEstimator estimate_;

@@ -61,6 +61,7 @@ struct RunComparison {
   Size base_repetitions = 0;  ///< clean ones
   Size new_repetitions = 0;
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
+  Size pairs = 0;   ///< of processes in lockstep, which decided; 0: repetitions did
   std::vector<std::string> differences;  ///< of this run's work and circumstances: "plan a1 / b2"
   std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
   std::optional<LeftOut> left_out;       ///< entries that differ in this run's circumstances
@@ -69,6 +70,9 @@ struct RunComparison {
 struct CompareOptions {
   double detect = 0.05;             ///< the smallest change that matters
   bool ignore_environment = false;  ///< verdicts all the same; other work gets none
+  /// Of pairs measured in lockstep: how many there might have been, which were looked at on the way
+  /// (see `LockstepRule`). Empty: what there is was measured whatever it said.
+  std::optional<Size> max_pairs = std::nullopt;
 };
 
 struct Comparison {

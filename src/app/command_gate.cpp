@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "src/app/command_table.h"
+#include "src/app/comparison_files.h"
+#include "src/app/configuration.h"
+#include "src/app/foreign_build.h"
+#include "src/app/gate_options.h"
+#include "src/app/interrupt.h"
+#include "src/app/named_files.h"
+#include "src/app/noise_store.h"
+#include "src/app/outside_ranks.h"
+#include "src/app/process_session.h"
+#include "src/app/progress.h"
+#include "src/app/run_record.h"
+#include "src/app/session_folder.h"
+#include "src/app/sweep.h"
+#include "src/app/sweep_files.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/device/topology.h"
+#include "src/measure/environment.h"
+#include "src/measure/lockstep.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// BASE and NEW, as sides of a sweep.
+constexpr std::size_t kBase = 0;
+constexpr std::size_t kNew = 1;
+constexpr std::array<const char*, 2> kKept{"base.json", "new.json"};
+
+/// Rounds of whole processes, where there are no turns.
+constexpr Size kWholeRounds = 12;
+
+LockstepRule rule_of(const GateOptions& options) {
+  return {.detect = options.judged.comparison.detect, .max_pairs = options.max_pairs};
+}
+
+/// Where the records of both sides go; nowhere without --keep.
+std::vector<SweepFiles> kept_files(const GateOptions& options) {
+  std::vector<SweepFiles> files;
+  if (!options.keep) return files;
+  std::error_code error;
+  fs::create_directories(*options.keep, error);
+  if (error)
+    throw usage_error(fmt::format("--keep '{}' cannot be made a folder: {}",
+                                  printable(*options.keep), error.message()),
+                      "name a folder that you may write to");
+  for (const char* const name : kKept)
+    files.emplace_back(std::vector<std::string>{(fs::path(*options.keep) / name).string()});
+  return files;
+}
+
+std::vector<SweepSide> sides_of(const GateOptions& options, const Topology& topology) {
+  std::vector<SweepSide> sides;
+  for (const std::string* const program : {&options.base, &options.fresh}) {
+    SweepSide side{.program = fs::absolute(*program),
+                   .header = begin_result(options.command_line, topology),
+                   .earlier = {}};
+    side.header.generator = unknown_build();
+    sides.push_back(std::move(side));
+  }
+  return sides;
+}
+
+/// Whether another pair could still bring a verdict: at the looks, only what is undecided goes on.
+bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
+                      std::span<const RunRecord* const> sides) {
+  const LockstepRule rule = rule_of(options);
+  const auto pairs = lockstep_pairs(sides[kBase]->samples, sides[kNew]->samples);
+  const Size count = std::ssize(pairs);
+  if (count == 0) return std::ssize(sides[kNew]->samples.repetitions) < kWholeRounds;
+  if (count >= options.max_pairs) return false;
+  const bool is_look = count == options.max_pairs || next_look(rule, count - 1) == count;
+  return !is_look || judge(pairs, rule, prior).verdict == Verdict::ambiguous;
+}
+
+SweepLength length_of(const GateOptions& options, const PriorNoise& prior,
+                      const SessionFolder& folder) {
+  const Size first_look = next_look(rule_of(options), 0).value_or(options.max_pairs);
+  SweepLength length{.rounds = first_look, .longest_stop = options.run.timeout()};
+  length.lockstep = LockstepPlan();
+  length.most_rounds = options.max_pairs;
+  length.needs_more = [&options, &prior](std::span<const RunRecord* const> sides) {
+    return needs_more_pairs(options, prior, sides);
+  };
+  length.last_begin_seconds = options.max_time_seconds;
+  length.plan_file = options.run.plan_file;
+  std::error_code ignored;
+  length.extends_plan = length.plan_file && !fs::exists(*length.plan_file, ignored);
+  if (!length.plan_file) length.plan_folder = folder.path();
+  return length;
+}
+
+/// What the machine's noise does to pairs, for the gates to come.
+void remember(const std::array<ResultFile, 2>& sides, const PriorNoise& known) {
+  if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return;
+  const auto pairs =
+      lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples);
+  const PriorNoise learnt = learn(pairs, known);
+  if (!learnt.classes().empty())
+    (void)NoiseStore().save(sides[kBase].environment.host.name, learnt);
+}
+
+ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile, 2>& sides,
+                        const PriorNoise& prior, ComparisonFiles& files) {
+  CompareOptions how = options.judged.comparison;
+  how.max_pairs = options.max_pairs;
+  const Comparison comparison =
+      compare(std::span(sides).first(1), std::span(sides).last(1), how, prior);
+  print_comparison(comparison, options.judged);
+  files.publish(comparison);
+  return exit_code_of(comparison, options.judged.strict);
+}
+
+ExitCode gate_command(const GateOptions& options) {
+  refuse_outside_ranks("gate");
+  refuse_files_named_twice(options.judged.outputs);
+  ComparisonFiles files(options.judged.outputs);
+  std::vector<SweepFiles> kept = kept_files(options);
+  require_ptbench("base", options.base);
+  require_ptbench("new", options.fresh);
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress(clock);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options.run, topology);
+  const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
+  const SessionSurroundings session_around{
+      .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
+  const SweepSurroundings around{.make_session =
+                                     [&](const SessionSetup& setup) {
+                                       return std::make_unique<ProcessSession>(setup,
+                                                                               session_around);
+                                     },
+                                 .interrupted = [&] { return interrupt.requested(); },
+                                 .save =
+                                     [&](std::size_t side, const ResultFile& result) {
+                                       if (!kept.empty()) kept.at(side).save(result);
+                                     },
+                                 .warn =
+                                     [&](const std::string& message) {
+                                       progress.clear();
+                                       log_warning(printable(message));
+                                     },
+                                 .clock = clock,
+                                 .prior = prior};
+  const SessionFolder folder;
+  Sweep sweep({sweep_row(config, options.measured)}, sides_of(options, topology),
+              length_of(options, prior, folder), around);
+  sweep.run();
+  progress.clear();
+  if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
+  if (sweep.exit_code() == ExitCode::interrupted) return ExitCode::interrupted;
+  const std::array sides{sweep.result(kBase), sweep.result(kNew)};
+  remember(sides, prior);
+  return judge_and_tell(options, sides, prior, files);
+}
+
+}  // namespace
+
+Command make_gate_command() {
+  return with_options<GateOptions>(
+      {.name = "gate",
+       .summary = "measure two builds in lockstep and judge the new one; the exit code gates CI",
+       .description =
+           "Starts pairs of fresh processes, one of each build, which take turns of a fifth of a "
+           "second: what slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
+           "pairs and ends as soon as the verdict is sure: same, faster or slower; ambiguous where "
+           "it is not after --max-pairs. Ends with the exit codes of compare.",
+       .examples = {{"ptbench gate --base old/ptbench --new new/ptbench -w mlp",
+                     "has a training step become slower by 5 %?"},
+                    {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "
+                     "--detect 3% -o gate.md",
+                     "a smaller change, on two ranks, for a pull request"}},
+       .options = {},
+       .run = {}},
+      gate_option_table(), gate_command);
+}
+
+}  // namespace ptbench
