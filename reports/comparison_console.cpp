@@ -117,9 +117,11 @@ std::string remarks_text(const Comparison& comparison, const ConsoleStyle& style
 }
 
 std::string closing_text(const Comparison& comparison, const ConsoleStyle& style) {
-  const std::string counts = wrapped(counts_text(comparison), 0, style.columns) + '\n';
-  const std::string unjudged = unjudged_text(comparison);
-  return unjudged.empty() ? counts : wrapped(unjudged, 0, style.columns) + '\n' + counts;
+  std::string text;
+  for (const std::string& line :
+       {unjudged_text(comparison), false_alarms_text(comparison), counts_text(comparison)})
+    if (!line.empty()) text += wrapped(line, 0, style.columns) + '\n';
+  return text;
 }
 
 }  // namespace

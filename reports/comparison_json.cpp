@@ -26,6 +26,13 @@ Json object_of(const std::optional<LeftOut>& left_out) {
   return {{"entries", left_out->entries}, {"differences", left_out->differences}};
 }
 
+Json object_of(const std::optional<ReferenceChange>& reference) {
+  if (!reference) return nullptr;
+  return {{"entries", reference->entries},
+          {"change", number(reference->change)},
+          {"change_ci99", interval(reference->interval)}};
+}
+
 Json object_of(const RunComparison& run) {
   return {{"id", run.id},
           {"verdict", name_of(run.verdict)},
@@ -37,10 +44,16 @@ Json object_of(const RunComparison& run) {
           {"statistic", name_of(run.statistic)},
           {"change", number(run.change)},
           {"change_ci99", interval(run.change_ci99)},
+          {"mean_change", number(run.mean_change)},
+          {"mean_change_ci999", interval(run.mean_change_ci999)},
+          {"p_value", number(run.p_value)},
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
           {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},
           {"pairs", run.pairs > 0 ? Json(run.pairs) : Json(nullptr)},
+          {"decided_by", run.decided_by ? Json(name_of(*run.decided_by)) : Json(nullptr)},
+          {"window", object_of(run.window)},
+          {"anchor", object_of(run.anchor)},
           {"differences", distinctions(run)},
           {"left_out", object_of(run.left_out)}};
 }
@@ -63,6 +76,8 @@ std::string comparison_json(const Comparison& comparison) {
                     {"differences", distinctions(comparison)},
                     {"left_out", object_of(comparison.left_out)},
                     {"counts", counts_of(comparison)},
+                    {"tested", comparison.tested},
+                    {"expected_false_alarms", comparison.expected_false_alarms},
                     {"runs", std::move(runs)}}) +
          "\n";
 }

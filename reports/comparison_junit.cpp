@@ -44,6 +44,8 @@ std::string message_of(const RunComparison& run) {
   if (!run.reason.empty()) message += ": " + run.reason;
   if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
     message += fmt::format("; differs: {}", fmt::join(texts, "; "));
+  if (run.decided_by)
+    message += fmt::format("; decided by the {} of the history", name_of(*run.decided_by));
   if (run.left_out) message += "; " + left_out_text(run.left_out);
   return escaped(message);
 }
@@ -78,6 +80,8 @@ std::string properties_of(const Comparison& comparison) {
     return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
   };
   std::string text = property("detect", number_text(comparison.detect));
+  if (comparison.tested > 0)
+    text += property("expected_false_alarms", number_text(comparison.expected_false_alarms));
   for (const std::string& difference : distinctions(comparison))
     text += property("difference", difference);
   if (!comparison.differences.empty())

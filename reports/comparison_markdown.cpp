@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,8 @@ std::string comparison_markdown(const Comparison& comparison) {
   std::string text = fmt::format("### ptbench compare: {}\n\n", counts_text(comparison));
   if (const std::string unjudged = unjudged_text(comparison); !unjudged.empty())
     text += fmt::format("**{}**\n\n", escaped(unjudged));
+  if (const std::string alarms = false_alarms_text(comparison); !alarms.empty())
+    text += alarms + ".\n\n";
   text += list_of(environment_meaning(comparison), comparison.differences);
   text += list_of("remarks", remarks_of(comparison));
   text += table_of(comparison, false);
@@ -72,10 +75,15 @@ std::string comparison_markdown(const Comparison& comparison) {
     // Without the blank lines the table would be taken for HTML.
     text += fmt::format("<details><summary>{} same</summary>\n\n{}</details>\n\n", same,
                         table_of(comparison, true));
+  const bool has_history = std::ranges::any_of(
+      comparison.runs, [](const RunComparison& run) { return run.decided_by.has_value(); });
   return text + fmt::format(
                     "Step times; a change of {} or more is looked for; n: clean "
-                    "repetitions, BASE/NEW; paired: those made in turn.\n",
-                    percent_text(comparison.detect));
+                    "repetitions, BASE/NEW; {}.\n",
+                    percent_text(comparison.detect),
+                    has_history ? "window: against the last entries of the history; anchor: "
+                                  "against the first"
+                                : "paired: those made in turn");
 }
 
 }  // namespace ptbench

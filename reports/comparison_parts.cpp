@@ -69,6 +69,16 @@ std::string unjudged_text(const Comparison& comparison) {
   return fmt::format("no run was judged: {}; {}", counts_text(comparison), remedy);
 }
 
+std::string false_alarms_text(const Comparison& comparison) {
+  const std::size_t changes =
+      count_of(comparison, Verdict::slower) + count_of(comparison, Verdict::faster);
+  if (comparison.tested == 0 || changes == 0) return {};
+  return fmt::format(
+      "{} of {} runs {} called slower or faster: at most {:.2g} false alarms among them are "
+      "expected",
+      changes, comparison.tested, changes == 1 ? "is" : "are", comparison.expected_false_alarms);
+}
+
 std::vector<std::string> distinctions(const Comparison& comparison) {
   return joined(comparison.differences, comparison.remarks);
 }
@@ -103,6 +113,7 @@ std::string seconds_text(const std::optional<double>& seconds) {
 std::string repetitions_text(const RunComparison& run) {
   if (run.pairs > 0) return fmt::format("{} pairs", run.pairs);
   const std::string sides = fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
+  if (run.decided_by) return fmt::format("{} {}", sides, name_of(*run.decided_by));
   return run.rounds > 0 ? sides + " paired" : sides;
 }
 

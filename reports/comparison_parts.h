@@ -33,6 +33,10 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 /// was, and where there are none.
 [[nodiscard]] std::string unjudged_text(const Comparison& comparison);
 
+/// "2 runs are called slower or faster: at most 0.02 false alarms among them are expected"; empty
+/// where there are none.
+[[nodiscard]] std::string false_alarms_text(const Comparison& comparison);
+
 /// What distinguishes the sides: differences, then remarks.
 [[nodiscard]] std::vector<std::string> distinctions(const Comparison& comparison);
 [[nodiscard]] std::vector<std::string> distinctions(const RunComparison& run);
@@ -48,7 +52,8 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 [[nodiscard]] std::string interval_text(const RunComparison& run);
 /// "6.01 ms", or "-".
 [[nodiscard]] std::string seconds_text(const std::optional<double>& seconds);
-/// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared.
+/// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared, "50/5 window"
+/// or "15/5 anchor" of a history.
 [[nodiscard]] std::string repetitions_text(const RunComparison& run);
 
 }  // namespace ptbench

@@ -21,14 +21,18 @@ namespace ptbench {
 
 /// Schema ptbench.comparison/1: `detect`, `environment_ignored`, `differences` (of the
 /// environments, and remarks; texts), `left_out` (of a history, for its environment: `entries`,
-/// how many, and `differences`, texts), `counts` (runs by verdict, all verdicts) and `runs`, each
-/// with `id`, `verdict` (same, faster, slower, ambiguous, missing, new, failed, incomparable),
-/// `reason`, `base_seconds`, `new_seconds` (of a step), `base_ci95`, `new_ci95` ([low, high], of
-/// either side's median step), `statistic` (median or lower_quartile, of each repetition's steps:
-/// what `base_seconds`, `new_seconds` and `change` are of), `change` (0.05: 5 % slower),
-/// `change_ci99` ([low, high]), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that
-/// were compared), `differences` (of this run, and remarks; texts) and `left_out` (of a history,
-/// for this run's circumstances). What is not known, and what does not apply, is null.
+/// how many, and `differences`, texts), `counts` (runs by verdict, all verdicts), `tested` (runs of
+/// which it was asked whether they changed), `expected_false_alarms` (at most, among those that are
+/// slower or faster) and `runs`, each with `id`, `verdict` (same, faster, slower, ambiguous,
+/// missing, new, failed, incomparable), `reason`, `base_seconds`, `new_seconds` (of a step),
+/// `base_ci95`, `new_ci95` ([low, high], of either side's median step), `statistic` (median or
+/// lower_quartile, of each repetition's steps: what `base_seconds`, `new_seconds` and `change` are
+/// of), `change` (0.05: 5 % slower), `change_ci99` ([low, high]), `mean_change` and
+/// `mean_change_ci999` (of the mean step, with a 99.9 % interval), `p_value` (1 where no change was
+/// found), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
+/// `decided_by` (window or anchor of a history), `window` and `anchor` (of a history: `entries`,
+/// `change`, `change_ci99`), `differences` (of this run, and remarks; texts) and `left_out` (of a
+/// history, for this run's circumstances). What is not known, and what does not apply, is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and

@@ -175,6 +175,7 @@ void read_value(const Json& json, const Place& place, RepetitionRecord& repetiti
   read_member(json, "placement", place, repetition.placement);
   read_member(json, "clean_slices", place, repetition.clean_slices);
   read_step_time(json, "lower_quartile_seconds", place, repetition.lower_quartile_seconds);
+  read_step_time(json, "mean_seconds", place, repetition.mean_seconds);
   read_member(json, "started_unix_seconds", place, repetition.started_unix_seconds);
   read_member(json, "lockstep", place, repetition.lockstep);
 }
@@ -397,6 +398,7 @@ ResultFile read_frame(const Json& json, const Place& place) {
   read_member(json, "created", place, file.created);
   read_member(json, "command", place, file.command);
   read_member(json, "environment", place, file.environment);
+  read_member(json, "accepted", place, file.accepted);
   return file;
 }
 

@@ -61,6 +61,7 @@ Json to_json_value(const RepetitionRecord& repetition) {
           {"placement", to_json_value(repetition.placement)},
           {"clean_slices", to_json_value(repetition.clean_slices)},
           {"lower_quartile_seconds", to_json_value(repetition.lower_quartile_seconds)},
+          {"mean_seconds", to_json_value(repetition.mean_seconds)},
           {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)},
           {"lockstep", to_json_value(repetition.lockstep)}};
 }
@@ -175,13 +176,14 @@ Json to_json_value(const EnvironmentRecord& environment) {
 }  // namespace
 
 std::string to_json(const ResultFile& file) {
-  return json_text({{"schema", "ptbench.result/2"},
-                    {"generator", to_json_value(file.generator)},
-                    {"created", file.created},
-                    {"command", to_json_value(file.command)},
-                    {"environment", to_json_value(file.environment)},
-                    {"runs", to_json_value(file.runs)}}) +
-         "\n";
+  Json json = {{"schema", "ptbench.result/2"},
+               {"generator", to_json_value(file.generator)},
+               {"created", file.created},
+               {"command", to_json_value(file.command)},
+               {"environment", to_json_value(file.environment)}};
+  if (!file.accepted.empty()) json["accepted"] = to_json_value(file.accepted);
+  json["runs"] = to_json_value(file.runs);
+  return json_text(json) + "\n";
 }
 
 }  // namespace ptbench

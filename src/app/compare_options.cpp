@@ -102,13 +102,24 @@ void append_history(Rows& rows) {
                               .excludes = {"self-check"},
                               .hint = ValueHint::file},
                              &CompareConfig::history));
-  rows.push_back(whole_option({.name = "last",
+  rows.push_back(
+      whole_option({.name = "last",
+                    .value = "N",
+                    .group = group,
+                    .help = "how many of the last results that are like NEW are BASE, the "
+                            "window",
+                    .fallback = "10",
+                    .excludes = {"self-check"}},
+                   &CompareConfig::last, 1, 10'000));
+  rows.push_back(whole_option({.name = "anchor",
                                .value = "N",
                                .group = group,
-                               .help = "how many results of the history are BASE",
-                               .fallback = "10",
+                               .help = "how many of the first results that are like NEW it is held "
+                                       "against too, once there are more: what creeps is slower "
+                                       "than these",
+                               .fallback = "3",
                                .excludes = {"self-check"}},
-                              &CompareConfig::last, 1, 10'000));
+                              &CompareConfig::anchor, 3, 1000));
   rows.push_back(flag_option({.name = "append",
                               .group = group,
                               .help = "add NEW to the history after the comparison, unless a run "
@@ -161,8 +172,10 @@ void require_history_name(const std::string& file) {
 void refuse_idle_options(const CompareConfig& config) {
   if (config.accept && !config.append)
     throw usage_error("--accept needs --append", "add --append, or leave --accept out");
-  if (!config.history && (config.last || config.append))
-    throw usage_error(fmt::format("--{} needs a history", config.append ? "append" : "last"),
+  if (!config.history && (config.last || config.anchor || config.append))
+    throw usage_error(fmt::format("--{} needs a history", config.append ? "append"
+                                                          : config.last ? "last"
+                                                                        : "anchor"),
                       "add --history FILE.jsonl");
 }
 

@@ -20,6 +20,7 @@ struct CompareConfig {
   std::vector<std::string> outputs;
   std::optional<std::string> history;
   std::optional<Size> last;
+  std::optional<Size> anchor;
   bool append = false;
   bool accept = false;
   bool self_check = false;

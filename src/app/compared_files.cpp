@@ -12,7 +12,7 @@
 #include "reports/read_result.h"
 #include "src/app/memory_cap.h"
 #include "src/app/named_files.h"
-#include "src/base/error.h"
+#include "src/measure/runs_by_id.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -93,6 +93,19 @@ void refuse_equal_records(std::span<const std::string> paths, std::span<const Re
   }
 }
 
+/// "BASE has 'mlp/serial/n1/b64/fp32' and 2 more".
+std::string contents_text(std::string_view side, std::span<const ResultFile> files) {
+  std::size_t count = 0;
+  std::string first;
+  for (const ResultFile& file : files) {
+    if (count == 0 && !file.runs.empty()) first = single_line(file.runs.front().id);
+    count += file.runs.size();
+  }
+  if (count == 0) return fmt::format("{} has none", side);
+  return fmt::format("{} has '{}'{}", side, first,
+                     count == 1 ? "" : fmt::format(" and {} more", count - 1));
+}
+
 }  // namespace
 
 std::vector<std::string> result_paths(const std::vector<std::string>& paths) {
@@ -149,6 +162,19 @@ void refuse_shared_records(const ComparedSides& named, std::span<const ResultFil
                         "leave it out on one side: what was measured once cannot be compared with "
                         "itself, measure anew");
   }
+}
+
+Error no_common_run(std::span<const ResultFile> base, std::span<const ResultFile> fresh) {
+  const PriorNoise nothing;
+  const RunsById base_runs(base, nothing);
+  const RunsById new_runs(fresh, nothing);
+  const bool in_both = std::ranges::any_of(base_runs.groups(), [&](const RunGroup& group) {
+    return new_runs.find(group.run().id) != nullptr;
+  });
+  return usage_error(
+      fmt::format("no run is in both{}: {}, {}", in_both ? " and was measured there" : "",
+                  contents_text("BASE", base), contents_text("NEW", fresh)),
+      "compare results of the same workload, strategy and options");
 }
 
 }  // namespace ptbench

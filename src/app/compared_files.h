@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/app/compare_options.h"
+#include "src/base/error.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -29,5 +30,9 @@ void refuse_results_named_twice(const std::vector<std::string>& paths);
 /// it measured would be judged against itself. Records without repetitions judge nothing.
 void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,
                            std::span<const ResultFile> fresh);
+
+/// That no run is in both sides, and what they have.
+[[nodiscard]] Error no_common_run(std::span<const ResultFile> base,
+                                  std::span<const ResultFile> fresh);
 
 }  // namespace ptbench

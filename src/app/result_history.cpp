@@ -25,6 +25,7 @@
 #include "src/base/error.h"
 #include "src/base/function_ref.h"
 #include "src/base/units.h"
+#include "src/measure/repetition_times.h"
 #include "src/measure/text.h"
 
 namespace ptbench {
@@ -180,7 +181,10 @@ std::vector<ResultFile> distinct_entries(const fs::path& file, std::ifstream& st
 
 /// With the newline. Only ASCII, so that no control character is left for a terminal.
 std::string line_of(ResultFile result) {
-  for (RunRecord& run : result.runs) run.samples.step_seconds.clear();
+  for (RunRecord& run : result.runs) {
+    keep_means(run.samples);
+    run.samples.step_seconds.clear();
+  }
   return nlohmann::ordered_json::parse(to_json(result)).dump(-1, ' ', true) + '\n';
 }
 

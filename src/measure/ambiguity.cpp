@@ -169,18 +169,26 @@ std::string why_too_few(const ComparedSide& base, const ComparedSide& fresh) {
   return of_base + (of_base.empty() || of_new.empty() ? "" : "; ") + of_new;
 }
 
+std::string change_text(const LogChange& change) {
+  return fmt::format("{} {}", percent(std::abs(std::expm1(change.estimate))),
+                     change.estimate > 0 ? "slower" : "faster");
+}
+
+std::string interval_text(const LogChange& change) {
+  return fmt::format("change of {} with a {:g} % interval of {} to {}",
+                     percent(std::expm1(change.estimate)), 100 * change.level,
+                     percent(std::expm1(change.estimate - change.half_width)),
+                     percent(std::expm1(change.estimate + change.half_width)));
+}
+
 std::string why_ambiguous(const LogChange& change, double detect) {
   if (change.spread.unusual)
     return fmt::format("{} spread of {} is beyond what this machine usually has ({})",
                        change.rounds > 0 ? "within rounds, the" : "run-to-run",
                        percent(change.spread.standard_deviation), percent(change.usual));
-  const double low = change.estimate - change.half_width;
-  const double high = change.estimate + change.half_width;
   const bool is_small = std::abs(change.estimate) <= detect / 2;
-  return fmt::format(
-      "change of {} with a 99 % interval of {} to {}: {}", percent(std::expm1(change.estimate)),
-      percent(std::expm1(low)), percent(std::expm1(high)),
-      is_small ? fmt::format("not within ±{}", percent(detect)) : std::string("it may be none"));
+  return interval_text(change) + (is_small ? fmt::format(": not within ±{}", percent(detect))
+                                           : std::string(": it may be none"));
 }
 
 }  // namespace ptbench

@@ -19,6 +19,12 @@ struct ComparedSide {
 /// the cores".
 [[nodiscard]] std::string why_too_few(const ComparedSide& base, const ComparedSide& fresh);
 
+/// "5.2 % slower".
+[[nodiscard]] std::string change_text(const LogChange& change);
+
+/// "change of 1.2 % with a 99 % interval of -0.85 % to 3.3 %".
+[[nodiscard]] std::string interval_text(const LogChange& change);
+
 /// Why `verdict_of` says of `change` that it is ambiguous.
 [[nodiscard]] std::string why_ambiguous(const LogChange& change, double detect);
 

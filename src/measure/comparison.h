@@ -9,6 +9,7 @@
 #include "src/base/exit_code.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
+#include "src/measure/repetition_times.h"
 
 namespace ptbench {
 
@@ -31,12 +32,19 @@ enum class Verdict {
 /// Whether it says anything of how NEW did: not missing, new or incomparable.
 [[nodiscard]] bool is_judgement(Verdict verdict);
 
-/// What repetitions are compared by.
-enum class Statistic {
-  median,
-  lower_quartile,  ///< where each repetition has samples enough, see `quartile_times`
+/// Which part of a history decided a verdict.
+enum class Reference {
+  window,  ///< the last entries
+  anchor,  ///< the first ones, which stay: slow creep leaves them behind
 };
-[[nodiscard]] std::string_view name_of(Statistic statistic);
+[[nodiscard]] std::string_view name_of(Reference reference);
+
+/// What NEW is against a part of a history.
+struct ReferenceChange {
+  Size entries = 0;
+  double change = 0;  ///< of the step time, as in `RunComparison`
+  Interval interval;  ///< of it, see `compare_with_history`
+};
 
 /// What of a history is no part of BASE, since it was measured in other circumstances than the
 /// newest entry.
@@ -58,7 +66,17 @@ struct RunComparison {
   std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
   std::optional<Interval> change_ci99;  ///< 99 % interval of it
   Statistic statistic = Statistic::median;
-  Size base_repetitions = 0;  ///< clean ones
+  /// The same of the mean step, which slow steps are part of, with its 99.9 % interval; empty where
+  /// a repetition does not know its mean.
+  std::optional<double> mean_change = std::nullopt;
+  std::optional<Interval> mean_change_ci999 = std::nullopt;
+  /// How often equal programs are called different so clearly; 1 where they were not. Empty where
+  /// nothing was tested. See `control_false_discoveries`.
+  std::optional<double> p_value = std::nullopt;
+  std::optional<Reference> decided_by = std::nullopt;    ///< with a history; `change` is against it
+  std::optional<ReferenceChange> window = std::nullopt;  ///< with a history
+  std::optional<ReferenceChange> anchor = std::nullopt;  ///< empty while a history is too short
+  Size base_repetitions = 0;                             ///< clean ones
   Size new_repetitions = 0;
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
   Size pairs = 0;   ///< of processes in lockstep, which decided; 0: repetitions did
@@ -80,8 +98,10 @@ struct Comparison {
   std::vector<std::string> differences;  ///< of the environments: "cpu.model A / B"
   std::vector<std::string> remarks;  ///< that take no verdict away: "build_type Release / Debug"
   bool environment_ignored = false;
-  std::optional<LeftOut> left_out;  ///< entries of a history whose environments differ
-  std::vector<RunComparison> runs;  ///< in BASE's order, then what is new
+  std::optional<LeftOut> left_out;   ///< entries of a history whose environments differ
+  std::vector<RunComparison> runs;   ///< in BASE's order, then what is new
+  Size tested = 0;                   ///< runs of which it was asked whether they changed
+  double expected_false_alarms = 0;  ///< at most, among those that are slower or faster
 };
 
 /// Whether there are runs, and none of them has a judgement: an exit code of 0 says nothing then.
@@ -99,10 +119,9 @@ struct Comparison {
 /// `rounds_of`), at least 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of
 /// these; `ChangeEstimator` says which of the two is taken.
 ///
-/// slower / faster: |e| > detect / 2 and the interval excludes 0. same: |e| ≤ detect / 2 and the
-/// interval lies within ± detect, and medians do not say otherwise where quartiles are compared.
-/// Anything else is ambiguous, and so is a change among unusual
-/// spreads (see `Spread`): such a class counts only where there is no other.
+/// This is done for the typical step (the lower quartile, else the median) and, at 99.9 %, for the
+/// mean step. `judge_step` says what verdict follows, `control_false_discoveries` which of many
+/// stand.
 [[nodiscard]] Comparison compare(std::span<const ResultFile> base,
                                  std::span<const ResultFile> fresh, const CompareOptions& options,
                                  const PriorNoise& prior);

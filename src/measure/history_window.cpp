@@ -8,10 +8,9 @@
 #include <span>
 #include <utility>
 
+#include "src/base/function_ref.h"
 #include "src/measure/environment_differences.h"
-#include "src/measure/log_change.h"
 #include "src/measure/runs_by_id.h"
-#include "src/measure/spread.h"
 
 namespace ptbench {
 namespace {
@@ -95,13 +94,13 @@ class Circumstances {
   std::optional<RunRecord> run_;           ///< as `what_was_measured` has it
 };
 
-/// Goes back in time through entries, and says what of them still counts.
-class Window {
+/// Goes back in time through entries, and says what of them was measured as NEW is.
+class LikeNew {
  public:
-  /// Everything outlives the window.
-  Window(const ResultFile& newest, std::span<const ResultFile> older, const CompareOptions& options,
-         const PriorNoise& prior)
-      : newest_(newest), options_(options), estimate_(prior) {
+  /// Everything outlives it.
+  LikeNew(const ResultFile& newest, std::span<const ResultFile> older,
+          const CompareOptions& options)
+      : newest_(newest), options_(options) {
     succeeds_ = std::ranges::any_of(older, [&](const ResultFile& entry) {
       return std::ranges::any_of(
           entry.runs, [&](const RunRecord& run) { return find_run(newest, run.id) != nullptr; });
@@ -122,25 +121,25 @@ class Window {
         Circumstances like;
         like.learn(*found->second);
         if (!like.differences(run, false).empty()) continue;
-        Circumstances& circumstances = pools_[run.id].circumstances;
+        Circumstances& circumstances = circumstances_[run.id];
         circumstances.learn(fresh.environment);
         circumstances.learn(*found->second);
       }
     }
   }
 
-  /// Drops the runs of an entry that do not count. To be called from the newest entry to the
-  /// oldest.
+  /// Drops the runs of an entry that were measured otherwise, or given up. To be called from the
+  /// newest entry to the oldest.
   void cut(ResultFile& entry) {
     bool other_environment = false;
     std::erase_if(entry.runs, [&](const RunRecord& run) {
-      Pool& pool = pools_[run.id];
-      if (!pool.open || was_given_up(run.id)) return true;
-      if (differs(pool, entry)) {
+      if (was_given_up(run.id)) return true;
+      Circumstances& circumstances = circumstances_[run.id];
+      if (differs(circumstances, entry)) {
         other_environment = true;
         return true;
       }
-      return !keeps(pool, run);
+      return was_measured(run) && differs(circumstances, run);
     });
     if (other_environment) ++left_out_.entries;
   }
@@ -151,34 +150,25 @@ class Window {
   }
 
  private:
-  /// What was measured of a run since it last changed.
-  struct Pool {
-    LogTimes medians;
-    LogTimes quartiles;         ///< of the same repetitions
-    bool has_quartiles = true;  ///< of all of them
-    Circumstances circumstances;
-    bool open = true;  ///< until an entry does not belong to it
-  };
-
   [[nodiscard]] bool was_given_up(const std::string& id) const {
     const RunRecord* const run = find_run(newest_, id);
     return succeeds_ && (run == nullptr || run->status == Status::skipped);
   }
 
   /// Whether an entry that has the run is of another environment.
-  bool differs(Pool& pool, const ResultFile& entry) {
+  bool differs(Circumstances& circumstances, const ResultFile& entry) {
     if (options_.ignore_environment) return false;
-    const std::vector<std::string> differences = pool.circumstances.differences(entry);
+    const std::vector<std::string> differences = circumstances.differences(entry);
     add_differences(differences, left_out_);
-    if (differences.empty()) pool.circumstances.learn(entry.environment);
+    if (differences.empty()) circumstances.learn(entry.environment);
     return !differences.empty();
   }
 
-  bool differs(Pool& pool, const RunRecord& run) {
+  bool differs(Circumstances& circumstances, const RunRecord& run) {
     const std::vector<std::string> differences =
-        pool.circumstances.differences(run, options_.ignore_environment);
+        circumstances.differences(run, options_.ignore_environment);
     if (differences.empty()) {
-      pool.circumstances.learn(run);
+      circumstances.learn(run);
       return false;
     }
     LeftOut& left_out = runs_left_out_[run.id];
@@ -187,47 +177,110 @@ class Window {
     return true;
   }
 
-  bool keeps(Pool& pool, const RunRecord& run) {
-    if (!was_measured(run)) return true;
-    if (differs(pool, run)) return false;
-    const LogTimes medians = clean_log_times(run.samples);
-    const auto quartiles = quartile_times(run.samples);
-    pool.has_quartiles = pool.has_quartiles && quartiles;
-    if (const auto change = pool.has_quartiles ? estimate_(by_class(*quartiles), pool.quartiles)
-                                               : estimate_(medians, pool.medians)) {
-      const Verdict verdict = verdict_of(*change, options_.detect);
-      pool.open = verdict != Verdict::slower && verdict != Verdict::faster;
-    }
-    if (!pool.open) return false;
-    append(medians, pool.medians);
-    if (pool.has_quartiles) append(by_class(*quartiles), pool.quartiles);
-    return true;
-  }
-
   const ResultFile& newest_;
   const CompareOptions& options_;
-  ChangeEstimator estimate_;
-  std::map<std::string, Pool> pools_;
+  std::map<std::string, Circumstances> circumstances_;  ///< of runs, by id
   LeftOut left_out_;
   std::map<std::string, LeftOut> runs_left_out_;
   bool succeeds_ = false;  ///< whether the newest entry has runs that older ones have
 };
 
+/// A run in the entries that were measured as NEW is.
+struct Series {
+  std::vector<std::size_t> entries;  ///< places of those that measured it, ascending
+  std::vector<const RunRecord*> runs;
+};
+
+std::map<std::string, Series> series_of(std::span<const ResultFile> entries) {
+  std::map<std::string, Series> all;
+  for (std::size_t place = 0; place < entries.size(); ++place)
+    for (const RunRecord& run : entries[place].runs)
+      if (was_measured(run)) {
+        all[run.id].entries.push_back(place);
+        all[run.id].runs.push_back(&run);
+      }
+  return all;
+}
+
+std::vector<HistoryEntry> times_of(const std::string& id, const Series& series,
+                                   std::span<const ResultFile> entries) {
+  std::vector<const SamplesRecord*> samples;
+  for (const RunRecord* run : series.runs) samples.push_back(&run->samples);
+  const Statistic statistic = compared_by(samples).typical;
+  std::vector<HistoryEntry> times;
+  for (std::size_t at = 0; at < series.runs.size(); ++at) {
+    const std::vector<std::string>& accepted = entries[series.entries[at]].accepted;
+    times.push_back({.times = by_class(ptbench::times_of(*samples[at], statistic)),
+                     .accepted = std::ranges::find(accepted, id) != accepted.end()});
+  }
+  return times;
+}
+
+/// In which entries each run counts, by id: places, ascending.
+using Places = std::map<std::string, std::vector<std::size_t>>;
+
+std::vector<std::size_t> places_in(const Series& series, const std::vector<std::size_t>& chosen) {
+  std::vector<std::size_t> places;
+  for (const std::size_t at : chosen) places.push_back(series.entries[at]);
+  return places;
+}
+
+/// A copy of the entries with those runs only, and without entries that have none of them.
+std::vector<ResultFile> part_of(std::span<const ResultFile> entries,
+                                FunctionRef<bool(std::size_t place, const RunRecord& run)> keeps) {
+  std::vector<ResultFile> part;
+  for (std::size_t place = 0; place < entries.size(); ++place) {
+    const ResultFile& entry = entries[place];
+    ResultFile copy{.generator = entry.generator,
+                    .created = entry.created,
+                    .command = entry.command,
+                    .environment = entry.environment,
+                    .runs = {}};
+    for (const RunRecord& run : entry.runs)
+      if (keeps(place, run)) copy.runs.push_back(run);
+    if (!copy.runs.empty()) part.push_back(std::move(copy));
+  }
+  return part;
+}
+
 }  // namespace
 
 HistoryWindow history_window(std::vector<ResultFile> entries, std::span<const ResultFile> fresh,
-                             const CompareOptions& options, const PriorNoise& prior) {
-  const auto has_no_runs = [](const ResultFile& entry) { return entry.runs.empty(); };
-  std::erase_if(entries, has_no_runs);
+                             const HistoryParts& parts, const CompareOptions& options,
+                             const PriorNoise& prior) {
+  std::erase_if(entries, [](const ResultFile& entry) { return entry.runs.empty(); });
   if (entries.empty()) return {};
   const ResultFile newest = entries.back();
-  Window window(newest, std::span(entries).first(entries.size() - 1), options, prior);
-  for (const ResultFile& file : fresh) window.look_for(file, entries);
-  for (ResultFile& entry : std::views::reverse(entries)) window.cut(entry);
-  std::erase_if(entries, has_no_runs);
-  return {.entries = std::move(entries),
-          .left_out = window.left_out(),
-          .runs_left_out = window.runs_left_out()};
+  LikeNew like_new(newest, std::span(entries).first(entries.size() - 1), options);
+  for (const ResultFile& file : fresh) like_new.look_for(file, entries);
+  for (ResultFile& entry : std::views::reverse(entries)) like_new.cut(entry);
+
+  Places in_window;
+  Places in_anchor;
+  for (const auto& [id, series] : series_of(entries)) {
+    const HistoryLevels levels =
+        history_levels(times_of(id, series, entries), parts, options.detect, prior);
+    in_window[id] = places_in(series, levels.window);
+    in_anchor[id] = places_in(series, levels.anchor);
+  }
+  const auto is_among = [](const Places& places, const std::string& id, std::size_t place) {
+    const auto found = places.find(id);
+    return found != places.end() && std::ranges::binary_search(found->second, place);
+  };
+  // That a run failed or was skipped since is told too.
+  const auto counts = [&](std::size_t place, const RunRecord& run) {
+    if (was_measured(run)) return is_among(in_window, run.id, place);
+    const auto measured = in_window.find(run.id);
+    return measured == in_window.end() || measured->second.empty() ||
+           place >= measured->second.front();
+  };
+  const auto is_anchor = [&](std::size_t place, const RunRecord& run) {
+    return was_measured(run) && is_among(in_anchor, run.id, place);
+  };
+  return {.entries = part_of(entries, counts),
+          .anchor = part_of(entries, is_anchor),
+          .left_out = like_new.left_out(),
+          .runs_left_out = like_new.runs_left_out()};
 }
 
 void add_left_out(const HistoryWindow& window, Comparison& comparison) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/measure/comparison.h"
+#include "src/measure/history_levels.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
 
@@ -14,29 +15,26 @@ namespace ptbench {
 /// The part of a history that later results are compared with.
 struct HistoryWindow {
   std::vector<ResultFile> entries;  ///< oldest first
+  std::vector<ResultFile> anchor;   ///< oldest first
   /// Entries of which a run was left out since the environment differs.
   LeftOut left_out;
   /// By id: entries of a run that were left out since its own circumstances differ.
   std::map<std::string, LeftOut> runs_left_out;
 };
 
-/// The part of a history that `fresh`, NEW, is held against: what is like its newest entry, so that
-/// a change that was accepted is not averaged with what was before it, and a machine that was
-/// changed begins anew. `entries` are oldest first, and so is the result.
+/// The part of a history that `fresh`, NEW, is held against, run by run. `entries` are oldest
+/// first.
 ///
-/// For each run: entries that differ from NEW, or where none is like it from the newest one with
-/// that run, are left out and counted, be it in the environment or in the run's circumstances (see
+/// Entries that differ from NEW, or where none is like it from the newest one with that run, are
+/// left out and counted, be it in the environment or in the run's circumstances (see
 /// environment_differences.h), unless `options` ignores environments. What an entry does not know
-/// is taken from the next older one.
-///
-/// Of the others, from the newest measurement back, entries are pooled until one is faster or
-/// slower than what was pooled so far, by the rule of `compare`; that entry's run and all older
-/// ones are left out. Runs that the newest entry lacks or skipped are left out too, if it has
-/// others of the same history: that they are missing was accepted. Entries of which nothing is left
-/// are dropped.
+/// is taken from the next older one. Of the others, `history_levels` says which count. Runs that
+/// the newest entry lacks or skipped are left out too, if it has others of the same history: that
+/// they are missing was accepted. Entries of which nothing is left are dropped.
 [[nodiscard]] HistoryWindow history_window(std::vector<ResultFile> entries,
                                            std::span<const ResultFile> fresh,
-                                           const CompareOptions& options, const PriorNoise& prior);
+                                           const HistoryParts& parts, const CompareOptions& options,
+                                           const PriorNoise& prior);
 
 /// Adds to a comparison with a window which entries were left out for their circumstances.
 void add_left_out(const HistoryWindow& window, Comparison& comparison);

@@ -13,7 +13,8 @@
 namespace ptbench {
 namespace {
 
-constexpr double kLevel = 0.99;
+/// Of either side, for `Separation`: 5 come apart from 5 in 2 of 252 orders.
+constexpr Size kLeastApart = 5;
 /// Of a placement class on either side: one repetition alone would say nothing of its own spread.
 constexpr Size kLeastOfClass = 2;
 
@@ -26,14 +27,14 @@ struct ClassChange {
 };
 
 ClassChange change_of(const std::string& placement, const std::vector<double>& base,
-                      const std::vector<double>& fresh, double prior) {
+                      const std::vector<double>& fresh, double prior, const IntervalRule& rule) {
   ClassChange found;
   LogChange& change = found.change;
   change.placement = placement;
   change.base_log_time = mean(base);
   change.new_log_time = mean(fresh);
   change.estimate = change.new_log_time - change.base_log_time;
-  change.spread = spread_of(std::array{base, fresh}, prior);
+  change.spread = spread_by(rule, std::array{base, fresh}, prior);
   change.usual = prior;
   const double deviation = change.spread.standard_deviation;
   const double inverse_counts =
@@ -45,14 +46,14 @@ ClassChange change_of(const std::string& placement, const std::vector<double>& b
 }
 
 std::vector<ClassChange> common_classes(const LogTimes& base, const LogTimes& fresh,
-                                        const PriorNoise& prior) {
+                                        const PriorNoise& prior, const IntervalRule& rule) {
   std::vector<ClassChange> classes;
   for (const auto& [placement, base_times] : base) {
     const auto other = fresh.find(placement);
     if (other == fresh.end() || std::ssize(base_times) < kLeastOfClass ||
         std::ssize(other->second) < kLeastOfClass)
       continue;
-    classes.push_back(change_of(placement, base_times, other->second, prior.of(placement)));
+    classes.push_back(change_of(placement, base_times, other->second, prior.of(placement), rule));
   }
   return classes;
 }
@@ -110,16 +111,36 @@ double usual_of(std::span<const Round> rounds, const PriorNoise& prior) {
   return std::sqrt(squares / static_cast<double>(rounds.size()));
 }
 
+/// 2 / C(n + m, n): one order of all repetitions of equal programs is as likely as another.
+double p_of_order(Size base, Size fresh) {
+  double orders = 1;
+  for (Size chosen = 1; chosen <= fresh; ++chosen)
+    orders *= static_cast<double>(base + chosen) / static_cast<double>(chosen);
+  return 2 / orders;
+}
+
+/// Whether the interval leaves out 0 and can be believed.
+bool is_beyond_noise(const LogChange& change, double detect) {
+  const bool believed = !change.spread.unusual || change.separation.gap > detect / 2;
+  return believed && change.half_width < std::abs(change.estimate);
+}
+
+bool are_apart(const LogChange& change, double detect) {
+  return change.separation.gap > detect / 2 && change.separation.p_value <= 1 - kVerdictLevel;
+}
+
 }  // namespace
 
 std::optional<LogChange> ChangeEstimator::operator()(const LogTimes& base, const LogTimes& fresh,
                                                      std::span<const Round> rounds) {
-  std::optional<LogChange> means = by_means(base, fresh);
+  std::optional<LogChange> change = by_means(base, fresh);
   std::optional<LogChange> paired = by_rounds(rounds);
-  if (!means) return paired;
-  if (!paired || paired->spread.unusual || !are_slow_together(rounds)) return means;
-  const bool tells_more = means->spread.unusual || paired->half_width < means->half_width;
-  return tells_more ? paired : means;
+  const bool may_pair =
+      paired && (!change || (!paired->spread.unusual && are_slow_together(rounds)));
+  if (may_pair && (!change || change->spread.unusual || paired->half_width < change->half_width))
+    change = std::move(paired);
+  if (change) change->separation = separation_of(base, fresh, change->estimate);
+  return change;
 }
 
 std::optional<LogChange> ChangeEstimator::by_rounds(std::span<const Round> rounds) {
@@ -136,16 +157,15 @@ std::optional<LogChange> ChangeEstimator::by_rounds(std::span<const Round> round
   change.new_log_time = mean(times.fresh.at(placement));
   // A difference varies twice as much as each of its sides.
   change.usual = usual_of(rounds, prior_);
-  change.spread = spread_of({&differences, 1}, std::numbers::sqrt2 * change.usual);
-  change.half_width = quantile99(change.spread.degrees_of_freedom) *
-                      change.spread.standard_deviation /
-                      std::sqrt(static_cast<double>(rounds.size()));
+  change.spread = spread_by(rule_, {&differences, 1}, std::numbers::sqrt2 * change.usual);
+  set_error(change.spread.standard_deviation / std::sqrt(static_cast<double>(rounds.size())),
+            change.spread.degrees_of_freedom, change);
   change.spread.standard_deviation /= std::numbers::sqrt2;
   return change;
 }
 
 std::optional<LogChange> ChangeEstimator::by_means(const LogTimes& base, const LogTimes& fresh) {
-  std::vector<ClassChange> classes = common_classes(base, fresh, prior_);
+  std::vector<ClassChange> classes = common_classes(base, fresh, prior_, rule_);
   if (!are_enough(classes)) return {};
   std::vector<ClassChange> usual = classes;
   std::erase_if(usual, is_unusual);
@@ -172,24 +192,74 @@ std::optional<LogChange> ChangeEstimator::by_means(const LogTimes& base, const L
     change.usual = widest.usual;
   }
   change.spread.unusual = !judges_usual;
-  change.half_width = quantile99(1 / inverse_degrees) / std::sqrt(precision);
+  set_error(1 / std::sqrt(precision), 1 / inverse_degrees, change);
   return change;
 }
 
-double ChangeEstimator::quantile99(double degrees_of_freedom) {
+void ChangeEstimator::set_error(double standard_error, double degrees_of_freedom,
+                                LogChange& change) {
+  change.level = rule_.level;
+  change.standard_error = standard_error;
+  change.degrees_of_freedom = degrees_of_freedom;
+  change.half_width = quantile(degrees_of_freedom) * standard_error;
+}
+
+double ChangeEstimator::quantile(double degrees_of_freedom) {
   const auto [found, is_new] = quantiles_.try_emplace(degrees_of_freedom, 0);
-  if (is_new) found->second = t_quantile((1 + kLevel) / 2, degrees_of_freedom);
+  if (is_new) found->second = t_quantile((1 + rule_.level) / 2, degrees_of_freedom);
   return found->second;
 }
 
+Spread spread_by(const IntervalRule& rule, std::span<const std::vector<double>> groups,
+                 double prior) {
+  const Spread drawn = spread_of(groups, prior);
+  const Spread own = own_spread_of(groups);
+  if (!rule.own_spread || drawn.unusual || own.degrees_of_freedom < 1) return drawn;
+  const auto width = [&](const Spread& spread) {
+    return t_quantile((1 + rule.level) / 2, spread.degrees_of_freedom) * spread.standard_deviation;
+  };
+  return width(own) > width(drawn) ? own : drawn;
+}
+
+Separation separation_of(const LogTimes& base, const LogTimes& fresh, double estimate) {
+  Separation least;
+  for (const auto& [placement, base_times] : base) {
+    const auto other = fresh.find(placement);
+    if (other == fresh.end() || std::ssize(base_times) < kLeastApart ||
+        std::ssize(other->second) < kLeastApart)
+      continue;
+    const auto [base_low, base_high] = std::ranges::minmax(base_times);
+    const auto [new_low, new_high] = std::ranges::minmax(other->second);
+    const double gap = estimate > 0 ? new_low - base_high : base_low - new_high;
+    if (gap <= 0) return {};
+    const double p = p_of_order(std::ssize(base_times), std::ssize(other->second));
+    const bool is_first = least.p_value == 1;
+    least = {.gap = is_first ? gap : std::min(gap, least.gap),
+             .p_value = std::min(p, least.p_value)};
+  }
+  return least;
+}
+
 Verdict verdict_of(const LogChange& change, double detect) {
-  if (change.spread.unusual) return Verdict::ambiguous;
   const double size = std::abs(change.estimate);
   if (size > detect / 2) {
-    if (change.half_width >= size) return Verdict::ambiguous;
+    if (!is_beyond_noise(change, detect) && !are_apart(change, detect)) return Verdict::ambiguous;
     return change.estimate > 0 ? Verdict::slower : Verdict::faster;
   }
-  return size + change.half_width <= detect ? Verdict::same : Verdict::ambiguous;
+  const bool within = !change.spread.unusual && size + change.half_width <= detect;
+  return within ? Verdict::same : Verdict::ambiguous;
+}
+
+double p_value_of(const LogChange& change, double detect) {
+  double p = 1;
+  if (std::abs(change.estimate) <= detect / 2) return p;
+  if (are_apart(change, detect)) p = change.separation.p_value;
+  if (is_beyond_noise(change, detect)) {
+    const double t = change.estimate / change.standard_error;
+    const double of_level = t_p_value(t, change.degrees_of_freedom);
+    p = std::min(p, of_level * (1 - kVerdictLevel) / (1 - change.level));
+  }
+  return p;
 }
 
 }  // namespace ptbench

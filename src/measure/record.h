@@ -112,6 +112,7 @@ struct RepetitionRecord {
   std::optional<double> started_unix_seconds = std::nullopt;  ///< wall clock, when its steps began
   /// Of the steps of the same slices; empty where samples are of several steps, or too few.
   std::optional<double> lower_quartile_seconds = std::nullopt;
+  std::optional<double> mean_seconds = std::nullopt;  ///< of the samples of the same slices
   /// Names the set of processes that took turns with each other: the same text on every side, and
   /// no other set's. Empty where the process was measured by itself.
   std::optional<std::string> lockstep = std::nullopt;
@@ -290,6 +291,8 @@ struct ResultFile {
   std::vector<std::string> command;  ///< argv
   EnvironmentRecord environment;
   std::vector<RunRecord> runs;
+  /// In a history: ids of the runs whose change for the worse was accepted with this entry.
+  std::vector<std::string> accepted = {};
 };
 
 }  // namespace ptbench

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/measure/repetition_times.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -70,6 +71,7 @@ void add_repetition(const Samples& samples, SamplesRecord& record) {
   record.repetitions = {repetition_of(record.slices)};
   RepetitionRecord& repetition = record.repetitions.front();
   repetition.lower_quartile_seconds = lower_quartile(record, repetition);
+  keep_means(record);
   repetition.started_unix_seconds = samples.started_unix_seconds;
 }
 

@@ -1,10 +1,12 @@
 #include "src/measure/repetition_times.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <utility>
 
+#include "src/base/error.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/summarize_run.h"
 
@@ -13,8 +15,7 @@ namespace {
 
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
-/// Empty where samples were left out.
-std::optional<double> mean_seconds(const SamplesRecord& samples, Size number) {
+std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number) {
   const RepetitionRecord& repetition = samples.repetitions[static_cast<std::size_t>(number)];
   const bool is_clean = repetition.clean_slices.value_or(0) >= 1;
   double sum = 0;
@@ -56,6 +57,27 @@ std::optional<std::vector<RepetitionTime>> quartile_times(const SamplesRecord& s
   return times;
 }
 
+std::optional<double> mean_seconds(const SamplesRecord& samples, Size number) {
+  const auto& kept = samples.repetitions[static_cast<std::size_t>(number)].mean_seconds;
+  return kept ? kept : mean_of_samples(samples, number);
+}
+
+void keep_means(SamplesRecord& samples) {
+  for (std::size_t number = 0; number < samples.repetitions.size(); ++number)
+    samples.repetitions[number].mean_seconds = mean_seconds(samples, static_cast<Size>(number));
+}
+
+std::optional<std::vector<RepetitionTime>> mean_times(const SamplesRecord& samples) {
+  std::vector<RepetitionTime> times = median_times(samples);
+  for (std::size_t number = 0; number < times.size(); ++number) {
+    if (!times[number].log_time) continue;
+    const double seconds = mean_seconds(samples, static_cast<Size>(number)).value_or(0);
+    if (!is_time(seconds)) return std::nullopt;
+    times[number].log_time = std::log(seconds);
+  }
+  return times;
+}
+
 std::vector<std::optional<double>> log_means(const SamplesRecord& samples) {
   std::vector<std::optional<double>> logs;
   for (std::size_t number = 0; number < samples.repetitions.size(); ++number) {
@@ -66,9 +88,38 @@ std::vector<std::optional<double>> log_means(const SamplesRecord& samples) {
   return logs;
 }
 
+std::string_view name_of(Statistic statistic) {
+  switch (statistic) {
+    case Statistic::median: return "median";
+    case Statistic::lower_quartile: return "lower_quartile";
+    case Statistic::mean: return "mean";
+  }
+  throw Defect("a statistic without a name");
+}
+
+ComparedBy compared_by(std::span<const SamplesRecord* const> runs) {
+  const auto all_have = [&](auto times) {
+    return std::ranges::all_of(
+        runs, [&](const SamplesRecord* samples) { return times(*samples).has_value(); });
+  };
+  ComparedBy by;
+  if (all_have(quartile_times)) by = {Statistic::lower_quartile, Statistic::median};
+  if (all_have(mean_times)) by.whole = Statistic::mean;
+  return by;
+}
+
+std::vector<RepetitionTime> times_of(const SamplesRecord& samples, Statistic statistic) {
+  switch (statistic) {
+    case Statistic::median: return median_times(samples);
+    case Statistic::lower_quartile: return quartile_times(samples).value();
+    case Statistic::mean: return mean_times(samples).value();
+  }
+  throw Defect("a statistic without times");
+}
+
 std::vector<RepetitionTime> compared_times(const SamplesRecord& samples) {
-  auto quartiles = quartile_times(samples);
-  return quartiles ? std::move(*quartiles) : median_times(samples);
+  const SamplesRecord* const run = &samples;
+  return times_of(samples, compared_by({&run, 1}).typical);
 }
 
 LogTimes by_class(std::span<const RepetitionTime> times) {

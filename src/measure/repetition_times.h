@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/measure/record.h"
@@ -27,12 +28,43 @@ struct RepetitionTime {
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
     const SamplesRecord& samples);
 
-/// Of each repetition, the natural logarithm of its mean step over the slices that speak for it:
-/// the clean ones of its placement, or all where it has none. Its median where samples were left
-/// out; empty where it has neither.
+/// The mean step of the repetition of that number over the slices that speak for it: the clean ones
+/// of its placement, or all where it has none. Empty where samples were left out and it was not
+/// kept.
+[[nodiscard]] std::optional<double> mean_seconds(const SamplesRecord& samples, Size number);
+
+/// Keeps the mean of each repetition, so that samples may be left out.
+void keep_means(SamplesRecord& samples);
+
+/// As `median_times`, of means. Empty where a clean repetition has none.
+[[nodiscard]] std::optional<std::vector<RepetitionTime>> mean_times(const SamplesRecord& samples);
+
+/// Of each repetition, the natural logarithm of its mean step; its median where that is not known,
+/// empty where it has neither.
 [[nodiscard]] std::vector<std::optional<double>> log_means(const SamplesRecord& samples);
 
-/// What comparisons go by: quartiles where there are any, else medians.
+/// What of a repetition's steps is compared.
+enum class Statistic {
+  median,
+  lower_quartile,
+  mean,
+};
+[[nodiscard]] std::string_view name_of(Statistic statistic);
+
+/// What runs are compared by.
+struct ComparedBy {
+  Statistic typical = Statistic::median;
+  std::optional<Statistic> whole;  ///< beside it: what slow steps are part of
+};
+/// What these runs have in common: the lower quartile, else the median; beside it the mean, else,
+/// beside a quartile, the median.
+[[nodiscard]] ComparedBy compared_by(std::span<const SamplesRecord* const> runs);
+
+/// Of a run that has it.
+[[nodiscard]] std::vector<RepetitionTime> times_of(const SamplesRecord& samples,
+                                                   Statistic statistic);
+
+/// What comparisons of a run go by: quartiles where there are any, else medians.
 [[nodiscard]] std::vector<RepetitionTime> compared_times(const SamplesRecord& samples);
 
 /// Logarithms of clean repetitions' times, by placement class, in their order.

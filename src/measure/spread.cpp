@@ -34,8 +34,7 @@ const LogTimes::value_type* speaking_class(const LogTimes& classes) {
   return speaking;
 }
 
-Spread spread_of(std::span<const std::vector<double>> groups, double prior) {
-  ensure(prior > 0, "a prior that knows no noise");
+Spread own_spread_of(std::span<const std::vector<double>> groups) {
   double squares = 0;
   double degrees = 0;
   for (const std::vector<double>& group : groups) {
@@ -43,18 +42,33 @@ Spread spread_of(std::span<const std::vector<double>> groups, double prior) {
     squares += sum_of_squares(group);
     degrees += static_cast<double>(group.size() - 1);
   }
-  const double pooled = degrees > 0 ? std::sqrt(squares / degrees) : 0;
-  if (pooled > kUnusualSpread * prior)
-    return {.standard_deviation = pooled, .degrees_of_freedom = degrees, .unusual = true};
-  const double all_degrees = kPriorDegrees + degrees;
-  const double variance = (kPriorDegrees * prior * prior + squares) / all_degrees;
-  return {.standard_deviation = std::sqrt(variance), .degrees_of_freedom = all_degrees};
+  return {.standard_deviation = degrees > 0 ? std::sqrt(squares / degrees) : 0,
+          .degrees_of_freedom = degrees};
+}
+
+Spread spread_of(std::span<const std::vector<double>> groups, double prior) {
+  ensure(prior > 0, "a prior that knows no noise");
+  Spread own = own_spread_of(groups);
+  if (own.standard_deviation > kUnusualSpread * prior) {
+    own.unusual = true;
+    return own;
+  }
+  const double degrees = kPriorDegrees + own.degrees_of_freedom;
+  const double squares = own.degrees_of_freedom * own.standard_deviation * own.standard_deviation;
+  const double variance = (kPriorDegrees * prior * prior + squares) / degrees;
+  return {.standard_deviation = std::sqrt(variance), .degrees_of_freedom = degrees};
 }
 
 double t_quantile(double p, double degrees_of_freedom) {
   ensure(p > 0 && p < 1, "a t quantile outside (0, 1)");
   ensure(degrees_of_freedom > 0, "a t distribution without degrees of freedom");
   return boost::math::quantile(boost::math::students_t(degrees_of_freedom), p);
+}
+
+double t_p_value(double t, double degrees_of_freedom) {
+  ensure(degrees_of_freedom > 0, "a t distribution without degrees of freedom");
+  const boost::math::students_t distribution(degrees_of_freedom);
+  return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
 }
 
 double half_width(const Spread& spread, Size count, double level) {

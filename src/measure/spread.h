@@ -36,8 +36,15 @@ struct Spread {
 /// is positive.
 [[nodiscard]] Spread spread_of(std::span<const std::vector<double>> groups, double prior);
 
+/// The standard deviation within groups alone, with its own degrees of freedom: none, and 0, where
+/// no group has two values.
+[[nodiscard]] Spread own_spread_of(std::span<const std::vector<double>> groups);
+
 /// Quantile p, within (0, 1), of Student's t distribution; `degrees_of_freedom` > 0.
 [[nodiscard]] double t_quantile(double p, double degrees_of_freedom);
+
+/// How often Student's t is beyond ± `t`: the two-sided p-value; `degrees_of_freedom` > 0.
+[[nodiscard]] double t_p_value(double t, double degrees_of_freedom);
 
 /// Half width of the interval of a mean of `count` values that covers the truth with `level`
 /// (0.95): t·s/√n.

@@ -51,9 +51,10 @@ TEST_CASE("further files join their sides", "[app]") {
 }
 
 TEST_CASE("a history takes the place of BASE", "[app]") {
-  const CompareConfig config =
-      config_of({"--history", "h.jsonl", "b", "--new", "c", "--last", "3", "--append"});
+  const CompareConfig config = config_of(
+      {"--history", "h.jsonl", "b", "--new", "c", "--last", "3", "--append", "--anchor", "5"});
   CHECK(config.last == 3);
+  CHECK(config.anchor == 5);
   CHECK(config.append);
   const ComparedSides sides = sides_of(config);
   CHECK(sides.base.empty());
@@ -72,6 +73,8 @@ TEST_CASE("too few and too many files are refused", "[app]") {
 TEST_CASE("options of a history need one", "[app]") {
   CHECK_THAT(complaint_about({"a", "b", "--append"}), Contains("--append needs a history"));
   CHECK_THAT(complaint_about({"a", "b", "--last", "3"}), Contains("--last needs a history"));
+  CHECK_THAT(complaint_about({"a", "b", "--anchor", "3"}), Contains("--anchor needs a history"));
+  CHECK_THAT(complaint_about({"a", "--history", "h.jsonl", "--anchor", "2"}), Contains("--anchor"));
   CHECK_THAT(complaint_about({"a", "b", "--accept"}), Contains("--accept needs --append"));
   CHECK_THAT(complaint_about({"a", "--history", "h.jsonl", "--accept"}),
              Contains("--accept needs --append"));
@@ -99,9 +102,9 @@ TEST_CASE("a self-check has no sides", "[app]") {
   for (const Words& words :
        {Words{"--self-check", "--history", "h"}, Words{"--self-check", "--base", "a"},
         Words{"--self-check", "--strict"}, Words{"--self-check", "-o", "a.md"},
-        Words{"--self-check", "--last", "3"}, Words{"--self-check", "--append"},
-        Words{"--self-check", "--accept"}, Words{"--self-check", "--new", "a"},
-        Words{"--self-check", "--ignore-environment"}})
+        Words{"--self-check", "--last", "3"}, Words{"--self-check", "--anchor", "3"},
+        Words{"--self-check", "--append"}, Words{"--self-check", "--accept"},
+        Words{"--self-check", "--new", "a"}, Words{"--self-check", "--ignore-environment"}})
     CHECK_THAT(complaint_about(words), Contains("exclude"));
 }
 

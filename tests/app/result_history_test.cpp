@@ -61,6 +61,19 @@ TEST_CASE("a history keeps the newest result last", "[app]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }
 
+TEST_CASE("a history keeps means, of samples that it leaves out", "[app]") {
+  const testing::TemporaryDirectory folder;
+  const ResultHistory history(folder.path() / "h.jsonl");
+  ResultFile result = result_named("a");
+  result.accepted = {"a"};
+  history.append(result);
+  const ResultFile entry = history.last(1).at(0);
+  CHECK(entry.runs.at(0).samples.step_seconds.empty());
+  CHECK(entry.runs.at(0).samples.repetitions.at(0).mean_seconds.value() ==
+        Approx((0.1 + 1.0 / 3) / 2));
+  CHECK(entry.accepted == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("a history gives each record once, and none that is asked for without", "[app]") {
   const testing::TemporaryDirectory folder;
   const ResultHistory history(folder.path() / "h.jsonl");

@@ -47,7 +47,7 @@ RunRecord planned(std::optional<std::string> plan, RunRecord run) {
 std::string left_of(const std::vector<ResultFile>& entries, const CompareOptions& options = {},
                     const std::vector<ResultFile>& fresh = {}) {
   std::string text;
-  for (const ResultFile& file : history_window(entries, fresh, options, {}).entries) {
+  for (const ResultFile& file : history_window(entries, fresh, {}, options, {}).entries) {
     if (!text.empty()) text += '|';
     for (std::size_t index = 0; index < file.runs.size(); ++index)
       text += (index == 0 ? "" : " ") + file.runs[index].id;
@@ -87,9 +87,34 @@ TEST_CASE("a history counts from the last change on, run by run", "[measure]") {
   CHECK(left_of({entry({steady(0.006, "a"), steady(0.006, "b")}),
                  entry({steady(0.0066, "a"), steady(0.006, "b")}),
                  entry({steady(0.0066, "a"), steady(0.006, "b")})}) == "b|a b|a b");
-  // What was so before the change is no longer so, though it may look like it.
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({steady(0.007, "a")}),
-                 entry({steady(0.006, "a")})}) == "a");
+}
+
+TEST_CASE("one entry that differs is no change, but counts for nothing", "[measure]") {
+  const std::vector<ResultFile> entries{entry({steady(0.006, "a"), steady(0.006, "b")}),
+                                        entry({steady(0.007, "a"), steady(0.006, "b")}),
+                                        entry({steady(0.006, "a"), steady(0.006, "b")})};
+  CHECK(left_of(entries) == "a b|b|a b");
+  CHECK(left_of({entries[0], entries[1]}) == "a b|b");
+}
+
+TEST_CASE("an accepted change counts from its entry on", "[measure]") {
+  std::vector<ResultFile> entries{entry({steady(0.006, "a"), steady(0.006, "b")}),
+                                  entry({steady(0.006, "a"), steady(0.006, "b")}),
+                                  entry({steady(0.007, "a"), steady(0.006, "b")})};
+  entries[2].accepted = {"a"};
+  CHECK(left_of(entries) == "b|b|a b");
+}
+
+TEST_CASE("the anchor is there once there are more entries", "[measure]") {
+  const auto anchor_of = [](Size count, const HistoryParts& parts = {}) {
+    const std::vector<ResultFile> entries(static_cast<std::size_t>(count),
+                                          entry({steady(0.006, "a"), unmeasured(Status::failed)}));
+    return history_window(entries, {}, parts, {}, {}).anchor;
+  };
+  CHECK(anchor_of(3).empty());
+  REQUIRE(anchor_of(4).size() == 3);
+  CHECK(anchor_of(4)[0].runs.size() == 1);
+  CHECK(anchor_of(20, {.window = 2, .anchor = 5}).size() == 5);
 }
 
 TEST_CASE("entries of another environment than the newest are left out and counted", "[measure]") {
@@ -99,11 +124,11 @@ TEST_CASE("entries of another environment than the newest are left out and count
                                         on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
   // The times of another environment are no change.
   CHECK(left_of(entries) == "a b|a b");
-  const HistoryWindow window = history_window(entries, {}, {}, {});
+  const HistoryWindow window = history_window(entries, {}, {}, {}, {});
   CHECK(window.left_out.entries == 2);
   CHECK(window.left_out.differences == std::vector<std::string>{"cpu.model A / B"});
   CHECK(window.runs_left_out.empty());
-  CHECK(left_of(entries, {.ignore_environment = true}) == "b|a b");
+  CHECK(left_of(entries, {.ignore_environment = true}) == "a|b|a|b");
 }
 
 TEST_CASE("machines that take turns are each held against their own entries", "[measure]") {
@@ -126,7 +151,7 @@ TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]
   comparison.runs.resize(2);
   comparison.runs[0].id = "a";
   comparison.runs[1].id = "b";
-  add_left_out(history_window(entries, {}, {}, {}), comparison);
+  add_left_out(history_window(entries, {}, {}, {}, {}), comparison);
   CHECK_FALSE(comparison.left_out.has_value());
   REQUIRE(comparison.runs[0].left_out.has_value());
   CHECK(comparison.runs[0].left_out->entries == 1);
@@ -146,8 +171,13 @@ TEST_CASE("what the newest entry does not know is taken from older ones", "[meas
 }
 
 TEST_CASE("an accepted change counts also beyond another environment", "[measure]") {
-  CHECK(left_of({on_cpu("A", {steady(0.006, "a")}), on_cpu("B", {steady(0.006, "a")}),
-                 on_cpu("A", {steady(0.0066, "a")})}) == "a");
+  std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a")}),
+                                  on_cpu("B", {steady(0.006, "a")}),
+                                  on_cpu("A", {steady(0.0066, "a")})};
+  entries[2].accepted = {"a"};
+  const std::vector<ResultFile> left = history_window(entries, {}, {}, {}, {}).entries;
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].runs[0].samples.repetitions[0].median_seconds == 0.0066);
 }
 
 TEST_CASE("what was not measured is no change", "[measure]") {

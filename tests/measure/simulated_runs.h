@@ -83,6 +83,14 @@ inline RunRecord run_of_seconds(const std::vector<double>& seconds,
   return run_of(processes);
 }
 
+/// What a history keeps of a clean process near.
+inline RepetitionRecord kept_repetition(double median_seconds, double mean_seconds) {
+  return {.median_seconds = median_seconds,
+          .placement = "near",
+          .clean_slices = 2,
+          .mean_seconds = mean_seconds};
+}
+
 /// Processes whose logarithms of step times scatter by `deviation` about that of `seconds`.
 struct Noisy {
   double seconds = 0.006;

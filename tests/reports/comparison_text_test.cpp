@@ -160,6 +160,59 @@ TEST_CASE("sides that were compared round by round are told as paired", "[report
   CHECK(json::parse(comparison_json(comparison)).at("runs").at(0).at("rounds") == 4);
 }
 
+TEST_CASE("how many false alarms are expected is told in every format", "[reports]") {
+  Comparison comparison = example();
+  comparison.tested = 4;
+  comparison.expected_false_alarms = 0.02;
+  const std::string text =
+      "2 of 4 runs are called slower or faster: at most 0.02 false alarms among them are expected";
+  CHECK_THAT(comparison_console(comparison, {}), Contains("\n" + text + "\n1 same, "));
+  CHECK_THAT(comparison_markdown(comparison), Contains("\n\n" + text + ".\n\n"));
+  CHECK_THAT(comparison_junit(comparison),
+             Contains("<property name=\"expected_false_alarms\" value=\"0.02\"/>"));
+  const json document = json::parse(comparison_json(comparison));
+  CHECK(document.at("tested") == 4);
+  CHECK(document.at("expected_false_alarms") == 0.02);
+  comparison.runs.resize(1);  // the same
+  CHECK_THAT(comparison_console(comparison, {}), !Contains("false alarms"));
+}
+
+TEST_CASE("whether window or anchor decided is told in every format", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {measured("run", Verdict::same, 0.001),
+                     measured("crept", Verdict::slower, 0.06)};
+  comparison.runs[0].decided_by = Reference::window;
+  comparison.runs[1].decided_by = Reference::anchor;
+  comparison.runs[1].window =
+      ReferenceChange{.entries = 10, .change = 0.01, .interval = {.low = -0.03, .high = 0.05}};
+  comparison.runs[1].anchor =
+      ReferenceChange{.entries = 3, .change = 0.06, .interval = {.low = 0.01, .high = 0.11}};
+  CHECK_THAT(comparison_console(comparison, {}),
+             Contains("  n 5/5 window\n") && Contains("  n 5/5 anchor\n"));
+  CHECK_THAT(comparison_markdown(comparison),
+             Contains("| 5/5 anchor |") && Contains("anchor: against the first.\n"));
+  CHECK_THAT(comparison_junit(comparison), Contains("; decided by the anchor of the history"));
+  const json runs = json::parse(comparison_json(comparison)).at("runs");
+  CHECK(runs.at(0).at("decided_by") == "window");
+  CHECK(runs.at(0).at("anchor").is_null());
+  CHECK(runs.at(1).at("decided_by") == "anchor");
+  CHECK(runs.at(1).at("window").at("entries") == 10);
+  CHECK(runs.at(1).at("anchor").at("change_ci99") == json::array({0.01, 0.11}));
+}
+
+TEST_CASE("the change of the mean step is told as JSON", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {measured("run", Verdict::slower, 0.001), measured("other", Verdict::same, 0)};
+  comparison.runs[0].mean_change = 0.136;
+  comparison.runs[0].mean_change_ci999 = Interval{.low = 0.1, .high = 0.17};
+  comparison.runs[0].p_value = 1e-6;
+  const json runs = json::parse(comparison_json(comparison)).at("runs");
+  CHECK(runs.at(0).at("mean_change") == 0.136);
+  CHECK(runs.at(0).at("mean_change_ci999") == json::array({0.1, 0.17}));
+  CHECK(runs.at(0).at("p_value") == 1e-6);
+  CHECK(runs.at(1).at("mean_change").is_null());
+}
+
 TEST_CASE("unlike environments and what they mean come first", "[reports]") {
   CHECK(comparison_console(unlike(), {}) ==
         "BASE and NEW were measured in unlike environments:\n"

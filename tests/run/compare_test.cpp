@@ -269,12 +269,13 @@ TEST_CASE("a history is begun, compared with and added to", "[run]") {
   CHECK_THAT(begun.errors, Contains("is begun: all runs are new"));
   CHECK_THAT(compare.text("c.md").value(), Contains("1 new"));
   CHECK_THAT(compare.text("c.json").value(), Contains("\"verdict\": \"new\""));
-  const ProgramResult same = compare({"a.json", "--history", "h.jsonl", "--append"});
-  CAPTURE(same.errors);
-  CHECK(same.exit_code == 0);
-  CHECK_THAT(same.output, Contains("same") && Contains("n 5/5"));
-  const ProgramResult pooled = compare({"a.json", "--history", "h.jsonl"});
-  CHECK_THAT(pooled.output, Contains("n 10/5"));
+  // One other day does not show that days differ by less than 5 %.
+  const ProgramResult second = compare({"a.json", "--history", "h.jsonl", "--append"});
+  CAPTURE(second.errors);
+  CHECK(second.exit_code == 0);
+  CHECK_THAT(second.output, Contains("ambiguous") && Contains("n 5/5 window"));
+  const ProgramResult third = compare({"a.json", "--history", "h.jsonl"});
+  CHECK_THAT(third.output, Catch::StartsWith("same ") && Contains("n 10/5 window"));
   const ProgramResult last = compare({"a.json", "--history", "h.jsonl", "--last", "1"});
   CHECK_THAT(last.output, Contains("n 5/5"));
   const std::string text = compare.text("h.jsonl").value();
@@ -286,7 +287,7 @@ TEST_CASE("a gate that is run again with the same result gives the same verdict"
   const CompareCommand compare;
   compare.write_text("a.json", made_at(0, file_of({run_named(kId)})).dump());
   compare.write_text("b.json", made_at(1, file_of({run_named(kId, 1.001)})).dump());
-  compare.write_text("slow.json", made_at(2, file_of({run_named(kId, 1.05)})).dump());
+  compare.write_text("slow.json", made_at(2, file_of({run_named(kId, 1.1)})).dump());
   const auto gate = [&](const std::string& result, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{result, "--history", "h.jsonl"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -369,7 +370,7 @@ TEST_CASE("a machine that was changed begins anew in its history", "[run]") {
   CHECK(next.exit_code == 0);
   CHECK(next.errors.empty());
   CHECK_THAT(next.output, Catch::StartsWith("remark: left out of BASE: 3 entries of the history "
-                                            "(cpu.model Old CPU / New CPU)\nsame ") &&
+                                            "(cpu.model Old CPU / New CPU)\nambiguous ") &&
                               Contains("n 5/5"));
   CHECK_THAT(compare.text("c.md").value(), Contains("left out of BASE: 3 entries"));
   CHECK(nlohmann::json::parse(compare.text("c.json").value()).at("left_out").at("entries") == 3);
@@ -413,16 +414,16 @@ TEST_CASE("a run whose plan changed begins anew on its own", "[run]") {
   const ProgramResult next = gate(2, 1.3, "b2");
   CHECK_THAT(next.output, Contains("left out of BASE: 1 entry of the history (plan a1 / b2)") &&
                               Contains("n 5/5") && Contains("n 10/5") &&
-                              Catch::EndsWith("2 same\n"));
-  CHECK(gate(3, 1.4, "b2").exit_code == 3);
+                              Catch::EndsWith("1 same, 1 ambiguous\n"));
+  CHECK(gate(3, 1.45, "b2").exit_code == 3);
 }
 
 TEST_CASE("what is worse than a history is added only where it is accepted", "[run]") {
   const CompareCommand compare;
   compare.write("a.json", {run_named(kId), run_named("other")});
-  compare.write("slow.json", {run_named(kId, 1.05), run_named("other")});
-  compare.write("slower.json", {run_named(kId, 1.1), run_named("other")});
-  compare.write("lacks.json", {run_named(kId, 1.05)});
+  compare.write("slow.json", {run_named(kId, 1.1), run_named("other")});
+  compare.write("slower.json", {run_named(kId, 1.21), run_named("other")});
+  compare.write("lacks.json", {run_named(kId, 1.1)});
   for (int entry = 0; entry < 3; ++entry)
     REQUIRE(compare({"a.json", "--history", "h.jsonl", "--append"}).exit_code == 0);
   const std::string before = compare.text("h.jsonl").value();
@@ -440,11 +441,34 @@ TEST_CASE("what is worse than a history is added only where it is accepted", "[r
   // Judged against what was accepted, and the other run against all that was measured.
   const ProgramResult same = compare({"slow.json", "--history", "h.jsonl"});
   CHECK(same.exit_code == 0);
-  CHECK_THAT(same.output, Contains("n 5/5") && Contains("n 20/5") && Contains("2 same\n"));
+  CHECK_THAT(same.output,
+             Contains("n 5/5") && Contains("n 20/5") && Contains("1 same, 1 ambiguous\n"));
+  CHECK_THAT(compare.text("h.jsonl").value(), Contains("\"accepted\":[\"" + std::string(kId)));
   CHECK(compare({"slower.json", "--history", "h.jsonl"}).exit_code == 3);
   CHECK_THAT(compare({"a.json", "--history", "h.jsonl"}).output, Contains("1 faster"));
   CHECK(compare({"lacks.json", "--history", "h.jsonl", "--append", "--accept"}).exit_code == 3);
   CHECK(compare({"lacks.json", "--history", "h.jsonl"}).exit_code == 0);
+}
+
+TEST_CASE("a slow creep is found by the anchor of a history", "[run]") {
+  const CompareCommand compare;
+  ProgramResult last;
+  int minute = 0;
+  for (; minute < 30 && last.exit_code != 3; ++minute) {
+    compare.write_text("new.json",
+                       made_at(minute, file_of({run_named(kId, 1 + 0.003 * minute)})).dump());
+    last = compare({"new.json", "--history", "h.jsonl", "--append", "-o", "c.json"});
+  }
+  CHECK(last.exit_code == 3);
+  CHECK(minute <= 21);
+  CHECK_THAT(last.output, Contains("n 15/5 anchor") && Contains("slower than the anchor, the first "
+                                                                "3 entries; against the last 10"));
+  const auto run = nlohmann::json::parse(compare.text("c.json").value()).at("runs").at(0);
+  CHECK(run.at("decided_by") == "anchor");
+  CHECK(run.at("window").at("entries") == 10);
+  // Further back than the window.
+  CHECK_THAT(compare({"new.json", "--history", "h.jsonl", "--anchor", "20"}).output,
+             Contains(" window"));
 }
 
 TEST_CASE("runs that a history does not have are new", "[run]") {
