@@ -71,7 +71,7 @@ struct Lane {
   Program& program;
   DriverThread* driver = nullptr;  ///< null for replica 0, which the calling thread runs
   Team* team = nullptr;
-  double slowdown = 1;  ///< how many times as long it computes
+  Drag drag = {};  ///< of what it computes
   std::size_t index = 0;
   PhaseRange range = {};                          ///< of the job
   const FunctionRef<void(Lane&)>* job = nullptr;  ///< that runs
@@ -202,7 +202,9 @@ class Dp final : public Strategy {
         isa_(detect_isa()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");
     ensure(static_cast<bool>(group_.load), "dp has data to load");
-    add_lane({.program = master_->program(), .team = group_.team, .slowdown = group_.slowdown});
+    add_lane({.program = master_->program(),
+              .team = group_.team,
+              .drag = drag_of(group_.slowdown, group_.team)});
     for (const DrivenReplica& other : group_.others) add_lane(driven(other));
     const SoftmaxCrossEntropySpec loss = gathered_loss(plan().graph(), replicas());
     ensure(loss.global_batch % loss.batch == 0, "the plan is for this number of replicas");
@@ -232,7 +234,11 @@ class Dp final : public Strategy {
     return {.program = *other.program,
             .driver = other.driver,
             .team = other.team,
-            .slowdown = other.slowdown};
+            .drag = drag_of(other.slowdown, other.team)};
+  }
+
+  [[nodiscard]] Drag drag_of(double slowdown, Team* team) const {
+    return {slowdown - 1, clock_, threads_of(team)};
   }
 
   void add_lane(Lane lane) {
@@ -362,10 +368,12 @@ class Dp final : public Strategy {
   /// Work of all replicas, on each one's own time.
   void compute(const PhaseRange& range, FunctionRef<void(Lane&)> job) {
     run_all(lanes_, range, [&](Lane& lane) {
-      const Drag drag(&clock_, lane.slowdown);
+      const double begin = clock_.now();
+      lane.drag.begin();
       job(lane);
-      lane.end = drag.end();
-      if (timer() != nullptr) lane.seconds.compute += lane.end - drag.begun();
+      lane.drag.end();
+      lane.end = clock_.now();
+      if (timer() != nullptr) lane.seconds.compute += lane.end - begin;
     });
     if (timer() == nullptr) return;
     const double end = std::ranges::max_element(lanes_, {}, &Lane::end)->end;

@@ -1,35 +1,53 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "src/base/clock.h"
+#include "src/base/function_ref.h"
+#include "src/device/team.h"
 
 namespace ptbench {
 
-/// Makes work last `factor` times as long, by spinning; without a clock, as long as it does. The
-/// work begins with the drag.
+/// Makes work last longer by a share of it: after each piece of work it spins, on every thread that
+/// computes, until one common moment. A thread that only waited meanwhile would fall asleep, as
+/// those of a team do after 100 µs, and the work to come would be longer by its waking up too.
+///
+/// What one drag lasts too long (threads are started together, and a clock is read in steps) later
+/// ones are shorter by, so that work is longer by the share also where it is short.
 class Drag {
  public:
-  /// The clock outlives the drag.
-  Drag(const Clock* clock, double factor) : clock_(clock), factor_(factor) { begin(); }
+  /// Calls a job once on each of the threads that spin, and returns when all have returned.
+  using Threads = std::function<void(FunctionRef<void()> job)>;
+
+  /// None: reads no clock, and no thread spins.
+  Drag() = default;
+  /// `share` (not below 0) of the work; 0: none. Without `threads`, the caller spins alone. The
+  /// clock, and what the threads are of, outlive the drag.
+  Drag(double share, const Clock& clock, Threads threads = {});
 
   /// Work goes on.
   void begin() {
     if (clock_ != nullptr) begin_ = clock_->now();
   }
-  /// When it last went on, by the clock; 0 without one.
-  [[nodiscard]] double begun() const { return begin_; }
-  /// It pauses or ends. Returns when, by the clock; 0 without one.
-  double end() const {
-    if (clock_ == nullptr) return 0;
-    double now = clock_->now();
-    const double end = begin_ + (now - begin_) * factor_;
-    while (now < end) now = clock_->now();
-    return now;
-  }
+  /// It pauses or ends: spins.
+  void end();
+
+  /// By which share the work since then was made longer; empty where there was none, or no drag.
+  [[nodiscard]] std::optional<double> realized() const;
+  void count_anew() { worked_ = spun_ = 0; }
 
  private:
-  const Clock* clock_;
-  double factor_;
+  const Clock* clock_ = nullptr;
+  double share_ = 0;
+  Threads threads_;
   double begin_ = 0;
+  double owed_ = 0;    ///< seconds to spin; negative: of which too many were spun
+  double worked_ = 0;  ///< seconds
+  double spun_ = 0;    ///< seconds
 };
+
+/// All members of the team, null: the calling thread alone.
+[[nodiscard]] Drag::Threads threads_of(Team* team);
 
 }  // namespace ptbench

@@ -5,7 +5,6 @@
 
 #include "src/base/error.h"
 #include "src/comm/communicator.h"
-#include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
@@ -67,12 +66,6 @@ void Replica::divide_updates(std::vector<Range> slices) {
   updated_ = std::move(slices);
 }
 
-void Replica::slow_down(double factor, std::shared_ptr<const Clock> clock) {
-  ensure(factor >= 1, "a replica can be made slower, not faster");
-  slowdown_ = factor;
-  clock_ = factor > 1 ? std::move(clock) : nullptr;
-}
-
 float Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
   float loss = 0;
@@ -94,32 +87,32 @@ void Replica::load(Size micro_batch) {
 
 float Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
-  const Drag drag(clock_.get(), slowdown_);
+  drag_.begin();
   const bool follows = micro_batch % statistics_period_ == 0;
   if (!follows) std::ranges::copy(program_.running_statistics(), kept_statistics_.begin());
   const float loss = program_.forward();
   if (!follows) std::ranges::copy(kept_statistics_, program_.running_statistics().begin());
-  drag.end();
+  drag_.end();
   return loss;
 }
 
 void Replica::backward(Size micro_batch, GradientsReady ready) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
-  Drag drag(clock_.get(), slowdown_);
+  drag_.begin();
   program_.backward(micro_batch == 0 ? Program::GradientMode::replace : Program::GradientMode::add,
                     [&](Range slice) {
-                      drag.end();
+                      drag_.end();
                       ready(slice);
-                      drag.begin();
+                      drag_.begin();
                     });
-  drag.end();
+  drag_.end();
 }
 
 bool Replica::gradients_finite(Range slice) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
-  const Drag drag(clock_.get(), slowdown_);
+  drag_.begin();
   const bool finite = program_.gradients_finite(slice);
-  drag.end();
+  drag_.end();
   return finite;
 }
 
@@ -127,9 +120,9 @@ void Replica::optimizer_step(Range slice, Size step) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
   ensure(updated_.empty() || std::ranges::find(updated_, slice) != updated_.end(),
          "a slice is one of those that updates were divided for");
-  const Drag drag(clock_.get(), slowdown_);
+  drag_.begin();
   optimizer_->step(slice, step, 1 / scaler_.scale());
-  drag.end();
+  drag_.end();
   program_.parameters_changed();
 }
 

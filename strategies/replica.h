@@ -2,12 +2,13 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
-#include "src/base/clock.h"
 #include "src/data/batch_loader.h"
 #include "src/measure/step_phases.h"
+#include "strategies/drag.h"
 #include "strategies/loss_scaling.h"
 #include "workloads/program.h"
 
@@ -75,17 +76,15 @@ class Replica {
   /// Of the same spec.
   void set_scaler(const LossScaler& scaler) { scaler_ = scaler; }
 
-  /// From now on this replica computes `factor` (at least 1) times slower, in imbalance on purpose:
-  /// it spins for factor − 1 times as long as it has just computed, after each forward pass, before
-  /// each announcement of gradients, after backward and after each update. Phases contain it.
-  void slow_down(double factor, std::shared_ptr<const Clock> clock = steady_clock());
+  /// From now on this replica's passes and updates are dragged, in imbalance on purpose: after each
+  /// forward pass, before each announcement of gradients, after backward and after each update.
+  /// Phases contain it.
+  void slow_down(Drag drag) { drag_ = std::move(drag); }
 
   /// As Strategy::observe, for the phases data, forward, backward and optimizer.
   void observe(PhaseTimer* timer) { timer_ = timer; }
 
  private:
-  static std::shared_ptr<const Clock> steady_clock() { return std::make_shared<SteadyClock>(); }
-
   void plan_optimizer();
   void load(Size micro_batch);
   float forward(Size micro_batch);
@@ -100,10 +99,9 @@ class Replica {
   std::vector<Range> updated_;  ///< the slices that it divides evenly; empty: it takes any slice
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
-  double slowdown_ = 1;
+  Drag drag_;
   Size statistics_period_ = 1;
   std::vector<float> kept_statistics_;  ///< while a micro-batch runs that they do not follow
-  std::shared_ptr<const Clock> clock_;  ///< null: not slowed down
 };
 
 }  // namespace ptbench

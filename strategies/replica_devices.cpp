@@ -42,6 +42,12 @@ class ReplicaDevices::Seat {
   }
 
   [[nodiscard]] DriverThread& driver() { return driver_; }
+  /// Begins `job`, which outlives it, on each member of the team.
+  void start_on_team(const FunctionRef<void()>& job) {
+    team_job_.job = &job;
+    team_job_.team = &device_->team();
+    driver_.start(team_job_);
+  }
   [[nodiscard]] const std::vector<int>& cpus() const { return device_->team().cpus(); }
 
   /// The process's own time is counted by replica 0's team.
@@ -58,7 +64,16 @@ class ReplicaDevices::Seat {
     driver_.wait();
   }
 
+  struct TeamJob {
+    const FunctionRef<void()>* job = nullptr;
+    Team* team = nullptr;
+    void operator()() const {
+      team->run([this](int) { (*job)(); });
+    }
+  };
+
   DriverThread driver_;
+  TeamJob team_job_;  ///< that was begun last
   std::unique_ptr<CpuDevice> device_;
   std::unique_ptr<CpuBackend> backend_;
 };
@@ -77,6 +92,12 @@ std::vector<DrivenReplica> ReplicaDevices::build(const Graph& graph, const Lower
   std::vector<DrivenReplica> built;
   for (const auto& seat : seats_) built.push_back(seat->build(graph, lowering, plan));
   return built;
+}
+
+void ReplicaDevices::run_on_all(Team& first, FunctionRef<void()> job) {
+  for (const auto& seat : seats_) seat->start_on_team(job);
+  first.run([&](int) { job(); });
+  for (const auto& seat : seats_) seat->driver().wait();
 }
 
 std::vector<int> ReplicaDevices::cpus() const {

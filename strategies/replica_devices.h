@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/base/function_ref.h"
 #include "src/base/size.h"
 #include "src/device/topology.h"
 #include "src/measure/machine_probe.h"
@@ -30,6 +31,10 @@ class ReplicaDevices final : public ProbePeers {
   /// threads as these.
   [[nodiscard]] std::vector<DrivenReplica> build(const Graph& graph, const Lowering& lowering,
                                                  const ProgramPlan& plan);
+
+  /// Calls `job` once on each member of all replicas' teams, `first` being replica 0's, and returns
+  /// when all have returned. Allocates nothing.
+  void run_on_all(Team& first, FunctionRef<void()> job);
 
   [[nodiscard]] std::vector<int> cpus() const override;
   [[nodiscard]] std::vector<TeamConditions> look() override;

@@ -14,6 +14,7 @@
 #include "src/device/driver_thread.h"
 #include "src/device/team.h"
 #include "src/measure/step_phases.h"
+#include "strategies/drag.h"
 #include "strategies/replica.h"
 #include "workloads/program.h"
 
@@ -34,12 +35,15 @@ class Strategy {
   /// loss, as of before the update. Allocates nothing.
   float step() {
     float loss = 0;
+    const bool is_dragged = drag_turn_ == 0 || steps_ / drag_turn_ % 2 == 1;
+    if (is_dragged) drag_.begin();
     {
       const StepScope scope(timer_, steps() + 1);
       if (before_step_) before_step_();
       loss = take_step();
       ++steps_;
     }
+    if (is_dragged) drag_.end();
     if (timer_ != nullptr) after_observed_step();
     return loss;
   }
@@ -58,6 +62,15 @@ class Strategy {
 
   /// Called at the beginning of each step to come, as a part of it that is no phase.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
+
+  /// Makes steps longer, each as a whole: all of them, or of 2·`turn` the latter half, which tells
+  /// what a drag does beside what steps of the same process take without. Ranks drag their own
+  /// steps, so that none falls asleep while it waits for another.
+  void slow_down(Drag drag, Size turn = 0) {
+    drag_ = std::move(drag);
+    drag_turn_ = turn;
+  }
+  [[nodiscard]] Drag& drag() { return drag_; }
 
   /// Of each replica of this process, over the steps that are observed; empty where none is.
   [[nodiscard]] virtual std::vector<ReplicaSeconds> replica_seconds() const {
@@ -90,6 +103,8 @@ class Strategy {
 
   PhaseTimer* timer_ = nullptr;
   std::function<void()> before_step_;
+  Drag drag_;
+  Size drag_turn_ = 0;  ///< steps; 0: all are dragged
   Size steps_ = 0;
   Size updates_ = 0;
 };

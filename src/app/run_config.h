@@ -105,6 +105,7 @@ struct RunOptions {
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
   std::optional<std::string> turns;            ///< socket at which turns are granted
   double slowdown = 0;                         ///< share by which each step is made longer
+  std::optional<Size> slowdown_turns;          ///< so many steps are not, and as many are, in turn
 
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
   std::vector<std::string> command_line;     ///< argv, for the record

@@ -643,6 +643,14 @@ void append_hidden(Rows& rows) {
                               .fallback = "0",
                               .hidden = true},
                              &RunOptions::slowdown, 0, 100));
+  rows.push_back(whole_option({.name = "slowdown-turns",
+                               .value = "N",
+                               .group = group,
+                               .help = "with --slowdown, leave N steps as they are and make N "
+                                       "longer, in turn",
+                               .example = "16",
+                               .hidden = true},
+                              &RunOptions::slowdown_turns, 1, kMostSteps));
 }
 
 }  // namespace

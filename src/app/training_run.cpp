@@ -40,7 +40,6 @@
 #include "src/measure/summarize_run.h"
 #include "strategies/conductor.h"
 #include "strategies/dp.h"
-#include "strategies/drag.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "strategies/verify.h"
@@ -116,7 +115,8 @@ class TrainingRun {
                           .communicator = communicator,
                           .alone = alone,
                           .data_parallel = config_.data_parallel,
-                          .replica_devices = replica_devices.get()};
+                          .replica_devices = replica_devices.get(),
+                          .clock = around_.clock};
     const TrainingShape shape = shape_of(config_, config_.rank());
     describe_sampling(sampler_of(ground, shape));
     const VerificationPlan check = plan_verification(ground, shape);
@@ -453,6 +453,7 @@ class TrainingRun {
 
   std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape) {
     auto strategy = build_training(ground, shape, plan_);
+    strategy->slow_down(step_drag(ground), config_.options.slowdown_turns.value_or(0));
     Program& program = strategy->replica().program();
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
@@ -512,10 +513,11 @@ class TrainingRun {
     UntilReached rule(*measuring.rule, target.reached());
     enter(RankPhase::warming_up);
     const double started = unix_seconds();
-    Samples samples = measure([&] { target.step(slowed_step(strategy)); }, measuring.config, rule,
+    Samples samples = measure([&] { target.step(train_step(strategy)); }, measuring.config, rule,
                               around_.clock, [this] { return around_.interrupt.requested(); },
                               [&](const SamplingProgress& progress) {
                                 show(progress);
+                                if (progress.warming_up) strategy.drag().count_anew();
                                 target.look(strategy.replica().program());
                               });
     samples.started_unix_seconds = started;
@@ -526,15 +528,6 @@ class TrainingRun {
                                   .message = "training ended before it reached its target",
                                   .remedy = "Train for more --epochs, or ask for less."});
     return samples;
-  }
-
-  /// A step, and idle spinning for the share of it that --slowdown asks for.
-  float slowed_step(Strategy& strategy) {
-    const double slowdown = config_.options.slowdown;
-    const Drag drag(slowdown > 0 ? &around_.clock : nullptr, 1 + slowdown);
-    const float loss = train_step(strategy);
-    drag.end();
-    return loss;
   }
 
   float train_step(Strategy& strategy) {
@@ -571,7 +564,10 @@ class TrainingRun {
     if (core_share() < 1)
       *record_.compute.peak_source += fmt::format(", times {:.3g}: they share cores", core_share());
     add_repetition(samples, record_.samples);
-    if (config_.options.slowdown > 0) record_.samples.slowdown = config_.options.slowdown;
+    if (config_.options.slowdown > 0) {
+      record_.samples.slowdown = config_.options.slowdown;
+      record_.samples.slowdown_realized = strategy.drag().realized();
+    }
     summarize_run(record_, PriorNoise());
     if (samples.interrupted) record_.status = Status::interrupted;
     fail_if_diverged();

@@ -151,13 +151,23 @@ std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const Tra
                                     : build(ground, shape, std::move(plan), ground.config.strategy,
                                             ground.communicator);
   if (const double slowdown = ground.config.slowdown_of(shape.rank); slowdown > 1)
-    strategy->replica().slow_down(slowdown);
+    strategy->replica().slow_down(
+        Drag(slowdown - 1, ground.clock, threads_of(&ground.device.team())));
   return strategy;
 }
 
 std::unique_ptr<Strategy> build_serial(const TrainingGround& ground, const TrainingShape& shape,
                                        std::shared_ptr<const ProgramPlan> plan) {
   return build(ground, shape, std::move(plan), serial_strategy(), ground.alone);
+}
+
+Drag step_drag(const TrainingGround& ground) {
+  const double share = ground.config.options.slowdown;
+  Team* const team = &ground.device.team();
+  ReplicaDevices* const others = ground.replica_devices;
+  if (others == nullptr) return {share, ground.clock, threads_of(team)};
+  return {share, ground.clock,
+          [others, team](FunctionRef<void()> job) { others->run_on_all(*team, job); }};
 }
 
 void start_weights(const RunConfig& config, Program& program) {

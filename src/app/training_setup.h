@@ -6,9 +6,11 @@
 #include "kernels/backend.h"
 #include "kernels/choose.h"
 #include "src/app/configuration.h"
+#include "src/base/clock.h"
 #include "src/comm/communicator.h"
 #include "src/data/dataset.h"
 #include "src/device/device.h"
+#include "strategies/drag.h"
 #include "strategies/replica_devices.h"
 #include "strategies/strategy.h"
 #include "workloads/program.h"
@@ -59,6 +61,7 @@ struct TrainingGround {
   Communicator& alone;  ///< a world of one, for what this rank trains by itself
   DdpOptions data_parallel;
   ReplicaDevices* replica_devices = nullptr;  ///< where ranks are replicas of this process
+  const Clock& clock;                         ///< of drags
 };
 
 /// The operators that a training consists of, with what a master computes for all replicas.
@@ -86,6 +89,9 @@ struct TrainingGround {
 [[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingGround& ground,
                                                      const TrainingShape& shape,
                                                      std::shared_ptr<const ProgramPlan> plan);
+
+/// What --slowdown makes each step of this process longer by, on all threads that compute it.
+[[nodiscard]] Drag step_drag(const TrainingGround& ground);
 
 /// The run's initial weights: from its file, or drawn from its seed.
 void start_weights(const RunConfig& config, Program& program);

@@ -245,6 +245,8 @@ constexpr auto kFields = std::to_array<Field>({
                                                      "steps that one sample lasts"),
     field<&Run::samples, &Samples::slowdown>("samples.slowdown", fraction,
                                              "each step was made longer by this, on purpose"),
+    field<&Run::samples, &Samples::slowdown_realized>(
+        "samples.slowdown_realized", fraction, "by which the steps measured really were longer"),
 
     field<&Run::step_seconds, &Steps::median>("step_seconds.median", seconds,
                                               "median time of a step"),

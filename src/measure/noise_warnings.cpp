@@ -218,7 +218,11 @@ void warn_of_slowdown(RunRecord& run) {
   const double slowdown = run.samples.slowdown.value_or(0);
   if (slowdown <= 0) return;
   warn(run, {.code = "slowdown",
-             .message = fmt::format("each step was made {} longer on purpose", percent(slowdown)),
+             .message = fmt::format(
+                 "each step was made {} longer on purpose{}", percent(slowdown),
+                 run.samples.slowdown_realized
+                     ? fmt::format(", {:.2f} % as measured", 100 * *run.samples.slowdown_realized)
+                     : ""),
              .remedy = "Leave out --slowdown where the figures count."});
 }
 

@@ -59,6 +59,20 @@ bool is_within(const SliceRecord& slice, const SamplesRecord& samples) {
          slice.repetition >= 0 && slice.repetition < std::ssize(samples.repetitions);
 }
 
+/// The mean over repetitions, of which `pooled` had `before` and has the others of `samples` now.
+void pool_realized_slowdown(const SamplesRecord& samples, Size before, SamplesRecord& pooled) {
+  if (!samples.slowdown_realized || !pooled.slowdown_realized) {
+    keep_first(pooled.slowdown_realized, samples.slowdown_realized);
+    return;
+  }
+  const auto earlier = static_cast<double>(before);
+  const auto added = static_cast<double>(samples.repetitions.size());
+  if (earlier + added > 0)
+    pooled.slowdown_realized =
+        (earlier * *pooled.slowdown_realized + added * *samples.slowdown_realized) /
+        (earlier + added);
+}
+
 void append_samples(const SamplesRecord& samples, SamplesRecord& pooled) {
   const Size samples_before = std::ssize(pooled.step_seconds);
   const Size repetitions_before = std::ssize(pooled.repetitions);
@@ -75,6 +89,7 @@ void append_samples(const SamplesRecord& samples, SamplesRecord& pooled) {
   keep_first(pooled.warmup_discarded, samples.warmup_discarded);
   keep_first(pooled.steps_per_sample, samples.steps_per_sample);
   keep_largest(pooled.slowdown, samples.slowdown);
+  pool_realized_slowdown(samples, repetitions_before, pooled);
   if (samples.stop_reason) pooled.stop_reason = samples.stop_reason;
 }
 

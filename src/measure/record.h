@@ -123,7 +123,9 @@ struct SamplesRecord {
   std::optional<Size> count;
   std::optional<StopReason> stop_reason;
   std::optional<Size> steps_per_sample;
-  std::optional<double> slowdown;    ///< each step was made longer by this share, on purpose
+  std::optional<double> slowdown;  ///< each step was made longer by this share, on purpose
+  /// By which the steps measured were, together; the mean over repetitions.
+  std::optional<double> slowdown_realized;
   std::vector<double> step_seconds;  ///< one a sample: seconds of one step
   std::vector<SliceRecord> slices;
   std::vector<RepetitionRecord> repetitions;

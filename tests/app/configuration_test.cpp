@@ -170,6 +170,7 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
   CpuDevice device(discover_topology(), 1);
   const CpuBackend backend(device);
   SoloCommunicator alone(device.memory());
+  const SteadyClock clock;
   const TrainingGround ground{.config = config,
                               .graph = graph,
                               .data = data.train,
@@ -177,7 +178,9 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                               .device = device,
                               .communicator = alone,
                               .alone = alone,
-                              .data_parallel = {}};
+                              .data_parallel = {},
+                              .replica_devices = nullptr,
+                              .clock = clock};
   const TrainingShape shape = shape_of(config, 0);
   const std::vector<OperatorSpec> large = operators_of(graph, shape_of(config, 1));
   const std::vector<OperatorSpec> small = operators_of(graph, shape);

@@ -271,6 +271,9 @@ TEST_CASE("a slowdown on purpose is told", "[measure]") {
   RunRecord run = quiet_run();
   run.samples.slowdown = 0.05;
   CHECK(message_of(run, "slowdown") == "each step was made 5 % longer on purpose");
+  run.samples.slowdown_realized = 0.05012;
+  CHECK(message_of(run, "slowdown") ==
+        "each step was made 5 % longer on purpose, 5.01 % as measured");
 }
 
 TEST_CASE("pressure on the process is told", "[measure]") {

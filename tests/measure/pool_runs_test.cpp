@@ -54,6 +54,15 @@ TEST_CASE("pooled repetitions, slices and samples follow one another", "[measure
   CHECK(run.step_seconds.ci95.has_value());
 }
 
+TEST_CASE("a slowdown that was realized is the mean over repetitions", "[measure]") {
+  RunRecord first = run_of_seconds({0.005, 0.005, 0.005});
+  first.samples.slowdown_realized = 0.051;
+  RunRecord second = run_of_seconds({0.005});
+  second.samples.slowdown_realized = 0.047;
+  CHECK(pooled({first, second}).samples.slowdown_realized.value() == Approx(0.05));
+  CHECK(pooled({run_of_seconds({0.005}), second}).samples.slowdown_realized == 0.047);
+}
+
 TEST_CASE("pooling one record summarises it", "[measure]") {
   const RunRecord run = pooled({run_of_seconds({0.006})});
   CHECK(run.step_seconds.median.value() == Approx(0.006));

@@ -30,52 +30,53 @@ std::vector<float> parameters_of(Program& program) {
   return {program.parameters().begin(), program.parameters().end()};
 }
 
-/// Work that takes one reading lasts so many with this factor, the one at its beginning included.
-constexpr int kFactor = 5;
-constexpr int kReadings = kFactor + 1;
+/// A piece of work is one reading long: there is one at its beginning and one at its end, then
+/// those of the drag, and one at the drag's end.
+constexpr int kShare = 4;
+constexpr int kReadings = 1 + 1 + kShare + 1;
 
 TEST_CASE("a slow replica lags before each announcement and at the end of each phase",
           "[strategies]") {
   const ReferenceBackend backend;
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
   Replica& replica = training.strategy().replica();
-  const auto clock = std::make_shared<CountingClock>();
-  replica.slow_down(kFactor, clock);
+  const CountingClock clock;
+  replica.slow_down(Drag(kShare, clock));
 
   std::vector<int> announced;
-  (void)replica.compute_gradients([&](Range) { announced.push_back(clock->readings()); });
+  (void)replica.compute_gradients([&](Range) { announced.push_back(clock.readings()); });
   const int forward = kReadings;
   REQUIRE(announced.size() == 2);
   CHECK(announced == std::vector<int>{forward + kReadings, forward + 2 * kReadings});
   const int gradients = forward + 3 * kReadings;
-  CHECK(clock->readings() == gradients);
+  CHECK(clock.readings() == gradients);
   CHECK(replica.gradients_finite());
-  CHECK(clock->readings() == gradients + kReadings);
+  CHECK(clock.readings() == gradients + kReadings);
   replica.optimizer_step(replica.all(), 1);
-  CHECK(clock->readings() == gradients + 2 * kReadings);
+  CHECK(clock.readings() == gradients + 2 * kReadings);
 }
 
 TEST_CASE("what happens in announcements does not count for a slow backward pass", "[strategies]") {
   const ReferenceBackend backend;
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
   Replica& replica = training.strategy().replica();
-  const auto clock = std::make_shared<CountingClock>();
-  replica.slow_down(kFactor, clock);
+  const CountingClock clock;
+  replica.slow_down(Drag(kShare, clock));
   constexpr int kOthers = 100;
   (void)replica.compute_gradients([&](Range) {
-    for (int i = 0; i < kOthers; ++i) (void)clock->now();
+    for (int i = 0; i < kOthers; ++i) (void)clock.now();
   });
-  CHECK(clock->readings() == 4 * kReadings + 2 * kOthers);
+  CHECK(clock.readings() == 4 * kReadings + 2 * kOthers);
 }
 
 TEST_CASE("a replica that is not slowed down asks for no time", "[strategies]") {
   const ReferenceBackend backend;
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
-  const auto clock = std::make_shared<CountingClock>();
-  training.strategy().replica().slow_down(1, clock);
+  const CountingClock clock;
+  training.strategy().replica().slow_down(Drag(0, clock));
   (void)training.losses(3);
-  CHECK(clock->readings() == 0);
-  CHECK_THROWS_AS(training.strategy().replica().slow_down(0.5), Defect);
+  CHECK(clock.readings() == 0);
+  CHECK_THROWS_AS(Drag(-0.5, clock), Defect);
 }
 
 TEST_CASE("a slow replica computes the same", "[strategies]") {
@@ -83,7 +84,8 @@ TEST_CASE("a slow replica computes the same", "[strategies]") {
   const TrainingSpec spec{.micro_batch = 4, .step = {.optimizer = adam(), .accumulation_steps = 2}};
   Training plain(backend, mlp_graph(), spec);
   Training slow(backend, mlp_graph(), spec);
-  slow.strategy().replica().slow_down(2);
+  const SteadyClock clock;
+  slow.strategy().replica().slow_down(Drag(1, clock));
   CHECK(slow.losses(5) == plain.losses(5));
   CHECK(parameters_of(slow.program()) == parameters_of(plain.program()));
 }
@@ -143,10 +145,11 @@ std::vector<Trained> train_shares(const SharesSpec& spec) {
   std::vector<Trained> trained(spec.shares.size());
   const ReferenceBackend backend;
   const DataSource data = data_of(spec);
+  const SteadyClock clock;
   ThreadGroup(std::ssize(spec.shares)).run([&](SharedMemoryCommunicator& shared) {
     HostMemorySource memory;
     const auto strategy = build_rank(spec, data, backend, shared, memory);
-    if (shared.rank() == 1) strategy->replica().slow_down(1.5);
+    if (shared.rank() == 1) strategy->replica().slow_down(Drag(0.5, clock));
     trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kSteps);
   });
   return trained;

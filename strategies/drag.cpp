@@ -1,0 +1,51 @@
+#include "strategies/drag.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/error.h"
+
+namespace ptbench {
+namespace {
+
+/// Seconds that later drags make up for: what it may take to start threads together. Where a drag
+/// lasts far longer the process was stopped, or lost its core.
+constexpr double kMostMadeUp = 20e-6;
+
+}  // namespace
+
+Drag::Drag(double share, const Clock& clock, Threads threads)
+    : clock_(share > 0 ? &clock : nullptr), share_(share), threads_(std::move(threads)) {
+  ensure(share >= 0, "work can be made longer, not shorter");
+}
+
+void Drag::end() {
+  if (clock_ == nullptr) return;
+  const double now = clock_->now();
+  worked_ += now - begin_;
+  owed_ += share_ * (now - begin_);
+  if (owed_ <= 0) return;
+  const auto spin = [this, until = now + owed_] {
+    while (clock_->now() < until) {
+    }
+  };
+  if (threads_)
+    threads_(spin);
+  else
+    spin();
+  const double spun = clock_->now() - now;
+  spun_ += spun;
+  owed_ = std::max(owed_ - spun, -kMostMadeUp);
+}
+
+std::optional<double> Drag::realized() const {
+  if (!(worked_ > 0)) return {};
+  return spun_ / worked_;
+}
+
+Drag::Threads threads_of(Team* team) {
+  if (team == nullptr) return {};
+  return [team](FunctionRef<void()> job) { team->run([&](int) { job(); }); };
+}
+
+}  // namespace ptbench
