@@ -7,9 +7,13 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "src/base/error.h"
 #include "src/measure/scaling.h"
+#include "src/measure/serial_fraction.h"
+#include "src/measure/speaking.h"
+#include "src/measure/spread.h"
 
 namespace ptbench {
 namespace {
@@ -79,6 +83,11 @@ std::string advice_on(LossCause cause, const RunRecord& run) {
     case LossCause::compute_slowdown:
       return "the cores share caches and memory bandwidth, or are far apart: try fewer ranks with "
              "more --threads";
+    case LossCause::batch_effect:
+      return fmt::format(
+          "micro-batches of {} take longer a sample than the baseline's: try a larger "
+          "--global-batch, or fewer ranks with more --threads",
+          run.strategy.batch_per_replica.value_or(0));
     case LossCause::communication: return advice_on_communication(run);
     case LossCause::wait: return advice_on_wait(run);
     case LossCause::data:
@@ -102,9 +111,24 @@ bool is_told_from_all(const ScalingRecord& scaling) {
   return !interval || interval->high < 1 || interval->low > 1;
 }
 
-std::string lost_text(const RunRecord& run) {
+const RunRecord* find_run(const ResultFile& file, const std::optional<std::string>& id) {
+  const auto found =
+      std::ranges::find_if(file.runs, [&](const RunRecord& run) { return id && run.id == *id; });
+  return found == file.runs.end() ? nullptr : &*found;
+}
+
+/// The fewest of both sides of a comparison.
+Size fewest_clean(const RunRecord& run, const RunRecord* other) {
+  if (other == nullptr) return 0;
+  return std::min(clean_repetitions(run.samples), clean_repetitions(other->samples));
+}
+
+std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
   const ScalingRecord& scaling = *run.scaling;
   const double efficiency = scaling.efficiency.value_or(0);
+  if (const Size clean = fewest_clean(run, baseline); clean < kLeastRepetitions)
+    return fmt::format("efficiency {}; {} clean repetition{} of it and its baseline tell{} not why",
+                       percent(efficiency), clean, clean == 1 ? "" : "s", clean == 1 ? "s" : "");
   if (efficiency > 1 - kLittle) return fmt::format("efficiency {}", percent(efficiency));
   if (!is_told_from_all(scaling))
     return fmt::format("efficiency {}, which noise hides from 100 %", percent(efficiency));
@@ -116,16 +140,28 @@ std::string lost_text(const RunRecord& run) {
                      advice_on(largest->cause, run));
 }
 
+/// "which allows a speedup of at most 10 (95 %: 8.2 to 13)".
+std::string limit_text(const SerialFraction& serial) {
+  const std::optional<double> limit = serial.largest_speedup(serial.fraction);
+  const std::optional<double> low = serial.largest_speedup(serial.ci95.high);
+  const std::optional<double> high = serial.largest_speedup(serial.ci95.low);
+  if (!limit)
+    return "which sets the speedup no limit" + (low ? fmt::format(" below {:.3g}", *low) : "");
+  if (!high)
+    return fmt::format("which allows a speedup of at most {:.3g} (95 %: {:.3g} or more)", *limit,
+                       low.value_or(*limit));
+  return fmt::format("which allows a speedup of at most {:.3g} (95 %: {:.3g} to {:.3g})", *limit,
+                     low.value_or(*limit), *high);
+}
+
 std::string serial_text(const SerialFraction& serial, ScalingMode mode) {
   if (serial.fraction >= 1) return "serial fraction 100 %: more ranks bring nothing";
-  const std::string fraction = percent(serial.fraction);
-  if (mode == ScalingMode::weak)
-    return fmt::format("serial fraction {} (Gustafson): each further rank adds {:.3g} of one",
-                       fraction, 1 - serial.fraction);
-  if (!serial.largest_speedup)
-    return fmt::format("serial fraction {} (Amdahl), which sets the speedup no limit", fraction);
-  return fmt::format("serial fraction {} (Amdahl), which allows a speedup of at most {:.3g}",
-                     fraction, *serial.largest_speedup);
+  const std::string fraction =
+      fmt::format("serial fraction {} (95 %: {:.1f} to {}; {})", percent(serial.fraction),
+                  100 * serial.ci95.low, percent(serial.ci95.high),
+                  mode == ScalingMode::weak ? "Gustafson" : "Amdahl");
+  if (mode == ScalingMode::strong) return fmt::format("{}, {}", fraction, limit_text(serial));
+  return fmt::format("{}: each further rank adds {:.3g} of one", fraction, 1 - serial.fraction);
 }
 
 bool is_only_of_strategy(const ScalingFamily& family, std::span<const ScalingFamily> families) {
@@ -134,18 +170,59 @@ bool is_only_of_strategy(const ScalingFamily& family, std::span<const ScalingFam
          }) == 1;
 }
 
+/// Of the runs on several ranks that are compared with this one, the fastest.
+const RunRecord* fastest_against(const ResultFile& file, const RunRecord& all_cores) {
+  const RunRecord* fastest = nullptr;
+  for (const RunRecord& run : file.runs) {
+    if (!run.scaling || run.scaling->all_cores != all_cores.id || run.strategy.world_size < 2 ||
+        !run.scaling->efficiency_vs_all_cores)
+      continue;
+    if (fastest == nullptr ||
+        *run.scaling->efficiency_vs_all_cores > *fastest->scaling->efficiency_vs_all_cores)
+      fastest = &run;
+  }
+  return fastest;
+}
+
+/// Whoever has these cores anyway need not begin with ranks. Empty where they may well be as fast.
+std::string all_cores_line(const ResultFile& file, const RunRecord& all_cores) {
+  const RunRecord* const fastest = fastest_against(file, all_cores);
+  if (fastest == nullptr || fewest_clean(*fastest, &all_cores) < kLeastRepetitions) return {};
+  const ScalingRecord& scaling = *fastest->scaling;
+  const auto& interval = scaling.efficiency_vs_all_cores_ci95;
+  if (!interval || interval->high >= 1 || interval->low <= 0) return {};
+  const Size threads = all_cores.strategy.threads.value_or(0);
+  return fmt::format(
+      "{} is {:.2f} (95 %: {:.2f} to {:.2f}) times as fast as {} n{}, the fastest on several "
+      "ranks: "
+      "first of all use --strategy serial --threads {}",
+      all_cores.id, 1 / *scaling.efficiency_vs_all_cores, 1 / interval->high, 1 / interval->low,
+      fastest->strategy.name, fastest->strategy.world_size, threads);
+}
+
+/// "90.0 ± 1.3 %".
+std::string share_text(const std::optional<double>& share,
+                       const std::optional<Interval>& interval) {
+  if (!share) return {};
+  if (!interval) return percent(*share);
+  return fmt::format("{:.1f} ± {}", 100 * *share, percent((interval->high - interval->low) / 2));
+}
+
 }  // namespace
 
 std::vector<std::string> scaling_lines(const ResultFile& file) {
   const std::vector<ScalingFamily> families = scaling_families(file.runs);
   std::vector<std::string> lines;
+  for (const RunRecord& run : file.runs)
+    if (std::string line = all_cores_line(file, run); !line.empty())
+      lines.push_back(std::move(line));
   for (const ScalingFamily& family : families) {
     const RunRecord& run = *family.runs.back();
     const StrategyRecord& strategy = run.strategy;
     const bool is_only = is_only_of_strategy(family, families);
     lines.push_back(fmt::format(
         "{}: {}", is_only ? fmt::format("{} n{}", strategy.name, strategy.world_size) : run.id,
-        lost_text(run)));
+        lost_text(run, find_run(file, run.scaling->baseline))));
     if (family.serial_fraction)
       lines.push_back(fmt::format("{}: {}", is_only ? strategy.name : run.id,
                                   serial_text(*family.serial_fraction, run.scaling->mode)));
@@ -154,11 +231,14 @@ std::vector<std::string> scaling_lines(const ResultFile& file) {
 }
 
 std::string efficiency_text(const RunRecord& run) {
-  if (!run.scaling || !run.scaling->efficiency) return {};
-  const auto& interval = run.scaling->efficiency_ci95;
-  if (!interval) return percent(*run.scaling->efficiency);
-  return fmt::format("{:.1f} ± {}", 100 * *run.scaling->efficiency,
-                     percent((interval->high - interval->low) / 2));
+  if (!run.scaling) return {};
+  return share_text(run.scaling->efficiency, run.scaling->efficiency_ci95);
+}
+
+std::string all_cores_text(const RunRecord& run) {
+  if (!run.scaling) return {};
+  return share_text(run.scaling->efficiency_vs_all_cores,
+                    run.scaling->efficiency_vs_all_cores_ci95);
 }
 
 }  // namespace ptbench

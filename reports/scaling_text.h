@@ -7,13 +7,18 @@
 
 namespace ptbench {
 
-/// What the runs of a file say of scaling, a line each without its end: for each strategy that was
-/// measured on several ranks, what its largest run lost, to what most of all and what to try; then
-/// the serial fraction, where enough runs tell it. Empty where no run has a scaling.
+/// What the runs of a file say of scaling, a line each without its end. First, where serial
+/// training on all cores is faster than every run on several ranks (beyond its 95 % interval),
+/// that; then for each strategy that was measured on several ranks, what its largest run lost, to
+/// what most of all and what to try, and the serial fraction, where enough runs tell it. Fewer than
+/// 3 clean repetitions of a run, or of what it is compared with, tell none of these. Empty where no
+/// run has a scaling.
 [[nodiscard]] std::vector<std::string> scaling_lines(const ResultFile& file);
 
 /// "90.0 ± 1.3 %", the half width of its 95 % interval in points; "90.0 %" without one, empty where
 /// it is not known.
 [[nodiscard]] std::string efficiency_text(const RunRecord& run);
+/// The same of `efficiency_vs_all_cores`.
+[[nodiscard]] std::string all_cores_text(const RunRecord& run);
 
 }  // namespace ptbench

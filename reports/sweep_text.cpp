@@ -196,7 +196,7 @@ struct Figure {
   std::string (*text)(const RunRecord&);
 };
 
-constexpr std::array<Figure, 8> kFigures{{
+constexpr std::array<Figure, 9> kFigures{{
     {"samples/s", 0, throughput_text},
     {"step", 4,
      [](const RunRecord& run) {
@@ -210,6 +210,7 @@ constexpr std::array<Figure, 8> kFigures{{
      }},
     {"speedup", 0, speedup_text},
     {"efficiency", 0, efficiency_text},
+    {"vs all cores", 6, all_cores_text},
     {"memory", 3, memory_text},
 }};
 
@@ -251,7 +252,7 @@ bool fits(std::string_view text, std::size_t columns) {
 /// With as many figures as fit; empty where even the fewest are too wide.
 std::string fitting_table(const ResultFile& file, const std::vector<TextColumn>& identity,
                           std::size_t width) {
-  constexpr int kMostLeftOut = 5;
+  constexpr int kMostLeftOut = 6;
   for (int left_out = 0; left_out <= kMostLeftOut; ++left_out) {
     std::vector<TextColumn> columns = identity;
     for (TextColumn& figure : figure_columns(file, left_out)) columns.push_back(std::move(figure));

@@ -261,6 +261,18 @@ class References {
     return expansion_.of(std::move(serial));
   }
 
+  /// Serial training with micro-batches as large as the row's, where these are smaller than the
+  /// baseline's because ranks share its batch; else empty.
+  [[nodiscard]] std::optional<Combination> same_micro_batch(const RunConfig& config,
+                                                            const Assignments& given) const {
+    if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.shares.empty())
+      return {};
+    Assignments serial = baseline(config, given).assignments;
+    leave_out(serial, std::array<std::string_view, 1>{"batch-size"});
+    serial.push_back({"batch-size", fmt::format("{}", config.batch)});
+    return expansion_.of(std::move(serial));
+  }
+
   [[nodiscard]] Combination baseline(const RunConfig& config, Assignments given) const {
     const StrategyRow serial = find_strategy("serial");
     leave_out(given, kOfSeveralReplicas);
@@ -379,6 +391,10 @@ class RowCollection {
       plan.all_cores = tried(*all_cores).row.id();
       on_all_cores_.try_emplace(plan.all_cores, *all_cores);
     }
+    if (const auto same = references_->same_micro_batch(config, assignments)) {
+      plan.same_micro_batch = tried(*same).row.id();
+      of_micro_batches_.try_emplace(plan.same_micro_batch, *same);
+    }
     return plan;
   }
 
@@ -391,7 +407,8 @@ class RowCollection {
       rows_[known->second] = std::move(row);
   }
 
-  /// What a row is compared with is measured just before it, and serial training on all cores last.
+  /// What a row is compared with is measured just before it; serial training on all cores, and with
+  /// micro-batches of its own, last.
   std::vector<SweepRow> with_baselines() {
     std::vector<SweepRow> all;
     for (SweepRow& row : rows_) {
@@ -400,8 +417,9 @@ class RowCollection {
         all.push_back(row_of(baselines_.at(baseline)));
       all.push_back(std::move(row));
     }
-    for (const auto& [id, combination] : on_all_cores_)
-      if (places_.try_emplace(id, all.size()).second) all.push_back(tried(combination).row);
+    for (const auto* more : {&on_all_cores_, &of_micro_batches_})
+      for (const auto& [id, combination] : *more)
+        if (places_.try_emplace(id, all.size()).second) all.push_back(tried(combination).row);
     return all;
   }
 
@@ -422,6 +440,7 @@ class RowCollection {
   std::map<std::string, std::size_t> places_;
   std::map<std::string, Combination> baselines_;           ///< by id
   std::map<std::string, Combination> on_all_cores_;        ///< serial ones, by id
+  std::map<std::string, Combination> of_micro_batches_;    ///< the same
   std::map<std::string, std::vector<std::string>> files_;  ///< of the models, by id
   std::optional<Error> first_error_;
 };

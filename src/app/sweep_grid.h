@@ -46,7 +46,9 @@ inline constexpr std::size_t kMostSweepRows = 10'000;
 /// --global-batch), each possible row is compared with a baseline: serial with the same options and
 /// work. One that is not in the grid stands before the first row that needs it. Rows that use as
 /// many cores as the largest one does are compared with serial training on all of these too, with
-/// their global batch; such rows stand at the end. In strong scaling the workload's batch is the
+/// their global batch; such rows stand at the end. In strong scaling serial training with the
+/// micro-batch of each row is added after these, so that what smaller micro-batches cost is told
+/// from the rest. There the workload's batch is the
 /// global one unless --global-batch is given. Usage errors: too many rows, none that is possible,
 /// two models of one name, a batch that contradicts --scaling.
 [[nodiscard]] std::vector<SweepRow> sweep_rows(const SweepOptions& options,

@@ -363,8 +363,14 @@ constexpr auto kFields = std::to_array<Field>({
         "scaling.efficiency_ci95_high", fraction, "95 % interval of the efficiency, high end"),
     field<&Run::scaling, &Scaling::efficiency_vs_one_rank>(
         "scaling.efficiency_vs_one_rank", fraction, "against the strategy's own single rank"),
+    field<&Run::scaling, &Scaling::all_cores>("scaling.all_cores", none,
+                                              "id of serial training on all cores"),
     field<&Run::scaling, &Scaling::efficiency_vs_all_cores>(
         "scaling.efficiency_vs_all_cores", fraction, "against serial training on all cores"),
+    field<&Run::scaling, &Scaling::efficiency_vs_all_cores_ci95, &Interval::low>(
+        "scaling.efficiency_vs_all_cores_ci95_low", fraction, "its 95 % interval, low end"),
+    field<&Run::scaling, &Scaling::efficiency_vs_all_cores_ci95, &Interval::high>(
+        "scaling.efficiency_vs_all_cores_ci95_high", fraction, "its 95 % interval, high end"),
     field<&Run::scaling, &Scaling::loss, &Loss::compute_slowdown>(
         "scaling.loss.compute_slowdown", fraction, "lost to slower computation"),
     field<&Run::scaling, &Scaling::loss, &Loss::batch_effect>("scaling.loss.batch_effect", fraction,

@@ -226,7 +226,7 @@ struct VerificationRecord {
 /// Shares of the efficiency that was lost; they add up to 1 − efficiency.
 struct ScalingLossRecord {
   std::optional<double> compute_slowdown;
-  std::optional<double> batch_effect;  ///< of smaller micro-batches, in strong scaling
+  std::optional<double> batch_effect;  ///< of micro-batches that are smaller than the baseline's
   std::optional<double> communication;
   std::optional<double> wait;
   std::optional<double> data;
@@ -240,8 +240,10 @@ struct ScalingRecord {
   std::optional<double> efficiency;
   std::optional<Interval> efficiency_ci95;
   std::optional<double> efficiency_vs_one_rank;
-  /// Against serial training on all cores, with the same global batch.
+  std::optional<std::string> all_cores;  ///< id of serial training on all cores
+  /// Against that, with the same global batch.
   std::optional<double> efficiency_vs_all_cores;
+  std::optional<Interval> efficiency_vs_all_cores_ci95;
   ScalingLossRecord loss;
 };
 

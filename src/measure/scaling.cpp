@@ -48,17 +48,9 @@ bool has_result(const RunRecord& run) {
 // The interval.
 
 double unpaired_half_width(const Speaking& run, const Speaking& base, const PriorNoise& prior) {
-  double variance = 0;
-  double inverse_degrees = 0;
-  for (const Speaking* side : {&run, &base}) {
-    const Spread spread = spread_of_speaking(*side, side->log_means, prior);
-    const double part =
-        spread.standard_deviation * spread.standard_deviation / static_cast<double>(side->count());
-    variance += part;
-    inverse_degrees += part * part / spread.degrees_of_freedom;
-  }
-  if (variance <= 0) return 0;
-  return t_quantile((1 + kLevel) / 2, variance * variance / inverse_degrees) * std::sqrt(variance);
+  const std::array errors{error_of_speaking(run, run.log_means, prior),
+                          error_of_speaking(base, base.log_means, prior)};
+  return welch_half_width(errors, kLevel);
 }
 
 /// Whether rounds that are slow for the one are slow for the other.
@@ -169,12 +161,21 @@ std::optional<double> work_ratio(const RunRecord& run, const RunRecord& baseline
          (static_cast<double>(base_samples) * static_cast<double>(run.strategy.world_size));
 }
 
-/// What smaller micro-batches cost, apart from slower computation; empty where they are smaller,
-/// since no run of one replica with such batches tells.
-std::optional<double> batch_effect_of(const RunRecord& run, const RunRecord& baseline) {
+/// Of serial training with micro-batches as large as the run's, for the work of one of its ranks.
+/// Empty where nothing tells.
+std::optional<double> serial_compute(const RunRecord& run, const RunRecord& baseline,
+                                     const RunRecord* same_micro_batch) {
   const auto batch = run.strategy.batch_per_replica;
-  if (!batch || batch != baseline.strategy.batch_per_replica) return {};
-  return 0;
+  if (!batch) return {};
+  const RunRecord* const serial =
+      batch == baseline.strategy.batch_per_replica ? &baseline : same_micro_batch;
+  if (serial == nullptr || serial->strategy.batch_per_replica != batch) return {};
+  const std::optional<double> work = work_ratio(run, *serial);
+  const std::optional<double> step = step_of(*serial);
+  if (!work || !step) return {};
+  const std::optional<StepParts> parts = parts_of(*serial, *step);
+  if (!parts) return {};
+  return *work * parts->compute;
 }
 
 // The comparison.
@@ -193,11 +194,11 @@ double efficiency_over(const RunRecord& run, const RunRecord& one) {
          static_cast<double>(run.strategy.world_size);
 }
 
-/// Empty where the two did not have the same work.
-std::optional<double> efficiency_vs_all_cores(const RunRecord& run, const RunRecord* all_cores) {
-  if (all_cores == nullptr || all_cores->strategy.global_batch != run.strategy.global_batch)
-    return {};
-  return *run.throughput.value / *all_cores->throughput.value;
+/// Null where the two did not have the same work.
+const RunRecord* with_same_work(const RunRecord* all_cores, const RunRecord& run) {
+  return all_cores != nullptr && all_cores->strategy.global_batch == run.strategy.global_batch
+             ? all_cores
+             : nullptr;
 }
 
 ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const ScalingPlan& plan,
@@ -207,10 +208,14 @@ ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const 
   scaling.baseline = plan.baseline;
   scaling.speedup = *run.throughput.value / *baseline.throughput.value;
   scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);
-  scaling.efficiency_vs_all_cores = efficiency_vs_all_cores(run, find(results, plan.all_cores));
+  if (const RunRecord* all = with_same_work(find(results, plan.all_cores), run)) {
+    scaling.all_cores = plan.all_cores;
+    scaling.efficiency_vs_all_cores = *run.throughput.value / *all->throughput.value;
+  }
   if (const RunRecord* const one_rank = find(results, plan.one_rank))
     scaling.efficiency_vs_one_rank = efficiency_over(run, *one_rank);
-  if (&run != &baseline) scaling.loss = scaling_loss(run, baseline);
+  if (&run != &baseline)
+    scaling.loss = scaling_loss(run, baseline, find(results, plan.same_micro_batch));
   return scaling;
 }
 
@@ -246,18 +251,22 @@ class Comparator {
       return warn_of_no_baseline(run, plan.baseline, find(all_, plan.baseline));
     ScalingRecord scaling = scaling_of(run, *baseline, plan, results_);
     if (&run != baseline) scaling.efficiency_ci95 = interval(run, *baseline, *scaling.efficiency);
+    if (scaling.all_cores)
+      scaling.efficiency_vs_all_cores_ci95 =
+          interval(run, *find(results_, *scaling.all_cores), *scaling.efficiency_vs_all_cores);
     run.scaling = std::move(scaling);
   }
 
  private:
+  /// Of a ratio of throughputs.
   [[nodiscard]] std::optional<Interval> interval(const RunRecord& run, const RunRecord& baseline,
-                                                 double efficiency) const {
+                                                 double ratio) const {
     const bool in_rounds =
         find(in_rounds_, run.id) != nullptr && find(in_rounds_, baseline.id) != nullptr;
     const std::optional<double> half = ratio_half_width(
         speaking_of(run.samples), speaking_of(baseline.samples), in_rounds, prior_);
     if (!half) return {};
-    return Interval{.low = efficiency * std::exp(-*half), .high = efficiency * std::exp(*half)};
+    return Interval{.low = ratio * std::exp(-*half), .high = ratio * std::exp(*half)};
   }
 
   const PriorNoise& prior_;
@@ -289,31 +298,6 @@ bool has_larger_share(std::string_view list, Size rank) {
          shares[static_cast<std::size_t>(rank)] > std::ranges::min(shares);
 }
 
-// Families.
-
-/// A run's id without what the number of ranks decides; the others' order in it is always the same.
-std::string family_of(const RunRecord& run) {
-  const StrategyRecord& strategy = run.strategy;
-  const std::string key = run_id({.workload = run.workload.name,
-                                  .strategy = strategy.name,
-                                  .world_size = strategy.world_size,
-                                  .batch_per_replica = strategy.batch_per_replica.value_or(0),
-                                  .precision = strategy.precision});
-  std::string options = run.id.starts_with(key) ? run.id.substr(key.size()) : run.id;
-  constexpr std::string_view kThreads = "/threads=";  // those of the baseline, which is in the name
-  if (const std::size_t begin = options.find(kThreads); begin != std::string::npos)
-    options.erase(begin, options.find('/', begin + 1) - begin);
-  return fmt::format("{}\n{}\n{}\n{}", name_of(run.scaling->mode), strategy.name,
-                     run.scaling->baseline.value_or(""), options);
-}
-
-std::optional<SerialFraction> serial_fraction_of(const std::vector<const RunRecord*>& runs) {
-  std::vector<ScalingPoint> points;
-  for (const RunRecord* run : runs)
-    points.push_back({.ranks = run->strategy.world_size, .speedup = *run->scaling->speedup});
-  return fit_serial_fraction(runs.front()->scaling->mode, points);
-}
-
 }  // namespace
 
 void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<ScalingPlan>> plans,
@@ -328,7 +312,8 @@ void add_scaling(std::span<RunRecord> runs, std::span<const std::optional<Scalin
     if (plans[at]) comparator.compare(runs[at], *plans[at]);
 }
 
-ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline) {
+ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline,
+                               const RunRecord* same_micro_batch) {
   const std::optional<double> work = work_ratio(run, baseline);
   const std::optional<double> mean_step = step_of(run);
   const std::optional<double> base_step = step_of(baseline);
@@ -339,21 +324,25 @@ ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline) 
   const double step = *mean_step;
   const StepParts usual = base_parts->times(*work);
   const double lost = (step - *work * *base_step) / step;
-  const double compute = (parts->compute - usual.compute) / step;
+  const std::optional<double> serial = serial_compute(run, baseline, same_micro_batch);
+  const double compute = (parts->compute - serial.value_or(usual.compute)) / step;
+  std::optional<double> batch_effect;
+  if (serial) batch_effect = (*serial - usual.compute) / step;
   const double communication = parts->communication / step;
   const double wait = parts->wait / step;
   const double data = (parts->data - usual.data) / step;
   return {.compute_slowdown = compute,
-          .batch_effect = batch_effect_of(run, baseline),
+          .batch_effect = batch_effect,
           .communication = communication,
           .wait = wait,
           .data = data,
-          .overhead = lost - compute - communication - wait - data};
+          .overhead = lost - compute - batch_effect.value_or(0) - communication - wait - data};
 }
 
 std::string_view name_of(LossCause cause) {
   switch (cause) {
     case LossCause::compute_slowdown: return "compute_slowdown";
+    case LossCause::batch_effect: return "batch_effect";
     case LossCause::communication: return "communication";
     case LossCause::wait: return "wait";
     case LossCause::data: return "data";
@@ -363,8 +352,9 @@ std::string_view name_of(LossCause cause) {
 }
 
 std::optional<LossTerm> largest_term(const ScalingLossRecord& loss) {
-  const std::array<std::pair<LossCause, std::optional<double>>, 5> terms{
+  const std::array<std::pair<LossCause, std::optional<double>>, 6> terms{
       {{LossCause::compute_slowdown, loss.compute_slowdown},
+       {LossCause::batch_effect, loss.batch_effect},
        {LossCause::communication, loss.communication},
        {LossCause::wait, loss.wait},
        {LossCause::data, loss.data},
@@ -415,49 +405,6 @@ void add_straggler_warning(RunRecord& run) {
        .remedy = options.empty() ? "End what else runs on its cores, and see that they are as fast "
                                    "as the others'."
                                  : fmt::format("That was on purpose: leave out {}.", options)});
-}
-
-std::optional<SerialFraction> fit_serial_fraction(ScalingMode mode,
-                                                  std::span<const ScalingPoint> points) {
-  if (points.empty()) return {};
-  const auto [fewest, most] = std::ranges::minmax(points, {}, &ScalingPoint::ranks);
-  if (fewest.ranks == most.ranks) return {};
-  const double unit = fewest.ranks == 1 ? fewest.speedup : 1;
-  double products = 0;
-  double squares = 0;
-  for (const ScalingPoint& point : points) {
-    const auto n = static_cast<double>(point.ranks);
-    const double speedup = point.speedup / unit;
-    const double x = mode == ScalingMode::strong ? 1 - 1 / n : n - 1;
-    const double y = mode == ScalingMode::strong ? 1 / speedup - 1 / n : n - speedup;
-    products += x * y;
-    squares += x * x;
-  }
-  SerialFraction result{.fraction = std::clamp(products / squares, 0.0, 1.0),
-                        .largest_speedup = {}};
-  if (mode == ScalingMode::strong && result.fraction > 0)
-    result.largest_speedup = unit / result.fraction;
-  return result;
-}
-
-std::vector<ScalingFamily> scaling_families(std::span<const RunRecord> runs) {
-  std::vector<ScalingFamily> families;
-  std::map<std::string, std::size_t> places;
-  for (const RunRecord& run : runs) {
-    if (!run.scaling || !is_positive(run.scaling->speedup) || run.strategy.world_size < 1) continue;
-    const auto [place, is_new] = places.try_emplace(family_of(run), families.size());
-    if (is_new) families.emplace_back();
-    families[place->second].runs.push_back(&run);
-  }
-  for (ScalingFamily& family : families)
-    std::ranges::sort(family.runs, {}, [](const RunRecord* run) {
-      return std::pair(run->strategy.world_size, std::string_view(run->id));
-    });
-  std::erase_if(families, [](const ScalingFamily& family) {
-    return family.runs.back()->strategy.world_size <= 1;
-  });
-  for (ScalingFamily& family : families) family.serial_fraction = serial_fraction_of(family.runs);
-  return families;
 }
 
 }  // namespace ptbench

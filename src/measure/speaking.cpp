@@ -34,4 +34,30 @@ Spread spread_of_speaking(const Speaking& speaking, const std::vector<double>& l
           .degrees_of_freedom = static_cast<double>(logs.size() - 1)};
 }
 
+MeanError error_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
+                            const PriorNoise& prior) {
+  const Spread spread = spread_of_speaking(speaking, logs, prior);
+  return {.variance = spread.standard_deviation * spread.standard_deviation /
+                      static_cast<double>(logs.size()),
+          .degrees_of_freedom = spread.degrees_of_freedom};
+}
+
+double welch_half_width(std::span<const MeanError> errors, double level) {
+  double variance = 0;
+  double inverse_degrees = 0;
+  for (const MeanError& error : errors) {
+    variance += error.variance;
+    if (error.variance > 0)
+      inverse_degrees += error.variance * error.variance / error.degrees_of_freedom;
+  }
+  if (variance <= 0) return 0;
+  return t_quantile((1 + level) / 2, variance * variance / inverse_degrees) * std::sqrt(variance);
+}
+
+Size clean_repetitions(const SamplesRecord& samples) {
+  const LogTimes classes = clean_log_times(samples);
+  const LogTimes::value_type* speaking = speaking_class(classes);
+  return speaking == nullptr ? 0 : std::ssize(speaking->second);
+}
+
 }  // namespace ptbench

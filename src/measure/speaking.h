@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,21 @@ struct Speaking {
 /// repetitions that were disturbed: without a clean one the prior is not asked.
 [[nodiscard]] Spread spread_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
                                         const PriorNoise& prior);
+
+/// How well the mean of some values is known.
+struct MeanError {
+  double variance = 0;            ///< of the mean: s²/n
+  double degrees_of_freedom = 1;  ///< that s² is known with
+};
+/// Of `logs`, one for each repetition that speaks, at least one.
+[[nodiscard]] MeanError error_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
+                                          const PriorNoise& prior);
+/// Half width of the interval of a sum of independent means that covers the truth with `level`:
+/// t·√Σv, with degrees of freedom after Welch ("The generalization of Student's problem", 1947).
+/// Weights, where the means have some, are in the variances.
+[[nodiscard]] double welch_half_width(std::span<const MeanError> errors, double level);
+
+/// Clean repetitions of the class that speaks for a run.
+[[nodiscard]] Size clean_repetitions(const SamplesRecord& samples);
 
 }  // namespace ptbench

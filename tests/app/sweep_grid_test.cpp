@@ -238,6 +238,7 @@ TEST_CASE("rows on as many cores as the largest are compared with serial on all 
   CHECK(rows[3].id() == "mlp/serial/n1/b256/fp32");
   CHECK(rows[3].record.strategy.threads == 2);
   CHECK_FALSE(rows[3].scaling);
+  CHECK(rows[2].scaling.value().same_micro_batch.empty());  // the baseline's are as large
   CHECK(rows[0].scaling.value().all_cores.empty());
   CHECK(rows[1].scaling.value().all_cores.empty());
   CHECK(rows[2].scaling.value().all_cores == rows[3].id());
@@ -306,8 +307,14 @@ TEST_CASE("strong scaling keeps the global batch", "[app]") {
   SECTION("the one that was given") {
     const std::vector<SweepRow> rows = rows_of({"-w", "linear", "-s", "ddp", "-n", "1,2,4",
                                                 "--scaling", "strong", "--global-batch", "64"});
-    REQUIRE(rows.size() == 5);
+    REQUIRE(rows.size() == 7);
     CHECK(rows[0].id() == "linear/serial/n1/b64/fp32/threads=1");
+    CHECK(rows[5].id() == "linear/serial/n1/b16/fp32/threads=1");
+    CHECK(rows[6].id() == "linear/serial/n1/b32/fp32/threads=1");
+    CHECK_FALSE(rows[6].scaling);
+    CHECK(rows[1].scaling.value().same_micro_batch.empty());
+    CHECK(rows[2].scaling.value().same_micro_batch == rows[6].id());
+    CHECK(rows[3].scaling.value().same_micro_batch == rows[5].id());
     CHECK(rows[4].id() == "linear/serial/n1/b64/fp32");
     CHECK(rows[3].scaling.value().all_cores == rows[4].id());
     CHECK(rows[3].id() == "linear/ddp/n4/b16/fp32");
@@ -319,13 +326,15 @@ TEST_CASE("strong scaling keeps the global batch", "[app]") {
         ids_of({"-w", "linear,mlp", "-s", "ddp", "-n", "2", "--scaling", "strong"}, machine(2));
     CHECK(ids == Words{"linear/serial/n1/b32/fp32/threads=1", "linear/ddp/n2/b16/fp32",
                        "mlp/serial/n1/b128/fp32/threads=1", "mlp/ddp/n2/b64/fp32",
-                       "linear/serial/n1/b32/fp32", "mlp/serial/n1/b128/fp32"});
+                       "linear/serial/n1/b32/fp32", "mlp/serial/n1/b128/fp32",
+                       "linear/serial/n1/b16/fp32/threads=1", "mlp/serial/n1/b64/fp32/threads=1"});
   }
   SECTION("in micro-batches") {
     const std::vector<SweepRow> rows = rows_of(
         {"-w", "linear", "-s", "ddp", "-n", "2", "--accumulate", "4", "--scaling", "strong"},
         machine(2));
-    REQUIRE(rows.size() == 3);
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[3].id() == "linear/serial/n1/b4/fp32/accumulate=4/threads=1");
     CHECK(rows[0].id() == "linear/serial/n1/b8/fp32/accumulate=4/threads=1");
     CHECK(rows[1].id() == "linear/ddp/n2/b4/fp32/accumulate=4");
   }

@@ -79,8 +79,8 @@ std::vector<RunRecord> compared(std::vector<RunRecord> runs, ScalingMode mode = 
 }
 
 double sum_of(const ScalingLossRecord& loss) {
-  return loss.compute_slowdown.value() + loss.communication.value() + loss.wait.value() +
-         loss.data.value() + loss.overhead.value();
+  return loss.compute_slowdown.value() + loss.batch_effect.value_or(0) +
+         loss.communication.value() + loss.wait.value() + loss.data.value() + loss.overhead.value();
 }
 
 /// A serial step of 10 ms, and one of ddp on 2 ranks of 12.5 ms for the same work per rank; the
@@ -307,6 +307,75 @@ TEST_CASE("in strong scaling the baseline's work is shared", "[measure]") {
   CHECK(loss.data.value() == Approx((1.2 - 0.5) / 12.5));
 }
 
+/// Strong scaling of 64 samples over 2 ranks, with serial training of 32 samples: 5.6 ms a step, of
+/// which its pass saw 5.1 in 5.6 ms compute.
+std::vector<RunRecord> strongly_scaled() {
+  std::vector<RunRecord> runs{timed_serial(), timed_ddp(32),
+                              serial(std::vector<double>(3, 0.0056), 32)};
+  runs[2].phases_seconds = timed_serial().phases_seconds;
+  runs[2].phases_seconds.data = 0.0003;
+  runs[2].phases_seconds.forward = 0.0016;
+  runs[2].phases_seconds.backward = 0.002;
+  runs[2].phases_seconds.other = 0.0002;
+  return runs;
+}
+
+std::vector<RunRecord> compared_strongly(std::vector<RunRecord> runs) {
+  auto plans = plans_for(runs, ScalingMode::strong, runs.front().id);
+  plans[1]->same_micro_batch = runs.back().id;
+  plans[1]->all_cores = "none";
+  plans.back().reset();
+  add_scaling(runs, plans, kPrior);
+  return runs;
+}
+
+TEST_CASE("what smaller micro-batches cost is told from slower computation", "[measure]") {
+  const auto runs = compared_strongly(strongly_scaled());
+  const ScalingLossRecord& loss = runs[1].scaling.value().loss;
+  // Serial training computes 8.5 ms for 64 samples and 5.1 ms for 32; a rank computes 9 ms.
+  CHECK(loss.batch_effect.value() == Approx((5.1 - 4.25) / 12.5));
+  CHECK(loss.compute_slowdown.value() == Approx((9 - 5.1) / 12.5));
+  CHECK(sum_of(loss) == Approx(1 - *runs[1].scaling->efficiency).epsilon(kExact));
+  CHECK_FALSE(runs[2].scaling);
+}
+
+TEST_CASE("without serial training of its micro-batches a run has no batch effect", "[measure]") {
+  std::vector<RunRecord> runs = strongly_scaled();
+  SECTION("that failed") { runs[2].status = Status::failed; }
+  SECTION("of other ones") { runs[2].strategy.batch_per_replica = 16; }
+  SECTION("without phases") { runs[2].phases_seconds = {}; }
+  runs = compared_strongly(std::move(runs));
+  const ScalingLossRecord& loss = runs[1].scaling.value().loss;
+  CHECK_FALSE(loss.batch_effect);
+  CHECK(loss.compute_slowdown.value() == Approx((9 - 4.25) / 12.5));
+  CHECK(sum_of(loss) == Approx(1 - *runs[1].scaling->efficiency).epsilon(kExact));
+}
+
+TEST_CASE("micro-batches as large as the baseline's cost nothing", "[measure]") {
+  const auto runs = compared({timed_serial(), timed_ddp()});
+  CHECK(runs[1].scaling.value().loss.batch_effect == 0);
+}
+
+TEST_CASE("a run is compared with serial training on all cores, with an interval", "[measure]") {
+  std::vector<RunRecord> runs{serial(),
+                              run_of({.ranks = 2, .medians = std::vector<double>(3, 0.0125)}),
+                              serial(std::vector<double>(3, 0.01), 128)};
+  auto plans = plans_for(runs, ScalingMode::weak, runs.front().id);
+  plans[1]->all_cores = runs[2].id;
+  plans[2].reset();
+  add_scaling(runs, plans, kPrior);
+  const ScalingRecord& scaling = runs[1].scaling.value();
+  CHECK(scaling.all_cores == runs[2].id);
+  CHECK(scaling.efficiency_vs_all_cores.value() == Approx(0.8));
+  const Interval interval = scaling.efficiency_vs_all_cores_ci95.value();
+  CHECK(std::sqrt(interval.low * interval.high) == Approx(0.8));
+  CHECK(interval.high < 0.85);
+  plans[1]->all_cores = runs[0].id;  // of half as many samples
+  add_scaling(runs, plans, kPrior);
+  CHECK_FALSE(runs[1].scaling.value().all_cores);
+  CHECK_FALSE(runs[1].scaling.value().efficiency_vs_all_cores_ci95);
+}
+
 TEST_CASE("phases that are scaled to the step already lose the same", "[measure]") {
   RunRecord scaled = timed_ddp();
   summarize_run(scaled, kPrior);
@@ -434,76 +503,6 @@ TEST_CASE("ranks that share cores are slow in turn, so none is named", "[measure
   add_straggler_warning(run);
   REQUIRE(run.warnings.size() == 2);
   CHECK_THAT(run.warnings[1].remedy, Contains("--slow-rank"));
-}
-
-TEST_CASE("times that obey Amdahl's law tell its serial fraction", "[measure]") {
-  const double serial_fraction = GENERATE(0.01, 0.1, 0.5);
-  std::vector<ScalingPoint> points;
-  for (const Size n : {1, 2, 4, 8}) {
-    const double time = serial_fraction + (1 - serial_fraction) / static_cast<double>(n);
-    points.push_back({.ranks = n, .speedup = 1 / time});
-  }
-  const SerialFraction fit = fit_serial_fraction(ScalingMode::strong, points).value();
-  CHECK(fit.fraction == Approx(serial_fraction));
-  CHECK(fit.largest_speedup.value() == Approx(1 / serial_fraction));
-  // A single rank that is slower than serial makes no part of a step serial.
-  constexpr double kUnit = 0.9;
-  for (ScalingPoint& point : points) point.speedup *= kUnit;
-  const SerialFraction slower = fit_serial_fraction(ScalingMode::strong, points).value();
-  CHECK(slower.fraction == Approx(serial_fraction));
-  CHECK(slower.largest_speedup.value() == Approx(kUnit / serial_fraction));
-}
-
-TEST_CASE("speedups that obey Gustafson's law tell its serial fraction", "[measure]") {
-  const std::vector<ScalingPoint> points{{2, 1.9}, {4, 3.7}, {8, 7.3}};
-  const SerialFraction fit = fit_serial_fraction(ScalingMode::weak, points).value();
-  CHECK(fit.fraction == Approx(0.1));
-  CHECK_FALSE(fit.largest_speedup);
-}
-
-TEST_CASE("a serial fraction is a least squares fit within its bounds", "[measure]") {
-  // y = 1/S − 1/n is 0.1 and 0, x = 1 − 1/n is 0.5 and 0.75: Σxy / Σx² = 0.05 / 0.8125.
-  const std::vector<ScalingPoint> points{{2, 1 / 0.6}, {4, 4}};
-  CHECK(fit_serial_fraction(ScalingMode::strong, points).value().fraction == Approx(0.05 / 0.8125));
-  const std::vector<ScalingPoint> superlinear{{1, 1}, {2, 2.2}};
-  const SerialFraction none = fit_serial_fraction(ScalingMode::strong, superlinear).value();
-  CHECK(none.fraction == 0);
-  CHECK_FALSE(none.largest_speedup);
-  const std::vector<ScalingPoint> slower{{1, 1}, {2, 0.7}};
-  CHECK(fit_serial_fraction(ScalingMode::strong, slower).value().fraction == 1);
-  CHECK(fit_serial_fraction(ScalingMode::weak, slower).value().fraction == 1);
-}
-
-TEST_CASE("one number of ranks tells no serial fraction", "[measure]") {
-  const std::vector<ScalingPoint> points{{2, 1.9}, {2, 1.8}};
-  CHECK_FALSE(fit_serial_fraction(ScalingMode::strong, points));
-  CHECK_FALSE(fit_serial_fraction(ScalingMode::weak, std::span(points).first(1)));
-  CHECK_FALSE(fit_serial_fraction(ScalingMode::weak, {}));
-}
-
-TEST_CASE("runs that differ in the number of ranks are a family", "[measure]") {
-  std::vector<RunRecord> runs{serial(), run_of({.ranks = 4}), run_of({.ranks = 2}),
-                              run_of({.strategy = "ddp-flat", .ranks = 2}), run_of({.ranks = 2})};
-  runs[2].id += "/threads=1";
-  runs[4].id += "/bucket-mb=1/threads=1";
-  runs = compared(runs);
-  const std::vector<ScalingFamily> families = scaling_families(runs);
-  REQUIRE(families.size() == 3);
-  REQUIRE(families[0].runs.size() == 2);
-  CHECK(families[0].runs[0] == &runs[2]);
-  CHECK(families[0].runs[1] == &runs[1]);
-  CHECK(families[0].serial_fraction.value().fraction == Approx(0.0).margin(kExact));
-  CHECK(families[1].runs == std::vector<const RunRecord*>{&runs[3]});
-  CHECK_FALSE(families[1].serial_fraction);
-  CHECK(families[2].runs == std::vector<const RunRecord*>{&runs[4]});
-}
-
-TEST_CASE("batches that strong scaling shares are a family", "[measure]") {
-  const auto runs =
-      compared({serial(), run_of({.ranks = 2, .batch = 32}), run_of({.ranks = 4, .batch = 16})},
-               ScalingMode::strong);
-  REQUIRE(scaling_families(runs).size() == 1);
-  CHECK(scaling_families(runs)[0].runs.size() == 2);
 }
 
 }  // namespace ptbench

@@ -99,7 +99,9 @@ void add_parallel_facts(RunRecord& run) {
                               .efficiency = 0.9,
                               .efficiency_ci95 = Interval{0.88, 0.92},
                               .efficiency_vs_one_rank = 0.91,
+                              .all_cores = "mlp/serial/n1/b64/fp32/threads=2",
                               .efficiency_vs_all_cores = 0.97,
+                              .efficiency_vs_all_cores_ci95 = Interval{0.95, 0.99},
                               .loss = {0.05, 0.0, 0.03, 0.01, 0.0, 0.01}};
 }
 

@@ -15,8 +15,17 @@ ScalingRecord scaling_of(double speedup, Size ranks) {
           .efficiency = speedup / static_cast<double>(ranks),
           .efficiency_ci95 = {},
           .efficiency_vs_one_rank = {},
+          .all_cores = {},
           .efficiency_vs_all_cores = {},
+          .efficiency_vs_all_cores_ci95 = {},
           .loss = {}};
+}
+
+void add_repetitions(RunRecord& run, Size clean) {
+  run.samples.repetitions.clear();
+  for (Size repetition = 0; repetition < 3; ++repetition)
+    run.samples.repetitions.push_back(
+        {.median_seconds = 0.01, .placement = "near", .clean_slices = repetition < clean ? 1 : 0});
 }
 
 RunRecord run_of(const std::string& strategy, Size ranks, double speedup) {
@@ -27,6 +36,7 @@ RunRecord run_of(const std::string& strategy, Size ranks, double speedup) {
   run.strategy.world_size = ranks;
   run.strategy.batch_per_replica = 64;
   run.scaling = scaling_of(speedup, ranks);
+  add_repetitions(run, 3);
   return run;
 }
 
@@ -48,9 +58,16 @@ ScalingLossRecord mostly(std::optional<double> ScalingLossRecord::* term) {
   return loss;
 }
 
+RunRecord baseline_of(Size clean = 3) {
+  RunRecord run = run_of("serial", 1, 1);
+  run.scaling.reset();
+  add_repetitions(run, clean);
+  return run;
+}
+
 std::string line_of(const RunRecord& run) {
   ResultFile file;
-  file.runs = {run};
+  file.runs = {baseline_of(), run};
   const Lines lines = scaling_lines(file);
   REQUIRE(lines.size() == 1);
   return lines[0];
@@ -140,6 +157,8 @@ TEST_CASE("waiting names the rank that is waited for", "[reports]") {
 TEST_CASE("each cause has its advice", "[reports]") {
   CHECK_THAT(line_of(ddp(mostly(&ScalingLossRecord::compute_slowdown))),
              Contains("compute slowdown (6.0 %)") && Contains("--threads"));
+  CHECK_THAT(line_of(ddp(mostly(&ScalingLossRecord::batch_effect))),
+             Contains("batch effect (6.0 %): micro-batches of 64") && Contains("--global-batch"));
   CHECK_THAT(line_of(ddp(mostly(&ScalingLossRecord::data))), Contains("--data-workers"));
   RunRecord run = ddp(mostly(&ScalingLossRecord::overhead));
   CHECK_THAT(line_of(run), Contains("larger batch per rank"));
@@ -158,29 +177,93 @@ TEST_CASE("where nothing was lost there is no advice", "[reports]") {
   CHECK(line_of(noisy) == "ddp n2: efficiency 92.0 %, which noise hides from 100 %");
 }
 
-TEST_CASE("a family is told by its largest run, and by its serial fraction", "[reports]") {
+TEST_CASE("fewer than three clean repetitions tell no cause", "[reports]") {
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
+  CHECK_THAT(line_of(run), Contains("most of all"));
+  add_repetitions(run, 2);
+  CHECK(line_of(run) ==
+        "ddp n2: efficiency 92.0 %; 2 clean repetitions of it and its baseline tell not why");
+  add_repetitions(run, 3);
   ResultFile file;
-  file.runs = {run_of("serial", 1, 1), run_of("ddp", 4, 3.7), run_of("ddp", 2, 1.9),
-               run_of("ddp-flat", 2, 1)};
-  CHECK(scaling_lines(file) ==
-        Lines{"ddp n4: 7.5 % lost; to what is not known, as phases are not",
-              "ddp: serial fraction 10.0 % (Gustafson): each further rank adds 0.9 of one",
-              "ddp-flat n2: 50.0 % lost; to what is not known, as phases are not"});
+  file.runs = {baseline_of(1), run};
+  CHECK_THAT(scaling_lines(file).at(0), Contains("1 clean repetition of it"));
+  file.runs = {run};
+  CHECK_THAT(scaling_lines(file).at(0), Contains("0 clean repetitions"));
 }
 
-TEST_CASE("Amdahl's law says how much can be gained", "[reports]") {
+TEST_CASE("serial training on all cores that is faster than ranks is told first", "[reports]") {
   ResultFile file;
-  file.runs = {run_of("ddp", 1, 1), run_of("ddp", 2, 1 / 0.55)};
-  for (RunRecord& run : file.runs) run.scaling->mode = ScalingMode::strong;
-  CHECK(scaling_lines(file).at(1) ==
-        "ddp: serial fraction 10.0 % (Amdahl), which allows a speedup of at most 10");
-  file.runs[0].scaling->speedup = 0.9;
-  file.runs[1].scaling->speedup = 0.9 / 0.55;
-  CHECK_THAT(scaling_lines(file).at(1), Catch::EndsWith("a speedup of at most 9"));
-  file.runs[1].scaling->speedup = 2.5;
+  RunRecord all = baseline_of();
+  all.id = "mlp/serial/n1/b128/fp32/threads=2";
+  all.strategy.threads = 2;
+  RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
+  run.scaling->all_cores = all.id;
+  run.scaling->efficiency_vs_all_cores = 0.8;
+  run.scaling->efficiency_vs_all_cores_ci95 = Interval{.low = 0.78, .high = 0.82};
+  RunRecord slower = run_of("dp", 2, 1.5);
+  slower.scaling->all_cores = all.id;
+  slower.scaling->efficiency_vs_all_cores = 0.7;
+  file.runs = {baseline_of(), slower, run, all};
+  Lines lines = scaling_lines(file);
+  REQUIRE(lines.size() == 3);
+  CHECK(
+      lines[0] ==
+      "mlp/serial/n1/b128/fp32/threads=2 is 1.25 (95 %: 1.22 to 1.28) times as fast as ddp n2, the "
+      "fastest on several ranks: first of all use --strategy serial --threads 2");
+  CHECK(all_cores_text(run) == "80.0 ± 2.0 %");
+  SECTION("not where ranks may be as fast") {
+    file.runs[2].scaling->efficiency_vs_all_cores_ci95->high = 1.01;
+  }
+  SECTION("not without an interval") { file.runs[2].scaling->efficiency_vs_all_cores_ci95.reset(); }
+  SECTION("not by fewer than three clean repetitions") { add_repetitions(file.runs[3], 2); }
+  lines = scaling_lines(file);
+  CHECK(lines.size() == 2);
+}
+
+TEST_CASE("a family is told by its largest run, and by its serial fraction", "[reports]") {
+  ResultFile file;
+  file.runs = {run_of("serial", 1, 1), run_of("ddp", 4, 3.7),    run_of("ddp", 2, 1.9),
+               run_of("ddp", 3, 2.8),  run_of("ddp-flat", 2, 1), run_of("ddp-flat", 1, 1)};
+  const Lines lines = scaling_lines(file);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "ddp n4: 7.5 % lost; to what is not known, as phases are not");
+  CHECK_THAT(lines[1], Catch::StartsWith("ddp: serial fraction 10.0 % (95 %: ") &&
+                           Catch::EndsWith("; Gustafson): each further rank adds 0.9 of one"));
+  CHECK(lines[2] == "ddp-flat n2: 50.0 % lost; to what is not known, as phases are not");
+}
+
+TEST_CASE("Amdahl's law says how much can be gained, from three numbers of ranks on", "[reports]") {
+  ResultFile file;
+  file.runs = {baseline_of(), run_of("ddp", 1, 1), run_of("ddp", 2, 1 / 0.55),
+               run_of("ddp", 4, 1 / 0.325)};
+  const auto set = [&](double one, double two, double four) {
+    file.runs[1].scaling = scaling_of(one, 1);
+    file.runs[2].scaling = scaling_of(two, 2);
+    file.runs[3].scaling = scaling_of(four, 4);
+    for (std::size_t at = 1; at < 4; ++at) file.runs[at].scaling->mode = ScalingMode::strong;
+  };
+  set(1, 1 / 0.55, 1 / 0.325);
+  CHECK_THAT(scaling_lines(file).at(1), Catch::StartsWith("ddp: serial fraction 10.0 % (95 %: ") &&
+                                            Contains("; Amdahl), which allows a speedup of at most "
+                                                     "10 (95 %: "));
+  set(0.9, 0.9 / 0.55, 0.9 / 0.325);
+  CHECK_THAT(scaling_lines(file).at(1), Contains("a speedup of at most 9 (95 %: "));
+  set(1, 1.99, 3.96);
+  CHECK_THAT(scaling_lines(file).at(1), Contains(" or more)"));
+  set(1, 2.5, 5);
   CHECK_THAT(scaling_lines(file).at(1), Contains("no limit"));
-  file.runs[1].scaling->speedup = 0.5;
+  set(1, 0.5, 0.3);
   CHECK_THAT(scaling_lines(file).at(1), Contains("bring nothing"));
+}
+
+TEST_CASE("two numbers of ranks tell no serial fraction, nor do disturbed runs", "[reports]") {
+  ResultFile file;
+  file.runs = {baseline_of(), run_of("ddp", 1, 1), run_of("ddp", 2, 1.9), run_of("ddp", 4, 3.7)};
+  REQUIRE(scaling_lines(file).size() == 2);
+  SECTION("two are a line through two points") { file.runs.pop_back(); }
+  SECTION("a disturbed run does not count") { add_repetitions(file.runs[2], 2); }
+  SECTION("nor does a disturbed baseline") { add_repetitions(file.runs[0], 2); }
+  CHECK(scaling_lines(file).size() == 1);
 }
 
 TEST_CASE("families of one strategy are told apart by their ids", "[reports]") {
@@ -188,6 +271,9 @@ TEST_CASE("families of one strategy are told apart by their ids", "[reports]") {
   file.runs = {run_of("ddp", 2, 1.9), run_of("ddp", 2, 1.8)};
   file.runs[1].scaling->baseline = "linear/serial/n1/b64/fp32";
   file.runs[1].id = "linear/ddp/n2/b64/fp32";
+  file.runs.push_back(baseline_of());
+  file.runs.push_back(baseline_of());
+  file.runs[3].id = "linear/serial/n1/b64/fp32";
   const Lines lines = scaling_lines(file);
   REQUIRE(lines.size() == 2);
   CHECK_THAT(lines[0], Catch::StartsWith("mlp/ddp/n2/b64/fp32: 5.0 % lost"));

@@ -112,7 +112,9 @@ TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") 
                                   .efficiency = 0.9,
                                   .efficiency_ci95 = {},
                                   .efficiency_vs_one_rank = {},
+                                  .all_cores = {},
                                   .efficiency_vs_all_cores = {},
+                                  .efficiency_vs_all_cores_ci95 = {},
                                   .loss = {}};
   CHECK_THAT(sweep_console(file_of(runs)),
              Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
@@ -130,13 +132,16 @@ TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "
                                   .efficiency = 0.9,
                                   .efficiency_ci95 = Interval{0.888, 0.914},
                                   .efficiency_vs_one_rank = 0.91,
+                                  .all_cores = {},
                                   .efficiency_vs_all_cores = {},
+                                  .efficiency_vs_all_cores_ci95 = {},
                                   .loss = {.compute_slowdown = 0.06,
                                            .batch_effect = 0.0,
                                            .communication = 0.03,
                                            .wait = 0.01,
                                            .data = 0.0,
                                            .overhead = 0.0}};
+  for (RunRecord& run : runs) run.samples.repetitions.push_back({0.004, "near", 2});
   const std::string text = sweep_console(file_of(runs));
   CHECK_THAT(text, Contains("all runs     mlp, batch 64, fp32, threads 2\n"));
   CHECK_THAT(text, Contains("90.0 ± 1.3 %"));
