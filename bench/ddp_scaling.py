@@ -6,16 +6,16 @@
     bench/ddp_scaling.py --rounds 0 --one-rank-rounds 0 --append-json ddp.json -o ddp.md
 
 Each round runs, in turn and forwards or backwards, serial training, `ddp` on one rank, the data-
-parallel strategies on two, and PyTorch's DistributedDataParallel: each a fresh process or pair, all
-ptbench's of a case with one plan. The Markdown report has medians by placement of the cores,
-ratios with 95 % intervals over rounds, and phases. --append-json keeps the numbers, round by round
-as they come, and the next call adds to them. Only Python's standard library is used.
+parallel strategies on two, and PyTorch's DistributedDataParallel, eager and compiled: each a fresh
+process or pair, all ptbench's of a case with one plan. The Markdown report has medians by placement
+of the cores, ratios with 95 % intervals over the rounds of one placement, and phases. --append-json
+keeps the numbers, round by round as they come, and the next call adds to them: of one clean Release
+build. Only Python's standard library is used.
 """
 import argparse
 import dataclasses
 import datetime
 import json
-import math
 import os
 import pathlib
 import platform
@@ -25,13 +25,15 @@ import subprocess
 import sys
 import tempfile
 
+import evidence
+
 NEAR_LIMIT_NS = 80  # as src/device/core_latency.cpp has it
 ONE_RANK_LIMIT = 1.01  # what `ddp` on one rank may take, in units of serial
 PLAN_ATTEMPTS = 3
 DISTURBED_PLAN = "operators-chosen-under-load"
-SCHEMA = "ptbench.ddp_scaling/1"
+SCHEMA = "ptbench.ddp_scaling/2"
 ONE_CORE = "one core"
-TORCH = "PyTorch DDP n=2"
+TORCH = {"PyTorch DDP eager n=2": "eager", "PyTorch DDP compiled n=2": "compiled"}
 SERIAL = "serial"
 ONE_RANK = "ddp n=1"
 DP = "dp n=2"
@@ -47,7 +49,7 @@ class Case:
     workload: str
     precision: str
     batch: int  # samples of one replica
-    programs: tuple = (*STRATEGIES, TORCH)
+    programs: tuple = (*STRATEGIES, *TORCH)
 
     @property
     def name(self):
@@ -124,15 +126,16 @@ class Bench:
             print(f"{case.name}: round {number + 1} of {count} done", file=sys.stderr)
 
     def can_run(self, name):
-        return bool(self.arguments.torch) if name == TORCH else STRATEGIES[name][0] in self.known
+        return bool(self.arguments.torch) if name in TORCH else STRATEGIES[name][0] in self.known
 
     def round(self, case, entry, names):
         programs = {}
-        if TORCH in names and entry["torch"] is None:
-            entry["torch"] = self.peer(case, *shlex.split(self.arguments.torch_options))
+        if entry["torch"] is None and any(name in TORCH for name in names):
+            entry["torch"] = self.peer(case, *shlex.split(self.arguments.torch_options),
+                                       "--modes", ",".join(TORCH.values()))
         latency = [core_latency_ns(self.arguments.ptbench)]
         for name in names:
-            programs[name] = (self.peer_step(case, entry["torch"]) if name == TORCH
+            programs[name] = (self.peer_step(case, entry["torch"], TORCH[name]) if name in TORCH
                               else self.ptbench_step(case, entry, name))
             latency.append(core_latency_ns(self.arguments.ptbench))
             programs[name]["core_latency_ns"] = latency[-2:]
@@ -171,11 +174,13 @@ class Bench:
                                "--precision", case.precision, "--batch", str(case.batch),
                                "--seconds", str(self.arguments.max_time), *options]))
 
-    def peer_step(self, case, tuned):
-        mode = tuned["mode"]
+    def peer_step(self, case, tuned, mode):
         result = self.peer(case, "--modes", mode, "--bucket-mb",
                            f"{tuned['modes'][mode]['bucket_mb']:g}")
-        return {"step_seconds": result["step_seconds"], "placement": None, "clean": True}
+        one = result["modes"][mode]
+        return {"step_seconds": one["step_seconds"], "placement": None,
+                "clean": one["clean_slices"] > 0,
+                "memory_increase_bytes": result["memory_increase_bytes"]}
 
 
 def step_of(run_record, replicas):
@@ -205,6 +210,7 @@ def note_origin(results, record):
     results["machine"] = machine
     if generator not in results["generators"]:
         results["generators"].append(generator)
+    evidence.require_origin_or_exit(results["generators"])
 
 
 def load(path):
@@ -226,25 +232,6 @@ def save(path, results):
 # Reporting
 
 
-def t_quantile(freedom):
-    """97.5 % quantile of Student's t: a table, then Fisher's expansion (A&S 26.7.5)."""
-    if freedom <= 4:
-        return (12.706, 4.303, 3.182, 2.776)[freedom - 1]
-    z = statistics.NormalDist().inv_cdf(0.975)
-    return (z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-            + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3))
-
-
-def interval(ratios):
-    """Geometric mean, and the ends of its 95 % interval or None where there is one ratio only."""
-    logs = [math.log(ratio) for ratio in ratios]
-    middle = statistics.mean(logs)
-    if len(logs) < 2:
-        return math.exp(middle), None, None
-    half = t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
-
-
 def together(one, other):
     """The placement that two measurements speak for, None where they are placed differently."""
     places = {one["placement"], other["placement"]} - {ONE_CORE}
@@ -254,17 +241,16 @@ def together(one, other):
 class Rounds:
     """The rounds of a case, and what they say of its programs."""
 
-    def __init__(self, rounds, with_unclean):
+    def __init__(self, rounds):
         self.rounds = rounds
-        self.with_unclean = with_unclean
 
     def names(self):
         ran = {name for row in self.rounds for name in row["programs"]}
-        return [name for name in (*STRATEGIES, TORCH) if name in ran]
+        return [name for name in (*STRATEGIES, *TORCH) if name in ran]
 
     def of(self, name):
         steps = [row["programs"][name] for row in self.rounds if name in row["programs"]]
-        return [step for step in steps if step["clean"] or self.with_unclean]
+        return [step for step in steps if step["clean"]]
 
     def places(self):
         seen = {step["placement"] for name in self.names() for step in self.of(name)}
@@ -278,7 +264,7 @@ class Rounds:
                 continue
             above, below = row["programs"][top], row["programs"][bottom]
             place = together(above, below)
-            if place and (self.with_unclean or (above["clean"] and below["clean"])):
+            if place and above["clean"] and below["clean"]:
                 found.append((place, above["step_seconds"] / below["step_seconds"]))
         return found
 
@@ -290,9 +276,9 @@ def text(seconds):
 def ratio_cell(ratios, digits=3):
     if not ratios:
         return "–"
-    middle, low, high = interval(ratios)
-    ends = "" if low is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
-    return f"{middle:.{digits}f}{ends} ({len(ratios)})"
+    found = evidence.ratio(ratios)
+    ends = "" if found.low is None else f" [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    return f"{found.middle:.{digits}f}{ends} ({found.count})"
 
 
 def table(head, rows):
@@ -314,35 +300,42 @@ def medians_table(rounds):
 def figures_of(names):
     """(figure, numerator, denominator) of the ratios that can be had."""
     here = [name for name in PARALLEL if name in names]
-    wanted = [(f"PyTorch / {name}", TORCH, name) for name in here]
+    wanted = [(f"{torch} / {name}", torch, name) for name in here for torch in TORCH]
     wanted += [(f"weak efficiency of {name}", SERIAL, name) for name in here]
-    wanted += [(f"weak efficiency of {TORCH}, of ptbench's serial", SERIAL, TORCH)]
+    wanted += [(f"weak efficiency of {torch}, of ptbench's serial", SERIAL, torch)
+               for torch in TORCH]
     wanted += [(f"{name} / ddp n=2", name, "ddp n=2") for name in here if name != "ddp n=2"]
     wanted += [(f"{ONE_RANK} / {SERIAL}", ONE_RANK, SERIAL)]
     return [row for row in wanted if {row[1], row[2]} <= set(names)]
 
 
 def ratios_table(rounds):
+    """By placement: near and far cores are different machines, and no ratio is of both."""
     rows = []
     for figure, top, bottom in figures_of(rounds.names()):
         found = rounds.ratios(top, bottom)
-        by_place = [ratio_cell([ratio for place, ratio in found if place == wanted])
-                    for wanted in ("near", "far")]
-        rows.append([figure, *by_place, ratio_cell([ratio for _, ratio in found])])
-    return ["Ratios of step times within a round, [95 % interval] (rounds):", "",
-            *table(["figure", "near", "far", "all placed alike"], rows)]
+        rows.append([figure, *(ratio_cell([ratio for place, ratio in found if place == wanted])
+                               for wanted in (ONE_CORE, "near", "far"))])
+    return ["Ratios of step times within a round, both placed alike, [95 % interval] (rounds):", "",
+            *table(["figure", ONE_CORE, "near", "far"], rows)]
 
 
 def one_rank_verdict(rounds):
+    """Whether `ddp` on one rank is shown to cost no more than it may."""
     ratios = [ratio for _, ratio in rounds.ratios(ONE_RANK, SERIAL)]
-    if len(ratios) < 2:
+    if not ratios:
         return []
-    middle, low, high = interval(ratios)
-    within = low <= ONE_RANK_LIMIT
-    return [f"`ddp` on one rank takes {middle:.4f} × serial, 95 % interval [{low:.4f}, {high:.4f}] "
-            f"over {len(ratios)} rounds. {ONE_RANK_LIMIT} lies {'above' if within else 'below'} its "
-            f"low end: at most {ONE_RANK_LIMIT} × serial is "
-            f"{'within' if within else 'outside of'} the interval.", ""]
+    found = evidence.ratio(ratios)
+    if found.low is None:
+        return [f"`ddp` on one rank: {found.count} rounds tell no interval.", ""]
+    if evidence.is_within(found, ONE_RANK_LIMIT):
+        verdict = f"that is within {ONE_RANK_LIMIT} × serial"
+    elif found.low > ONE_RANK_LIMIT:
+        verdict = f"that is more than {ONE_RANK_LIMIT} × serial"
+    else:
+        verdict = f"whether that is within {ONE_RANK_LIMIT} × serial is open"
+    return [f"`ddp` on one rank takes {found.middle:.4f} × serial, 95 % interval "
+            f"[{found.low:.4f}, {found.high:.4f}] over {found.count} rounds: {verdict}.", ""]
 
 
 def phases_table(rounds):
@@ -398,8 +391,7 @@ def settings(entry, rounds):
         tried = ", ".join(f"{mode} {text(one['step_seconds'])} with buckets of "
                           f"{one['bucket_mb']:g} MiB"
                           for mode, one in entry["torch"]["modes"].items())
-        lines.append(f"- {entry['torch']['engine']}: tuned beforehand: {tried}; measured here: "
-                     f"{entry['torch']['mode']}")
+        lines.append(f"- {entry['torch']['engine']}: tuned beforehand: {tried}")
     codes = [code for _, step in steps for code in step.get("warnings", [])]
     if codes:
         counts = ", ".join(f"{code} {codes.count(code)}×" for code in sorted(set(codes)))
@@ -407,20 +399,20 @@ def settings(entry, rounds):
                      f"records: {counts}")
     unclean = sum(not step["clean"] for _, step in steps)
     if unclean:
-        fate = "counted all the same" if rounds.with_unclean else "left out of medians and ratios"
-        lines.append(f"- {unclean} measurements without a clean slice, {fate}")
+        lines.append(f"- {unclean} measurements without a clean slice, left out")
     return [*lines, ""]
 
 
-def case_report(name, entry, with_unclean):
+def case_report(name, entry):
     case = next(case for case in CASES if case.name == name)
-    rounds = Rounds(entry["rounds"], with_unclean)
+    rounds = Rounds(entry["rounds"])
     return [f"## `{case.workload}`, {case.precision}, {case.batch} samples a replica", "",
             *settings(entry, rounds), *medians_table(rounds), *ratios_table(rounds),
             *one_rank_verdict(rounds), *phases_table(rounds), *rounds_table(rounds)]
 
 
-def report(results, with_unclean):
+def report(results):
+    evidence.require_origin_or_exit(results["generators"])
     cases = {case.name: results["cases"][case.name] for case in CASES
              if results["cases"].get(case.name, {}).get("rounds")}
     if not cases:
@@ -445,7 +437,7 @@ def report(results, with_unclean):
         "- weak efficiency: serial step over the strategy's step, with as many samples a replica", "",
     ]
     for name, entry in cases.items():
-        lines += case_report(name, entry, with_unclean)
+        lines += case_report(name, entry)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -480,14 +472,12 @@ def parse_arguments():
     parser.add_argument("--ptbench", default="build/release/ptbench")
     parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch; else without")
     parser.add_argument("--torch-options", default="", help="of peers/ddp_time.py when it is tuned, "
-                        "such as '--modes eager'")
+                        "such as '--bucket-mb 25'")
     parser.add_argument("--options", default="", help="more options of `ptbench run`")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--one-rank-rounds", type=int, default=20,
                         help="rounds of serial and ddp n=1, those of --rounds included")
     parser.add_argument("--max-time", type=float, default=4, help="seconds of one measurement")
-    parser.add_argument("--with-unclean", action="store_true",
-                        help="count measurements under foreign load too")
     parser.add_argument("--append-json", metavar="FILE.json", help="numbers to add to and to report")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     return parser.parse_args()
@@ -504,7 +494,7 @@ def main():
             bench = Bench(arguments, results, folder)
             for case in cases:
                 bench.measure(case)
-    text_report = report(results, arguments.with_unclean)
+    text_report = report(results)
     print(text_report)
     if arguments.output:
         pathlib.Path(arguments.output).write_text(text_report, encoding="utf-8")

@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Measures ptbench's training step against other programs, interleaved.
 
-    bench/step_time.py -w mlp --rounds 5 --peer 'PyTorch eager=python peers/step_time.py mlp' \\
-        --peer 'prototype=./mlp 128 0' -o results/mlp-fp32.md
+    bench/step_time.py -w mlp --rounds 5 --torch venv/bin/python -o results/mlp-fp32.md
+    bench/step_time.py -w mlp --rounds 5 --peer 'prototype=./mlp 128 0'
 
 Runs everybody once a round, in turn, so that a machine that drifts hurts all alike; probes the
-latency between the cores before each program. A peer prints a JSON line with `step_seconds`, or
-text with `med X ms`. Prints (and with -o writes) a Markdown report: one row a round, medians, and
-ratios to ptbench as the median of the rounds' own ratios. Only Python's standard library is used.
+latency between the cores before each program. --torch adds PyTorch eager and compiled
+(peers/step_time.py). A peer prints a JSON line with `step_seconds`, and `clean_slices` and
+`memory_increase_bytes` where it knows them, or text with `med X ms`. Prints (and with -o writes) a
+Markdown report: one row a round, and by placement of the cores, near or far, never both, medians and
+ratios to ptbench as the geometric mean of the rounds' own with its 95 % interval. Rounds in which a
+program had no clean slice are left out of these; builds that are dirty, or of several commits, are
+refused. Only Python's standard library is used.
 """
 import argparse
 import datetime
 import json
 import os
+import pathlib
 import platform
 import re
 import shlex
@@ -20,6 +25,9 @@ import statistics
 import subprocess
 import sys
 
+import evidence
+
+PEER = pathlib.Path(__file__).resolve().parent.parent / "peers" / "step_time.py"
 NEAR_LIMIT_NS = 80  # as src/device/core_latency.cpp has it
 
 
@@ -39,17 +47,25 @@ def core_latency_ns(ptbench):
 
 
 def peer_result(command, threads):
-    """Step seconds, and peak memory in bytes or None."""
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_PROC_BIND": "close"}
     output = run(shlex.split(command), environment)
     for line in output.splitlines():
         if line.startswith("{"):
             result = json.loads(line)
-            return result["step_seconds"], result.get("peak_memory_bytes")
+            return {"seconds": result["step_seconds"], "clean": result.get("clean_slices") != 0,
+                    "memory": result.get("memory_increase_bytes")}
     found = re.search(r"med(?:ian)? ([0-9.]+) ms", output)
     if not found:
         sys.exit(f"no step time in the output of {command}:\n{output}")
-    return float(found.group(1)) / 1e3, None
+    return {"seconds": float(found.group(1)) / 1e3, "clean": True, "memory": None}
+
+
+def own_result(record):
+    """Memory is what came on top of program and data, as for the peers."""
+    one = record["runs"][0]
+    return {"seconds": one["step_seconds"]["median"],
+            "clean": bool(one["samples"]["repetitions"][0]["clean_slices"]),
+            "memory": one["memory"]["peak_bytes"] - one["memory"]["before_bytes"]}
 
 
 def ptbench_record(arguments):
@@ -73,64 +89,84 @@ def placement(ends):
 
 
 def measure(arguments, peers):
-    """One dictionary a round: program -> (step seconds, placement), program -> peak memory, and
-    ptbench's record."""
+    """One dictionary a round: program -> its result and placement, and ptbench's record."""
     programs = ["ptbench", *peers]
     rounds = []
     for number in range(arguments.rounds):
-        times, memory, record = {}, {}, None
+        results, record = {}, None
         latency = [core_latency_ns(arguments.ptbench)]
         for name in programs:
             if name == "ptbench":
                 record = ptbench_record(arguments)
-                times[name] = record["runs"][0]["step_seconds"]["median"]
-                memory[name] = record["runs"][0]["memory"]["peak_bytes"]
+                results[name] = own_result(record)
             else:
-                times[name], memory[name] = peer_result(peers[name], arguments.threads)
+                results[name] = peer_result(peers[name], arguments.threads)
             latency.append(core_latency_ns(arguments.ptbench))
-        rounds.append({"record": record, "memory": memory,
-                       "programs": {name: (times[name], placement(latency[at:at + 2]))
-                                    for at, name in enumerate(programs)}})
+        for at, name in enumerate(programs):
+            results[name]["placement"] = placement(latency[at:at + 2])
+        rounds.append({"record": record, "programs": results})
         print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr)
     return rounds
 
 
 def utilization(row):
-    return row["record"]["runs"][0]["compute"]["utilization"]
+    """Of the operations that the kernels execute, and of all that the model has: Winograd's
+    filtering executes fewer."""
+    compute = row["record"]["runs"][0]["compute"]
+    return compute["utilization"], compute["effective_utilization"]
+
+
+def percent(shares):
+    return " / ".join(f"{100 * share:.0f} %" for share in shares)
+
+
+def counting(rounds, name, wanted):
+    """The rounds in which a program was placed so, and clean."""
+    return [row for row in rounds if row["programs"][name]["clean"]
+            and row["programs"][name]["placement"] == wanted]
+
+
+def ratio_cell(ratios):
+    found = evidence.ratio(ratios)
+    if found.low is None:
+        return f"no interval ({found.count} rounds)"
+    return f"{found.middle:.2f}× [{found.low:.2f}, {found.high:.2f}] ({found.count} rounds)"
 
 
 def summary(rounds, names, wanted):
-    """One row: medians of the rounds in which a program, and ptbench beside it, was placed so."""
-    own = [row for row in rounds if row["programs"]["ptbench"][1] == wanted]
+    """One row: of the rounds in which a program, and ptbench beside it, was placed so."""
+    own = counting(rounds, "ptbench", wanted)
     if not own:
         return f"| {wanted} | unseen |" + " |" * (1 + len(names))
-    cells = [wanted,
-             text(statistics.median(row["programs"]["ptbench"][0] for row in own)),
-             f"{100 * statistics.median(map(utilization, own)):.0f} %"]
+    shares = zip(*map(utilization, own))
+    cells = [wanted, text(statistics.median(row["programs"]["ptbench"]["seconds"] for row in own)),
+             percent(map(statistics.median, shares))]
     for name in names:
-        pairs = [(row["programs"][name][0], row["programs"]["ptbench"][0]) for row in own
-                 if row["programs"][name][1] == wanted]
-        if not pairs:
+        both = counting(own, name, wanted)
+        if not both:
             cells.append("unseen")
             continue
-        ratio = statistics.median(peer / ours for peer, ours in pairs)
-        cells.append(f"{text(statistics.median(peer for peer, _ in pairs))}, {ratio:.2f}× "
-                     f"({len(pairs)} rounds)")
+        times = [row["programs"][name]["seconds"] for row in both]
+        ratios = [row["programs"][name]["seconds"] / row["programs"]["ptbench"]["seconds"]
+                  for row in both]
+        cells.append(f"{text(statistics.median(times))}, {ratio_cell(ratios)}")
     return "| " + " | ".join(cells) + " |"
 
 
 def memory_line(rounds, names):
-    own = max(row["memory"]["ptbench"] for row in rounds)
+    def largest(name):
+        return max((row["programs"][name]["memory"] or 0 for row in rounds), default=0)
+
+    own = largest("ptbench")
     parts = [f"ptbench {own / 2**20:.0f} MiB"]
-    for name in names:
-        peaks = [row["memory"][name] for row in rounds if row["memory"][name]]
-        if peaks:
-            parts.append(f"{name} {max(peaks) / 2**20:.0f} MiB (ptbench takes "
-                         f"{own / max(peaks):.2f} of it)")
-    return "Peak memory, largest of all rounds: " + ", ".join(parts) + "."
+    parts += [f"{name} {largest(name) / 2**20:.0f} MiB (ptbench takes {own / largest(name):.2f} of "
+              "it)" for name in names if largest(name)]
+    return ("Peak memory beyond start-up and imports, largest of all rounds: " + ", ".join(parts)
+            + ".")
 
 
 def report(arguments, peers, rounds):
+    evidence.require_origin_or_exit([row["record"]["generator"] for row in rounds])
     environment = rounds[0]["record"]["environment"]
     generator = rounds[0]["record"]["generator"]
     strategy = rounds[0]["record"]["runs"][0]["strategy"]
@@ -148,16 +184,18 @@ def report(arguments, peers, rounds):
         f"- command: `{shlex.join(sys.argv)}`",
         f"- near, far, mixed: the latency between the cores before and after the program was at "
         f"most {NEAR_LIMIT_NS} ns at both, neither, or one of the ends",
+        "- of FMA peak: as executed / of all operations, which Winograd's filtering saves some of",
         "",
         "| round | ptbench | of FMA peak | " + " | ".join(names) + " |",
         "|---|---|---|" + "---|" * len(names),
     ]
     for number, row in enumerate(rounds, 1):
-        cells = [f"{text(seconds)} {where}" for seconds, where in row["programs"].values()]
-        cells.insert(1, f"{100 * utilization(row):.0f} %")
+        cells = [f"{text(one['seconds'])} {one['placement']}{'' if one['clean'] else ', unclean'}"
+                 for one in row["programs"].values()]
+        cells.insert(1, percent(utilization(row)))
         lines.append(f"| {number} | " + " | ".join(cells) + " |")
-    lines += ["", "Medians, and the median over rounds of the ratio of a program's time to "
-              "ptbench's, both placed alike:", "",
+    lines += ["", "Medians, and the geometric mean over rounds of the ratio of a program's time to "
+              "ptbench's, both clean and placed alike, [95 % interval]:", "",
               "| placement | ptbench | of FMA peak | " + " | ".join(names) + " |",
               "|---|---|---|" + "---|" * len(names)]
     lines += [summary(rounds, names, wanted) for wanted in ("near", "far")]
@@ -174,10 +212,16 @@ def main():
     parser.add_argument("--options", default="", help="more options of `ptbench run`")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--max-time", type=float, default=10)
+    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch; else without")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     peers = dict(peer.split("=", 1) for peer in arguments.peer)
+    if arguments.torch:
+        command = shlex.join([*shlex.split(arguments.torch), str(PEER), arguments.workload,
+                              "--precision", arguments.precision, "--threads",
+                              str(arguments.threads), "--seconds", "2"])
+        peers = {"PyTorch eager": command, "PyTorch compiled": f"{command} --compile", **peers}
     text_report = report(arguments, peers, measure(arguments, peers))
     print(text_report)
     if arguments.output:

@@ -6,13 +6,12 @@
 Starts N ranks of one thread, each pinned to a core of its own and with B samples a step. Every mode
 tries each bucket size for S / 4 seconds and measures the best for S. The rest is as in step_time.py,
 and the reducer is at its best too: gradients are views of the buckets, the graph is static. A step
-takes as long as on its slowest rank. Prints one JSON line: `modes` has the median of each mode, and
-`step_seconds` is the smallest of them.
+takes as long as on its slowest rank. Prints one JSON line: `modes` has for each mode the median over
+the half seconds that were clean on all ranks, and `step_seconds` is the smallest of them.
 """
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import torch
 from torch import distributed, nn
 from torch.nn import functional
 
+import clean_slices
 import models
 import step_time
 
@@ -120,10 +120,20 @@ class Trainer:
         self.estimate = slowest([min(self.timed(3))])[0]
 
     def run_for(self, seconds):
-        """Durations of about so many seconds of steps, each on its slowest rank."""
-        samples = slowest(self.timed(max(3, round(seconds / self.estimate))))
-        self.estimate = statistics.median(samples)
-        return samples
+        """(Clean on all ranks, durations of its steps on the slowest) of each half second, for
+        about so many seconds."""
+        slices = []
+        left = seconds
+        watch = clean_slices.CoreWatch()
+        while left > 0 or not slices:
+            count = max(3, round(min(left, clean_slices.SLICE_SECONDS) / self.estimate))
+            watch.begin()
+            own = self.timed(count)
+            *samples, unclean = slowest([*own, 0.0 if watch.was_clean() else 1.0])
+            slices.append((unclean == 0, samples))
+            self.estimate = statistics.median(samples)
+            left -= sum(samples)
+        return slices
 
 
 def slowest(seconds):
@@ -144,22 +154,25 @@ def measure_mode(arguments, mode):
     if len(arguments.bucket_mb) > 1:
         for bucket in arguments.bucket_mb:
             trainer = ready_trainer(arguments, mode, bucket)
-            tried[bucket] = statistics.median(trainer.run_for(arguments.seconds / 4))
+            tried[bucket] = clean_slices.summary(
+                trainer.run_for(arguments.seconds / 4))["step_seconds"]
     best = min(tried, key=tried.get, default=arguments.bucket_mb[0])
     trainer = ready_trainer(arguments, mode, best)
     trainer.run_for(arguments.seconds / 4)
-    samples = trainer.run_for(arguments.seconds)
-    return {"step_seconds": statistics.median(samples), "steps": len(samples), "bucket_mb": best,
+    return {**clean_slices.summary(trainer.run_for(arguments.seconds)), "bucket_mb": best,
             "tried": {f"{bucket:g}": seconds for bucket, seconds in tried.items()}}
 
 
 def run_rank(arguments):
+    torch.set_flush_denormal(True)  # as ptbench computes
     torch.set_num_threads(1)
+    models.import_libraries(arguments.workload, "compiled" in arguments.modes)
     distributed.init_process_group("gloo", init_method=f"file://{arguments.store}",
                                    rank=arguments.rank, world_size=arguments.ranks)
+    memory = clean_slices.Memory()
     modes = {mode: measure_mode(arguments, mode) for mode in arguments.modes}
-    peak = torch.tensor([resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024])
-    distributed.all_reduce(peak)
+    increase = torch.tensor([memory.increase()])
+    distributed.all_reduce(increase)
     if arguments.rank == 0:
         best = min(modes, key=lambda mode: modes[mode]["step_seconds"])
         print(json.dumps({
@@ -171,7 +184,7 @@ def run_rank(arguments):
             "mode": best,
             "modes": modes,
             "step_seconds": modes[best]["step_seconds"],
-            "peak_memory_bytes": int(peak),
+            "memory_increase_bytes": int(increase),
         }), flush=True)
     distributed.barrier()
     sys.stdout.flush()

@@ -1,4 +1,5 @@
 """ptbench's workloads in PyTorch, with ptbench's names for their tensors."""
+import importlib
 from collections import OrderedDict
 
 import torch
@@ -35,6 +36,14 @@ BATCH = {"linear": 32, "mlp": 128, "resnet18": 64, "resnet50": 8}
 INPUT = {"linear": (10,), "mlp": (784,), "resnet18": (3, 32, 32), "resnet50": (3, 224, 224)}
 CLASSES = {"linear": 2, "mlp": 10, "resnet18": 10, "resnet50": 1000}
 WEIGHT_DECAY = {"linear": 0.0, "mlp": 0.0, "resnet18": 5e-4, "resnet50": 5e-4}
+
+
+def import_libraries(workload, compiled):
+    """What building and compiling the model imports, so that it is not taken for its memory."""
+    if images_of(workload):
+        importlib.import_module("torchvision")
+    if compiled:
+        importlib.import_module("torch._inductor.compile_fx")
 
 
 def images_of(workload):

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Writes the figures of README.md and docs/ from the files under results/.
+
+    bench/figures.py            # rewrites the marked blocks
+    bench/figures.py --check    # exit code 1 where a block is not what the files give, or where a
+                                # measured claim stands outside of a block; ctest calls this
+
+A block is what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; NAME is in FIGURES
+below. Each figure has its 95 % interval, rounds, date and commit: files of dirty builds, or of
+several commits for one table, are refused, and what has no interval is left out. Only Python's
+standard library is used.
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+import evidence
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
+# Claims that someone measured: "1.5 ×", "236 GFLOP/s", "75 % of the peak".
+CLAIM = re.compile(r"\d[\d.,]* ?×(?! ?\d)|\d[\d.,]* ?(?:[GM]FLOP/s|GB/s|[kM]? ?samples/s)"
+                   r"|\d[\d.,]* ?% of (?:the |its )?(?:\w+ )?peak")
+CODE = re.compile(r"```.*?```|`[^`\n]*`|^    [^\n]*$", re.DOTALL | re.MULTILINE)
+
+
+class Source:
+    """A file under results/, and what it says of itself."""
+
+    def __init__(self, name):
+        self.name = name
+        self.path = ROOT / "results" / name
+
+    def text(self):
+        return self.path.read_text(encoding="utf-8")
+
+    def json(self):
+        return json.loads(self.text())
+
+    def link(self, where):
+        return f"[{where}](../results/{self.name})"
+
+
+# Shared wording
+
+
+def plus_minus(value, low, high, unit="", factor=1.0, digits=1):
+    half = factor * (high - low) / 2
+    return f"{factor * value:.{digits}f} ± {half:.{digits}f}{unit}"
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def span(found):
+    """"38 of 40 (95 %: 83 to 99 %)"."""
+    hits = round(found.middle * found.count)
+    return f"{hits} of {found.count} ({100 * found.low:.0f} to {100 * found.high:.0f} %)"
+
+
+def machine_of(environment):
+    return f"{environment['cpu']['model']}, {environment['cpu']['cores']} cores"
+
+
+# Result files of ptbench
+
+
+def measured(source):
+    """The records that were measured, after a look at their build."""
+    file = source.json()
+    evidence.require_origin([file["generator"]])
+    return file, [run for run in file["runs"] if run["status"] == "ok"]
+
+
+def origin_line(source):
+    file, runs = measured(source)
+    repetitions = sorted({len(run["samples"]["repetitions"]) for run in runs})
+    clean = min(sum((one["clean_slices"] or 0) > 0 for one in run["samples"]["repetitions"])
+                for run in runs)
+    rounds = "–".join(str(one) for one in dict.fromkeys((repetitions[0], repetitions[-1])))
+    return (f"{machine_of(file['environment'])}; commit {file['generator']['git_commit']}, "
+            f"{file['created'][:10]}; {rounds} repetitions a row, at least {clean} of them clean; "
+            f"± half the 95 % interval; {source.link('the file')}.")
+
+
+def throughput_cell(run):
+    throughput = run["throughput"]
+    if not throughput["ci95"]:
+        return "no interval"
+    low, high = throughput["ci95"]
+    digits = 0 if throughput["value"] >= 100 else 1
+    return plus_minus(throughput["value"], low, high, digits=digits)
+
+
+def share_cell(value, interval):
+    return plus_minus(value, *interval, unit=" %", factor=100) if interval else ""
+
+
+def scaling_table(source):
+    _, runs = measured(source)
+    rows = []
+    for run in runs:
+        strategy, scaling = run["strategy"], run["scaling"] or {}
+        rows.append([
+            f"`{strategy['name']}`", str(strategy["world_size"]), str(strategy["threads"]),
+            str(strategy["batch_per_replica"]), throughput_cell(run),
+            share_cell(scaling.get("efficiency"), scaling.get("efficiency_ci95")),
+            share_cell(scaling.get("efficiency_vs_all_cores"),
+                       scaling.get("efficiency_vs_all_cores_ci95"))])
+    return [*table(["strategy", "n", "threads of a replica", "micro-batch", "samples/s",
+                    "efficiency", "of serial on all cores"], rows), "", origin_line(source)]
+
+
+def relative_half(run):
+    low, high = run["throughput"]["ci95"]
+    return (high - low) / 2 / run["throughput"]["value"]
+
+
+def utilization_cell(run, field):
+    share = run["compute"][field]
+    if share is None or not run["throughput"]["ci95"]:
+        return ""
+    half = share * relative_half(run)
+    return share_cell(share, (share - half, share + half))
+
+
+def cells_table(source):
+    """Of serial training: how near to the peak a step is."""
+    _, runs = measured(source)
+    rows = []
+    for run in runs:
+        memory = run["memory"]["peak_bytes"] - run["memory"]["before_bytes"]
+        rows.append([f"`{run['workload']['name']}`", run["strategy"]["precision"],
+                     str(run["strategy"]["batch_per_replica"]), throughput_cell(run),
+                     utilization_cell(run, "utilization"),
+                     utilization_cell(run, "effective_utilization"), f"{memory / 2**20:.0f} MiB"])
+    return [*table(["workload", "precision", "batch", "samples/s", "of the peak, executed",
+                    "of the peak, effective", "memory"], rows), "", origin_line(source)]
+
+
+def console(source, record):
+    """What ptbench printed, beside the record of the same measurement."""
+    measured(record)
+    return ["```", *source.text().rstrip("\n").splitlines(), "```"]
+
+
+# Reports in Markdown
+
+
+def head_of(source):
+    """Commit and date that a report of bench/gate_experiment.py begins with."""
+    head = source.text().split("\n| ", 1)[0]
+    found = re.search(r"commit (\S+), (\w+)", head)
+    date = re.search(r"- date: (\S+)", head)
+    machine = re.search(r"- machine: ([^;]+);", head)
+    evidence.require_origin([{"git_commit": found.group(1), "build_type": found.group(2)}])
+    return found.group(1), date.group(1), machine.group(1)
+
+
+def gate_rows(source):
+    """Side -> verdict -> how many, of the first table of a report."""
+    lines = source.text().splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("| side "))
+    names = [cell.strip() for cell in lines[begin].strip("|").split("|")][1:]
+    rows = {}
+    for line in lines[begin + 2:]:
+        if not line.startswith("|"):
+            break
+        side, *counts = (cell.strip() for cell in line.strip("|").split("|"))
+        rows[side] = dict(zip(names, map(int, counts)))
+    return rows
+
+
+def gate_table(circumstances):
+    """`circumstances`: name -> source. One commit a row: each is a report of its own."""
+    rows = []
+    for name, source in circumstances.items():
+        commit, date, _ = head_of(source)
+        for side, verdicts in gate_rows(source).items():
+            count = sum(verdicts.values())
+            is_base = side == "A/A"
+            right = verdicts["same"] if is_base else verdicts["slower"]
+            wrong = count - right - verdicts["ambiguous"]
+            rows.append([name, side, *(span(evidence.proportion(hits, count))
+                                       for hits in (right, verdicts["ambiguous"], wrong)),
+                         f"{commit}, {source.link(date)}"])
+    return table(["circumstances", "NEW is", "right", "ambiguous", "wrong", "commit, file"], rows)
+
+
+# The injected slowdown
+
+
+def slowdown_table(source):
+    file = source.json()
+    evidence.require_origin(file["generators"])
+    rows = []
+    for case in file["cases"]:
+        found = evidence.mean(case["slowdowns"])
+        if found.low is None:
+            continue
+        rows.append([f"`{case['options']}`", f"{100 * case['asked']:g} %",
+                     f"{100 * found.middle:.2f} % [{100 * found.low:.2f}, {100 * found.high:.2f}]",
+                     f"{100 * case['realized']:.2f} %", str(found.count)])
+    return [*table(["run", "asked for", "measured, [95 % interval]", "in the record", "processes"],
+                   rows), "",
+            f"{file['machine']}; commit {file['generators'][0]['git_commit']}, {file['date']}; "
+            f"{source.link('the file')}."]
+
+
+GATES = {"quiet": Source("2026-11-22-gate-mlp-quartiles.md"),
+         "a busy neighbour": Source("2026-11-21-gate-mlp-busy.md"),
+         "a neighbour that no counter shows": Source("2026-11-22-gate-mlp-hidden-neighbour.md")}
+SCALING = Source("2026-11-22-mlp-strong-scaling.json")
+
+FIGURES = {
+    "gate": lambda: gate_table(GATES),
+    "slowdown": lambda: slowdown_table(Source("2026-11-22-slowdown.json")),
+    "scaling": lambda: scaling_table(SCALING),
+    "run": lambda: console(Source("2026-11-22-digits.txt"), Source("2026-11-22-digits.json")),
+    "sweep": lambda: console(Source("2026-11-22-mlp-strong-scaling.txt"), SCALING),
+    "cells": lambda: cells_table(Source("2026-11-22-cells.json")),
+}
+
+
+# Documents
+
+
+def documents():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def written(text, path):
+    """The document with its blocks as the files give them."""
+    links = "](results/" if path.name == "README.md" else "](../results/"
+
+    def block(match):
+        lines = FIGURES[match.group(2)]()
+        return match.group(1) + "\n".join(lines).replace("](../results/", links) + "\n" + match.group(4)
+
+    return BLOCK.sub(block, text)
+
+
+def claims_outside(text):
+    """Measured claims that no block vouches for."""
+    bare = CODE.sub("", BLOCK.sub("", text))
+    return [match.group(0) for match in CLAIM.finditer(bare)]
+
+
+def problems(path):
+    text = path.read_text(encoding="utf-8")
+    name = path.relative_to(ROOT)
+    found = [f"{name}: '{claim}' stands outside of a block of figures"
+             for claim in claims_outside(text)]
+    for match in BLOCK.finditer(text):
+        if match.group(2) not in FIGURES:
+            return [*found, f"{name}: no figures are called '{match.group(2)}'"]
+    if written(text, path) != text:
+        found.append(f"{name}: figures are not what results/ gives; run bench/figures.py")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    arguments = parser.parse_args()
+    try:
+        if not arguments.check:
+            for path in documents():
+                text = path.read_text(encoding="utf-8")
+                path.write_text(written(text, path), encoding="utf-8")
+        found = [problem for path in documents() for problem in problems(path)]
+    except evidence.Unpublishable as reason:
+        sys.exit(f"nothing is published of {reason}")
+    for problem in found:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+import math
+import unittest
+
+import scripts  # noqa: F401  finds the modules below
+import slowdown
+
+
+def samples(steps, warmup, turn, share, drift=0.0):
+    """Steps of 10 ms whose speed drifts, every other turn longer by a share."""
+    return [0.01 * (1 + drift * at) * (1 + share * (at // turn % 2))
+            for at in range(warmup, warmup + steps)]
+
+
+class Turns(unittest.TestCase):
+    def test_whole_turns_are_found_behind_a_warm_up(self):
+        turns = slowdown.turns_of(samples(60, 33, 10, 0.05), 33, 10)
+        self.assertEqual([dragged for dragged, _ in turns], [False, True, False, True, False])
+        for dragged, seconds in turns:
+            self.assertAlmostEqual(seconds, 0.0105 if dragged else 0.01)
+
+    def test_the_share_is_found_while_speed_drifts(self):
+        turns = slowdown.turns_of(samples(2000, 30, 10, 0.05, drift=1e-4), 30, 10)
+        for found in slowdown.slowdowns_of(turns):
+            self.assertAlmostEqual(found, math.log(1.05), 5)
+
+    def test_a_disturbed_turn_does_not_count(self):
+        steps = samples(600, 30, 10, 0.05)
+        steps[100:110] = [1.0] * 10
+        record = {"runs": [{"samples": {"steps_per_sample": 1, "step_seconds": steps,
+                                        "warmup_discarded": 30, "slowdown_realized": 0.05}}]}
+        self.assertAlmostEqual(slowdown.process_slowdown(record, 10)[0], 0.05)
+
+
+if __name__ == "__main__":
+    unittest.main()
