@@ -83,7 +83,7 @@ void add_parallel_facts(RunRecord& run) {
                          .steal_fraction = 0.0,
                          .frequency_hertz = 2.9e9,
                          .turn = 3}};
-  run.samples.repetitions = {{0.00205, "near", 1, 1.75e9, 0.002, "17-1"}};
+  run.samples.repetitions = {{0.00205, "near", 1, 1.75e9, 0.002, 0.00207, "17-1"}};
   run.step_seconds.ci95 = Interval{0.00203, 0.00207};
   run.step_seconds.run_to_run_sd = 1.25e-5;
   run.step_seconds.by_placement = {{"near", {0.00205, 1}}};
