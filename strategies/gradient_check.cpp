@@ -47,7 +47,19 @@ GradientCheck::Products& GradientCheck::Products::operator+=(const Products& oth
   oracle += other.oracle;
   both += other.both;
   difference += other.difference;
+  terms += other.terms;
   return *this;
+}
+
+void GradientCheck::add_term(const Program& oracle, Size number) {
+  const std::span<const float> sum = oracle.gradients();
+  sum_so_far_.resize(sum.size());
+  magnitudes_.resize(sum.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const float before = number == 0 ? 0 : sum_so_far_[i];
+    magnitudes_[i] = (number == 0 ? 0 : magnitudes_[i]) + std::abs(sum[i] - before);
+    sum_so_far_[i] = sum[i];
+  }
 }
 
 void GradientCheck::add(Strategy& tested, double tested_scale, Strategy& oracle,
@@ -60,6 +72,8 @@ void GradientCheck::add(Strategy& tested, double tested_scale, Strategy& oracle,
   for (std::size_t i = 0; i < of_left.size(); ++i) {
     const auto g = export_arena(left.plan(), of_left[i], left.gradients());
     const auto o = export_arena(right.plan(), of_right[i], right.gradients());
+    const auto terms =
+        magnitudes_.empty() ? o : export_arena(right.plan(), of_right[i], std::span(magnitudes_));
     for (std::size_t tensor = 0; tensor < g.size(); ++tensor, ++next) {
       if (next == tensors_.size())
         tensors_.push_back({.name = of_left[i].parameters[tensor].name,
@@ -69,10 +83,12 @@ void GradientCheck::add(Strategy& tested, double tested_scale, Strategy& oracle,
       for (std::size_t j = 0; j < g[tensor].size(); ++j) {
         const double ours = double{g[tensor][j]} * tested_scale;
         const double theirs = double{o[tensor][j]} * oracle_scale;
+        const double magnitude = double{terms[tensor][j]} * oracle_scale;
         sums += {.tested = ours * ours,
                  .oracle = theirs * theirs,
                  .both = ours * theirs,
-                 .difference = (ours - theirs) * (ours - theirs)};
+                 .difference = (ours - theirs) * (ours - theirs),
+                 .terms = magnitude * magnitude};
       }
       tensors_[next].steps.push_back(sums);
     }
@@ -110,18 +126,13 @@ GradientCheck::Pooled GradientCheck::pooled(const std::vector<Products>& steps) 
   return all;
 }
 
-/// Gradients that cancel to nothing but rounding, as of a bias before batch norm, are as good as
-/// zero beside the whole.
 Difference GradientCheck::worst_distance() const {
-  constexpr double kOfWhole = 1e-7;
-  double whole = 0;
-  for (const Tensor& tensor : tensors_) whole += tensor.steps.back().oracle;
   Difference worst;
   for (const Tensor& tensor : tensors_) {
     const Products& last = tensor.steps.back();
     if (last.difference == 0) continue;
-    const double allowed = bounds_.distance * std::sqrt(last.oracle) + kOfWhole * std::sqrt(whole);
-    keep_worse(worst, std::sqrt(last.difference) / allowed, tensor.name, "gradient");
+    keep_worse(worst, std::sqrt(last.difference / last.terms) / bounds_.distance, tensor.name,
+               "gradient");
   }
   return worst;
 }

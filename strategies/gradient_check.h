@@ -11,7 +11,9 @@ namespace ptbench {
 /// How near gradients g have to come to the oracle's, o.
 struct GradientBounds {
   /// Where forward and backward pass are the same arithmetic, and only sums have another order:
-  /// ‖g − o‖ ≤ distance · ‖o‖ in every tensor. 0: the arithmetic differs, and lengths are compared.
+  /// ‖g − o‖ ≤ distance · ‖Σ|oₖ|‖ in every tensor, where the oracle's micro-batches k give o = Σoₖ:
+  /// rounding follows the terms of a sum, however much of them cancels. 0: the arithmetic differs,
+  /// and lengths are compared.
   double distance = 1e-5;
   /// Of ‖g‖ / ‖o‖ over the whole gradient and all steps: within 1 ± max(length, 4 standard errors
   /// over the steps), but no more than `most`.
@@ -36,6 +38,9 @@ class GradientCheck {
  public:
   explicit GradientCheck(const GradientBounds& bounds) : bounds_(bounds) {}
 
+  /// While the oracle makes a step: its micro-batch `number` has just been added to its gradients.
+  /// Needed where forward and backward pass are the same arithmetic.
+  void add_term(const Program& oracle, Size number);
   /// After a step of both, of equal state. The scales are what each side's gradients have to be
   /// multiplied by to undo its loss scaling.
   void add(Strategy& tested, double tested_scale, Strategy& oracle, double oracle_scale);
@@ -53,6 +58,7 @@ class GradientCheck {
     double oracle = 0;      ///< Σ o²
     double both = 0;        ///< Σ g·o
     double difference = 0;  ///< Σ (g − o)²
+    double terms = 0;       ///< Σ (Σ|oₖ|)²
     Products& operator+=(const Products& other);
   };
   struct Tensor {
@@ -76,6 +82,8 @@ class GradientCheck {
 
   GradientBounds bounds_;
   std::vector<Tensor> tensors_;
+  std::vector<float> sum_so_far_;  ///< the oracle's gradient arena before its next micro-batch
+  std::vector<float> magnitudes_;  ///< Σ|oₖ|, laid out alike; empty where the arithmetic differs
 };
 
 }  // namespace ptbench

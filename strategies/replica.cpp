@@ -76,6 +76,7 @@ float Replica::compute_gradients(GradientsReady ready) {
       backward(micro_batch, [](Range) {});
     else
       backward(micro_batch, ready);
+    if (after_micro_batch_) after_micro_batch_(micro_batch);
   }
   return loss;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -70,6 +71,12 @@ class Replica {
   /// do on rank 0 of a training whose `period` ranks this replica stands for.
   void follow_statistics_every(Size period);
 
+  /// From now on called after each micro-batch of a step, with its number, when the gradient arena
+  /// holds the sum so far; nothing with an empty one.
+  void after_each_micro_batch(std::function<void(Size micro_batch)> call) {
+    after_micro_batch_ = std::move(call);
+  }
+
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
@@ -101,6 +108,7 @@ class Replica {
   PhaseTimer* timer_ = nullptr;
   Drag drag_;
   Size statistics_period_ = 1;
+  std::function<void(Size)> after_micro_batch_;
   std::vector<float> kept_statistics_;  ///< while a micro-batch runs that they do not follow
 };
 

@@ -62,11 +62,19 @@ class Verification {
         ranks_(ranks),
         bounds_(bounds),
         gradients_(bounds.gradients) {
+    if (bounds.gradients.distance > 0)
+      oracle.replica().after_each_micro_batch([this](Size micro_batch) {
+        gradients_.add_term(oracle_.replica().program(), micro_batch);
+      });
     record_.status = VerificationStatus::passed;
     record_.tolerance = bounds.tolerance();
     record_.steps = 0;
     record_.max_relative_error = 0;
   }
+
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
+  ~Verification() { oracle_.replica().after_each_micro_batch({}); }
 
   VerificationRecord run(const std::function<bool()>& keep_going) {
     do {
