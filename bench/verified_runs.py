@@ -4,7 +4,7 @@
     bench/verified_runs.py --runs 1000 --seed 1 -o results/verified-runs.md
 
 Each run is a `ptbench run` with options drawn from the seed: workload, strategy, ranks, precision,
-batch, accumulation, optimizer, rate, shuffling, seed; half of them beside a busy process. Most end
+batch, accumulation, shares, optimizer, rate, decay, initial weights, shuffling, seed; half of them beside a busy process. Most end
 after verification; every tenth trains some timed steps, after which ranks are compared again. A
 correct build must call none of them wrong. Beside the counts stands the exact (Clopper-Pearson)
 upper end of the rate, and how near to its bound the worst run came. Exit code 1 if any run failed.
@@ -31,6 +31,8 @@ WORKLOADS = [("linear", 180, (8, 32, 100), False),
              ("models/cnn.json", 160, (4, 8, 16), True),
              ("resnet18", 58, (2, 4), True),
              ("resnet50", 22, (1,), True)]
+# Workload: a file with weights that were trained, in the working directory of the runs.
+TRAINED = {name: f"trained-{name}.safetensors" for name in ("linear", "mlp")}
 BUSY = "while True: pass"
 
 Run = collections.namedtuple("Run", "group arguments load timed")
@@ -41,12 +43,23 @@ def ranks_of(draw, group):
     return 2 if group in ("resnet18", "resnet50") else draw.choice((2, 2, 3, 4))
 
 
+def accumulation_of(draw, group):
+    """Micro-batches of a step: many where they are small."""
+    if group == "digits":  # 120 samples in a step
+        return draw.choice(("2", "5"))
+    if group in ("linear", "mlp"):
+        return draw.choice(("2", "2", "3", "8", "16", "64"))
+    return "2"
+
+
 def parallel(draw, group, arguments):
     """Strategy over several ranks; half of all runs and more."""
     strategy = draw.choice(("ddp", "ddp", "ddp-flat", "ddp-central", "dp"))
     arguments += ["-s", strategy, "-n", str(ranks_of(draw, group))]
     if draw.random() < 0.3:
-        arguments += ["--accumulate", "2"]
+        arguments += ["--accumulate", accumulation_of(draw, group)]
+    elif strategy != "dp" and group in ("linear", "mlp") and draw.random() < 0.15:
+        arguments += ["--shares", "+".join(str(draw.randint(1, 24)) for _ in range(int(arguments[-1])))]
     if draw.random() < 0.25:
         arguments += ["--precision", "bf16"]
     if strategy != "dp" and draw.random() < 0.15:
@@ -55,14 +68,14 @@ def parallel(draw, group, arguments):
         arguments += ["--broadcast-buffers", "off"]
 
 
-def single(draw, has_batch_norm, arguments):
+def single(draw, group, has_batch_norm, arguments):
     """One rank: accumulation against the unsplit batch, or bf16 against fp32."""
     if has_batch_norm or draw.random() < 0.5:
         arguments += ["-s", "amp"]
         if draw.random() < 0.3 and not has_batch_norm:
-            arguments += ["--accumulate", "2"]
+            arguments += ["--accumulate", accumulation_of(draw, group)]
     else:
-        arguments += ["-s", "grad-accum"]
+        arguments += ["-s", "grad-accum", "--accumulate", accumulation_of(draw, group)]
 
 
 def draw_of(draw, number, group, batches, has_batch_norm):
@@ -70,15 +83,19 @@ def draw_of(draw, number, group, batches, has_batch_norm):
     if draw.random() < (0.6 if group != "resnet50" else 0.8):
         parallel(draw, group, arguments)
     else:
-        single(draw, has_batch_norm, arguments)
+        single(draw, group, has_batch_norm, arguments)
     if group == "digits":
         arguments += ["--data", "tests/data/digits", "--global-batch", "120"]
-    else:
+    elif "--shares" not in arguments:
         arguments += ["-b", str(draw.choice(batches))]
     if group in ("resnet18", "resnet50"):
         arguments += ["--samples", "32"]
     if draw.random() < 0.4:
         arguments += ["--optimizer", draw.choice(("sgd", "adam", "adamw"))]
+    if "adamw" in arguments or draw.random() < 0.1:
+        arguments += ["--weight-decay", draw.choice(("0.001", "0.01", "0.1"))]
+    if group in TRAINED and draw.random() < 0.15:
+        arguments += ["--initial-weights", TRAINED[group]]
     if draw.random() < 0.5:
         arguments += ["--lr", draw.choice(("1e-5", "1e-3", "0.01", "0.05"))]
     if draw.random() < 0.1 and group != "resnet50":
@@ -105,7 +122,8 @@ def perform(ptbench, run, folder):
     result.unlink(missing_ok=True)
     busy = subprocess.Popen([sys.executable, "-c", BUSY]) if run.load else None
     try:
-        done = subprocess.run([ptbench, "run", *run.arguments, "-o", result], cwd=ROOT,
+        arguments = [folder / word if word in TRAINED.values() else word for word in run.arguments]
+        done = subprocess.run([ptbench, "run", *arguments, "-o", result], cwd=ROOT,
                               env=environment(folder), capture_output=True, text=True, timeout=900)
         code, errors = done.returncode, done.stderr
     except subprocess.TimeoutExpired:
@@ -129,6 +147,14 @@ def environment(folder):
     return {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
 
 
+def train_weights(ptbench, folder):
+    """Those that some runs begin with: losses are small there, and so are updates."""
+    for name, file in TRAINED.items():
+        subprocess.run([ptbench, "run", "-w", name, "-b", "64", "--threads", "1", "--steps", "300",
+                        "--verify", "off", "--save-final-weights", folder / file], cwd=ROOT, check=True,
+                       env=environment(folder), stdout=subprocess.DEVNULL)
+
+
 def upper_rate(failures, runs):
     """Clopper and Pearson's one-sided 95 % bound of a rate, by bisection."""
     def at_most(rate):
@@ -149,7 +175,15 @@ def kinds(run):
     """What a run counts as, besides all runs."""
     text = " ".join(run.arguments)
     yield "several ranks or replicas" if "-n " in text else "one rank"
-    yield "bf16" if "bf16" in text or "-s amp" in text else "fp32"
+    yield "bf16" if "--precision bf16" in text or "-s amp" in text else "fp32"
+    if "--reduce-precision bf16" in text:
+        yield "bf16 on the wire"
+    if "--accumulate" in text:
+        yield "accumulation"
+    if "--shares" in text:
+        yield "unequal shares"
+    if "--initial-weights" in text:
+        yield "trained weights"
     if run.group in ("models/cnn.json", "resnet18", "resnet50"):
         yield "batch norm"
     yield "beside a busy process" if run.load else "alone"
@@ -221,6 +255,7 @@ def main():
     outcomes, last = [], None
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
+        train_weights(options.ptbench, pathlib.Path(folder))
         for number, run in enumerate(draw_runs(options.runs, options.seed), 1):
             if options.minutes and time.monotonic() - begun > 60 * options.minutes:
                 break
