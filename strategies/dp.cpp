@@ -255,20 +255,20 @@ class Dp final : public Strategy {
 
   float take_step() override {
     if (master_->scaler().active()) rows_.set_loss_scale(master_->scaler().scale());
-    float loss = 0;
+    double loss = 0;  // float rounds each of many small shares
     for (Size micro_batch = 0; micro_batch < micro_batches_; ++micro_batch) {
       load(micro_batch);
       scatter();
       replicate();
       forward(micro_batch);
       gather();
-      loss += forward_loss(micro_batch);
+      loss += double{forward_loss(micro_batch)};
       backward(micro_batch);
       reduce();
     }
     update();
     if (timer() != nullptr) ++observed_steps_;
-    return loss;
+    return static_cast<float>(loss);
   }
 
   void load(Size micro_batch) {

@@ -37,6 +37,8 @@ class LossScaler {
   /// After each step: whether its gradients were finite. Throws a run error where no smaller scale
   /// would help.
   void update(bool finite);
+  /// What it holds decides the scales to come.
+  friend bool operator==(const LossScaler&, const LossScaler&) = default;
 
  private:
   LossScaleSpec spec_;

@@ -68,17 +68,17 @@ void Replica::divide_updates(std::vector<Range> slices) {
 
 float Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
-  float loss = 0;
+  double loss = 0;  // float rounds each of many small shares
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
-    loss += forward(micro_batch);
+    loss += double{forward(micro_batch)};
     if (micro_batch + 1 < step_.accumulation_steps)
       backward(micro_batch, [](Range) {});
     else
       backward(micro_batch, ready);
     if (after_micro_batch_) after_micro_batch_(micro_batch);
   }
-  return loss;
+  return static_cast<float>(loss);
 }
 
 void Replica::load(Size micro_batch) {

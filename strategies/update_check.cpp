@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
@@ -84,6 +86,13 @@ Rounding rounding_of(const OptimizerSpec& optimizer, Size update, const RuleUpda
           {kFew * first, kFew * second}};
 }
 
+/// 0 and −0 differ.
+bool are_same_bits(std::span<const float> a, std::span<const float> b) {
+  return std::ranges::equal(a, b, [](float one, float other) {
+    return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(other);
+  });
+}
+
 /// Of an allowed difference; what is no number is beyond any.
 double share_of(double difference, double allowed) {
   if (difference == 0) return 0;
@@ -127,7 +136,7 @@ void check_tensor(const OptimizerSpec& optimizer, Size update, const RuleUpdate&
 }  // namespace
 
 UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec& optimizer,
-                         double gradient_scale) {
+                         Size update, double gradient_scale) {
   UpdateCheck check;
   Replica& from = before.replica();
   Replica& to = tested.replica();
@@ -150,9 +159,8 @@ UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec
         rule.state.push_back(old[arena][tensor]);
         values.emplace_back(after[arena][tensor]);
       }
-      apply_rule(optimizer, tested.updates(), rule);
-      check_tensor(optimizer, tested.updates(), rule, values, made[i].parameters[tensor].name,
-                   check.worst);
+      apply_rule(optimizer, update, rule);
+      check_tensor(optimizer, update, rule, values, made[i].parameters[tensor].name, check.worst);
       check.update_norm =
           std::hypot(check.update_norm, distance_of(rule.new_parameters, rule.parameters));
       check.parameter_norm = std::hypot(check.parameter_norm, norm_of(rule.parameters));
@@ -170,7 +178,7 @@ Difference check_nothing_changed(Strategy& before, Strategy& tested) {
     const Arenas after = export_training(tested.replica(), made[i]);
     for (std::size_t arena = 0; arena < old.size(); ++arena)
       for (std::size_t tensor = 0; tensor < old[arena].size(); ++tensor)
-        if (!std::ranges::equal(old[arena][tensor], after[arena][tensor]))
+        if (!are_same_bits(old[arena][tensor], after[arena][tensor]))
           keep_worse(worst, kInfinity, made[i].parameters[tensor].name,
                      arena == 0 ? "parameters" : name_of_state(arena - 1));
   }

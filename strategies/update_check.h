@@ -24,9 +24,11 @@ struct UpdateCheck {
 /// own gradient from the state that `before` still has. In a tensor of norm ‖u‖ of the rule's
 /// update, each parameter may differ by 1e-6·‖u‖ + 2 ulp, and optimizer state by as much of its own
 /// norm; the ulps are those of the largest term that is added up.
-/// `optimizer`: the rule; `gradient_scale`: what the tested gradients have to be multiplied by.
+/// `optimizer`: the rule; `update`: the number of the update, from 1; `gradient_scale`: what the
+/// tested gradients have to be multiplied by.
 [[nodiscard]] UpdateCheck check_update(Strategy& before, Strategy& tested,
-                                       const OptimizerSpec& optimizer, double gradient_scale);
+                                       const OptimizerSpec& optimizer, Size update,
+                                       double gradient_scale);
 
 /// After a step that was skipped: `tested` has the parameters, optimizer state and number of
 /// updates of `before`, bit by bit.

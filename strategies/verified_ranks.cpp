@@ -30,15 +30,25 @@ static_assert(std::is_trivially_copyable_v<Order>);
 /// What every rank says of itself after a step.
 struct RankResult {
   std::uint64_t parameters = 0;  ///< digest
+  std::uint64_t state = 0;       ///< digest of optimizer state, where the rank has all of it
   Size updates = 0;
+  LossScaler scaler{{}};
   Size unknown_statistics = 0;  ///< running statistics that are no number
 };
 
-/// Of parameters as they lie: any single difference changes it.
-std::uint64_t digest_of(std::span<const float> parameters) {
-  std::uint64_t hash = fnv1a("");
-  for (const float value : parameters) hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
+/// Of numbers as they lie: any single difference changes it.
+std::uint64_t digest_of(std::span<const float> values, std::uint64_t hash = fnv1a("")) {
+  for (const float value : values) hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
   return hash;
+}
+
+/// Other than 0; 0 where the rank has but a part of it.
+std::uint64_t digest_of_state(Strategy& tested) {
+  if (tested.updated_slices() != std::vector<Range>{tested.replica().all()}) return 0;
+  std::uint64_t hash = fnv1a("");
+  for (const std::span<float> state : tested.replica().optimizer_state())
+    hash = digest_of(state, hash);
+  return std::max<std::uint64_t>(hash, 1);
 }
 
 Size not_a_number(std::span<const float> values) {
@@ -56,6 +66,11 @@ std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communi
       std::ranges::find_if(all, [&](std::uint64_t digest) { return digest != all.front(); });
   if (differing == all.end()) return std::nullopt;
   return std::distance(all.begin(), differing);
+}
+
+double moved_rate(double own, double from, double to) {
+  if (own == from) return to;
+  return from > 0 ? own * (to / from) : own + to;
 }
 
 VerifiedRanks::VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
@@ -89,6 +104,7 @@ void VerifiedRanks::follow() {
 std::optional<std::string> VerifiedRanks::collect() {
   std::optional<std::string> problem = compare_ranks();
   const std::vector<Owned> owned = owners();
+  if (!covers_all(owned)) return "no rank says that it updates some part of the parameters";
   Replica& replica = tested_.replica();
   gather(replica.program().gradients(), owned);
   for (const std::span<float> state : replica.optimizer_state()) gather(state, owned);
@@ -116,12 +132,19 @@ void VerifiedRanks::pass_state() {
       .lr = replica.step().optimizer.lr, .updates = tested_.updates(), .scaler = replica.scaler()};
   broadcast(std::as_writable_bytes(std::span(&order, 1)));
   if (!is_root()) {
-    if (order.lr != replica.step().optimizer.lr) replica.set_learning_rate(order.lr);
+    // Each rank begins with the rate that its own strategy gave it.
+    if (told_rate_ && order.lr != *told_rate_)
+      replica.set_learning_rate(moved_rate(replica.step().optimizer.lr, *told_rate_, order.lr));
+    told_rate_ = order.lr;
     tested_.set_updates(order.updates);
     replica.set_scaler(order.scaler);
   }
   // The first step begins with parameters that the strategy itself has to give to all ranks.
-  if (tested_.steps() > 0) broadcast(std::as_writable_bytes(replica.program().parameters()));
+  const std::span<float> parameters = replica.program().parameters();
+  if (tested_.steps() > 0)
+    broadcast(std::as_writable_bytes(parameters));
+  else if (!is_root())
+    std::ranges::fill(parameters, std::numeric_limits<float>::quiet_NaN());
   for (const std::span<float> state : replica.optimizer_state())
     broadcast(std::as_writable_bytes(state));
   const std::span<float> statistics = replica.program().running_statistics();
@@ -136,15 +159,21 @@ std::optional<std::string> VerifiedRanks::compare_ranks() {
   const std::vector<RankResult> all =
       of_all_ranks(communicator_,
                    RankResult{.parameters = digest_of(program.parameters()),
+                              .state = digest_of_state(tested_),
                               .updates = tested_.updates(),
+                              .scaler = tested_.replica().scaler(),
                               .unknown_statistics = not_a_number(program.running_statistics())},
                    timeout_);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].parameters != all[0].parameters)
       return fmt::format("the parameters of rank {} differ from rank 0's", rank);
+    if (all[rank].state != all[0].state && all[rank].state != 0 && all[0].state != 0)
+      return fmt::format("the optimizer state of rank {} differs from rank 0's", rank);
     if (all[rank].updates != all[0].updates)
       return fmt::format("rank {} has made {} updates, rank 0 {}", rank, all[rank].updates,
                          all[0].updates);
+    if (all[rank].scaler != all[0].scaler)
+      return fmt::format("the loss scaler of rank {} is not in the state of rank 0's", rank);
     if (all[rank].unknown_statistics > 0 && all[0].unknown_statistics == 0)
       return fmt::format("rank {} began its forward pass without rank 0's running statistics",
                          rank);
@@ -170,12 +199,22 @@ std::vector<VerifiedRanks::Owned> VerifiedRanks::owners() {
                     [](const Owned& part) { return std::pair(part.range.begin, part.rank); });
   Size end = 0;
   for (Owned& part : owned) {
-    ensure(part.range.begin <= end, "every part of the arena is updated by a rank");
-    part.range.begin = end;
-    end = std::max(end, part.range.end);
+    part.range.begin = std::max(part.range.begin, end);
+    part.range.end = std::max(part.range.begin, part.range.end);
+    end = part.range.end;
   }
-  ensure(end == tested_.replica().all().end, "every part of the arena is updated by a rank");
   return owned;
+}
+
+/// Parts as owners() gives them: none overlaps another.
+bool VerifiedRanks::covers_all(const std::vector<Owned>& owned) const {
+  Size end = 0;
+  for (const Owned& part : owned) {
+    if (part.range.empty()) continue;
+    if (part.range.begin != end) return false;
+    end = part.range.end;
+  }
+  return end == tested_.replica().all().end;
 }
 
 /// In pieces, so that rank 0 needs no second arena for every rank.

@@ -17,6 +17,10 @@ namespace ptbench {
 [[nodiscard]] std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
                                                        Communicator::Timeout timeout);
 
+/// The rate of a side whose rate is `own` where it should be `from`, once `from` becomes `to`: what
+/// was wrong stays as wrong.
+[[nodiscard]] double moved_rate(double own, double from, double to);
+
 /// The ranks of a training that is verified: gives all of them rank 0's state before a step, and
 /// brings what they made of it to rank 0 afterwards. In a world of one it does nothing.
 class VerifiedRanks {
@@ -28,11 +32,13 @@ class VerifiedRanks {
                 Communicator::Timeout timeout, bool broadcast_buffers);
 
   /// On rank 0, between steps: the others get its parameters, optimizer state, number of updates,
-  /// loss scaler and learning rate. Before the first step parameters are left to the strategy.
+  /// loss scaler and learning rate. Before the first step parameters are left to the strategy: the
+  /// others' are NaN.
   void share_state();
   /// On rank 0, after a step: its gradients and optimizer state become those of the ranks that have
-  /// them. Says what is wrong where ranks differ that must be equal: parameters, the number of
-  /// updates, running statistics that never came.
+  /// them. Says what is wrong where ranks differ that must be equal: parameters, optimizer state,
+  /// the number of updates, loss scalers, running statistics that never came; or where no rank has
+  /// some part.
   [[nodiscard]] std::optional<std::string> gather_results();
   /// On the others, wherever rank 0 does one of the two.
   void follow();
@@ -54,6 +60,7 @@ class VerifiedRanks {
   [[nodiscard]] std::optional<std::string> collect();
   [[nodiscard]] std::optional<std::string> compare_ranks();
   [[nodiscard]] std::vector<Owned> owners();
+  [[nodiscard]] bool covers_all(const std::vector<Owned>& owned) const;
   void gather(std::span<float> arena, const std::vector<Owned>& owned);
   void broadcast(std::span<std::byte> bytes);
 
@@ -62,6 +69,7 @@ class VerifiedRanks {
   Conductor& conductor_;
   Communicator::Timeout timeout_;
   bool broadcast_buffers_;
+  std::optional<double> told_rate_;  ///< rank 0's, in the last order
 };
 
 }  // namespace ptbench

@@ -52,6 +52,15 @@ Difference check_statistics(const Program& tested, const Program& oracle, double
   return worst;
 }
 
+/// NaN counts as infinite.
+double largest_gradient(Strategy& strategy) {
+  double largest = 0;
+  for (const float value : strategy.replica().program().gradients())
+    largest = std::isfinite(value) ? std::max(largest, std::abs(double{value}))
+                                   : std::numeric_limits<double>::infinity();
+  return largest;
+}
+
 /// One comparison, from first step to verdict.
 class Verification {
  public:
@@ -91,7 +100,7 @@ class Verification {
       }
     }
     if (record_.status == VerificationStatus::passed) say_weak();
-    record_.lr = tested_.replica().step().optimizer.lr;
+    record_.lr = oracle_.replica().step().optimizer.lr;
     return std::move(record_);
   }
 
@@ -104,12 +113,14 @@ class Verification {
     const Size updates = tested_.updates();
     const auto loss = static_cast<double>(tested_.step());
     const std::optional<std::string> problem = ranks_.gather_results();
-    const bool applied = tested_.updates() > updates;
-    // The oracle still stands where both began.
+    const bool applied = tested_.updates() != updates;
+    // The oracle still stands where both began; its optimizer is the one that was asked for.
     const UpdateCheck update =
-        applied ? check_update(oracle_, tested_, tested_.replica().step().optimizer, tested_scale)
+        applied ? check_update(oracle_, tested_, oracle_.replica().step().optimizer, updates + 1,
+                               tested_scale)
                 : UpdateCheck{.worst = check_nothing_changed(oracle_, tested_)};
     const auto expected = static_cast<double>(oracle_.step());
+    const bool oracle_applied = oracle_.updates() != updates;
     if (!std::isfinite(expected)) {
       unknown(
           fmt::format("{}: the oracle's loss of step {} is {}", kOracleDiverges, tried_, expected));
@@ -119,12 +130,20 @@ class Verification {
       unknown(fmt::format("after step {} {}", tried_, *problem));
       return;
     }
-    if (!same_loss(loss, expected)) return;
-    if (!applied) {
-      check_skipped(update.worst);
+    if (applied && tested_.updates() != updates + 1) {
+      unknown(fmt::format("after step {}, {} updates have been made, not {}", tried_,
+                          tested_.updates(), updates + 1));
       return;
     }
+    if (!same_loss(loss, expected)) return;
+    if (!applied && !skipped_rightly(update.worst)) return;
+    if (scale_alike() && applied != oracle_applied) {
+      check_only_one_skipped(applied ? oracle_ : tested_, applied ? tested_ : oracle_);
+      return;
+    }
+    if (!same_scaler() || !applied) return;
     gradients_.add(tested_, tested_scale, oracle_, oracle_scale);
+    gradients_.add_loss(expected);
     if (!same_gradient() || !follows_rule(update.worst) || !same_statistics()) return;
     if (raise_rate(update)) return;
     ++*record_.steps;
@@ -149,7 +168,8 @@ class Verification {
     const double error = difference.share * *record_.tolerance;
     if (!record_.max_relative_error || error <= *record_.max_relative_error) return;
     record_.max_relative_error = std::isfinite(error) ? std::optional(error) : std::nullopt;
-    if (!difference.tensor.empty()) record_.worst_tensor = difference.tensor;
+    record_.worst_tensor =
+        difference.tensor.empty() ? std::nullopt : std::optional(difference.tensor);
   }
 
   bool same_loss(double loss, double expected) {
@@ -201,15 +221,38 @@ class Verification {
   }
 
   /// A step that loss scaling skips changes nothing, and has a reason.
-  void check_skipped(const Difference& changed) {
+  bool skipped_rightly(const Difference& changed) {
     if (changed.share > 0) {
       fail(fmt::format("step {} was skipped by loss scaling, yet '{}' ({}) changed", tried_,
                        changed.tensor, changed.what));
-      return;
+      return false;
     }
-    const std::span<const float> gradients = tested_.replica().program().gradients();
-    if (std::ranges::all_of(gradients, [](float value) { return std::isfinite(value); }))
-      fail(fmt::format("step {} was skipped although its gradients are finite", tried_));
+    if (!std::isfinite(largest_gradient(tested_))) return true;
+    fail(fmt::format("step {} was skipped although its gradients are finite", tried_));
+    return false;
+  }
+
+  [[nodiscard]] bool scale_alike() const {
+    const LossScaleSpec& spec = oracle_.replica().step().loss_scale;
+    return tested_.replica().scaler().active() && spec == tested_.replica().step().loss_scale;
+  }
+
+  /// Sums in another order may overflow where gradients nearly do; then the step tells nothing.
+  void check_only_one_skipped(Strategy& skipped, Strategy& applied) {
+    constexpr double kNearOverflow = std::numeric_limits<float>::max() / 16.0;
+    const double largest = largest_gradient(applied);
+    if (std::isfinite(largest) && largest > kNearOverflow) return;
+    const bool is_tested = &skipped == &tested_;
+    fail(fmt::format("step {} was {}skipped by loss scaling, the oracle's was {}", tried_,
+                     is_tested ? "" : "not ", is_tested ? "not" : "skipped"));
+  }
+
+  /// Which decides the scales of the steps to come.
+  bool same_scaler() {
+    if (!scale_alike() || tested_.replica().scaler() == oracle_.replica().scaler()) return true;
+    unknown(
+        fmt::format("after step {} the loss scaler is not in the state of the oracle's", tried_));
+    return false;
   }
 
   /// Whether the step is to be made again with a rate at which an update can be seen.
@@ -221,19 +264,25 @@ class Verification {
     constexpr double kUsualRate = 1e-2;
     const double ratio = update.update_norm / update.parameter_norm;
     const double factor = ratio > 0 ? std::min(kWantedUpdate / ratio, 1e6) : kBlindly;
-    const double lr = tested_.replica().step().optimizer.lr;
+    const double lr = oracle_.replica().step().optimizer.lr;
     const double raised = lr > 0 ? lr * factor : kUsualRate;
-    tested_.replica().set_learning_rate(raised);
+    // A tested side that has another rate keeps being as far from the oracle's.
+    const double of_tested = tested_.replica().step().optimizer.lr;
+    tested_.replica().set_learning_rate(moved_rate(of_tested, lr, raised));
     oracle_.replica().set_learning_rate(raised);
     return true;
   }
 
   void say_weak() {
     const bool is_known = bounds_.gradients.distance > 0 || gradients_.slope() >= kWeakDirection;
-    if (*record_.steps >= kAppliedSteps && stateful_ >= kStatefulSteps && is_visible_ && is_known)
+    const std::optional<std::string> doubt = gradients_.doubt();
+    if (*record_.steps >= kAppliedSteps && stateful_ >= kStatefulSteps && is_visible_ && is_known &&
+        !doubt)
       return;
     record_.status = VerificationStatus::weak;
-    if (!is_known)
+    if (doubt)
+      record_.reason = doubt;
+    else if (!is_known)
       record_.reason = fmt::format(
           "rounding turns gradients too far for more than their length to be compared: their slope "
           "against the oracle's is {:.2f}",

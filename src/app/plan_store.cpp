@@ -135,6 +135,10 @@ bool PlanStore::lacks(const Choices& choices) const {
 void PlanStore::save(const Choices& choices) const {
   if (path_.empty() || !lacks(choices)) return;
   Choices all = choices;
+  if (!named_by_user_) {  // what other runs have chosen meanwhile stays
+    const Choices now = PlanStore(*this).load();
+    all.insert(now.begin(), now.end());
+  }
   all.insert(loaded_.begin(), loaded_.end());
   if (named_by_user_ && existed_)
     throw broken_plan(path_, "lacks choices for operators of this run");

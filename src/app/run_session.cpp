@@ -382,10 +382,7 @@ struct RunSession::State {
     RunRecord record = records.empty() ? lost(Status::ok, {}) : pool_runs(records, around.prior);
     if (setup.launcher) record.strategy.launcher = setup.launcher->command;
     if (const auto difference = different_starts(); difference && record.status == Status::ok) {
-      record.status = Status::failed;
-      record.reason = difference;
-      record.throughput = {};
-      record.step_seconds = {};
+      fail_verification(record, *difference);
     }
     return record;
   }

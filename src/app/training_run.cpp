@@ -33,6 +33,7 @@
 #include "src/measure/machine_probe.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/plan_measuring.h"
+#include "src/measure/pool_runs.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/repetition.h"
 #include "src/measure/sampling.h"
@@ -76,7 +77,8 @@ class TrainingRun {
     if (record_.status == Status::interrupted)
       record_.reason =
           fmt::format("interrupted by a signal while {}", name_of(board_.phase(config_.rank())));
-    if (!record_.memory.peak_bytes) record_.memory.peak_bytes = peak_resident_memory().total();
+    if (trains_ && !record_.memory.peak_bytes)
+      record_.memory.peak_bytes = peak_resident_memory().total();
   }
 
  private:
@@ -215,14 +217,9 @@ class TrainingRun {
 
   /// What was timed is no training: nothing of it is kept.
   void fail_parted(Size rank) {
-    record_.status = Status::failed;
-    record_.reason = fmt::format(
-        "does not match serial training: after the timed steps the parameters of rank {} differ "
-        "from rank 0's",
-        rank);
-    record_.verification.status = VerificationStatus::failed;
-    record_.verification.reason = record_.reason;
-    record_.loss = {};
+    fail_verification(record_, fmt::format("does not match serial training: after the timed steps "
+                                           "the parameters of rank {} differ from rank 0's",
+                                           rank));
   }
 
   /// Who looks at all ranks' cores; null where there is one rank.
@@ -379,10 +376,12 @@ class TrainingRun {
     if (config_.options.keep_plan)
       PlanStore::of_file(*config_.options.keep_plan, fingerprint).save(decided);
     if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
-    if (store_->named_by_user() || foreign_share > kQuiet) return;
+    if (store_->named_by_user()) return;
     PlanStore cache = PlanStore::of_host(fingerprint);
     (void)cache.load();
     cache.save(decided);
+    if (foreign_share > kQuiet)
+      warn_of_load("communication", "ranks' communication was", foreign_share);
   }
 
   /// Choices that were timed beside other work are kept too: each run that chose anew could come
@@ -390,21 +389,24 @@ class TrainingRun {
   void keep(const Choices& choices, const PlanStore& store, double foreign_share) {
     if (!store.lacks(choices)) return;
     store.save(choices);
-    if (foreign_share > kQuiet)
-      record_.warnings.push_back(
-          {.code = "operators-chosen-under-load",
-           .message = fmt::format("other programs used {:.0f} % of the cores while operators were "
-                                  "timed: chosen again, a few may differ, and compare judges only "
-                                  "runs of one plan",
-                                  100 * foreign_share),
-           .remedy = "Measure what is to be compared with one --plan FILE."});
+    if (foreign_share > kQuiet) warn_of_load("operators", "operators were", foreign_share);
+  }
+
+  /// Of what was timed to choose it, and is kept nevertheless.
+  void warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {
+    record_.warnings.push_back(
+        {.code = fmt::format("{}-chosen-under-load", kind),
+         .message = fmt::format("other programs used {:.0f} % of the cores while {} timed: chosen "
+                                "again, a few may differ, and compare judges only runs of one plan",
+                                100 * foreign_share, timed),
+         .remedy = "Measure what is to be compared with one --plan FILE."});
   }
 
   /// False where the run computes something else than its oracle: it is not timed.
   bool verified(const TrainingGround& ground, const VerificationPlan& check, Conductor& conductor) {
     if (!check.oracle) {
       record_.verification.reason = check.reason;
-      tell_unverified(check.reason);
+      tell_unverified(check.reason, check.lacks_memory);
       return true;
     }
     enter(RankPhase::verifying);
@@ -426,16 +428,18 @@ class TrainingRun {
     return false;
   }
 
-  /// Who asked for a comparison is told that there was none.
-  void tell_unverified(const std::string& reason) {
+  /// Who asked for a comparison, or would have got one, is told that there was none.
+  void tell_unverified(const std::string& reason, bool lacks_memory) {
     if (config_.options.verify == VerifyMode::only) {
       record_.status = Status::skipped;
       record_.reason = "nothing was verified: " + reason;
     }
-    if (config_.options.verify == VerifyMode::on)
-      record_.warnings.push_back({.code = "not-verified",
-                                  .message = "nothing was verified: " + reason,
-                                  .remedy = "Leave --verify on out where that is all right."});
+    if (config_.options.verify == VerifyMode::on || lacks_memory)
+      record_.warnings.push_back(
+          {.code = "not-verified",
+           .message = "nothing was verified: " + reason,
+           .remedy = lacks_memory ? "Verify with a smaller batch."
+                                  : "Leave --verify on out where that is all right."});
   }
 
   void plan_training(const TrainingGround& ground, const TrainingShape& shape,
@@ -459,6 +463,7 @@ class TrainingRun {
     if (OutputFile* file = around_.files.initial_weights())
       file->commit(serialize_weights(program.export_tensors()));
     reset_peak_resident_memory();  // choosing, verifying and drawing weights are no training
+    trains_ = true;
     return strategy;
   }
 
@@ -644,6 +649,7 @@ class TrainingRun {
   PhaseBoard board_;  ///< the launcher's, where there is one
   StepPace pace_;     ///< of the phase that is shown
   Size steps_per_epoch_ = 0;
+  bool trains_ = false;                   ///< the peak of memory is that of training
   std::optional<PlanStore> store_;        ///< on rank 0
   Choices operators_;                     ///< on rank 0, as timed
   Bytes shared_bytes_ = 0;                ///< of the memory that ranks share, while they trained

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "src/base/units.h"
@@ -14,10 +15,16 @@ namespace {
 /// Of a verification, which --max-time does not count.
 constexpr double kSeconds = 60;
 
+/// Whether its last layer is the last one with parameters, so that no corner follows these.
+bool ends_with_parameters(const Graph& graph) {
+  return !graph.nodes.empty() && std::holds_alternative<LinearLayer>(graph.nodes.back().layer);
+}
+
 /// `same_arithmetic`: the oracle's forward and backward passes are the tested ones, bit by bit.
 VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& oracle,
-                             bool same_arithmetic, WireType wire, Size nonlinear_layers) {
+                             bool same_arithmetic, WireType wire, const Graph& graph) {
   constexpr double kRoundedOnTheWire = 1e-2;
+  const Size nonlinear_layers = graph.nonlinear_layers();
   VerificationBounds bounds;
   if (same_arithmetic) {
     if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
@@ -31,6 +38,15 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
   bounds.gradients.turn =
       std::min(bounds.gradients.turn, turn * static_cast<double>(nonlinear_layers + 1));
   bounds.gradients.distance = 0;
+  bounds.gradients.usual_loss = 2 * std::log(static_cast<double>(std::max<Size>(graph.classes, 2)));
+  const bool in_fp32 = tested.type == ElementType::f32 && oracle.type == ElementType::f32;
+  if (in_fp32 && (wire == WireType::fp32 || tested.ranks == 1)) {
+    constexpr double kOfCorner = 2e-3;
+    bounds.gradients.nearness_before_corners =
+        kOfCorner * static_cast<double>(nonlinear_layers + 1);
+    bounds.gradients.nearness =
+        ends_with_parameters(graph) ? 1e-4 : bounds.gradients.nearness_before_corners;
+  }
   bounds.loss = tested.type == ElementType::f32 ? 1e-5 : 2e-2;
   bounds.statistics = tested.type == ElementType::f32 ? 1e-3 : 5e-2;
   // Rounding moves the values behind many ReLUs further: in an untrained ResNet-50 with a batch of
@@ -98,18 +114,23 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
         "computes something else");
   }
   const Bytes wanted = memory_of(graph, shape) + memory_of(graph, oracle);
-  if (shape.rank == 0 && wanted > available_memory())  // rank 0 decides for all
-    return not_run(fmt::format("two copies need {} of memory, {} is available",
-                               format_bytes(wanted), format_bytes(available_memory())));
+  const Bytes available = available_memory();
+  if (shape.rank == 0 && wanted > available) {  // rank 0 decides for all
+    VerificationPlan plan = not_run(fmt::format("two copies need {} of memory, {} is available",
+                                                format_bytes(wanted), format_bytes(available)));
+    plan.lacks_memory = true;
+    return plan;
+  }
   const bool same_arithmetic = shape.shares.empty() && oracle.type == shape.type &&
                                oracle.micro_batch == shape.micro_batch &&
                                oracle.step.loss_scale == shape.step.loss_scale;
-  VerificationPlan plan{.tested = shape,
-                        .oracle = oracle,
-                        .bounds = bounds_of(shape, oracle, same_arithmetic,
-                                            ground.data_parallel.wire, graph.nonlinear_layers()),
-                        .statistics_period = several ? shape.ranks : 1,
-                        .reason = {}};
+  VerificationPlan plan{
+      .tested = shape,
+      .oracle = oracle,
+      .bounds = bounds_of(shape, oracle, same_arithmetic, ground.data_parallel.wire, graph),
+      .statistics_period = several ? shape.ranks : 1,
+      .reason = {},
+      .lacks_memory = false};
   plan.tested.first_step = first_step(ground, shape);
   plan.oracle->first_step = plan.tested.first_step;
   return plan;

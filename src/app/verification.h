@@ -21,6 +21,7 @@ struct VerificationPlan {
   Size statistics_period =
       1;               ///< the oracle's running statistics follow every so many micro-batches
   std::string reason;  ///< why nothing is compared, where that is so
+  bool lacks_memory = false;  ///< that is why
 };
 
 /// The oracle of several ranks is one replica that trains their micro-batches in turn, in the same

@@ -132,13 +132,23 @@ const PhasesRecord& phases_of(std::span<const RunRecord> runs) {
       .phases_seconds;
 }
 
-bool is_verified(const RunRecord& run) {
-  return run.verification.status != VerificationStatus::not_run;
+/// Which verification decides.
+int weight_of(VerificationStatus status) {
+  switch (status) {
+    case VerificationStatus::failed: return 3;
+    case VerificationStatus::weak: return 2;
+    case VerificationStatus::passed: return 1;
+    case VerificationStatus::not_run: return 0;
+  }
+  throw Defect("a verification status without a weight");
 }
 
-/// What was verified, or why nothing was.
+/// The worst of what was verified, or why nothing was.
 const VerificationRecord& verification_of(std::span<const RunRecord> runs) {
-  if (std::ranges::any_of(runs, is_verified)) return first_with(runs, is_verified).verification;
+  const RunRecord& deciding = *std::ranges::max_element(
+      runs, std::ranges::less(),
+      [](const RunRecord& run) { return weight_of(run.verification.status); });
+  if (deciding.verification.status != VerificationStatus::not_run) return deciding.verification;
   return first_with(runs, [](const RunRecord& run) { return run.verification.reason.has_value(); })
       .verification;
 }
@@ -158,7 +168,33 @@ void pool_results(std::span<const RunRecord> runs, RunRecord& pooled) {
   }
 }
 
+/// Figures of training that computes something else.
+void leave_out_figures(RunRecord& run) {
+  run.samples = {};
+  run.step_seconds = {};
+  run.throughput = {};
+  run.phases_seconds = {};
+  run.compute = {};
+  run.energy.reset();
+  run.loss = {};
+  run.accuracy.reset();
+  run.time_to_target_seconds.reset();
+  run.scaling.reset();
+  for (RankRecord& rank : run.ranks) {
+    rank.compute_seconds.reset();
+    rank.wait_seconds.reset();
+  }
+}
+
 }  // namespace
+
+void fail_verification(RunRecord& run, const std::string& reason) {
+  run.status = Status::failed;
+  run.reason = reason;
+  run.verification.status = VerificationStatus::failed;
+  run.verification.reason = reason;
+  leave_out_figures(run);
+}
 
 RunRecord pool_runs(std::span<const RunRecord> runs, const PriorNoise& prior) {
   ensure(!runs.empty(), "no runs to pool");
@@ -180,6 +216,7 @@ RunRecord pool_runs(std::span<const RunRecord> runs, const PriorNoise& prior) {
     if (has_samples(run) || !is_measured_anywhere) pool_memory(run, pooled);
     pool_compute(run.compute, pooled.compute);
   }
+  if (pooled.verification.status == VerificationStatus::failed) leave_out_figures(pooled);
   summarize_run(pooled, prior);
   return pooled;
 }

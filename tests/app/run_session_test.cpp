@@ -373,7 +373,8 @@ TEST_CASE("a session hands the program and its arguments to a launcher") {
 TEST_CASE("what a rank reported counts, whatever code its launcher ends with") {
   Fixture fixture(
       "case $pass in prepare) cp \"$prepared\" \"$output\" ;; *) sed "
-      "'s/\"status\":[^,]*,/\"status\": \"failed\",/' \"$measured\" >\"$output\"; exit 1 ;; "
+      "'0,/\"status\"/s/\"status\":[^,]*,/\"status\": \"failed\",/' \"$measured\" >\"$output\"; "
+      "exit 1 ;; "
       "esac");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
   RunSession session(fixture.setup(), fixture.surroundings());

@@ -210,4 +210,34 @@ TEST_CASE("results are those of the first process that has them", "[measure]") {
   CHECK(run.phases_seconds.forward.value() == Approx(0.002));
 }
 
+TEST_CASE("the worst verification counts, and leaves nothing that was measured", "[measure]") {
+  RunRecord preparation;
+  preparation.id = "run";
+  preparation.verification.status = VerificationStatus::passed;
+  RunRecord parted = run_of_seconds({0.006});
+  parted.compute.flops_per_step = 3e8;
+  parted.loss = {.first = 2.3, .last = 0.1};
+  parted.accuracy = AccuracyRecord{.train = {}, .test = 0.9};
+  RunRecord good = parted;
+  fail_verification(parted, "ranks differ");
+  CHECK(parted.samples.step_seconds.empty());
+  for (const RunRecord& run : {pooled({preparation, good, parted, good}), pooled({parted, good})}) {
+    CHECK(run.status == Status::failed);
+    CHECK(run.reason == "ranks differ");
+    CHECK(run.verification.status == VerificationStatus::failed);
+    CHECK(run.verification.reason == "ranks differ");
+    CHECK(run.samples.repetitions.empty());
+    CHECK(run.step_seconds.by_placement.empty());
+    CHECK_FALSE(run.step_seconds.median.has_value());
+    CHECK_FALSE(run.throughput.value.has_value());
+    CHECK_FALSE(run.compute.flops_per_second.has_value());
+    CHECK_FALSE(run.loss.last.has_value());
+    CHECK_FALSE(run.accuracy.has_value());
+  }
+  RunRecord weak = good;
+  weak.verification.status = VerificationStatus::weak;
+  CHECK(pooled({preparation, weak}).verification.status == VerificationStatus::weak);
+  CHECK(pooled({preparation, weak}).step_seconds.median.has_value());
+}
+
 }  // namespace ptbench

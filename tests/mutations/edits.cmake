@@ -33,6 +33,8 @@ edit(strategies/ddp_flat.cpp
 [==[    const bool differs = communicator().rank() == 1;
     if (mutated("rank-updates-differently") && differs) gradients(replica().all())[0] *= 1.01F;
     replica().optimizer_step(replica().all(), step);
+    if (mutated("state-of-a-rank-differs") && differs)
+      for (const std::span<float> state : replica().optimizer_state()) state[0] += 1e-3F;
     if (mutated("rank-diverges-after-20-steps") && differs && steps() >= 20)
       parameters(replica().all())[0] += 1e-3F;]==])
 
@@ -73,7 +75,14 @@ edit(strategies/distributed.cpp
 [==[    replica_->finish_scaled_step(finite);]==]
 [==[    if (mutated("skipped-step-changes-a-parameter") && !finite)
       parameters(replica_->all())[0] += 1e-3F;
-    replica_->finish_scaled_step(finite);]==])
+    const bool is_kept = mutated("scale-not-halved") ||
+                         (mutated("scale-of-a-rank-not-halved") && communicator_.rank() == 1);
+    replica_->finish_scaled_step(finite || is_kept);]==])
+
+edit(strategies/distributed.cpp
+[==[if (steps() == 0) share_first_parameters();]==]
+[==[if (steps() == 0 && !mutated("first-parameters-not-shared"))
+    share_first_parameters();]==])
 
 edit(strategies/dp.cpp
 [==[    const ReducedBuffers buffers{.sources = gradients_,]==]

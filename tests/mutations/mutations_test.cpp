@@ -131,6 +131,38 @@ TEST_CASE("every fault of the table is planted, and in a setup that is run") {
   }
 }
 
+TEST_CASE("ranks that part in later repetitions leave a failed verification and no figures") {
+  const TemporaryDirectory folder;
+  const ProgramResult result = run_program(
+      {PTBENCH_MUTATED_EXECUTABLE, "run", "-w", kSource + "tests/mutations/mlp.json", "-s",
+       "ddp-flat", "-n", "2", "--threads", "1", "--repeats", "3", "--max-time", "2", "-o",
+       "r.json"},
+      {.folder = folder.path(), .environment = {"PTBENCH_MUTATION=rank-diverges-after-20-steps"}});
+  CAPTURE(result.output, result.errors);
+  CHECK(result.exit_code == 2);
+  const json record = json::parse(read((folder.path() / "r.json").string()))["runs"][0];
+  CHECK(record["status"] == "failed");
+  CHECK(record["verification"]["status"] == "failed");
+  CHECK_THAT(record["reason"].get<std::string>(), Contains("after the timed steps"));
+  CHECK(record["throughput"]["value"].is_null());
+  CHECK(record["samples"]["repetitions"].empty());
+  CHECK(record["compute"]["flops_per_second"].is_null());
+}
+
+TEST_CASE("one micro-batch of many that is dropped is caught in fp32") {
+  if (kIsWatched) skip("far too slow");
+  for (const char* steps : {"128", "256", "1024"}) {
+    const TemporaryDirectory folder;
+    const ProgramResult result = run_program(
+        {PTBENCH_MUTATED_EXECUTABLE, "run", "-w", "linear", "-s", "serial", "-b", "1",
+         "--accumulate", steps, "--samples", "4000", "--threads", "1", "--verify", "only"},
+        {.folder = folder.path(), .environment = {"PTBENCH_MUTATION=last-micro-batch-dropped"}});
+    CAPTURE(steps, result.output, result.errors);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, Contains("does not match serial training"));
+  }
+}
+
 TEST_CASE("faults of ddp in fp32 are caught") { check_setup("ddp", "fp32"); }
 TEST_CASE("faults of ddp in bf16 are caught") { check_setup("ddp", "bf16"); }
 TEST_CASE("faults of ddp-buckets in fp32 are caught") { check_setup("ddp-buckets", "fp32"); }

@@ -9,6 +9,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,13 +37,19 @@ struct Spoiling {
   std::function<void(Replica&)> gradients = nullptr;  ///< after backward
   std::function<void(Replica&)> result = nullptr;     ///< after the update
   bool skips = false;                                 ///< there is no update
+  int updates = 1;                                    ///< that an update counts as
+  bool adapts_scale = true;
+  double rate = 1;  ///< times the rate that was asked for
 };
 
 /// Serial training that goes wrong.
 class Spoiled final : public Strategy {
  public:
   Spoiled(std::unique_ptr<Replica> replica, Spoiling spoiling)
-      : replica_(std::move(replica)), spoiling_(std::move(spoiling)) {}
+      : replica_(std::move(replica)), spoiling_(std::move(spoiling)) {
+    if (spoiling_.rate != 1)
+      replica_->set_learning_rate(replica_->step().optimizer.lr * spoiling_.rate);
+  }
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
@@ -50,8 +58,10 @@ class Spoiled final : public Strategy {
     if (spoiling_.gradients) spoiling_.gradients(*replica_);
     if (!spoiling_.skips) {
       replica_->optimizer_step(replica_->all(), next_update());
-      count_update();
+      for (int i = 0; i < spoiling_.updates; ++i) count_update();
     }
+    if (spoiling_.adapts_scale && replica_->scaler().active())
+      replica_->finish_scaled_step(!spoiling_.skips);
     if (spoiling_.result) spoiling_.result(*replica_);
     return loss;
   }
@@ -189,6 +199,53 @@ TEST_CASE("an update too small to be seen is looked at with a larger rate", "[st
   }
 }
 
+TEST_CASE("a strategy is not judged by the rate that it gives itself", "[strategies]") {
+  for (OptimizerSpec optimizer : optimizers())
+    for (const double lr : {1e-3, 1e-9}) {  // the second is raised
+      optimizer.lr = lr;
+      CAPTURE(name_of(optimizer.kind), lr);
+      CHECK(compared({.rate = 0.5}, optimizer).status == VerificationStatus::failed);
+      CHECK(compared({.rate = 1.05}, optimizer).status == VerificationStatus::failed);
+    }
+}
+
+TEST_CASE("a step is one update", "[strategies]") {
+  for (const OptimizerSpec& optimizer : optimizers())
+    for (const int updates : {2, 5}) {
+      const VerificationRecord record = compared({.updates = updates}, optimizer);
+      CHECK(record.status == VerificationStatus::failed);
+      CHECK_THAT(record.reason.value_or(""), Catch::Contains("updates have been made"));
+    }
+}
+
+/// With a dynamic loss scale on both sides.
+VerificationRecord compared_scaled(const Spoiling& spoiling) {
+  RanksSpec spec = spec_of(sgd());
+  spec.training.step.loss_scale = {.kind = LossScaling::dynamic};
+  Side tested(conv_graph(), spec, spoiling);
+  Side oracle(conv_graph(), spec, std::nullopt);
+  return verify_alone(tested.strategy(), oracle.strategy());
+}
+
+TEST_CASE("the loss scaler goes on as the oracle's", "[strategies]") {
+  const VerificationRecord right = compared_scaled({});
+  CAPTURE(right.reason.value_or(""));
+  CHECK(right.status == VerificationStatus::passed);
+  const VerificationRecord kept = compared_scaled({.adapts_scale = false});
+  CHECK(kept.status == VerificationStatus::failed);
+  CHECK_THAT(kept.reason.value_or(""), Catch::Contains("loss scaler is not in the state"));
+  // A gradient that is not finite excuses a step that is skipped where the oracle's is not either.
+  const VerificationRecord alone =
+      compared_scaled({.gradients =
+                           [](Replica& replica) {
+                             replica.program().gradients().front() =
+                                 std::numeric_limits<float>::infinity();
+                           },
+                       .skips = true});
+  CHECK(alone.status == VerificationStatus::failed);
+  CHECK_THAT(alone.reason.value_or(""), Catch::Contains("the oracle's was not"));
+}
+
 TEST_CASE("running statistics that are not the oracle's fail", "[strategies]") {
   const VerificationRecord record = compared(
       {.result = [](Replica& replica) { scale(replica.program().running_statistics(), 1.01F); }},
@@ -250,6 +307,20 @@ TEST_CASE("other arithmetic is held by the length of its gradient", "[strategies
   }
 }
 
+void scale_tensor(Replica& replica, std::string_view name, float factor) {
+  const ProgramPlan& plan = replica.program().plan();
+  for (const TensorGroup& group : tensor_groups(plan)) {
+    auto values = export_arena(plan, group, replica.program().gradients());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (group.parameters[i].name == name) scale(values[i], factor);
+    import_arena(plan, group, values, replica.program().gradients());
+  }
+}
+
+Spoiling scaling_tensor(std::string_view name, float factor) {
+  return {.gradients = [=](Replica& replica) { scale_tensor(replica, name, factor); }};
+}
+
 TEST_CASE("of other arithmetic a gradient that points elsewhere is found", "[strategies]") {
   const VerificationRecord opposite =
       compared({.gradients = [](Replica& replica) { scale(replica.program().gradients(), -1); }},
@@ -258,19 +329,70 @@ TEST_CASE("of other arithmetic a gradient that points elsewhere is found", "[str
   CHECK_THAT(opposite.reason.value_or(""), Catch::Contains("direction of the gradient"));
   // One tensor alone, in a gradient whose direction is known.
   const VerificationRecord tensor =
-      compared({.gradients =
-                    [](Replica& replica) {
-                      const ProgramPlan& plan = replica.program().plan();
-                      for (const TensorGroup& group : tensor_groups(plan)) {
-                        auto values = export_arena(plan, group, replica.program().gradients());
-                        for (std::size_t i = 0; i < values.size(); ++i)
-                          if (group.parameters[i].name == "bn.bias") scale(values[i], -1);
-                        import_arena(plan, group, values, replica.program().gradients());
-                      }
-                    }},
-               sgd(), kOtherArithmetic);
+      compared(scaling_tensor("bn.bias", -1), sgd(), kOtherArithmetic);
   CHECK(tensor.status == VerificationStatus::failed);
   CHECK_THAT(tensor.reason.value_or(""), Catch::Contains("direction of the gradient of 'bn.bias'"));
+}
+
+TEST_CASE("of other arithmetic in fp32 gradients are compared by distance", "[strategies]") {
+  VerificationBounds bounds = kOtherArithmetic;
+  bounds.gradients.nearness = 1e-4;
+  bounds.gradients.nearness_before_corners = 4e-3;
+  CHECK(compared({}, sgd(), bounds).status == VerificationStatus::passed);
+  for (const auto& [name, factor] :
+       std::vector<std::pair<std::string, float>>{{"fc.weight", 1.001F}, {"conv.weight", 1.015F}}) {
+    const Spoiling spoiling = scaling_tensor(name, factor);
+    CAPTURE(name);
+    CHECK(compared(spoiling, sgd(), kOtherArithmetic).status == VerificationStatus::passed);
+    const VerificationRecord record = compared(spoiling, sgd(), bounds);
+    CHECK(record.status == VerificationStatus::failed);
+    CHECK(record.worst_tensor == name);
+  }
+  // A corner that was passed in some step.
+  int step = 0;
+  const VerificationRecord corner = compared({.gradients =
+                                                  [&](Replica& replica) {
+                                                    if (++step == 2)
+                                                      scale_tensor(replica, "conv.weight", 1.015F);
+                                                  }},
+                                             sgd(), bounds);
+  CHECK(corner.status == VerificationStatus::passed);
+}
+
+TEST_CASE("a tensor that points elsewhere does not excuse itself", "[strategies]") {
+  VerificationBounds bounds = kOtherArithmetic;
+  bounds.gradients.turn = 0.5;
+  Side tested(mlp_graph(), spec_of(sgd()), scaling_tensor("fc2.bias", -1.0F));
+  Side oracle(mlp_graph(), spec_of(sgd()), std::nullopt);
+  const VerificationRecord record = verify_alone(tested.strategy(), oracle.strategy(), bounds);
+  CAPTURE(record.reason.value_or(""));
+  CHECK(record.status == VerificationStatus::failed);
+  CHECK(record.worst_tensor == "fc2.bias");
+}
+
+TEST_CASE("a length that scatters over the steps is weakly verified", "[strategies]") {
+  int step = 0;
+  const VerificationRecord record =
+      compared({.gradients =
+                    [&](Replica& replica) {
+                      scale(replica.program().gradients(), ++step % 2 == 0 ? 0.98F : 1.06F);
+                    }},
+               sgd(), kOtherArithmetic);
+  CAPTURE(record.reason.value_or(""));
+  CHECK(record.status == VerificationStatus::weak);
+  CHECK_THAT(record.reason.value_or(""), Catch::Contains("times the length of the oracle's"));
+}
+
+TEST_CASE("a steep loss makes of a turned gradient a doubt", "[strategies]") {
+  VerificationBounds bounds = kOtherArithmetic;
+  bounds.gradients.turn = 1e-3;
+  const Spoiling spoiling = scaling_tensor("fc.weight", 1.009F);
+  CHECK(compared(spoiling, sgd(), bounds).status == VerificationStatus::failed);
+  bounds.gradients.usual_loss = 0.01;  // a hundredth of what it is
+  const VerificationRecord record = compared(spoiling, sgd(), bounds);
+  CAPTURE(record.reason.value_or(""));
+  CHECK(record.status == VerificationStatus::weak);
+  CHECK_THAT(record.reason.value_or(""), Catch::Contains("the loss is so large"));
 }
 
 TEST_CASE("a gradient that rounding may have turned is weakly verified", "[strategies]") {
@@ -320,6 +442,69 @@ TEST_CASE("ranks get the running statistics of rank 0 before each step", "[strat
     spec.options.broadcast_buffers = false;
     CHECK(verify_ranks(conv_graph(), spec).status == VerificationStatus::passed);
   }
+}
+
+/// Says of itself which parts of the arena it updates; trains as ddp-flat, which updates all.
+class Claiming final : public Strategy {
+ public:
+  Claiming(std::unique_ptr<Strategy> inner, std::vector<Range> slices)
+      : inner_(std::move(inner)), slices_(std::move(slices)) {}
+  [[nodiscard]] Replica& replica() override { return inner_->replica(); }
+  [[nodiscard]] std::vector<Range> updated_slices() override { return slices_; }
+
+ private:
+  float take_step() override {
+    inner_->set_updates(updates());
+    const float loss = inner_->step();
+    if (inner_->updates() > updates()) count_update();
+    return loss;
+  }
+
+  std::unique_ptr<Strategy> inner_;
+  std::vector<Range> slices_;
+};
+
+TEST_CASE("ranks may share parts of the arena, and leave none", "[strategies]") {
+  const auto claimed = [](const std::function<std::vector<Range>(Size all)>& slices) {
+    RanksSpec spec;
+    spec.training = {.micro_batch = 2, .step = {.optimizer = sgd()}};
+    spec.row = ddp_flat_strategy();
+    spec.row.build = [slices](StrategyContext context) -> std::unique_ptr<Strategy> {
+      auto inner = ddp_flat_strategy().build(std::move(context));
+      const Size all = inner->replica().all().end;
+      return std::make_unique<Claiming>(std::move(inner), slices(all));
+    };
+    return verify_ranks(mlp_graph(), spec);
+  };
+  for (const auto& slices : std::vector<std::function<std::vector<Range>(Size)>>{
+           [](Size all) { return std::vector<Range>{{0, all}}; },
+           [](Size all) { return std::vector<Range>{{0, all}, {16, 32}}; },
+           [](Size all) { return std::vector<Range>{{0, 48}, {16, 32}, {32, all}}; }}) {
+    const VerificationRecord record = claimed(slices);
+    CAPTURE(record.reason.value_or(""));
+    CHECK(record.status == VerificationStatus::passed);
+  }
+  for (const auto& slices : std::vector<std::function<std::vector<Range>(Size)>>{
+           [](Size all) { return std::vector<Range>{{16, all}}; },
+           [](Size all) { return std::vector<Range>{{0, all - 16}}; },
+           [](Size) { return std::vector<Range>{}; }}) {
+    const VerificationRecord record = claimed(slices);
+    CHECK(record.status == VerificationStatus::failed);
+    CHECK_THAT(record.reason.value_or(""), Catch::Contains("no rank says that it updates"));
+  }
+}
+
+TEST_CASE("many small shares of a loss add up", "[strategies]") {
+  // Float would round each sum: by 1e-5 after thousands.
+  RanksSpec split = spec_of(sgd());
+  split.training.micro_batch = 1;
+  split.training.step.accumulation_steps = 8192;
+  RanksSpec whole = spec_of(sgd());
+  whole.training.micro_batch = 8192;
+  split.training.samples = whole.training.samples = 8192;
+  Side tested(mlp_graph(), split, std::nullopt);
+  Side oracle(mlp_graph(), whole, std::nullopt);
+  CHECK(tested.strategy().step() == Approx(oracle.strategy().step()).epsilon(5e-7));
 }
 
 TEST_CASE("running statistics that never came are found", "[strategies]") {
