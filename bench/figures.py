@@ -6,7 +6,7 @@
                                 # measured claim stands outside of a block; ctest calls this
 
 A block is what stands between `<!-- figures: NAME -->` and `<!-- /figures -->`; NAME is in FIGURES
-below. Each figure has its 95 % interval, rounds, date and commit: files of dirty builds, or of
+below, where figures whose files are still to be measured stand too. Each figure has its 95 % interval, rounds, date and commit: files of dirty builds, or of
 several commits for one table, are refused, and what has no interval is left out. Only Python's
 standard library is used.
 """
@@ -152,13 +152,15 @@ def console(source, record):
 
 
 def head_of(source):
-    """Commit and date that a report of bench/gate_experiment.py begins with."""
+    """What a report of bench/gate_experiment.py begins with: its build, and when and where it
+    measured."""
     head = source.text().split("\n| ", 1)[0]
-    found = re.search(r"commit (\S+), (\w+)", head)
-    date = re.search(r"- date: (\S+)", head)
-    machine = re.search(r"- machine: ([^;]+);", head)
-    evidence.require_origin([{"git_commit": found.group(1), "build_type": found.group(2)}])
-    return found.group(1), date.group(1), machine.group(1)
+    commit, build_type = re.search(r"- ptbench .*?commit (\w[\w-]*),? \(?(\w+)", head).groups()
+    evidence.require_origin([{"git_commit": commit, "build_type": build_type}])
+    judge = re.search(r"- judged by: .*?commit (\w+)", head)
+    judged = f", judged with commit {judge.group(1)}" if judge else ""
+    return (f"{re.search(r'- machine: ([^;]+);', head).group(1)}; commit {commit}{judged}, "
+            f"{re.search(r'- date: (.{10})', head).group(1)}; {source.link('the file')}.")
 
 
 def gate_rows(source):
@@ -175,20 +177,15 @@ def gate_rows(source):
     return rows
 
 
-def gate_table(circumstances):
-    """`circumstances`: name -> source. One commit a row: each is a report of its own."""
+def gate_table(source):
     rows = []
-    for name, source in circumstances.items():
-        commit, date, _ = head_of(source)
-        for side, verdicts in gate_rows(source).items():
-            count = sum(verdicts.values())
-            is_base = side == "A/A"
-            right = verdicts["same"] if is_base else verdicts["slower"]
-            wrong = count - right - verdicts["ambiguous"]
-            rows.append([name, side, *(span(evidence.proportion(hits, count))
-                                       for hits in (right, verdicts["ambiguous"], wrong)),
-                         f"{commit}, {source.link(date)}"])
-    return table(["circumstances", "NEW is", "right", "ambiguous", "wrong", "commit, file"], rows)
+    for side, verdicts in gate_rows(source).items():
+        count = sum(verdicts.values())
+        right = verdicts["same" if side == "A/A" else "slower"]
+        wrong = count - right - verdicts["ambiguous"]
+        rows.append([side, *(span(evidence.proportion(hits, count))
+                             for hits in (right, verdicts["ambiguous"], wrong))])
+    return [*table(["NEW is", "right", "ambiguous", "wrong"], rows), "", head_of(source)]
 
 
 # The injected slowdown
@@ -211,13 +208,12 @@ def slowdown_table(source):
             f"{source.link('the file')}."]
 
 
-GATES = {"quiet": Source("2026-11-22-gate-mlp-quartiles.md"),
-         "a busy neighbour": Source("2026-11-21-gate-mlp-busy.md"),
-         "a neighbour that no counter shows": Source("2026-11-22-gate-mlp-hidden-neighbour.md")}
 SCALING = Source("2026-11-22-mlp-strong-scaling.json")
 
 FIGURES = {
-    "gate": lambda: gate_table(GATES),
+    "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),
+    "gate-busy": lambda: gate_table(Source("2026-11-21-gate-mlp-busy.md")),
+    "gate-hidden": lambda: gate_table(Source("2026-11-22-gate-mlp-hidden-neighbour.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-22-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-22-digits.txt"), Source("2026-11-22-digits.json")),

@@ -46,16 +46,18 @@ class Gate(unittest.TestCase):
 
     def test_shares_have_exact_intervals(self):
         with tempfile.TemporaryDirectory() as folder:
-            lines = figures.gate_table({"quiet": self.source(folder, "abc")})
-        self.assertEqual(lines[2], "| quiet | A/A | 38 of 40 (83 to 99 %) | 2 of 40 (1 to 17 %) "
-                                   "| 0 of 40 (0 to 9 %) | abc, [2026-11-22](../results/gate.md) |")
+            lines = figures.gate_table(self.source(folder, "abc"))
+        self.assertEqual(lines[2], "| A/A | 38 of 40 (83 to 99 %) | 2 of 40 (1 to 17 %) "
+                                   "| 0 of 40 (0 to 9 %) |")
         self.assertIn("| 37 of 40 ", lines[3])
         self.assertIn("| 1 of 40 ", lines[3])
+        self.assertEqual(lines[-1], "CPU, 2 cores; commit abc, 2026-11-22; "
+                                    "[the file](../results/gate.md).")
 
     def test_dirty_builds_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaises(evidence.Unpublishable):
-                figures.gate_table({"quiet": self.source(folder, "abc-dirty")})
+                figures.gate_table(self.source(folder, "abc-dirty"))
 
 
 class Records(unittest.TestCase):
@@ -83,7 +85,7 @@ class Records(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_links_fit_the_document(self):
-        text = "<!-- figures: gate -->\n<!-- /figures -->\n"
+        text = "<!-- figures: gate-quiet -->\n<!-- /figures -->\n"
         readme = figures.written(text, figures.ROOT / "README.md")
         self.assertIn("](results/", readme)
         self.assertIn("](../results/", figures.written(text, figures.ROOT / "docs" / "x.md"))
