@@ -6,9 +6,9 @@
 
 Every process leaves some steps as they are and makes as many longer, in turn (the hidden option
 `--slowdown-turns`), so that both meet the same machine and the same process. A turn is compared with
-the mean of the undragged ones before and after it, by medians; the first steps of a turn do not
-count. A case's value is the mean of its processes' means, with Student's 95 % interval over
-processes. -o adds to the numbers of a file, of one clean Release build. Only Python's standard
+the mean of the undragged ones before and after it, by the lower quartile of their steps, as `compare`
+does; the first steps of a turn do not count, nor does a turn outside of clean slices. A process tells the median over its turns, a case the
+mean over its processes, with Student's 95 % interval. -o adds to the numbers of a file, of one clean Release build. Only Python's standard
 library is used.
 """
 import argparse
@@ -22,14 +22,36 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import evidence
 
 SCHEMA = "ptbench.slowdown/1"
 TURN_SECONDS = 0.1
+QUIET = 0.1  # busy share of the cores
+LEAST_TURNS = 10  # dragged ones of a process, with clean turns on both sides
 LEFT_OUT = 2  # steps at the beginning of a turn
 CASES = ["-w mlp --threads 1", "-w mlp --threads 2", "-w mlp -s dp -n 2 --threads 1",
          "-w mlp -s ddp -n 2 --threads 1"]
+
+
+def busy_seconds():
+    """Of all cores, since they started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_quiet(most_seconds):
+    """Until the cores have been idle for a second, or the time is over: beside other programs no
+    turn would be clean."""
+    end = time.monotonic() + most_seconds
+    while time.monotonic() < end:
+        before = busy_seconds()
+        time.sleep(1)
+        if busy_seconds() - before <= QUIET * os.cpu_count():
+            return True
+    return False
 
 
 def run(command):
@@ -46,14 +68,19 @@ def record_of(arguments, options, share, turn, steps):
         return json.loads(pathlib.Path(target).read_text(encoding="utf-8"))
 
 
-def turns_of(samples, warmup, turn):
-    """(is dragged, median seconds) of each whole turn; a sample is one step, the first of them step
-    `warmup` of the process."""
+def turns_of(samples, warmup, turn, clean=None):
+    """(is dragged, lower quartile of seconds) of each whole turn; None instead of seconds where one
+    of its samples is not in `clean` (by default all are). A sample is one step, the first of them
+    step `warmup` of the process."""
     turns = []
     first = -(-warmup // turn) * turn  # where the next turn begins
     while first + turn <= warmup + len(samples):
-        steps = samples[first - warmup + LEFT_OUT:first - warmup + turn]
-        turns.append((first // turn % 2 == 1, statistics.median(steps)))
+        places = range(first - warmup + LEFT_OUT, first - warmup + turn)
+        seconds = None
+        if clean is None or all(place in clean for place in places):
+            steps = [samples[place] for place in places]
+            seconds = statistics.quantiles(steps, n=4, method="inclusive")[0]
+        turns.append((first // turn % 2 == 1, seconds))
         first += turn
     return turns
 
@@ -61,16 +88,26 @@ def turns_of(samples, warmup, turn):
 def slowdowns_of(turns):
     """The logarithm of each dragged turn over the geometric mean of its neighbours."""
     return [math.log(here[1]) - (math.log(before[1]) + math.log(after[1])) / 2
-            for before, here, after in zip(turns, turns[1:], turns[2:]) if here[0]]
+            for before, here, after in zip(turns, turns[1:], turns[2:])
+            if here[0] and None not in (before[1], here[1], after[1])]
+
+
+def clean_samples(slices):
+    return {place for one in slices if one["clean"]
+            for place in range(one["first"], one["first"] + one["count"])}
 
 
 def process_slowdown(record, turn):
     """By how much the dragged turns of a process are longer: the median, since a turn that
-    something else disturbed says nothing of the drag; and what the record has."""
+    something else disturbed says nothing of the drag; what the record has; and how many they are.
+    None where too few are clean."""
     samples = record["runs"][0]["samples"]
     if samples["steps_per_sample"] != 1:
         sys.exit("steps of less than 1 ms share samples; take a longer one")
-    found = slowdowns_of(turns_of(samples["step_seconds"], samples["warmup_discarded"], turn))
+    found = slowdowns_of(turns_of(samples["step_seconds"], samples["warmup_discarded"], turn,
+                                  clean_samples(samples["slices"])))
+    if len(found) < LEAST_TURNS:
+        return None
     return math.expm1(statistics.median(found)), samples["slowdown_realized"], len(found)
 
 
@@ -80,17 +117,26 @@ def measure(arguments, results, options, share):
     turn = max(4 + LEFT_OUT, round(TURN_SECONDS / step))
     case = {"options": options, "asked": share, "steps_a_turn": turn, "slowdowns": [],
             "recorded": [], "turns": 0, "realized": None}
-    for number in range(arguments.processes):
+    for _ in range(arguments.attempts):
+        if len(case["slowdowns"]) == arguments.processes:
+            break
+        if not wait_for_quiet(arguments.patience):
+            print("other programs took the cores all the time", file=sys.stderr)
+            continue
         record = record_of(arguments, options, share, turn, round(arguments.seconds / step))
         note_origin(results, record)
-        slowdown, realized, turns = process_slowdown(record, turn)
-        case["slowdowns"].append(slowdown)
-        case["recorded"].append(realized)
-        case["turns"] += turns
-        print(f"{options} {share:g}: process {number + 1} of {arguments.processes}: "
-              f"{100 * slowdown:.2f} %, recorded {100 * realized:.2f} %", file=sys.stderr)
-    case["realized"] = statistics.mean(case["recorded"])
-    results["cases"].append(case)
+        found = process_slowdown(record, turn)
+        if found is None:
+            print(f"{options} {share:g}: too few clean turns", file=sys.stderr)
+            continue
+        case["slowdowns"].append(found[0])
+        case["recorded"].append(found[1])
+        case["turns"] += found[2]
+        print(f"{options} {share:g}: {100 * found[0]:.2f} %, recorded {100 * found[1]:.2f} %, "
+              f"{found[2]} turns", file=sys.stderr)
+    if case["slowdowns"]:
+        case["realized"] = statistics.mean(case["recorded"])
+        results["cases"].append(case)
 
 
 def note_origin(results, record):
@@ -114,6 +160,9 @@ def main():
     parser.add_argument("--case", action="append", metavar="OPTIONS", help="of `ptbench run`")
     parser.add_argument("--share", type=float, action="append", help="asked for; default 0.05")
     parser.add_argument("--processes", type=int, default=6)
+    parser.add_argument("--attempts", type=int, default=20, help="to have so many with clean turns")
+    parser.add_argument("--patience", type=float, default=60,
+                        help="seconds to wait for other programs to end, before a process")
     parser.add_argument("--seconds", type=float, default=10, help="of steps, a process")
     parser.add_argument("-o", "--output", metavar="FILE.json")
     arguments = parser.parse_args()

@@ -71,7 +71,7 @@ struct Lane {
   Program& program;
   DriverThread* driver = nullptr;  ///< null for replica 0, which the calling thread runs
   Team* team = nullptr;
-  Drag drag = {};  ///< of what it computes
+  Drag drag;  ///< of what it computes
   std::size_t index = 0;
   PhaseRange range = {};                          ///< of the job
   const FunctionRef<void(Lane&)>* job = nullptr;  ///< that runs

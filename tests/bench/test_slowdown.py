@@ -23,12 +23,23 @@ class Turns(unittest.TestCase):
         for found in slowdown.slowdowns_of(turns):
             self.assertAlmostEqual(found, math.log(1.05), 5)
 
-    def test_a_disturbed_turn_does_not_count(self):
+    def record(self, steps, slices):
+        return {"runs": [{"samples": {"steps_per_sample": 1, "step_seconds": steps,
+                                      "warmup_discarded": 30, "slowdown_realized": 0.05,
+                                      "slices": slices}}]}
+
+    def test_turns_outside_of_clean_slices_do_not_count(self):
         steps = samples(600, 30, 10, 0.05)
-        steps[100:110] = [1.0] * 10
-        record = {"runs": [{"samples": {"steps_per_sample": 1, "step_seconds": steps,
-                                        "warmup_discarded": 30, "slowdown_realized": 0.05}}]}
-        self.assertAlmostEqual(slowdown.process_slowdown(record, 10)[0], 0.05)
+        steps[200:400] = [1.0 + at for at in range(200)]
+        slices = [{"first": 200 * at, "count": 200, "clean": at != 1} for at in range(3)]
+        found = slowdown.process_slowdown(self.record(steps, slices), 10)
+        self.assertAlmostEqual(found[0], 0.05)
+        self.assertEqual(found[2], 18)
+
+    def test_few_clean_turns_tell_nothing(self):
+        steps = samples(100, 30, 10, 0.05)
+        slices = [{"first": 0, "count": 100, "clean": True}]
+        self.assertIsNone(slowdown.process_slowdown(self.record(steps, slices), 10))
 
 
 if __name__ == "__main__":
