@@ -2,6 +2,7 @@
 // micro-batches; and updates that a team divides evenly.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "kernels/reference/reference_backend.h"
 #include "src/base/error.h"
+#include "strategies/conductor.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
 #include "workloads/layout_digest.h"
@@ -183,6 +185,28 @@ TEST_CASE("unequal shares, one of them slow, match one replica over unsplit micr
       CHECK(apart.loss <= 1e-5);
       CHECK(apart.parameters <= 1e-4);
     }
+}
+
+TEST_CASE("each rank drags the steps that it makes, so that none falls asleep", "[strategies]") {
+  const SharesSpec spec{.shares = {4, 4}};
+  const ReferenceBackend backend;
+  const DataSource data = data_of(spec);
+  std::vector<int> drags(2);
+  ThreadGroup(2).run([&](SharedMemoryCommunicator& shared) {
+    HostMemorySource memory;
+    Conductor conductor(shared, std::chrono::seconds(60));
+    const auto strategy = build_rank(spec, data, backend, shared, memory);
+    const CountingClock clock;
+    strategy->slow_down(Drag(kShare, clock, [&](FunctionRef<void()> job) {
+      ++drags[static_cast<std::size_t>(shared.rank())];
+      job();
+    }));
+    if (!conductor.leads()) return conductor.follow(*strategy);
+    conductor.lead(*strategy);
+    for (int step = 0; step < kSteps; ++step) (void)strategy->step();
+    conductor.stop();
+  });
+  CHECK(drags == std::vector<int>{kSteps, kSteps});
 }
 
 /// Two candidates of a linear layer that keep its parameters differently.
