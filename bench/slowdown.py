@@ -170,7 +170,7 @@ def main():
     for options in arguments.case or CASES:
         for share in arguments.share or [0.05]:
             measure(arguments, results, options, share)
-            if arguments.output:
+            if arguments.output and results["cases"]:
                 evidence.require_origin_or_exit(results["generators"])
                 pathlib.Path(arguments.output).write_text(json.dumps(results, indent=1) + "\n",
                                                           encoding="utf-8")
