@@ -15,7 +15,9 @@ namespace ptbench {
 namespace {
 
 constexpr double kError = 0.002;  // of all intervals of a measurement together
-constexpr double kPriorDegrees = 10;
+/// What s0 counts as: pairs on a busy host scatter by √2 to 2 times as much as on the same host
+/// when it is quiet, so the logarithm of s varies by about 0.35 = √(1 / (2 · 4)).
+constexpr double kPriorDegrees = 4;
 /// A host that was quiet when it taught s0 may be busy now.
 constexpr double kLeastUsual = PriorNoise::kUnlearnt / 2;
 constexpr Size kFirstLook = 6;
@@ -153,12 +155,13 @@ std::string why_ambiguous(const LockstepJudgement& judgement, Verdict of_median,
 std::optional<PriorNoise::Learnt> learnt_of(const std::vector<double>& values,
                                             const PriorNoise& known, std::string_view name) {
   constexpr Size kMostDegrees = 200;
+  constexpr double kUnlearntDegrees = 10;
   const TrimmedMean trimmed = trimmed_mean(values);
   if (std::sqrt(trimmed.variance) > kUnusualSpread * PriorNoise::kUnlearnt) return {};
   const auto found = known.classes().find(std::string(name));
   const Size before =
       found == known.classes().end() ? 0 : std::min(found->second.degrees_of_freedom, kMostDegrees);
-  const double weight = kPriorDegrees + static_cast<double>(before);
+  const double weight = kUnlearntDegrees + static_cast<double>(before);
   const double usual = known.of(name);
   const double squares = weight * usual * usual + trimmed.degrees_of_freedom * trimmed.variance;
   return PriorNoise::Learnt{

@@ -58,7 +58,7 @@ struct LockstepJudgement {
 /// "Less vulnerable confidence and significance procedures for location based on a single sample:
 /// trimming/winsorization 1", 1963; Yuen, "The two-sample trimmed t for unequal population
 /// variances", 1974. Its spread s, with ν degrees of freedom (pairs kept, less one), is drawn
-/// towards the prior's s0: s² = (10·s0² + ν·s²) / (10 + ν); where s > 3·s0, s itself with ν. An s0
+/// towards the prior's s0: s² = (4·s0² + ν·s²) / (4 + ν); where s > 3·s0, s itself with ν. An s0
 /// below half of `PriorNoise::kUnlearnt` counts as that: hosts are busier at other times.
 ///
 /// All intervals of a measurement (the median's and the mean's, at each planned look) cover the

@@ -138,9 +138,9 @@ TEST_CASE("pairs are estimated by their trimmed mean and winsorised variance", "
   SECTION("drawn to what is usual") {
     const LockstepJudgement judgement = judge(pairs, {}, prior_of(0.02));
     CHECK_FALSE(judgement.mean.spread.unusual);
-    CHECK(judgement.mean.spread.degrees_of_freedom == 15);
+    CHECK(judgement.mean.spread.degrees_of_freedom == 9);
     CHECK(judgement.mean.spread.standard_deviation ==
-          Approx(std::sqrt((10 * 0.0004 + 5 * deviation * deviation) / 15)));
+          Approx(std::sqrt((4 * 0.0004 + 5 * deviation * deviation) / 9)));
   }
   SECTION("which is never less than half of what is expected of an unknown host") {
     CHECK(judge(pairs, {}, prior_of(0.001)).median.usual == 0.005);
@@ -148,7 +148,7 @@ TEST_CASE("pairs are estimated by their trimmed mean and winsorised variance", "
   SECTION("fewer than six pairs are not trimmed") {
     const std::vector<LockstepPair> few = pairs_of({0.01, 0.02, 0.06});
     CHECK(judge(few, {}, PriorNoise()).median.estimate == Approx(0.03));
-    CHECK(judge(few, {}, PriorNoise()).median.spread.degrees_of_freedom == 12);
+    CHECK(judge(few, {}, PriorNoise()).median.spread.degrees_of_freedom == 6);
   }
 }
 
@@ -172,22 +172,23 @@ TEST_CASE("an ambiguous judgement tells why, and what helps", "[measure]") {
   };
   CHECK(reason(apart(0, 0), 0.05).empty());
   CHECK(reason(apart(0, 0), 0.002) ==
-        "the median changes by 0.00 %, with an interval of -0.87 % to 0.87 %: not within ±0.20 % "
+        "the median changes by 0.00 %, with an interval of -0.74 % to 0.74 %: not within ±0.20 % "
         "after 14 pairs: a larger --max-pairs than 14");
   CHECK(
       reason(apart(0, 0.006), 0.01) ==
-      "the mean changes by 0.60 %, with an interval of -0.27 % to 1.48 %: it may be none after 14 "
+      "the mean changes by 0.60 %, with an interval of -0.14 % to 1.35 %: it may be none after 14 "
       "pairs: a larger --max-pairs than 14");
   CHECK(reason(apart(-0.12, 0.12), 0.05) ==
         "the median is faster by 11.3 %, but the mean slower by 12.7 %: see the percentiles");
 }
 
 TEST_CASE("all intervals of a measurement cover the truth together", "[measure]") {
-  constexpr Size kMeasurements = 20'000;
+  constexpr Size kMeasurements = 10'000;
   constexpr double kTruth = 0.03;
   constexpr double kDeviation = 0.01;
-  constexpr Size kMostMissed = kMeasurements * 2 / 1000;
   const auto shape = GENERATE(as<std::string>(), "normal", "heavy", "wild");
+  // What was learnt on a quiet host is too little on a busy one, and covers 99 % all the same.
+  const auto usual = GENERATE(0.01, 0.005);
   NoiseNumbers noise(17);
   const auto draw = [&] {
     if (shape == "heavy") return noise.heavy();
@@ -202,15 +203,15 @@ TEST_CASE("all intervals of a measurement cover the truth together", "[measure]"
     }
     bool misses = false;
     for (auto look = next_look(kRule, 0); look; look = next_look(kRule, *look)) {
-      const LockstepJudgement judgement = judge(
-          std::span(pairs).first(static_cast<std::size_t>(*look)), kRule, prior_of(kDeviation));
+      const LockstepJudgement judgement =
+          judge(std::span(pairs).first(static_cast<std::size_t>(*look)), kRule, prior_of(usual));
       for (const LockstepChange& change : {judgement.median, judgement.mean})
         misses = misses || std::abs(change.estimate - kTruth) > change.half_width;
     }
     missed += misses ? 1 : 0;
   }
-  CAPTURE(shape);
-  CHECK(missed <= kMostMissed);
+  CAPTURE(shape, usual);
+  CHECK(missed <= kMeasurements * (usual < kDeviation ? 10 : 2) / 1000);
 }
 
 TEST_CASE("gates hold on a machine whose speed changes", "[measure]") {
@@ -222,6 +223,10 @@ TEST_CASE("gates hold on a machine whose speed changes", "[measure]") {
   SECTION("and seldom different where less matters than the machine can tell") {
     const Tally equal = tally({}, Program(), {.detect = 0.01, .max_pairs = 14}, 2000);
     CHECK(equal.wrong() <= 4);
+  }
+  SECTION("also where it was learnt in a quieter hour") {
+    const LockstepRule rule{.detect = 0.01, .max_pairs = 14};
+    CHECK(tally({}, Program(), rule, 2000, prior_of(0.005)).wrong() <= 10);
   }
   SECTION("5 % is found") { CHECK(tally({}, slowed(0.05), kRule, 1000).slower >= 990); }
   SECTION("and where one is faster by it") {
@@ -306,9 +311,9 @@ TEST_CASE("a host's spread of pairs is learnt, whatever the change", "[measure]"
   PriorNoise learnt = learn(first, known);
   CHECK(learnt.classes().size() == 2);
   CHECK(learnt.classes().at(by_median).degrees_of_freedom == 3);
-  // Unknown, 1 % counts as 10 degrees of freedom, as it does where pairs are judged.
-  CHECK(learnt.of(by_median) ==
-        Approx(judge(first, {}, PriorNoise()).median.spread.standard_deviation));
+  // Judged, 1 % counts as 4 degrees of freedom beside the pairs' 3; learnt from, as 10.
+  const double judged = judge(first, {}, PriorNoise()).median.spread.standard_deviation;
+  CHECK(learnt.of(by_median) == Approx(std::sqrt((6 * 1e-4 + 7 * judged * judged) / 13)));
   for (int measurement = 0; measurement < 150; ++measurement)
     learnt = learn(measured(0.05, 0.006), learnt);
   CHECK(learnt.of(by_median) == Approx(0.006).epsilon(0.15));
