@@ -88,7 +88,7 @@ std::optional<LogChange> entry_change(std::span<const LogTimes> entries, const L
   const double usual = usual_of(fresh, levels, prior);
   const double of_base = square(spread_of(base.entries, usual).standard_deviation);
   const Spread of_new = spread_of({&repetitions, 1}, usual);
-  const double count = static_cast<double>(base.values.size());
+  const auto count = static_cast<double>(base.values.size());
   const double usual_entry = std::sqrt(square(kUsualBetweenEntries) + of_base / base.repetitions);
   const Spread between = spread_by(rule, {&base.values, 1}, usual_entry);
   const double variance = std::max(square(between.standard_deviation), of_base / base.repetitions);

@@ -57,8 +57,7 @@ class HistoryJudge {
   void operator()(const RunGroup& base, const RunGroup& fresh, RunComparison& result) const {
     const RunGroup* const anchor = anchors_.find(base.run().id);
     const Entries anchor_parts = anchor == nullptr ? Entries() : anchor->parts();
-    const ComparedBy by = common_statistics(base.parts(), anchor_parts, fresh.run());
-    const auto of_window = step_change(base.parts(), fresh.run(), by);
+    const auto of_window = step_change(base.parts(), fresh.run());
     if (!of_window) {
       const SamplesRecord& base_samples = base.run().samples;
       const SamplesRecord& new_samples = fresh.run().samples;
@@ -71,7 +70,7 @@ class HistoryJudge {
     result.window = reference_of(base.parts(), *of_window);
     describe_change(*of_window, result);
     Judgement judgement = judge_step(*of_window, detect_);
-    if (const auto of_anchor = step_change(anchor_parts, fresh.run(), by)) {
+    if (const auto of_anchor = step_change(anchor_parts, fresh.run())) {
       result.anchor = reference_of(anchor_parts, *of_anchor);
       judgement = with_anchor(judgement, *of_anchor, anchor_parts, result);
     }
@@ -81,13 +80,6 @@ class HistoryJudge {
   }
 
  private:
-  static ComparedBy common_statistics(Entries base, Entries anchor, const RunRecord& fresh) {
-    std::vector<const SamplesRecord*> all{&fresh.samples};
-    for (const Entries parts : {base, anchor})
-      for (const RunRecord* entry : parts) all.push_back(&entry->samples);
-    return compared_by(all);
-  }
-
   [[nodiscard]] std::optional<LogChange> change_of(Entries entries, const RunRecord& fresh,
                                                    Statistic statistic,
                                                    const IntervalRule& rule) const {
@@ -95,8 +87,11 @@ class HistoryJudge {
                         by_class(times_of(fresh.samples, statistic)), prior_, rule);
   }
 
-  [[nodiscard]] std::optional<StepChange> step_change(Entries entries, const RunRecord& fresh,
-                                                      const ComparedBy& by) const {
+  [[nodiscard]] std::optional<StepChange> step_change(Entries entries,
+                                                      const RunRecord& fresh) const {
+    std::vector<const SamplesRecord*> all{&fresh.samples};
+    for (const RunRecord* entry : entries) all.push_back(&entry->samples);
+    const ComparedBy by = compared_by(all);
     auto typical = change_of(entries, fresh, by.typical, kTypicalRule);
     if (!typical) return {};
     StepChange step{.by = by, .typical = std::move(*typical), .whole = {}};

@@ -296,6 +296,7 @@ struct ResultFile {
   EnvironmentRecord environment;
   std::vector<RunRecord> runs;
   /// In a history: ids of the runs whose change for the worse was accepted with this entry.
+  // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns of designated ones.
   std::vector<std::string> accepted = {};
 };
 

@@ -139,7 +139,7 @@ SelfCheck check_class(const std::string& placement, const Groups& groups, const 
   check.standard_deviation = deviation_within(groups);
   check.median_deviation = deviation_within(medians);
   check.unusual = spread_of(groups, PriorNoise::kUnlearnt).unusual;
-  // Among unusual spreads every comparison is ambiguous, however large the change.
+  // No interval is believed among unusual spreads, however large the change.
   const double expected = check.unusual ? std::numeric_limits<double>::infinity()
                                         : spread_of(groups, prior.of(placement)).standard_deviation;
   check.resolvable_with_3 = resolvable_with(3, expected);

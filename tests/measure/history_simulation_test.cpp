@@ -75,7 +75,7 @@ bool is_change(const RunComparison& run) {
 
 TEST_CASE("a history without a change gives at most 1 % false verdicts", "[measure]") {
   NormalNumbers normal(1);
-  constexpr int kHistories = 120;
+  constexpr int kHistories = 250;
   constexpr int kChecks = 40;
   int alarms = 0;
   int same = 0;
@@ -218,6 +218,24 @@ TEST_CASE("the reference that decided is told", "[measure]") {
   CHECK(both.verdict == Verdict::ambiguous);
   CHECK_THAT(both.reason, Catch::StartsWith("faster than the last 10 entries, but slower than the "
                                             "anchor"));
+}
+
+TEST_CASE("an anchor of old entries takes no mean from the window", "[measure]") {
+  NormalNumbers normal(9);
+  const Machine quiet{.between = 0.001, .within = 0.001};
+  Gate gate;
+  for (int entry = 0; entry < 13; ++entry) {
+    ResultFile file = quiet.measure(0, normal);
+    for (RepetitionRecord& repetition : file.runs[0].samples.repetitions)
+      if (entry < 3) repetition.mean_seconds.reset();
+    gate.add(file);
+  }
+  ResultFile fresh = quiet.measure(0, normal);
+  for (RepetitionRecord& repetition : fresh.runs[0].samples.repetitions)
+    *repetition.mean_seconds *= 1.136;
+  const RunComparison run = gate.check(fresh);
+  CHECK(run.verdict == Verdict::slower);
+  CHECK_THAT(run.reason, Catch::StartsWith("the mean step is 14 % slower"));
 }
 
 }  // namespace ptbench
