@@ -7,6 +7,7 @@
 #include "src/app/compare_options.h"
 #include "src/app/run_config.h"
 #include "src/base/option_table.h"
+#include "src/measure/lockstep.h"
 
 namespace ptbench {
 
@@ -18,7 +19,7 @@ struct GateOptions {
   std::string fresh;                      ///< program
   /// How the result is judged, printed and written; it names no files to compare.
   CompareConfig judged;
-  Size max_pairs = 14;
+  Size max_pairs = kUsualMostPairs;
   double max_time_seconds = 300;    ///< after which no pair begins
   std::optional<std::string> keep;  ///< folder for the records of both sides
 

@@ -16,6 +16,8 @@ namespace ptbench {
 
 /// Pairs that a verdict needs.
 inline constexpr Size kLeastPairs = 3;
+/// Pairs that a gate measures at the most unless it is told otherwise.
+inline constexpr Size kUsualMostPairs = 14;
 
 /// Classes of `PriorNoise`: how pairs of equal programs scatter, by the median and by the mean.
 inline constexpr std::string_view kLockstepMedian = "lockstep";
