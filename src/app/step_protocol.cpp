@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <system_error>
@@ -37,7 +38,8 @@ json parsed(const std::string& text) {
 double seconds_in(const json& message) {
   const auto found = message.find("seconds");
   const double seconds = found != message.end() && found->is_number() ? found->get<double>() : -1;
-  if (!(seconds >= 0 && seconds <= kMostSeconds)) throw broken("a message has no 'seconds'");
+  if (std::isnan(seconds) || seconds < 0 || seconds > kMostSeconds)
+    throw broken("a message has no 'seconds'");
   return seconds;
 }
 

@@ -51,7 +51,7 @@ struct SweepLength {
   Size most_rounds = 12;  ///< that rows of several sides may have, the added ones included
   /// Beside `rounds`: whether the sides' records of a row call for another one; empty: where some
   /// side lacks clean repetitions.
-  std::function<bool(std::span<const RunRecord* const> sides)> needs_more = {};
+  std::function<bool(std::span<const RunRecord* const> sides)> needs_more = nullptr;
   double last_begin_seconds = 1e9;  ///< no round begins later, counted from the sweep's begin
   std::chrono::milliseconds longest_stop = SessionSetup().longest_stop;
   std::optional<std::string> plan_file = std::nullopt;

@@ -30,6 +30,8 @@ class Program {
             client.end({.steps = turn->steps, .seconds = 2 * turn->seconds});
           }
         }) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
   ~Program() { join(); }
   void join() {
     if (thread_.joinable()) thread_.join();

@@ -108,7 +108,7 @@ TEST_CASE("verification alone times nothing", "[run]") {
   CHECK(record["throughput"]["value"].is_null());
   CHECK(record["samples"]["count"].is_null());
   CHECK(record["memory"]["before_bytes"].get<double>() > 0);
-  CHECK(record["memory"]["peak_bytes"] > record["memory"]["before_bytes"]);
+  CHECK(record["memory"]["peak_bytes"].is_null());  // that of verification would be no training's
 }
 
 TEST_CASE("who asks for a comparison that there is not is told so", "[run]") {
