@@ -586,7 +586,7 @@ void append_files(Rows& rows) {
                                file.field));
 }
 
-/// What a run tells the processes that it starts, and what tests of gates need.
+/// What a run tells the processes that it starts.
 void append_hidden(Rows& rows) {
   const std::string group = "Hidden";
   rows.push_back(Row{{.name = "pass",
@@ -636,6 +636,11 @@ void append_hidden(Rows& rows) {
                               .help = "take steps in turns that are granted at this local socket",
                               .hidden = true},
                              &RunOptions::turns));
+}
+
+/// What tests of gates need.
+void append_slowdown(Rows& rows) {
+  const std::string group = "Hidden";
   rows.push_back(real_option({.name = "slowdown",
                               .value = "X",
                               .group = group,
@@ -670,6 +675,7 @@ OptionTable<RunOptions> run_option_table() {
   append_checks(rows);
   append_files(rows);
   append_hidden(rows);
+  append_slowdown(rows);
   return OptionTable<RunOptions>(std::move(rows));
 }
 
