@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 /// Between two looks at an interruption.
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kLook{500};
 constexpr double kMostSeconds = 1e6;
 constexpr Size kMostSteps = 1'000'000'000;
 
