@@ -16,11 +16,11 @@
 #include "src/app/named_files.h"
 #include "src/app/noise_store.h"
 #include "src/app/outside_ranks.h"
-#include "src/app/process_session.h"
 #include "src/app/progress.h"
 #include "src/app/run_record.h"
 #include "src/app/session_folder.h"
 #include "src/app/sweep.h"
+#include "src/app/sweep_by_processes.h"
 #include "src/app/sweep_files.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -164,20 +164,9 @@ ExitCode sweep_command(const SweepOptions& options) {
   const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
   const SessionSurroundings session_around{
       .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
-  const SweepSurroundings around{
-      .make_session =
-          [&](const SessionSetup& setup) {
-            return std::make_unique<ProcessSession>(setup, session_around);
-          },
-      .interrupted = [&] { return interrupt.requested(); },
-      .save = [&](std::size_t side, const ResultFile& result) { work.files.at(side).save(result); },
-      .warn =
-          [&](const std::string& message) {
-            progress.clear();
-            log_warning(printable(message));
-          },
-      .clock = clock,
-      .prior = prior};
+  const SweepSurroundings around = sweep_by_processes(
+      session_around,
+      [&](std::size_t side, const ResultFile& result) { work.files.at(side).save(result); });
   const SessionFolder folder;
   Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options, folder), around);
   sweep.run();

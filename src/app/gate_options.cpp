@@ -18,13 +18,9 @@ using Row = OptionRow<GateOptions>;
 constexpr const char* kGate = "The gate";
 constexpr std::uint64_t kMostPairs = 1000;
 
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 /// Options of `run` that say how long one run is, place its ranks, or name files that it writes.
 bool is_left_out(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 18> kNames{"output",
+  constexpr std::array<std::string_view, 17> kNames{"output",
                                                     "json",
                                                     "repeats",
                                                     "target-noise",
@@ -40,16 +36,15 @@ bool is_left_out(const OptionInfo& option) {
                                                     "save-final-weights",
                                                     "rank",
                                                     "world-size",
-                                                    "local-rank",
-                                                    "progress-prefix"};
-  return contains(kNames, option.name) || option.hidden;
+                                                    "local-rank"};
+  return is_one_of(option.name, kNames) || option.hidden;
 }
 
 /// Options of `compare` that a gate takes as they are.
 bool is_judging(const OptionInfo& option) {
   constexpr std::array<std::string_view, 5> kNames{"detect", "strict", "ignore-environment",
                                                    "output", "json"};
-  return contains(kNames, option.name);
+  return is_one_of(option.name, kNames);
 }
 
 Row of_run(const OptionRow<RunOptions>& row) {

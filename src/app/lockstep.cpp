@@ -1,7 +1,5 @@
 #include "src/app/lockstep.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <random>

@@ -6,23 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "src/app/run_session.h"
+#include "src/app/turn_taker.h"
 #include "src/base/clock.h"
 #include "src/base/size.h"
-#include "src/measure/turns.h"
 
 namespace ptbench {
-
-/// A program that is measured in turns with others: RunSession is one.
-class TurnTaker {
- public:
-  virtual ~TurnTaker() = default;
-  /// As RunSession's functions of these names.
-  [[nodiscard]] virtual TurnsBegin begin_turns(const std::string& label) = 0;
-  [[nodiscard]] virtual bool take_turn(const Turn& turn) = 0;
-  [[nodiscard]] virtual bool end_turns(const std::string& set) = 0;
-  virtual void abandon_turns() = 0;
-};
 
 /// How long turns are, and how many a set of processes takes.
 struct LockstepPlan {

@@ -160,7 +160,7 @@ class RankGroup {
   /// Whether any rank still runs.
   bool look() {
     const auto share = std::max(ChildProcess::Duration(1),
-                                (is_resting() ? kRestingRound : kRound) /
+                                (region_.is_resting() ? kRestingRound : kRound) /
                                     static_cast<ChildProcess::Duration::rep>(ranks_.size()));
     bool runs = false;
     for (RankProcess& rank : ranks_) {
@@ -214,16 +214,11 @@ class RankGroup {
     const auto interval = std::chrono::floor<ChildProcess::Duration>(now - last_check_up_);
     if (interval < Pulse::kCheckUp) return;
     last_check_up_ = now;
-    if (is_resting()) return;
+    if (region_.is_resting()) return;
     for (RankProcess& rank : ranks_) rank.feel_pulse(interval);
     // Who asks one rank to end means the run.
     if (std::ranges::any_of(ranks_, &RankProcess::was_interrupted)) interrupt();
     end_if_hung();
-  }
-
-  /// Whether all sleep because another process has its turn.
-  [[nodiscard]] bool is_resting() const {
-    return PhaseBoard(region_.phases()).phase(0) == RankPhase::resting;
   }
 
   /// Ranks that are stopped or asleep while nobody waits for them have no deadline of their own.

@@ -25,16 +25,12 @@ constexpr std::array<std::string_view, 6> kKept{"output", "json",       "progres
 constexpr std::array<std::string_view, 5> kOfRank0{"loss-log", "save-initial-weights",
                                                    "save-final-weights", "keep-plan", "turns"};
 
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegion& region,
                                       Size rank) {
   std::vector<std::string> arguments{"run"};
   for (const NamedAssignment& assignment : config.options.assignments) {
-    if (contains(kKept, assignment.name)) continue;
-    if (rank != 0 && contains(kOfRank0, assignment.name)) continue;
+    if (is_one_of(assignment.name, kKept)) continue;
+    if (rank != 0 && is_one_of(assignment.name, kOfRank0)) continue;
     arguments.push_back(argument_of(assignment));
   }
   arguments.push_back(fmt::format("--rank={}", rank));

@@ -13,17 +13,13 @@ constexpr std::array<std::string_view, 11> kKept{
 constexpr std::array<std::string_view, 3> kFirst{"loss-log", "save-initial-weights",
                                                  "save-final-weights"};
 
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 }  // namespace
 
 RunArguments pass_on(std::span<const NamedAssignment> assignments) {
   RunArguments arguments;
   for (const NamedAssignment& assignment : assignments) {
-    if (contains(kKept, assignment.name)) continue;
-    (contains(kFirst, assignment.name) ? arguments.first : arguments.common)
+    if (is_one_of(assignment.name, kKept)) continue;
+    (is_one_of(assignment.name, kFirst) ? arguments.first : arguments.common)
         .push_back(argument_of(assignment));
   }
   return arguments;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,11 +10,11 @@
 #include "src/app/interrupt.h"
 #include "src/app/progress.h"
 #include "src/app/rank_launcher.h"
+#include "src/app/sweep_session.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
-#include "src/measure/turns.h"
 
 namespace ptbench {
 
@@ -44,54 +43,41 @@ struct SessionSurroundings {
   const PriorNoise& prior;
 };
 
-/// How a repetition in turns begins.
-enum class TurnsBegin : std::uint8_t {
-  ready,       ///< its process is warm and sleeps
-  impossible,  ///< the program knows no turns; whole repetitions can be measured
-  failed,      ///< the record says why
-};
-
 /// One configuration, measured by fresh processes that plan from one choice of operators. What a
 /// process did, a crash included, ends up in the record; what this one broke is thrown.
-class RunSession {
+class RunSession final : public SweepSession {
  public:
   RunSession(SessionSetup setup, const SessionSurroundings& around);
   RunSession(const RunSession&) = delete;
   RunSession& operator=(const RunSession&) = delete;
   /// Removes its temporary files.
-  ~RunSession();
+  ~RunSession() override;
 
   /// Chooses operators and verifies, in a process of its own that is killed when it has said
   /// nothing for half an hour. False: the configuration failed, was interrupted, or has nothing to
   /// be measured, and the record says why.
-  bool prepare();
+  [[nodiscard]] bool prepare() override;
   /// Measures one repetition in a fresh process, after `prepare`. `label`, such as "repetition 3 of
   /// 5", stands before the progress that the process shows. False as for `prepare`.
-  bool repeat(const std::string& label);
+  [[nodiscard]] bool repeat(const std::string& label) override;
 
-  /// Starts a repetition that takes its steps in turns with those of other sessions, instead of
-  /// `repeat`. Once it is ready it sleeps, and `take_turn` or `end_turns` comes next.
-  [[nodiscard]] TurnsBegin begin_turns(const std::string& label);
-  /// The process has that turn and sleeps again. False: it ended, and the record says why.
-  [[nodiscard]] bool take_turn(const Turn& turn);
-  /// Ends the repetition, which belongs to the set of that name (RepetitionRecord::lockstep). False
-  /// as for `repeat`.
-  bool end_turns(const std::string& set);
-  /// Ends the repetition, of which nothing is kept.
-  void abandon_turns();
+  [[nodiscard]] TurnsBegin begin_turns(const std::string& label) override;
+  [[nodiscard]] bool take_turn(const Turn& turn) override;
+  [[nodiscard]] bool end_turns(const std::string& set) override;
+  void abandon_turns() override;
 
   /// Repetitions that this session measured.
   [[nodiscard]] Size repetitions() const;
   /// What an earlier program measured of this configuration; at any time, once.
-  void resume(RunRecord earlier);
+  void resume(RunRecord earlier) override;
 
   /// Everything so far, pooled.
-  [[nodiscard]] RunRecord record() const;
+  [[nodiscard]] RunRecord record() const override;
   /// Where the program that measured says it comes from and ran; empty before `prepare`.
-  [[nodiscard]] const std::optional<ResultFile>& origin() const;
+  [[nodiscard]] const std::optional<ResultFile>& origin() const override;
   /// The usage or capability error (exit code 1 or 5) that a process ended with, which is the
   /// record's reason too.
-  [[nodiscard]] const std::optional<Error>& refusal() const;
+  [[nodiscard]] const std::optional<Error>& refusal() const override;
 
  private:
   struct State;

@@ -15,35 +15,33 @@ constexpr ChildProcess::Duration kGrace = std::chrono::minutes(2);  // to save, 
 
 SessionProcess::SessionProcess(ChildCommand command, Limits limits, InterruptWatch& interrupt,
                                Progress& progress)
-    : limits_(limits),
-      interrupt_(interrupt),
-      messages_(progress),
-      process_([&] {
+    : limits_(limits), interrupt_(interrupt), messages_(progress), process_([&] {
         command.on_errors = [this](std::string_view text) {
           heard_ = true;
           messages_.take(text);
         };
         return std::move(command);
-      }()),
-      stop_(StopLimit(limits.stop)) {
-  if (limits_.silence) process_.end_within(*limits_.silence);
-}
+      }()) {}
 
 TaskEnd SessionProcess::wait() {
-  stop_.emplace(limits_.stop);
-  if (limits_.silence && !interrupted_) process_.end_within(*limits_.silence);
+  begin_limits();
   for (;;)
     if (const auto ended = look(-1)) return *ended;
 }
 
 std::optional<TaskEnd> SessionProcess::wait_for_rest(TurnGrants& turns) {
-  stop_.emplace(limits_.stop);
-  if (limits_.silence && !interrupted_) process_.end_within(*limits_.silence);
+  begin_limits();
   for (;;) {
     if (const auto ended = look(turns.descriptor())) return ended;
     turns.look();
     if (turns.is_waited_for()) return std::nullopt;
   }
+}
+
+/// They are counted from now on.
+void SessionProcess::begin_limits() {
+  stop_.emplace(limits_.stop);
+  if (limits_.silence && !interrupted_) process_.end_within(*limits_.silence);
 }
 
 /// Some time of waiting, or until `also` can be read.

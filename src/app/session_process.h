@@ -43,6 +43,7 @@ class SessionProcess {
   [[nodiscard]] const ProcessMessages& messages() const { return messages_; }
 
  private:
+  void begin_limits();
   [[nodiscard]] std::optional<TaskEnd> look(int also);
   void end_if_stopped();
   void pass_on_interrupt();
@@ -51,8 +52,8 @@ class SessionProcess {
   InterruptWatch& interrupt_;
   ProcessMessages messages_;
   ChildProcess process_;
-  std::optional<StopLimit> stop_;
-  bool heard_ = false;  ///< since the limit of silence was set
+  std::optional<StopLimit> stop_;  ///< of the wait that goes on
+  bool heard_ = false;             ///< since the limit of silence was set
   bool interrupted_ = false;
   bool was_stopped_ = false;
 };

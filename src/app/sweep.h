@@ -12,6 +12,7 @@
 #include "src/app/lockstep.h"
 #include "src/app/run_session.h"
 #include "src/app/sweep_grid.h"
+#include "src/app/sweep_session.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/exit_code.h"
@@ -20,18 +21,6 @@
 #include "src/measure/scaling.h"
 
 namespace ptbench {
-
-/// What a sweep needs of a RunSession.
-class SweepSession : public TurnTaker {
- public:
-  [[nodiscard]] virtual bool prepare() = 0;
-  [[nodiscard]] virtual bool repeat(const std::string& label) = 0;
-  /// After the first repetition, or where there was none.
-  virtual void resume(RunRecord earlier) = 0;
-  [[nodiscard]] virtual RunRecord record() const = 0;
-  [[nodiscard]] virtual const std::optional<ResultFile>& origin() const = 0;
-  [[nodiscard]] virtual const std::optional<Error>& refusal() const = 0;
-};
 
 /// A program that measures the grid, and the result that it gets.
 struct SweepSide {

@@ -201,7 +201,7 @@ class TrainingRun {
       const auto copy = build_training(ground, shape, plan_);
       start_weights(config_, copy->replica().program());
       PhaseTimer timer(around_.clock);
-      conductor.follow(*copy, {.timer = &timer, .look = {}, .rest = {}});
+      conductor.follow(*copy, {.timer = &timer, .look = {}});
       note_seconds(copy->replica_seconds());
       copy->observe(nullptr);
     }

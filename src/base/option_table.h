@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,9 @@ struct NamedAssignment {
 
   friend bool operator==(const NamedAssignment&, const NamedAssignment&) = default;
 };
+
+/// Whether `name` is a long name among `names`.
+[[nodiscard]] bool is_one_of(std::string_view name, std::span<const std::string_view> names);
 
 [[nodiscard]] std::vector<NamedAssignment> named_assignments(
     const std::vector<OptionInfo>& options, const std::vector<OptionAssignment>& assignments);

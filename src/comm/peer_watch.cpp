@@ -142,16 +142,11 @@ class PeerWatch::State {
     const auto interval = std::chrono::floor<Pulse::Duration>(now - last_check_up_);
     if (interval < Pulse::kCheckUp) return;
     last_check_up_ = now;
-    if (!is_resting()) {
+    if (!region_.is_resting()) {
       feel_pulses(interval);
       give_up_if_hung();
     }
     if (const auto by = region_.given_up()) see_to_end(*by, interval);
-  }
-
-  /// Whether all sleep because another process has its turn.
-  [[nodiscard]] bool is_resting() const {
-    return PhaseBoard(region_.phases()).phase(0) == RankPhase::resting;
   }
 
   void feel_pulses(Pulse::Duration interval) {

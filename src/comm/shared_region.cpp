@@ -200,6 +200,10 @@ std::span<PhaseBoard::Slot> SharedRegion::phases() const {
   return {std::launder(slots), static_cast<std::size_t>(world_size())};
 }
 
+bool SharedRegion::is_resting() const {
+  return PhaseBoard(phases()).phase(0) == RankPhase::resting;
+}
+
 std::span<std::byte> SharedRegion::arena(Size rank) const {
   const Layout layout = mapping_->layout();
   return {at(layout.areas + 2 * static_cast<Bytes>(rank) * layout.area), layout.area};

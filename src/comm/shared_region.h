@@ -48,6 +48,8 @@ class SharedRegion {
 
   /// For a PhaseBoard, one word a rank; readable whatever became of the ranks.
   [[nodiscard]] std::span<PhaseBoard::Slot> phases() const;
+  /// Whether all ranks sleep because another process has its turn.
+  [[nodiscard]] bool is_resting() const;
 
   /// Says for `rank` that it will not come any more, for one that died too: whoever waits, or comes
   /// to wait, throws. Only the first counts. A long reason is cut.

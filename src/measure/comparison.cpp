@@ -61,9 +61,9 @@ class RepetitionJudge {
   void operator()(const RunGroup& base, const RunGroup& fresh, RunComparison& result) {
     const SamplesRecord& base_samples = base.run().samples;
     const SamplesRecord& new_samples = fresh.run().samples;
-    const std::vector<LockstepPair> pairs = lockstep_pairs(base_samples, new_samples);
-    if (std::ssize(pairs) >= kLeastPairs) {
-      take(ptbench::judge(pairs, rule_for(std::ssize(pairs)), prior_), result);
+    const LockstepRule rule{.detect = options_.detect, .max_pairs = options_.max_pairs};
+    if (const auto judgement = judge_lockstep(base_samples, new_samples, rule, prior_)) {
+      take(*judgement, result);
       return;
     }
     const ComparedBy by = compared_by(std::array{&base_samples, &new_samples});
@@ -84,13 +84,6 @@ class RepetitionJudge {
   }
 
  private:
-  /// Files do not tell whether pairs were measured until they gave a verdict, as a gate does: they
-  /// are judged as if they had been.
-  [[nodiscard]] LockstepRule rule_for(Size pairs) const {
-    return {.detect = options_.detect,
-            .max_pairs = options_.max_pairs.value_or(std::max(pairs, kUsualMostPairs))};
-  }
-
   [[nodiscard]] std::optional<LogChange> change_of(const SamplesRecord& base,
                                                    const SamplesRecord& fresh, Statistic statistic,
                                                    ChangeEstimator& estimate) const {

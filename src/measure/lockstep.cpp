@@ -200,7 +200,8 @@ std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                 const LockstepRule& rule, const PriorNoise& prior) {
   const std::vector<LockstepPair> pairs = lockstep_pairs(base, fresh);
   if (std::ssize(pairs) < kLeastPairs) return {};
-  return judge(pairs, rule, prior);
+  const Size most = std::max(std::ssize(pairs), kUsualMostPairs);
+  return judge(pairs, {.detect = rule.detect, .max_pairs = rule.max_pairs.value_or(most)}, prior);
 }
 
 PriorNoise learn(std::span<const LockstepPair> pairs, const PriorNoise& known) {

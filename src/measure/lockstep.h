@@ -74,7 +74,9 @@ struct LockstepJudgement {
 [[nodiscard]] LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
                                       const PriorNoise& prior);
 
-/// The same of two sides' samples; empty where they have fewer than `kLeastPairs` pairs.
+/// The same of two sides' samples; empty where they have fewer than `kLeastPairs` pairs. Samples do
+/// not tell whether pairs were measured until they gave a verdict, as a gate does: without
+/// `max_pairs` they are judged as if they had been.
 [[nodiscard]] std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                               const SamplesRecord& fresh,
                                                               const LockstepRule& rule,

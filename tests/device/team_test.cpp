@@ -11,19 +11,12 @@
 #include <string>
 #include <thread>
 
-#include "src/device/topology.h"
+#include "tests/support/some_cpus.h"
 
 namespace ptbench {
 namespace {
 
-/// CPUs for `count` members, reused where there are too few.
-std::vector<int> some_cpus(int count) {
-  const Topology topology = discover_topology();
-  std::vector<int> cpus;
-  for (int i = 0; i < count; ++i)
-    cpus.push_back(topology.cores[static_cast<std::size_t>(i) % topology.cores.size()].cpu);
-  return cpus;
-}
+using testing::some_cpus;
 
 cpu_set_t affinity() {
   cpu_set_t set;

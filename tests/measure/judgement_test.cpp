@@ -13,16 +13,9 @@
 namespace ptbench {
 namespace {
 
+using testing::compare_two;
 using testing::NormalNumbers;
 using testing::run_of_seconds;
-
-RunComparison compare_two(const RunRecord& base, const RunRecord& fresh) {
-  ResultFile base_file;
-  base_file.runs = {base};
-  ResultFile new_file;
-  new_file.runs = {fresh};
-  return compare({&base_file, 1}, {&new_file, 1}, {}, {}).runs.at(0);
-}
 
 /// Five processes of a clean slice of 90 steps; `of_step` tells the time of one.
 RunRecord run_with(const std::function<double(int process, int step)>& of_step) {

@@ -10,9 +10,12 @@
 #include "src/measure/comparison.h"
 #include "src/measure/repetition.h"
 #include "src/measure/statistics.h"
+#include "tests/measure/simulated_runs.h"
 
 namespace ptbench {
 namespace {
+
+using testing::compare_two;
 
 using Seconds = std::vector<double>;
 
@@ -48,14 +51,6 @@ RunRecord of_medians_alone(RunRecord run) {
     repetition.mean_seconds.reset();
   }
   return run;
-}
-
-RunComparison compare_two(const RunRecord& base, const RunRecord& fresh) {
-  ResultFile base_file;
-  base_file.runs = {base};
-  ResultFile new_file;
-  new_file.runs = {fresh};
-  return compare({&base_file, 1}, {&new_file, 1}, {}, {}).runs.at(0);
 }
 
 }  // namespace

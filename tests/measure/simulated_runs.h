@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/measure/comparison.h"
 #include "src/measure/record.h"
 
 namespace ptbench::testing {
@@ -137,6 +138,15 @@ inline ResultFile simulate_file(const Moving& moving, Size count, NormalNumbers&
     file.runs.push_back(run_of(processes, "run " + std::to_string(index)));
   }
   return file;
+}
+
+/// Two files of a run each, as `compare` judges them without options.
+inline RunComparison compare_two(const RunRecord& base, const RunRecord& fresh) {
+  ResultFile base_file;
+  base_file.runs = {base};
+  ResultFile new_file;
+  new_file.runs = {fresh};
+  return compare({&base_file, 1}, {&new_file, 1}, {}, {}).runs.at(0);
 }
 
 }  // namespace ptbench::testing

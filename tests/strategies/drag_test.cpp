@@ -15,6 +15,7 @@
 #include "strategies/replica_devices.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/training.h"
+#include "tests/support/some_cpus.h"
 
 namespace ptbench::testing {
 namespace {
@@ -67,14 +68,6 @@ double slowdown_of(double share, double step, double start, int steps = 500) {
   const double all = clock.now() - begin;
   CHECK(drag.realized().value() == Approx(share).margin(0.0005));
   return all / (steps * step) - 1;
-}
-
-std::vector<int> some_cpus(int count) {
-  const Topology topology = discover_topology();
-  std::vector<int> cpus;
-  for (int i = 0; i < count; ++i)
-    cpus.push_back(topology.cores[static_cast<std::size_t>(i) % topology.cores.size()].cpu);
-  return cpus;
 }
 
 }  // namespace
