@@ -13,11 +13,13 @@
 namespace ptbench {
 
 /// How long turns are, and how many a set of processes takes.
+/// Short turns: the speed of a busy host also changes within tenths of a second, and what is
+/// shorter than a palindrome does not cancel out (docs/measuring.md).
 struct LockstepPlan {
-  double turn_seconds = 0.2;  ///< that are measured, at least
-  Size turn_steps = 3;        ///< the same
-  Size rounds = 3;            ///< palindromes of turns
-  double most_seconds = 8;    ///< no further palindrome begins after that
+  double turn_seconds = 0.03;  ///< that are measured, at least
+  Size turn_steps = 3;         ///< the same
+  Size rounds = 20;            ///< palindromes of turns
+  double most_seconds = 6;     ///< no further palindrome begins after that
 };
 
 /// What became of one taker.

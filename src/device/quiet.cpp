@@ -1,36 +1,50 @@
 #include "src/device/quiet.h"
 
-#include <ctime>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace ptbench {
 namespace {
 
-/// The kernel adds up what a running thread uses at its ticks, which are 10 ms apart at most.
-constexpr std::chrono::milliseconds kWindow{10};
-/// Less than any thread that works uses in the window.
-constexpr double kRestSeconds = 50e-6;
+/// Between two looks. Whoever is asleep at both and works in between is not worth waiting for.
+constexpr std::chrono::microseconds kBetweenLooks{200};
 
-double seconds_of(clockid_t clock) {
-  timespec time{};
-  (void)clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+/// By proc_pid_stat(5), whose third field is a letter. A thread that has just ended rests too.
+bool is_asleep(const std::filesystem::path& thread) {
+  std::string stat;
+  std::getline(std::ifstream(thread / "stat"), stat);
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
+  constexpr std::string_view kAtWork = "RD";  // runs or would run, and waits for a disk
+  return kAtWork.find(stat[name_end + 2]) == std::string_view::npos;
 }
 
-double others_cpu_seconds() {
-  return seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
+bool others_are_asleep() {
+  const std::string own = std::to_string(gettid());
+  std::error_code error;  // without /proc nobody is seen to work
+  const std::filesystem::directory_iterator threads("/proc/self/task", error);
+  return std::ranges::all_of(threads, [&](const auto& thread) {
+    return thread.path().filename() == own || is_asleep(thread.path());
+  });
 }
 
 }  // namespace
 
 bool wait_until_quiet(std::chrono::milliseconds longest) {
   const auto end = std::chrono::steady_clock::now() + longest;
-  double before = others_cpu_seconds();
+  bool were_asleep = others_are_asleep();
   do {
-    std::this_thread::sleep_for(kWindow);
-    const double now = others_cpu_seconds();
-    if (now - before < kRestSeconds) return true;
-    before = now;
+    std::this_thread::sleep_for(kBetweenLooks);
+    const bool are_asleep = others_are_asleep();
+    if (were_asleep && are_asleep) return true;
+    were_asleep = are_asleep;
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

@@ -22,7 +22,7 @@ struct TurnTaken {
 
 /// What is left out at the beginning of each turn: its first step, and the steps that begin within
 /// this time. Until then caches are another process's, and its threads may still fall asleep.
-inline constexpr double kSettleSeconds = 0.02;
+inline constexpr double kSettleSeconds = 0.008;
 
 /// Who grants a process its turns.
 class TurnSource {

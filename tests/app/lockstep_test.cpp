@@ -104,6 +104,7 @@ TEST_CASE("turns come in palindromes, and every order is drawn", "[app]") {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Fixture fixture;
     fixture.takers = {&fixture.a, &fixture.b, &fixture.c};
+    fixture.plan.rounds = 3;
     CHECK(fixture.measure(seed).outcomes == Outcomes(3, TurnsOutcome::measured));
     const std::string order = fixture.order();
     REQUIRE(order.size() == 18);

@@ -410,13 +410,13 @@ TEST_CASE("in lockstep, slices are the turns that are granted", "[measure]") {
   CHECK(samples.steps == 4 * 32);
 }
 
-TEST_CASE("the beginning of a turn is left out: its first step, and 20 ms", "[measure]") {
+TEST_CASE("the beginning of a turn is left out: its first step, and 8 ms", "[measure]") {
   FixedSamples rule(1);
   FakeTurns turns(2);
-  SECTION("of short steps, those that begin within 20 ms") {
+  SECTION("of short steps, those that begin within 8 ms") {
     FakeRun run = with_steps_of(0x1p-7);
-    CHECK(run.measure(rule, {.warmup_steps = 5, .turns = &turns}).warmup_discarded == 5 + 2 * 3);
-    CHECK(run.steps == 5 + 2 * (3 + 32));
+    CHECK(run.measure(rule, {.warmup_steps = 5, .turns = &turns}).warmup_discarded == 5 + 2 * 2);
+    CHECK(run.steps == 5 + 2 * (2 + 32));
   }
   SECTION("of long steps, one") {
     FakeRun run = with_steps_of(1);
@@ -445,7 +445,7 @@ TEST_CASE("time asleep between turns is in no sample and no gap", "[measure]") {
 
 TEST_CASE("an interruption ends a turn, and what was measured stays", "[measure]") {
   FakeRun run = with_steps_of(0x1p-7);
-  run.interrupt_after = 5 + 3 + 32 + 3 + 10;
+  run.interrupt_after = 5 + 2 + 32 + 2 + 10;
   FixedSamples rule(1);
   FakeTurns turns(4);
   const Samples samples = run.measure(rule, {.warmup_steps = 5, .turns = &turns});
