@@ -15,6 +15,8 @@ namespace ptbench {
 namespace {
 
 constexpr double kLeastSeconds = 0.05;
+/// Of many windows, so that one of the kernel's ticks of 10 ms is no load.
+constexpr double kGatheredSeconds = 0.25;
 constexpr std::size_t kLineBytes = 256;  // a label and ten numbers of up to 20 digits
 
 /// user nice system idle iowait irq softirq steal (proc(5)); guest time is part of user.
@@ -112,6 +114,19 @@ std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& en
       .foreign_fraction = share((end.busy - begin.busy) - (end.own - begin.own)),
       .steal_fraction = share(end.steal - begin.steal),
   };
+}
+
+std::optional<LoadShares> GatheredLoad::add(const CpuTimes& begin, const CpuTimes& end) {
+  const auto alone = load_between(begin, end);
+  if (alone || begin.cpus != end.cpus || gathered_.cpus != end.cpus) gathered_ = {.cpus = end.cpus};
+  if (alone || begin.cpus != end.cpus) return alone;
+  gathered_.total += end.total - begin.total;
+  gathered_.busy += end.busy - begin.busy;
+  gathered_.steal += end.steal - begin.steal;
+  gathered_.own += end.own - begin.own;
+  if (gathered_.total < kGatheredSeconds * gathered_.cpus) return std::nullopt;
+  const CpuTimes all = std::exchange(gathered_, {});
+  return load_between({.cpus = all.cpus}, all);
 }
 
 CpuLoad::CpuLoad(std::vector<int> cpus) : cpus_(std::move(cpus)) {

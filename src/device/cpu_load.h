@@ -36,6 +36,18 @@ struct CpuTimes {
 /// kernel counts in ticks of 10 ms), or a CPU came or went.
 [[nodiscard]] std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& end);
 
+/// Load over windows each of which is too short to tell: turns of a process whose neighbour
+/// computes in between.
+class GatheredLoad {
+ public:
+  /// The load of this window; where it is too short for `load_between`, of all windows together
+  /// since the last answer, once they last 0.25 s. Else empty.
+  [[nodiscard]] std::optional<LoadShares> add(const CpuTimes& begin, const CpuTimes& end);
+
+ private:
+  CpuTimes gathered_;  ///< what happened in the windows
+};
+
 /// How busy somebody else keeps CPUs, from its making or its last restart until it is asked. Only
 /// its making allocates. For one thread.
 class CpuLoad {

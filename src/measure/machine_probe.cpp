@@ -71,7 +71,7 @@ SliceConditions MachineProbe::end() {
   conditions.core_latency_begin = latency_of(begin_);
   conditions.core_latency_end = latency_of(end);
   if (times_begin_ && times_end)
-    if (const auto load = load_between(*times_begin_, *times_end)) {
+    if (const auto load = gathered_.add(*times_begin_, *times_end)) {
       conditions.foreign_cpu_fraction = load->foreign_fraction;
       conditions.steal_fraction = load->steal_fraction;
     }

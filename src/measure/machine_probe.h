@@ -51,6 +51,7 @@ class MachineProbe final : public SliceProbe {
   Team& team_;
   ProbePeers* peers_;
   CpuLoad load_;
+  GatheredLoad gathered_;  ///< over slices
   TeamConditions begin_;
   std::optional<CpuTimes> times_begin_;
 };

@@ -10,7 +10,7 @@ namespace ptbench {
 struct SliceConditions {
   std::optional<double> core_latency_begin = std::nullopt;  ///< seconds, one way; empty on one core
   std::optional<double> core_latency_end = std::nullopt;
-  /// Of the cores in use: others' share of their time.
+  /// Of the cores in use: others' share of their time; in short slices as of GatheredLoad.
   std::optional<double> foreign_cpu_fraction = std::nullopt;
   std::optional<double> steal_fraction = std::nullopt;   ///< taken by the hypervisor
   std::optional<double> frequency_hertz = std::nullopt;  ///< the lower of both ends

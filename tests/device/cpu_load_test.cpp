@@ -70,6 +70,32 @@ TEST_CASE("what neither this process used nor was idle is foreign, and steal is 
   CHECK(load_between(begin, end)->foreign_fraction == 0);
 }
 
+TEST_CASE("windows too short to tell of load are gathered until they do", "[device]") {
+  const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20};
+  CpuTimes quiet = begin;  // 40 ms of two CPUs, of which this process has one
+  quiet.total += 0.08;
+  quiet.busy += 0.04;
+  quiet.own += 0.04;
+  CpuTimes disturbed = quiet;
+  disturbed.busy += 0.04;
+  GatheredLoad gathered;
+  for (int round = 0; round < 2; ++round) {
+    for (int turn = 0; turn < 6; ++turn)
+      CHECK_FALSE(gathered.add(begin, turn == 3 ? disturbed : quiet).has_value());
+    const auto load = gathered.add(begin, quiet);
+    REQUIRE(load.has_value());
+    CHECK(load->foreign_fraction == Approx(0.04 / 0.56));
+  }
+  CpuTimes whole = begin;  // 0.5 s, which tells by itself
+  whole.total += 1;
+  whole.busy += 0.5;
+  CHECK(gathered.add(begin, whole)->foreign_fraction == Approx(0.5));
+  CHECK_FALSE(gathered.add(begin, quiet).has_value());
+  CpuTimes fewer = quiet;  // one went offline
+  fewer.cpus = 1;
+  CHECK_FALSE(gathered.add(begin, fewer).has_value());
+}
+
 TEST_CASE("load below the kernel's resolution is not known", "[device]") {
   const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20};
   CpuTimes end = begin;

@@ -40,12 +40,16 @@ TEST_CASE("the probe tells what the cores of a team did", "[measure]") {
 }
 
 TEST_CASE("a slice too short for the kernel's ticks has no load", "[measure]") {
-  Team team(some_cpus(2));
+  const std::vector<int> cpus = some_cpus(2);
+  Team team(cpus);
   MachineProbe probe(team);
+  const CpuLoad watch(cpus);
   probe.begin();
   const SliceConditions conditions = probe.end();
-  CHECK_FALSE(conditions.foreign_cpu_fraction.has_value());
-  CHECK_FALSE(conditions.steal_fraction.has_value());
+  if (!watch.shares()) {  // on a busy machine even this may take long enough
+    CHECK_FALSE(conditions.foreign_cpu_fraction.has_value());
+    CHECK_FALSE(conditions.steal_fraction.has_value());
+  }
   CHECK(conditions.frequency_hertz.has_value());
 }
 
