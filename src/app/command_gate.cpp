@@ -47,6 +47,22 @@ LockstepRule rule_of(const GateOptions& options) {
   return {.detect = options.judged.comparison.detect, .max_pairs = options.max_pairs};
 }
 
+/// Of the records of both sides; none without --keep.
+std::vector<std::string> kept_paths(const GateOptions& options) {
+  std::vector<std::string> paths;
+  if (options.keep)
+    for (const char* const name : kKept) paths.push_back((fs::path(*options.keep) / name).string());
+  return paths;
+}
+
+void refuse_shared_files(const GateOptions& options) {
+  std::vector<std::string> paths = kept_paths(options);
+  const std::vector<std::string>& reports = options.judged.outputs;
+  paths.insert(paths.end(), reports.begin(), reports.end());
+  if (options.run.plan_file) paths.push_back(*options.run.plan_file);
+  refuse_files_named_twice(paths);
+}
+
 /// Where the records of both sides go; nowhere without --keep.
 std::vector<SweepFiles> kept_files(const GateOptions& options) {
   std::vector<SweepFiles> files;
@@ -57,8 +73,8 @@ std::vector<SweepFiles> kept_files(const GateOptions& options) {
     throw usage_error(fmt::format("--keep '{}' cannot be made a folder: {}",
                                   printable(*options.keep), error.message()),
                       "name a folder that you may write to");
-  for (const char* const name : kKept)
-    files.emplace_back(std::vector<std::string>{(fs::path(*options.keep) / name).string()});
+  for (const std::string& path : kept_paths(options))
+    files.emplace_back(std::vector<std::string>{path});
   return files;
 }
 
@@ -82,8 +98,14 @@ bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
   const Size count = std::ssize(pairs);
   if (count == 0) return std::ssize(sides[kNew]->samples.repetitions) < kWholeRounds;
   if (count >= options.max_pairs) return false;
-  const bool is_look = count == options.max_pairs || next_look(rule, count - 1) == count;
+  const bool is_look = next_look(rule, count - 1) == count;
   return !is_look || judge(pairs, rule, prior).verdict == Verdict::ambiguous;
+}
+
+/// Whoever judges the pairs again has to know how many there might have been.
+ResultFile with_plan_of(const GateOptions& options, ResultFile result) {
+  for (RunRecord& run : result.runs) run.samples.max_pairs = options.max_pairs;
+  return result;
 }
 
 SweepLength length_of(const GateOptions& options, const PriorNoise& prior,
@@ -115,10 +137,8 @@ void remember(const std::array<ResultFile, 2>& sides, const PriorNoise& known) {
 
 ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile, 2>& sides,
                         const PriorNoise& prior, ComparisonFiles& files) {
-  CompareOptions how = options.judged.comparison;
-  how.max_pairs = options.max_pairs;
-  const Comparison comparison =
-      compare(std::span(sides).first(1), std::span(sides).last(1), how, prior);
+  const Comparison comparison = compare(std::span(sides).first(1), std::span(sides).last(1),
+                                        options.judged.comparison, prior);
   print_comparison(comparison, options.judged);
   files.publish(comparison);
   return exit_code_of(comparison, options.judged.strict);
@@ -126,7 +146,7 @@ ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile,
 
 ExitCode gate_command(const GateOptions& options) {
   refuse_outside_ranks("gate");
-  refuse_files_named_twice(options.judged.outputs);
+  refuse_shared_files(options);
   ComparisonFiles files(options.judged.outputs);
   std::vector<SweepFiles> kept = kept_files(options);
   require_ptbench("base", options.base);
@@ -141,7 +161,7 @@ ExitCode gate_command(const GateOptions& options) {
       .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
   const SweepSurroundings around =
       sweep_by_processes(session_around, [&](std::size_t side, const ResultFile& result) {
-        if (!kept.empty()) kept.at(side).save(result);
+        if (!kept.empty()) kept.at(side).save(with_plan_of(options, result));
       });
   const SessionFolder folder;
   Sweep sweep({sweep_row(config, options.measured)}, sides_of(options, topology),
@@ -150,7 +170,8 @@ ExitCode gate_command(const GateOptions& options) {
   progress.clear();
   if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
   if (sweep.exit_code() == ExitCode::interrupted) return ExitCode::interrupted;
-  const std::array sides{sweep.result(kBase), sweep.result(kNew)};
+  const std::array sides{with_plan_of(options, sweep.result(kBase)),
+                         with_plan_of(options, sweep.result(kNew))};
   remember(sides, prior);
   return judge_and_tell(options, sides, prior, files);
 }
@@ -162,8 +183,8 @@ Command make_gate_command() {
       {.name = "gate",
        .summary = "measure two builds in lockstep and judge the new one; the exit code gates CI",
        .description =
-           "Starts pairs of fresh processes, one of each build, which take turns of a fifth of a "
-           "second: what slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
+           "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
+           "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
            "pairs and ends as soon as the verdict is sure: same, faster or slower; ambiguous where "
            "it is not after --max-pairs. Ends with the exit codes of compare.",
        .examples = {{"ptbench gate --base old/ptbench --new new/ptbench -w mlp",

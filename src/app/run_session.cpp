@@ -204,10 +204,12 @@ struct RunSession::State {
             .deadline = deadline_of_repetition()};
   }
 
-  /// What a process refuses that is too old to take turns.
+  /// What a process refuses that is too old to take turns, or too far away to be granted any.
   [[nodiscard]] bool knows_no_turns(const TaskEnd& ended, const ProcessMessages& messages) const {
-    return is_foreign() && ended.code == static_cast<int>(ExitCode::usage) &&
-           messages.error().find(kTurns) != std::string::npos;
+    const bool refuses = is_foreign() && ended.code == static_cast<int>(ExitCode::usage);
+    const bool reaches_nobody =
+        setup.launcher.has_value() && ended.code == static_cast<int>(ExitCode::failed);
+    return (refuses || reaches_nobody) && messages.error().find(kTurns) != std::string::npos;
   }
 
   TurnsBegin begin_turns(const std::string& label) {
@@ -217,7 +219,12 @@ struct RunSession::State {
     stepper->task.arguments.push_back(fmt::format("{}={}", kTurns, stepper->turns.name()));
     stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around.interrupt,
                              around.progress);
-    const auto ended = stepper->process->wait_for_rest(stepper->turns);
+    std::optional<TaskEnd> ended;
+    try {
+      ended = stepper->process->wait_for_rest(stepper->turns);
+    } catch (const Error&) {  // it speaks otherwise, as a later build may
+      return leave_turns(TurnsBegin::impossible);
+    }
     if (!ended) return TurnsBegin::ready;
     if (knows_no_turns(*ended, stepper->process->messages()))
       return leave_turns(TurnsBegin::impossible);
@@ -232,9 +239,14 @@ struct RunSession::State {
 
   bool take_turn(const Turn& turn) {
     stepper->turns.grant(turn);
-    const auto ended = stepper->process->wait_for_rest(stepper->turns);
-    if (!ended) return true;
-    (void)finish(stepper->task, *stepper->process, *ended);
+    try {
+      const auto ended = stepper->process->wait_for_rest(stepper->turns);
+      if (!ended) return true;
+      (void)finish(stepper->task, *stepper->process, *ended);
+    } catch (const Error& broken) {
+      records.push_back(
+          lost(Status::failed, fmt::format("{}: {}", stepper->task.name, broken.what())));
+    }
     stepper.reset();
     return false;
   }

@@ -44,6 +44,7 @@ void take(const LockstepJudgement& judgement, RunComparison& result) {
   result.mean_change_ci999 = interval_of(judgement.mean);
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;
+  result.p_value = judgement.p_value;
 }
 
 /// Judges runs by pairs of processes in lockstep where there are such, else by the repetitions of
@@ -61,8 +62,7 @@ class RepetitionJudge {
   void operator()(const RunGroup& base, const RunGroup& fresh, RunComparison& result) {
     const SamplesRecord& base_samples = base.run().samples;
     const SamplesRecord& new_samples = fresh.run().samples;
-    const LockstepRule rule{.detect = options_.detect, .max_pairs = options_.max_pairs};
-    if (const auto judgement = judge_lockstep(base_samples, new_samples, rule, prior_)) {
+    if (const auto judgement = judge_lockstep(base_samples, new_samples, options_.detect, prior_)) {
       take(*judgement, result);
       return;
     }

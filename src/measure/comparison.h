@@ -88,9 +88,6 @@ struct RunComparison {
 struct CompareOptions {
   double detect = 0.05;             ///< the smallest change that matters
   bool ignore_environment = false;  ///< verdicts all the same; other work gets none
-  /// Of pairs measured in lockstep: how many there might have been, which were looked at on the way
-  /// (see `LockstepRule`). Empty: as many as a gate measures without --max-pairs, or as there are.
-  std::optional<Size> max_pairs = std::nullopt;
 };
 
 struct Comparison {

@@ -239,6 +239,8 @@ constexpr auto kFields = std::to_array<Field>({
 
     field<&Run::samples, &Samples::warmup_discarded>("samples.warmup_discarded", count,
                                                      "steps before measuring"),
+    field<&Run::samples, &Samples::max_pairs>("samples.max_pairs", count,
+                                              "pairs that a gate might have measured"),
     field<&Run::samples, &Samples::count>("samples.count", count, "samples measured"),
     field<&Run::samples, &Samples::stop_reason>("samples.stop_reason", none, "why measuring ended"),
     field<&Run::samples, &Samples::steps_per_sample>("samples.steps_per_sample", count,

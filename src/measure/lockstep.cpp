@@ -9,6 +9,7 @@
 
 #include "src/base/error.h"
 #include "src/base/units.h"
+#include "src/measure/log_change.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -19,7 +20,7 @@ constexpr double kError = 0.002;  // of all intervals of a measurement together
 /// when it is quiet, so the logarithm of s varies by about 0.35 = √(1 / (2 · 4)).
 constexpr double kPriorDegrees = 4;
 /// A host that was quiet when it taught s0 may be busy now.
-constexpr double kLeastUsual = PriorNoise::kUnlearnt / 2;
+constexpr double kLeastUsual = PriorNoise::kUnlearnt;
 constexpr Size kFirstLook = 6;
 /// The median and the mean.
 constexpr Size kStatistics = 2;
@@ -146,9 +147,44 @@ std::string why_ambiguous(const LockstepJudgement& judgement, Verdict of_median,
   const bool is_median = of_median == Verdict::ambiguous;
   return why_ambiguous(is_median ? "median" : "mean", is_median ? judgement.median : judgement.mean,
                        rule.detect) +
-         (rule.max_pairs ? fmt::format(" after {} pairs: a larger --max-pairs than {}",
-                                       judgement.pairs, *rule.max_pairs)
-                         : fmt::format(" from {} pairs: measure more", judgement.pairs));
+         (!rule.max_pairs ? fmt::format(" from {} pairs: measure more --rounds", judgement.pairs)
+          : judgement.pairs < *rule.max_pairs
+              ? fmt::format(" after {} of {} pairs: a larger --max-time", judgement.pairs,
+                            *rule.max_pairs)
+              : fmt::format(" after {} pairs: a larger --max-pairs", judgement.pairs));
+}
+
+/// By one statistic alone, see `LockstepJudgement::p_value`.
+double p_value_of(const LockstepChange& change, double detect, Size pairs, double level) {
+  const Verdict verdict = verdict_of(change, detect);
+  if (verdict != Verdict::slower && verdict != Verdict::faster) return 1;
+  const double error = change.spread.standard_deviation / std::sqrt(static_cast<double>(pairs));
+  if (!(error > 0)) return 0;
+  return t_p_value(change.estimate / error, change.spread.degrees_of_freedom) *
+         (1 - kVerdictLevel) / (1 - level);
+}
+
+/// By the medians of the processes alone.
+Separation separation_of_processes(std::span<const LockstepPair> pairs, double estimate) {
+  LogTimes base;
+  LogTimes fresh;
+  for (const LockstepPair& pair : pairs) {
+    base[""].push_back(pair.base_log_time);
+    fresh[""].push_back(pair.base_log_time + pair.median);
+  }
+  return separation_of(base, fresh, estimate);
+}
+
+/// Of pairs that scatter too much for an interval.
+void judge_by_separation(std::span<const LockstepPair> pairs, double detect,
+                         LockstepJudgement& judgement) {
+  const Separation separation = separation_of_processes(pairs, judgement.median.estimate);
+  if (separation.gap <= detect / 2 || separation.p_value > 1 - kVerdictLevel) return;
+  judgement.verdict = judgement.median.estimate > 0 ? Verdict::slower : Verdict::faster;
+  judgement.p_value = separation.p_value;
+  judgement.reason =
+      fmt::format("all {} processes are {} than those of BASE, by {} at least", judgement.pairs,
+                  name_of(judgement.verdict), format_percent(std::expm1(separation.gap)));
 }
 
 /// One class; empty where its spread teaches nothing.
@@ -190,18 +226,27 @@ LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule&
   judgement.base_log_time = median(values_of(pairs, &LockstepPair::base_log_time));
   const Verdict of_median = verdict_of(judgement.median, rule.detect);
   judgement.verdict = combined(of_median, verdict_of(judgement.mean, rule.detect));
-  if (judgement.verdict == Verdict::ambiguous)
-    judgement.reason = why_ambiguous(judgement, of_median, rule);
+  if (judgement.verdict != Verdict::ambiguous) {
+    const auto p_of = [&](const LockstepChange& change) {
+      return p_value_of(change, rule.detect, judgement.pairs, judgement.level);
+    };
+    judgement.p_value = std::min(p_of(judgement.median), p_of(judgement.mean));
+    return judgement;
+  }
+  judgement.reason = why_ambiguous(judgement, of_median, rule);
+  if (!rule.max_pairs && of_median == Verdict::ambiguous)
+    judge_by_separation(pairs, rule.detect, judgement);
   return judgement;
 }
 
 std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
-                                                const SamplesRecord& fresh,
-                                                const LockstepRule& rule, const PriorNoise& prior) {
+                                                const SamplesRecord& fresh, double detect,
+                                                const PriorNoise& prior) {
   const std::vector<LockstepPair> pairs = lockstep_pairs(base, fresh);
   if (std::ssize(pairs) < kLeastPairs) return {};
-  const Size most = std::max(std::ssize(pairs), kUsualMostPairs);
-  return judge(pairs, {.detect = rule.detect, .max_pairs = rule.max_pairs.value_or(most)}, prior);
+  LockstepRule rule{.detect = detect, .max_pairs = std::max(base.max_pairs, fresh.max_pairs)};
+  if (rule.max_pairs) rule.max_pairs = std::max(*rule.max_pairs, std::ssize(pairs));
+  return judge(pairs, rule, prior);
 }
 
 PriorNoise learn(std::span<const LockstepPair> pairs, const PriorNoise& known) {

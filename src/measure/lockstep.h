@@ -48,6 +48,9 @@ struct LockstepJudgement {
   std::string reason;                    ///< why it is ambiguous, and what helps
   Size pairs = 0;
   double level = 0;  ///< of either interval: 0.99975 where there are four looks
+  /// How often equal programs differ so clearly, on the scale of a level of 99 %: at most 0.01 of
+  /// slower and faster, else 1.
+  double p_value = 1;
   LockstepChange median;
   LockstepChange mean;
   double base_log_time = 0;  ///< of a median step of BASE, the median over pairs
@@ -61,7 +64,7 @@ struct LockstepJudgement {
 /// trimming/winsorization 1", 1963; Yuen, "The two-sample trimmed t for unequal population
 /// variances", 1974. Its spread s, with ν degrees of freedom (pairs kept, less one), is drawn
 /// towards the prior's s0: s² = (4·s0² + ν·s²) / (4 + ν); where s > 3·s0, s itself with ν. An s0
-/// below half of `PriorNoise::kUnlearnt` counts as that: hosts are busier at other times.
+/// below `PriorNoise::kUnlearnt` counts as that: hosts are busier at other times.
 ///
 /// All intervals of a measurement (the median's and the mean's, at each planned look) cover the
 /// truth together with 99.8 %, whatever the looks depend on: repeated confidence intervals
@@ -70,16 +73,18 @@ struct LockstepJudgement {
 ///
 /// By either statistic: slower / faster: |e| > detect / 2 and the interval excludes 0; same: |e| ≤
 /// detect / 2 and the interval lies within ± detect. Slower is what is slower by one and not faster
-/// by the other; faster alike; same what is the same by both. Anything else is ambiguous.
+/// by the other; faster alike; same what is the same by both. Anything else is ambiguous, except
+/// for pairs that are looked at once and of which every NEW process is slower (faster) than every
+/// BASE one, by medians, with a gap above detect / 2: with at least 5 pairs that has p ≤ 0.008 (see
+/// Separation), and is slower (faster), however they scatter.
 [[nodiscard]] LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
                                       const PriorNoise& prior);
 
-/// The same of two sides' samples; empty where they have fewer than `kLeastPairs` pairs. Samples do
-/// not tell whether pairs were measured until they gave a verdict, as a gate does: without
-/// `max_pairs` they are judged as if they had been.
+/// The same of two sides' samples, whose number of pairs was fixed beforehand or was looked at up
+/// to `SamplesRecord::max_pairs`; empty where they have fewer than `kLeastPairs` pairs.
 [[nodiscard]] std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                               const SamplesRecord& fresh,
-                                                              const LockstepRule& rule,
+                                                              double detect,
                                                               const PriorNoise& prior);
 
 /// What the pairs of one measurement teach, whatever its change is: both classes, with what `known`

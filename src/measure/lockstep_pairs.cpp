@@ -11,13 +11,14 @@
 namespace ptbench {
 namespace {
 
-/// One slice, by natural logarithms of a step's seconds.
-struct Turn {
+/// The steps of a slice.
+struct TurnTimes {
   Size turn = 0;
-  double log_median = 0;
-  double log_mean = 0;
+  double log_median = 0;  ///< of seconds
+  double seconds = 0;     ///< of all together
+  double count = 0;
 };
-using Turns = std::vector<Turn>;
+using Turns = std::vector<TurnTimes>;
 
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
@@ -33,21 +34,34 @@ std::map<std::string, Turns> turns_of(const SamplesRecord& samples) {
     if (!lockstep || seconds.empty() || !std::ranges::all_of(seconds, is_time)) continue;
     sets[*lockstep].push_back({.turn = *slice.turn,
                                .log_median = std::log(median(seconds)),
-                               .log_mean = std::log(mean(seconds))});
+                               .seconds = mean(seconds) * static_cast<double>(seconds.size()),
+                               .count = static_cast<double>(seconds.size())});
   }
-  for (auto& [lockstep, turns] : sets) std::ranges::sort(turns, {}, &Turn::turn);
+  for (auto& [lockstep, turns] : sets) std::ranges::sort(turns, {}, &TurnTimes::turn);
   return sets;
 }
 
-/// Of each quad.
+/// The mean of many steps.
+struct StepMean {
+  double seconds = 0;  ///< of all together
+  double count = 0;
+
+  void add(const TurnTimes& turn) {
+    seconds += turn.seconds;
+    count += turn.count;
+  }
+  [[nodiscard]] double log() const { return std::log(seconds / count); }
+};
+
 struct Quads {
-  std::vector<double> medians;
-  std::vector<double> means;
-  std::vector<double> base_log_times;
+  std::vector<double> medians;         ///< changes, of each quad
+  std::vector<double> base_log_times;  ///< of each quad
+  StepMean base;
+  StepMean fresh;
 };
 
 /// Twos of neighbours on either side whose turns have the same middle, from the first on.
-Quads quads_of(std::span<const Turn> base, std::span<const Turn> fresh) {
+Quads quads_of(std::span<const TurnTimes> base, std::span<const TurnTimes> fresh) {
   Quads quads;
   while (base.size() >= 2 && fresh.size() >= 2) {
     const Size of_base = base[0].turn + base[1].turn;
@@ -56,8 +70,8 @@ Quads quads_of(std::span<const Turn> base, std::span<const Turn> fresh) {
       const double base_log_time = (base[0].log_median + base[1].log_median) / 2;
       quads.base_log_times.push_back(base_log_time);
       quads.medians.push_back((fresh[0].log_median + fresh[1].log_median) / 2 - base_log_time);
-      quads.means.push_back(
-          (fresh[0].log_mean + fresh[1].log_mean - base[0].log_mean - base[1].log_mean) / 2);
+      for (const TurnTimes& turn : base.first(2)) quads.base.add(turn);
+      for (const TurnTimes& turn : fresh.first(2)) quads.fresh.add(turn);
     }
     if (of_base <= of_new) base = base.subspan(of_base == of_new ? 2 : 1);
     if (of_base >= of_new) fresh = fresh.subspan(of_base == of_new ? 2 : 1);
@@ -82,7 +96,7 @@ std::vector<LockstepPair> lockstep_pairs(const SamplesRecord& base, const Sample
     pairs.push_back({.lockstep = *repetition.lockstep,
                      .quads = std::ssize(quads.medians),
                      .median = median(quads.medians),
-                     .mean = median(quads.means),
+                     .mean = quads.fresh.log() - quads.base.log(),
                      .base_log_time = mean(quads.base_log_times)});
   }
   return pairs;

@@ -12,9 +12,9 @@ namespace ptbench {
 /// for seconds slows both. Changes are NEW less BASE, of natural logarithms of a step's time.
 struct LockstepPair {
   std::string lockstep;      ///< `RepetitionRecord::lockstep` of both
-  Size quads = 0;            ///< that it is the median of, one at least
-  double median = 0;         ///< change of a slice's median step
-  double mean = 0;           ///< change of a slice's mean step
+  Size quads = 0;            ///< one at least
+  double median = 0;         ///< change of a slice's median step, the median over quads
+  double mean = 0;           ///< change of the mean step over all quads
   double base_log_time = 0;  ///< of BASE: mean over the quads of the logarithm of a slice's median
 };
 
@@ -22,12 +22,13 @@ struct LockstepPair {
 /// may have taken turns with them.
 ///
 /// Turns come as palindromes, ABBA or ABCCBA: two slices of either side with the same middle are a
-/// *quad*, in which the machine's drift cancels out. A quad's value is the difference of the means
-/// of its slices' logarithms, a pair's value the median over its quads (a machine that changes its
-/// speed within a quad, or a program that stood still, makes one quad wild, not the pair). Each
-/// slice is in one quad at most, whatever else ran meanwhile; those without a mirrored partner, as
-/// at the end, are in none, and so are slices whose samples were left out. Pairs without a quad are
-/// left out.
+/// *quad*, in which the machine's drift cancels out. A quad's median changes by the difference of
+/// the means of its slices' logarithms, a pair's by the median over its quads (a machine that
+/// changes its speed within a quad, or a program that stood still, makes one quad wild, not the
+/// pair). The mean step is that of all steps in quads: a program may have steps that are slow, and
+/// too rare for most quads. Each slice is in one quad at most, whatever else ran meanwhile; those
+/// without a mirrored partner, as at the end, are in none, and so are slices whose samples were
+/// left out. Pairs without a quad are left out.
 [[nodiscard]] std::vector<LockstepPair> lockstep_pairs(const SamplesRecord& base,
                                                        const SamplesRecord& fresh);
 

@@ -37,6 +37,8 @@ class NoiseNumbers {
 /// What a simulated machine does to processes that take turns on it.
 struct Machine {
   double slowest = 0.15;             ///< states are slower than the fastest by up to this share
+  double burst_share = 0.15;         ///< of the time, in which a neighbour slows it down
+  double burst = 0.2;                ///< by this share
   double drift_per_second = 0;       ///< of the logarithm of a step's time
   double process_deviation = 0.007;  ///< of the logarithm of a process's pace, heavy tails
   double wild_share = 0;             ///< of pairs in which one process is slower by `wild`
@@ -45,12 +47,14 @@ struct Machine {
 
 /// What a program does.
 struct Program {
-  double seconds = 0.012;  ///< of a step in the fastest state
-  double third_step = 1;   ///< every third step takes so many times as long
+  double seconds = 0.006;    ///< of a step in the fastest state
+  Size every = 3;            ///< every so manieth step
+  double slow_step = 1;      ///< takes so many times as long
+  double first_steps = 0.3;  ///< by which a turn's first step is longer; a tenth of it the next
 };
 
-/// Turns of 0.2 s on a machine whose speed has states that last from 1 to 60 s, in whatever process
-/// is running. The first steps of a turn are slower, by 30 % and less.
+/// Turns of 30 ms and three steps on a machine whose speed has states that last from 1 to 60 s, in
+/// whatever process is running, and is slowed down in bursts of 20 to 200 ms.
 class LockstepSimulation {
  public:
   LockstepSimulation(const Machine& machine, std::uint64_t seed)
@@ -59,7 +63,7 @@ class LockstepSimulation {
   /// One process of each side takes `quads` × 2 turns, in the order that is drawn for each quad.
   /// `discarded`: steps at the start of a turn that are not recorded.
   void add_pair(const Program& base, const Program& fresh, SamplesRecord& of_base,
-                SamplesRecord& of_new, Size quads = 6, Size discarded = 2) {
+                SamplesRecord& of_new, Size quads = 20, Size discarded = 2) {
     const std::string name = "set " + std::to_string(pairs_++);
     double base_pace = machine_.process_deviation * noise_.heavy();
     const double new_pace = machine_.process_deviation * noise_.heavy();
@@ -89,14 +93,27 @@ class LockstepSimulation {
     slice.repetition = std::ssize(side.repetitions) - 1;
     slice.first = std::ssize(side.step_seconds);
     slice.turn = turn;
-    const double end = now_ + 0.2;
-    for (Size step = 0; now_ < end; ++step) {
+    double measured = 0;
+    for (Size step = 0; step < discarded + 3 || measured < 0.03; ++step) {
       const double seconds = step_seconds(program, pace, step);
       now_ += seconds;
-      if (step >= discarded) side.step_seconds.push_back(seconds);
+      if (step < discarded) continue;
+      measured += seconds;
+      side.step_seconds.push_back(seconds);
     }
     slice.count = std::ssize(side.step_seconds) - slice.first;
     side.slices.push_back(slice);
+  }
+
+  /// Bursts and the pauses between them are exponentially distributed, but for their bounds.
+  double burst() {
+    while (now_ >= burst_end_) {
+      in_burst_ = !in_burst_ && machine_.burst_share > 0;
+      const double mean = 0.08 * (in_burst_ ? 1 : 1 / machine_.burst_share - 1);
+      burst_end_ = std::max(burst_end_, now_) +
+                   std::clamp(-mean * std::log(noise_.uniform()), 0.02, in_burst_ ? 0.2 : 60.0);
+    }
+    return in_burst_ ? std::log1p(machine_.burst) : 0;
   }
 
   double step_seconds(const Program& program, double pace, Size step) {
@@ -104,10 +121,12 @@ class LockstepSimulation {
       state_ = std::log1p(machine_.slowest * noise_.uniform());
       state_end_ = std::max(state_end_, now_) + std::pow(60.0, noise_.uniform());
     }
-    const double first_steps = step < 4 ? 0.3 * std::pow(0.1, static_cast<double>(step)) : 0;
-    const double seconds = program.seconds * (step % 3 == 2 ? program.third_step : 1);
+    const double first_steps = program.first_steps * std::pow(0.1, static_cast<double>(step));
+    const bool is_slow = ++steps_ % program.every == 0;
+    const double seconds = program.seconds * (is_slow ? program.slow_step : 1);
     return seconds * (1 + first_steps) *
-           std::exp(pace + state_ + machine_.drift_per_second * now_ + 0.02 * noise_.normal());
+           std::exp(pace + state_ + burst() + machine_.drift_per_second * now_ +
+                    0.02 * noise_.normal());
   }
 
   Machine machine_;
@@ -116,6 +135,9 @@ class LockstepSimulation {
   double now_ = 0;
   double state_ = 0;
   double state_end_ = 0;
+  bool in_burst_ = false;
+  double burst_end_ = 0;
+  Size steps_ = 0;
 };
 
 }  // namespace ptbench::testing
