@@ -146,7 +146,7 @@ SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) 
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
-          .lockstep = count_sides(options) > 1 ? std::optional(LockstepPlan()) : std::nullopt,
+          .lockstep = LockstepPlan(),
           .longest_stop = options.common.timeout(),
           .plan_file = plan,
           .extends_plan = plan && (options.resume || !exists(*plan)),

@@ -10,7 +10,7 @@
 namespace ptbench {
 namespace {
 
-/// Processes of the same work take nearly as much as the first.
+/// Processes of the same work take nearly as much as each other.
 constexpr double kMemoryMargin = 1.1;
 
 class Lockstep {
@@ -32,20 +32,19 @@ class Lockstep {
  private:
   /// Whether all sleep and wait for their first turn.
   bool begin_all() {
-    shuffle();
     const Bytes before = set_.available_memory();
-    for (std::size_t place = 0; place < order_.size(); ++place) {
-      const std::size_t taker = order_[place];
+    for (std::size_t taker = 0; taker < takers_.size(); ++taker) {
       const TurnsBegin begun = takers_[taker]->begin_turns(set_.labels.at(taker));
-      if (begun == TurnsBegin::failed) return abandon(place, TurnsOutcome::failed);
+      if (begun == TurnsBegin::failed) return abandon(taker, TurnsOutcome::failed);
       if (begun == TurnsBegin::impossible)
-        return refuse(place, "a build does not know turns (ptbench.steps/1)");
-      if (place == 0 && !others_fit(before))
+        return refuse(taker, "a build does not know turns (ptbench.steps/1)");
+      if (taker == 0 && !others_fit(before))
         return refuse(1, "its processes do not fit into memory together");
     }
     return true;
   }
 
+  /// Whether memory is left for as many more as large as the first.
   [[nodiscard]] bool others_fit(Bytes before) const {
     const Bytes after = set_.available_memory();
     if (after >= before) return true;
@@ -54,11 +53,11 @@ class Lockstep {
            static_cast<double>(after);
   }
 
-  /// The first `begun` in the order have begun, and the one after them has not.
+  /// The first `begun` takers have begun, and the one after them has not.
   bool abandon(std::size_t begun, TurnsOutcome how) {
-    for (std::size_t place = 0; place < order_.size(); ++place) {
-      outcome_.outcomes[order_[place]] = place == begun ? how : TurnsOutcome::idle;
-      if (place < begun) takers_[order_[place]]->abandon_turns();
+    for (std::size_t taker = 0; taker < takers_.size(); ++taker) {
+      outcome_.outcomes[taker] = taker == begun ? how : TurnsOutcome::idle;
+      if (taker < begun) takers_[taker]->abandon_turns();
     }
     return false;
   }

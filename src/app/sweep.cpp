@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <string_view>
@@ -102,6 +104,26 @@ RunRecord completed(RunRecord measured, const RunRecord& known) {
   return measured;
 }
 
+/// Builds are compared row by row, and rows of one build with others of their workload, of which
+/// only so many are alive at a time.
+std::vector<std::vector<std::size_t>> groups_of(std::span<const SweepRow> rows, std::size_t sides) {
+  constexpr std::size_t kMostAlive = 16;
+  std::vector<std::vector<std::size_t>> groups;
+  std::map<std::string, std::size_t> places;  // by workload
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].is_possible()) continue;
+    const std::string& workload = rows[row].record.workload.name;
+    const auto place = places.find(workload);
+    if (sides == 1 && place != places.end() && groups[place->second].size() < kMostAlive) {
+      groups[place->second].push_back(row);
+    } else {
+      places.insert_or_assign(workload, groups.size());
+      groups.push_back({row});
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLength length,
@@ -114,12 +136,27 @@ Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLeng
       cells_(rows_.size() * sides_.size()),
       others_(sides_.size()),
       plan_is_chosen_(rows_.size()),
-      takes_turns_(rows_.size(), true),
+      groups_(groups_of(rows_, sides_.size())),
+      takes_turns_(rows_.size(), length_.lockstep && !length_.is_fixed),
       set_prefix_(
           fmt::format("{:x}-{:x}", static_cast<std::int64_t>(1e3 * unix_seconds()), getpid())),
       begin_(around.clock.now()) {
   for (std::size_t side = 0; side < sides_.size(); ++side)
     if (sides_[side].earlier) take_earlier(side);
+  for (std::size_t row = 0; row < rows_.size(); ++row)
+    if (rows_[row].record.data.workers.value_or(0) > 0) keep_from_turns(row);
+}
+
+/// While others have their turn, loaders would gather batches for which steps do not wait then.
+void Sweep::keep_from_turns(std::size_t row) {
+  if (takes_turns_[row] && sides_.size() > 1)
+    warn_of_no_turns(row, "its loader threads (--data-workers) would work ahead");
+  takes_turns_[row] = false;
+}
+
+void Sweep::warn_of_no_turns(std::size_t row, std::string_view why) const {
+  around_.warn(fmt::format("row '{}' is measured by whole processes, not in lockstep: {}",
+                           rows_[row].id(), why));
 }
 
 Sweep::Cell& Sweep::cell(std::size_t row, std::size_t side) {
@@ -176,63 +213,96 @@ void Sweep::run() {
 }
 
 void Sweep::run_round(Size round, bool added) {
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].is_possible() || (added && !needs_more(row))) continue;
-    if (round > 1 && around_.clock.now() - begin_ > length_.last_begin_seconds) continue;
-    if (measure_in_turns(row, round)) continue;
+  for (const std::vector<std::size_t>& group : groups_) {
+    if (round > 1 && around_.clock.now() - begin_ > length_.last_begin_seconds) return;
+    std::vector<std::size_t> rows = group;
+    std::erase_if(rows, [&](std::size_t row) { return added ? !needs_more(row) : is_lost(row); });
+    measure_in_turns(rows, round);
     // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
-    for (std::size_t turn = 0; turn < sides_.size(); ++turn)
-      measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
+    for (const std::size_t row : rows)
+      for (std::size_t turn = 0; turn < sides_.size(); ++turn)
+        measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
   }
 }
 
 void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   Cell& measured = cell(row, side);
-  if (measured.is_over || measured.repetitions >= round || stopped()) return;
+  if (measured.is_over || measured.repetitions >= round || is_lost(row) || stopped()) return;
   const bool ready = is_ready(row, side);
   note(row, side, ready, ready && measured.session->repeat(label(row, side, round)));
 }
 
-/// Of all sides, alive at the same time. False: they are to be measured one by one.
-bool Sweep::measure_in_turns(std::size_t row, Size round) {
-  if (!may_take_turns(row, round)) return false;
-  bool all_ready = true;
-  for (std::size_t side = 0; side < sides_.size() && all_ready; ++side) {
-    if (stopped()) return true;
-    all_ready = is_ready(row, side);
-    if (!all_ready) note(row, side, false, false);
-  }
-  if (!all_ready) return false;
+/// All that are to have just this round and can take turns, alive at the same time. Whoever could
+/// not is left to be measured by itself.
+void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
+  const std::vector<Place> places = takers_of(rows, round);
+  if (places.size() < 2) return;
   std::vector<TurnTaker*> takers;
-  LockstepSet set{.name = fmt::format("{}/{}/{}", set_prefix_, row, round),
+  LockstepSet set{.name = fmt::format("{}/{}", set_prefix_, ++sets_),
                   .labels = {},
                   .seed = std::random_device()(),
                   .available_memory = available_memory,
                   .clock = around_.clock};
-  for (std::size_t side = 0; side < sides_.size(); ++side) {
+  for (const auto [row, side] : places) {
     takers.push_back(cell(row, side).session.get());
     set.labels.push_back(label(row, side, round));
   }
-  const LockstepOutcome outcome = measure_in_lockstep(takers, *length_.lockstep, set);
+  const LockstepOutcome outcome = measure_in_lockstep(takers, plan_of_turns(takers.size()), set);
   if (!outcome.impossible.empty()) {
-    takes_turns_[row] = false;
-    around_.warn(fmt::format("row '{}' is measured by whole processes, not in lockstep: {}",
-                             rows_[row].id(), outcome.impossible));
-    return false;
+    for (const Place place : places) takes_turns_[place.row] = false;
+    return warn_of_no_turns(places.front().row, outcome.impossible);
   }
-  for (std::size_t side = 0; side < sides_.size(); ++side)
-    if (outcome.outcomes[side] != TurnsOutcome::idle)
-      note(row, side, true, outcome.outcomes[side] == TurnsOutcome::measured);
-  return true;
+  for (std::size_t at = 0; at < places.size(); ++at)
+    if (outcome.outcomes[at] != TurnsOutcome::idle)
+      note(places[at].row, places[at].side, true, outcome.outcomes[at] == TurnsOutcome::measured);
+}
+
+/// In the order in which they begin: drawn, but for rows that need more memory than others.
+std::vector<Sweep::Place> Sweep::takers_of(std::span<const std::size_t> rows, Size round) {
+  std::vector<Place> takers;
+  for (const std::size_t row : rows) {
+    if (!may_take_turns(row, round) || !make_ready(row)) continue;
+    for (std::size_t side = 0; side < sides_.size(); ++side) takers.push_back({row, side});
+  }
+  if (stopped()) return {};
+  std::ranges::shuffle(takers, std::mt19937_64(std::random_device()()));
+  std::ranges::stable_sort(takers, std::ranges::greater(), [this](const Place& place) {
+    const StrategyRecord& strategy = rows_[place.row].record.strategy;
+    return strategy.world_size * strategy.batch_per_replica.value_or(1);
+  });
+  return takers;
 }
 
 /// Whether every side is to have just this round.
 bool Sweep::may_take_turns(std::size_t row, Size round) const {
-  if (!length_.lockstep || length_.is_fixed || sides_.size() < 2 || !takes_turns_[row])
-    return false;
+  if (!takes_turns_[row]) return false;
   for (std::size_t side = 0; side < sides_.size(); ++side)
     if (cell(row, side).is_over || cell(row, side).repetitions != round - 1) return false;
   return true;
+}
+
+/// All sides of the row, up to the first that cannot be.
+bool Sweep::make_ready(std::size_t row) {
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    if (stopped()) return false;
+    if (is_ready(row, side)) continue;
+    note(row, side, false, false);
+    return false;
+  }
+  return true;
+}
+
+/// Rows that are compared with each other last as long in turns as they would by themselves.
+LockstepPlan Sweep::plan_of_turns(std::size_t takers) const {
+  LockstepPlan plan = *length_.lockstep;
+  if (sides_.size() > 1) return plan;
+  const auto rounds = static_cast<double>(length_.rounds);
+  const double most = length_.max_time_seconds / rounds;
+  const double least = std::min(length_.min_time_seconds / rounds, most);
+  plan.rounds =
+      std::max(plan.rounds, static_cast<Size>(std::ceil(least / (2 * plan.turn_seconds))));
+  plan.most_seconds = static_cast<double>(takers) * most;
+  return plan;
 }
 
 /// Whether its session has been prepared.
@@ -405,6 +475,14 @@ bool Sweep::needs_more(std::size_t row) const {
     records.push_back(&*measured.record);
   }
   return length_.needs_more(records);
+}
+
+/// Whether a side has ended of those that are only measured to be compared with each other.
+bool Sweep::is_lost(std::size_t row) const {
+  if (!length_.needs_more) return false;
+  for (std::size_t side = 0; side < sides_.size(); ++side)
+    if (cell(row, side).is_over) return true;
+  return false;
 }
 
 /// Whether another round could bring a class in which every side has enough.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/app/lockstep.h"
@@ -35,11 +36,12 @@ struct SweepLength {
   double min_time_seconds = 2;   ///< of a row, over all rounds
   double max_time_seconds = 30;  ///< of a row, over all rounds
   bool is_fixed = false;         ///< by --steps or --epochs
-  /// How the sides of a row take turns; empty: whole processes follow each other.
+  /// How the sides of a row take turns, or the rows of a workload where there is one side (as long
+  /// as rows last); empty: whole processes follow each other.
   std::optional<LockstepPlan> lockstep = std::nullopt;
   Size most_rounds = 12;  ///< that rows of several sides may have, the added ones included
-  /// Beside `rounds`: whether the sides' records of a row call for another one; empty: where some
-  /// side lacks clean repetitions.
+  /// Beside `rounds`: whether the sides' records of a row call for another one, which no row does
+  /// of which a side has failed; empty: where some side lacks clean repetitions.
   std::function<bool(std::span<const RunRecord* const> sides)> needs_more = nullptr;
   double last_begin_seconds = 1e9;  ///< no round begins later, counted from the sweep's begin
   std::chrono::milliseconds longest_stop = SessionSetup().longest_stop;
@@ -98,12 +100,23 @@ class Sweep {
     bool in_rounds = true;     ///< its k-th repetition was made in the k-th of these rounds
   };
 
+  /// Of a cell.
+  struct Place {
+    std::size_t row;
+    std::size_t side;
+  };
+
   void take_earlier(std::size_t side);
   [[nodiscard]] bool is_started_alike(std::size_t row, const RunRecord& earlier) const;
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
-  bool measure_in_turns(std::size_t row, Size round);
+  void measure_in_turns(std::span<const std::size_t> rows, Size round);
+  [[nodiscard]] std::vector<Place> takers_of(std::span<const std::size_t> rows, Size round);
+  void keep_from_turns(std::size_t row);
+  void warn_of_no_turns(std::size_t row, std::string_view why) const;
   [[nodiscard]] bool may_take_turns(std::size_t row, Size round) const;
+  bool make_ready(std::size_t row);
+  [[nodiscard]] LockstepPlan plan_of_turns(std::size_t takers) const;
   bool is_ready(std::size_t row, std::size_t side);
   void note(std::size_t row, std::size_t side, bool ready, bool done);
   bool start(std::size_t row, std::size_t side);
@@ -125,6 +138,7 @@ class Sweep {
   [[nodiscard]] const Cell& cell(std::size_t row, std::size_t side) const;
   [[nodiscard]] std::optional<ScalingPlan> plan_of(std::size_t row, std::size_t side) const;
   [[nodiscard]] bool needs_more(std::size_t row) const;
+  [[nodiscard]] bool is_lost(std::size_t row) const;
   [[nodiscard]] bool lacks_clean_repetitions(std::size_t row) const;
   [[nodiscard]] bool stopped();
   [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;
@@ -139,8 +153,10 @@ class Sweep {
   std::vector<bool> plan_is_chosen_;            ///< by row: the file in `plan_folder` has it
   std::optional<Error> refusal_;                ///< the first for which a row was skipped
   bool interrupted_ = false;
-  std::vector<bool> takes_turns_;  ///< by row
-  std::string set_prefix_;         ///< of the names of what takes turns
+  std::vector<std::vector<std::size_t>> groups_;  ///< of rows that take turns with each other
+  std::vector<bool> takes_turns_;                 ///< by row
+  std::string set_prefix_;                        ///< of the names of what takes turns
+  Size sets_ = 0;                                 ///< that were given a name
   double begin_ = 0;
   bool begun_anew_ = false;  ///< some row, so that it lacks rounds that are over
   double next_save_ = 0;

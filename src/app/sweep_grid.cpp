@@ -234,6 +234,7 @@ RunRecord possible_record(const RunConfig& config) {
   record.strategy.precision = config.precision;
   record.strategy.batch_per_replica = config.batch;
   record.strategy.global_batch = config.global_batch;
+  record.data.workers = config.options.data_workers;
   return record;
 }
 

@@ -58,24 +58,50 @@ bool correlate(const Speaking& run, const Speaking& base) {
   return rise_together(run.log_means, base.log_means, static_cast<double>(run.count() - 2));
 }
 
-double paired_half_width(const Speaking& run, const Speaking& base, const PriorNoise& prior) {
+double paired_half_width(const Speaking& run, const Speaking& base, std::vector<double> differences,
+                         const PriorNoise& prior) {
+  const Spread spread =
+      spread_of({&differences, 1}, std::hypot(prior.of(run.placement), prior.of(base.placement)));
+  return half_width(spread, std::ssize(differences), kLevel);
+}
+
+std::vector<double> differences_by_place(const Speaking& run, const Speaking& base) {
   std::vector<double> differences;
   for (std::size_t at = 0; at < run.log_means.size(); ++at)
     differences.push_back(run.log_means[at] - base.log_means[at]);
-  const Spread spread =
-      spread_of({&differences, 1}, std::hypot(prior.of(run.placement), prior.of(base.placement)));
-  return half_width(spread, run.count(), kLevel);
+  return differences;
+}
+
+/// Of the repetitions that took turns with one of the other run.
+std::vector<double> differences_in_lockstep(const RunRecord& run, const Speaking& speaking,
+                                            const RunRecord& base, const Speaking& base_speaking) {
+  std::map<std::string, double> times;  // of the base, by set
+  for (std::size_t at = 0; at < base_speaking.places.size(); ++at)
+    if (const auto& set = base.samples.repetitions[base_speaking.places[at]].lockstep)
+      times.emplace(*set, base_speaking.log_means[at]);
+  std::vector<double> differences;
+  for (std::size_t at = 0; at < speaking.places.size(); ++at) {
+    const auto& set = run.samples.repetitions[speaking.places[at]].lockstep;
+    const auto found = set ? times.find(*set) : times.end();
+    if (found != times.end()) differences.push_back(speaking.log_means[at] - found->second);
+  }
+  return differences;
 }
 
 /// Of the logarithm of the ratio of two runs' step times.
-std::optional<double> ratio_half_width(const Speaking& run, const Speaking& base, bool in_rounds,
-                                       const PriorNoise& prior) {
-  if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};
+std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,
+                                       bool in_rounds, const PriorNoise& prior) {
+  const Speaking run = speaking_of(the_run.samples);
+  const Speaking base = speaking_of(the_base.samples);
+  const Size least = std::min(run.count(), base.count());
+  if (least < kLeastRepetitions) return {};
+  const std::vector<double> in_turns = differences_in_lockstep(the_run, run, the_base, base);
+  if (std::ssize(in_turns) == least) return paired_half_width(run, base, in_turns, prior);
   const double unpaired = unpaired_half_width(run, base, prior);
   const bool comparable =
       in_rounds && !run.placement.empty() && !base.placement.empty() && run.places == base.places;
   if (!comparable || !correlate(run, base)) return unpaired;
-  return std::min(unpaired, paired_half_width(run, base, prior));
+  return std::min(unpaired, paired_half_width(run, base, differences_by_place(run, base), prior));
 }
 
 // The loss.
@@ -263,8 +289,7 @@ class Comparator {
                                                  double ratio) const {
     const bool in_rounds =
         find(in_rounds_, run.id) != nullptr && find(in_rounds_, baseline.id) != nullptr;
-    const std::optional<double> half = ratio_half_width(
-        speaking_of(run.samples), speaking_of(baseline.samples), in_rounds, prior_);
+    const std::optional<double> half = ratio_half_width(run, baseline, in_rounds, prior_);
     if (!half) return {};
     return Interval{.low = ratio * std::exp(-*half), .high = ratio * std::exp(*half)};
   }

@@ -38,8 +38,10 @@ struct ScalingPlan {
 /// of the baseline, drawn towards the prior as in `compare`; degrees of freedom after Welch. Unlike
 /// there, placement classes need not match: a serial run on one core has none. Where the same
 /// rounds speak for both, and these rounds' times correlate (r > 0, one-sided level 5 %, so that
-/// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Empty with
-/// fewer than 3 repetitions on either side. `efficiency_vs_all_cores_ci95` is made in the same way.
+/// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Where all
+/// that speak for one of the two took turns with one of the other's (`RepetitionRecord::lockstep`),
+/// h is that of the differences of these. Empty with fewer than 3 repetitions on either side.
+/// `efficiency_vs_all_cores_ci95` is made in the same way.
 ///
 /// Runs that are not ok or have no throughput have no scaling. Those whose baseline has none, or is
 /// not among `runs`, have a warning "no-baseline" instead. A baseline's own speedup and efficiency

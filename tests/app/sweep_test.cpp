@@ -42,6 +42,7 @@ struct Stage {
   Words warnings;
   bool interrupted = false;
   double seconds = 1;  ///< of a repetition
+  double turn_seconds = 0;
   std::vector<SessionSetup> setups;
   std::map<std::string, std::string> plans;  ///< by file
   testing::FakeClock clock;
@@ -139,6 +140,7 @@ class FakeSession final : public SweepSession {
 
   bool take_turn(const Turn& turn) override {
     stage_.log.push_back(fmt::format("turn {} {}", turn.number, name_));
+    stage_.clock.pass(stage_.turn_seconds);
     return turn.number <= behaviour_.last_turn || fail("it crashed");
   }
 
@@ -274,6 +276,11 @@ Swept sweep(Stage& stage, std::vector<SweepRow> rows, std::vector<SweepSide> sid
 }
 
 Size count_of(const Words& log, const std::string& line) { return std::ranges::count(log, line); }
+
+Size turns_of(const Words& log) {
+  return std::ranges::count_if(log,
+                               [](const std::string& line) { return line.starts_with("turn "); });
+}
 
 }  // namespace
 
@@ -697,9 +704,7 @@ TEST_CASE("the builds of a row take turns where that is asked for", "[app]") {
                             {.rounds = 3, .lockstep = LockstepPlan{.rounds = 2}});
   CHECK(swept.code == ExitCode::ok);
   CHECK(count_of(stage.log, "repeat A x") + count_of(stage.log, "repeat B x") == 0);
-  const auto turns = std::ranges::count_if(
-      stage.log, [](const std::string& line) { return line.starts_with("turn "); });
-  CHECK(turns == 3 * 2 * 4);
+  CHECK(turns_of(stage.log) == 3 * 2 * 4);
   const auto& a = run_called(swept.results[0], "x").samples.repetitions;
   const auto& b = run_called(swept.results[1], "x").samples.repetitions;
   REQUIRE(a.size() == 3);
@@ -741,6 +746,85 @@ TEST_CASE("a build that fails in lockstep fails alone", "[app]") {
     CHECK(repetitions(swept.results[0], "x") == 2);  // the second one by itself
     CHECK(count_of(stage.log, "end A x") == 1);
   }
+}
+
+TEST_CASE("the rows of a workload take turns with each other", "[app]") {
+  Stage stage;
+  std::vector<SweepRow> rows = compared_rows({"base", "x", "y", "z"});
+  rows[1].record.strategy.world_size = 4;
+  rows[2].record.workload.name = "resnet18";
+  const Swept swept =
+      sweep(stage, std::move(rows), sides_called({"A"}), {.rounds = 3, .lockstep = LockstepPlan()});
+  CHECK(swept.code == ExitCode::ok);
+  CHECK(stage.warnings.empty());
+  CHECK(count_of(stage.log, "begin A base") == 3);
+  CHECK(count_of(stage.log, "repeat A y") == 3);  // alone with its workload
+  CHECK(count_of(stage.log, "repeat A x") == 0);
+  const auto& base = run_called(swept.results[0], "base").samples.repetitions;
+  REQUIRE(base.size() == 3);
+  for (const char* other : {"x", "z"}) {
+    const auto& run = run_called(swept.results[0], other).samples.repetitions;
+    REQUIRE(run.size() == 3);
+    for (std::size_t round = 0; round < 3; ++round)
+      CHECK(run[round].lockstep == base[round].lockstep);
+  }
+  // The row that needs most memory begins, so that the others are known to fit.
+  for (const std::string& line : stage.log) {
+    if (!line.starts_with("begin ")) continue;
+    CHECK(line == "begin A x");
+    break;
+  }
+}
+
+TEST_CASE("rows in turns last as long as rows do", "[app]") {
+  Stage stage;
+  SECTION("at least") {
+    (void)sweep(stage, rows_called({"x", "y"}), sides_called({"A"}),
+                {.rounds = 1, .min_time_seconds = 12, .lockstep = LockstepPlan()});
+    // 12 s of each row are 200 palindromes, of two turns of 30 ms each.
+    CHECK(turns_of(stage.log) == 200 * 4);
+  }
+  SECTION("at the most") {
+    stage.turn_seconds = 1;
+    (void)sweep(stage, rows_called({"x", "y"}), sides_called({"A"}),
+                {.rounds = 1, .max_time_seconds = 6, .lockstep = LockstepPlan()});
+    CHECK(turns_of(stage.log) == 12);
+  }
+}
+
+TEST_CASE("a row that fails leaves the others to take turns", "[app]") {
+  Stage stage;
+  SECTION("in its preparation") { stage.behaviours["y"] = {.prepares = false}; }
+  SECTION("in a turn") { stage.behaviours["y"] = {.last_turn = 7}; }
+  SECTION("when it begins: that round is measured by whole processes") {
+    stage.behaviours["y"] = {.turns = TurnsBegin::failed};
+  }
+  const Swept swept = sweep(stage, rows_called({"x", "y", "z"}), sides_called({"A"}),
+                            {.rounds = 2, .lockstep = LockstepPlan()});
+  CHECK(swept.code == ExitCode::failed);
+  CHECK(run_called(swept.results[0], "y").status == Status::failed);
+  for (const char* other : {"x", "z"}) {
+    CHECK(run_called(swept.results[0], other).status == Status::ok);
+    CHECK(repetitions(swept.results[0], other) == 2);
+  }
+  CHECK(count_of(stage.log, "end A x") + count_of(stage.log, "repeat A x") == 2);
+  CHECK(run_called(swept.results[0], "x").samples.repetitions[1].lockstep.has_value());
+}
+
+TEST_CASE("no more than sixteen rows are alive at a time", "[app]") {
+  Stage stage;
+  Words ids;
+  for (int row = 0; row < 40; ++row) ids.push_back(fmt::format("x{}", row));
+  const Swept swept = sweep(stage, rows_called(ids), sides_called({"A"}),
+                            {.rounds = 1, .lockstep = LockstepPlan()});
+  Size alive = 0;
+  Size most = 0;
+  for (const std::string& line : stage.log) {
+    alive += line.starts_with("begin ") ? 1 : line.starts_with("end ") ? -1 : 0;
+    most = std::max(most, alive);
+  }
+  CHECK(most == 16);
+  for (const std::string& id : ids) CHECK(repetitions(swept.results[0], id) == 1);
 }
 
 TEST_CASE("who asks for more rounds is asked with what all sides have", "[app]") {

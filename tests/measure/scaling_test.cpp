@@ -257,6 +257,26 @@ TEST_CASE("rounds are not paired where other ones speak for the baseline", "[mea
         unpaired[1].scaling.value().efficiency_ci95.value().low);
 }
 
+TEST_CASE("repetitions that took turns are compared with each other, whatever else was measured",
+          "[measure]") {
+  // Three repetitions are enough for it, correlated or not, in whatever order they come.
+  const std::vector<double> base{0.0100, 0.0130, 0.0150, 0.0110};
+  const std::vector<double> doubled{1.25 * 0.0150, 1.25 * 0.0100, 1.25 * 0.0130};
+  const auto width = [&](const std::vector<std::string>& base_sets,
+                         const std::vector<std::string>& sets) {
+    std::vector<RunRecord> runs{serial(base), run_of({.ranks = 2, .medians = doubled})};
+    for (std::size_t at = 0; at < base_sets.size(); ++at)
+      runs[0].samples.repetitions[at].lockstep = base_sets[at];
+    for (std::size_t at = 0; at < sets.size(); ++at)
+      runs[1].samples.repetitions[at].lockstep = sets[at];
+    const Interval interval = compared(runs)[1].scaling.value().efficiency_ci95.value();
+    return std::log(interval.high / interval.low);
+  };
+  const double apart = width({}, {});
+  CHECK(width({"a", "b", "c", "d"}, {"c", "a", "b"}) < 0.1 * apart);
+  CHECK(width({"a", "b", "c", "d"}, {"c", "a", "e"}) == apart);
+}
+
 TEST_CASE("intervals of paired rounds cover the truth as often as they say", "[measure]") {
   std::mt19937_64 random(1);
   // Uniform, as the standard's normal distribution differs between libraries; sd 1.
