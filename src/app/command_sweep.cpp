@@ -142,7 +142,8 @@ SweepWork begin_work(const SweepOptions& options, const Topology& topology) {
 /// with it. Without one, builds share plans in `folder`.
 SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) {
   const std::optional<std::string>& plan = options.common.plan_file;
-  return {.rounds = options.rounds,
+  // Of six pairs in lockstep, one may be wild on either side.
+  return {.rounds = options.rounds.value_or(count_sides(options) > 1 ? 6 : 5),
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,

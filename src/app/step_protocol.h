@@ -14,8 +14,8 @@ namespace ptbench {
 // an abstract name), each message one JSON object. Fields that a reader does not know are skipped.
 //
 //   program  {"protocol": "ptbench.steps/1"}                  it is warm, and sleeps
-//   ptbench  {"turn": 7, "seconds": 0.2, "steps": 3}          it may train, at least so much
-//   program  {"turn": 7, "seconds": 0.2013, "steps": 31}      it has, and sleeps again
+//   ptbench  {"turn": 7, "seconds": 0.03, "steps": 3}         it may train, at least so much
+//   program  {"turn": 7, "seconds": 0.0342, "steps": 7}       it has, and sleeps again
 //   ptbench  closes the connection                            there are no more turns
 
 inline constexpr std::string_view kStepsProtocol = "ptbench.steps/1";
