@@ -188,6 +188,18 @@ def gate_table(source):
     return [*table(["NEW is", "right", "ambiguous", "wrong"], rows), "", head_of(source)]
 
 
+def lockstep_table(source):
+    """Of a report that bench/gates.py made the table of, below a head as head_of() reads it."""
+    lines = source.text().splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("| case "))
+    names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")]
+                       for line in lines[begin:] if line.startswith("|"))
+    wanted = ("case", "detect", "gates", "same", "slower", "faster", "ambiguous",
+              "time a gate: mean, most")
+    return [*table(wanted, [[row[names.index(name)] for name in wanted] for row in rows]), "",
+            head_of(source)]
+
+
 # The injected slowdown
 
 
@@ -208,16 +220,17 @@ def slowdown_table(source):
             f"{source.link('the file')}."]
 
 
-SCALING = Source("2026-11-22-mlp-strong-scaling.json")
+SCALING = Source("2026-11-23-mlp-strong-scaling.json")
 
 FIGURES = {
     "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),
     "gate-busy": lambda: gate_table(Source("2026-11-21-gate-mlp-busy.md")),
     "gate-hidden": lambda: gate_table(Source("2026-11-22-gate-mlp-hidden-neighbour.md")),
-    "slowdown": lambda: slowdown_table(Source("2026-11-22-slowdown.json")),
+    "gate-lockstep": lambda: lockstep_table(Source("2026-11-23-lockstep-gates.md")),
+    "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
-    "run": lambda: console(Source("2026-11-22-digits.txt"), Source("2026-11-22-digits.json")),
-    "sweep": lambda: console(Source("2026-11-22-mlp-strong-scaling.txt"), SCALING),
+    "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
+    "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
     "cells": lambda: cells_table(Source("2026-11-22-cells.json")),
 }
 

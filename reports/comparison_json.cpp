@@ -44,6 +44,7 @@ Json object_of(const RunComparison& run) {
           {"statistic", name_of(run.statistic)},
           {"change", number(run.change)},
           {"change_ci99", interval(run.change_ci99)},
+          {"interval_level", run.change_ci99 ? Json(run.interval_level) : Json(nullptr)},
           {"mean_change", number(run.mean_change)},
           {"mean_change_ci999", interval(run.mean_change_ci999)},
           {"p_value", number(run.p_value)},

@@ -43,14 +43,26 @@ std::string row_of(const RunComparison& run) {
                      change_text(run), interval_text(run), repetitions_text(run), remarks);
 }
 
+/// Of pairs in lockstep, intervals hold at every look together.
+std::string interval_heading(const Comparison& comparison) {
+  const auto lowest = std::ranges::min_element(comparison.runs, {}, &RunComparison::interval_level);
+  const auto highest =
+      std::ranges::max_element(comparison.runs, {}, &RunComparison::interval_level);
+  if (lowest == comparison.runs.end()) return "interval";
+  const std::string level = fmt::format("{:.5g} %", 100 * highest->interval_level);
+  return lowest->interval_level == highest->interval_level ? level + " interval"
+                                                           : "interval (" + level + " and less)";
+}
+
 std::string table_of(const Comparison& comparison, bool same) {
   std::string rows;
   for (const RunComparison& run : comparison.runs)
     if ((run.verdict == Verdict::same) == same) rows += row_of(run);
   if (rows.empty()) return {};
-  return "| verdict | run | BASE | NEW | change | 99 % interval | n | remarks |\n"
-         "|---|---|--:|--:|--:|--:|--:|---|\n" +
-         rows + '\n';
+  return fmt::format(
+      "| verdict | run | BASE | NEW | change | {} | n | remarks |\n"
+      "|---|---|--:|--:|--:|--:|--:|---|\n{}\n",
+      interval_heading(comparison), rows);
 }
 
 std::string list_of(std::string_view heading, const std::vector<std::string>& texts) {

@@ -27,7 +27,8 @@ namespace ptbench {
 /// missing, new, failed, incomparable), `reason`, `base_seconds`, `new_seconds` (of a step),
 /// `base_ci95`, `new_ci95` ([low, high], of either side's median step), `statistic` (median or
 /// lower_quartile, of each repetition's steps: what `base_seconds`, `new_seconds` and `change` are
-/// of), `change` (0.05: 5 % slower), `change_ci99` ([low, high]), `mean_change` and
+/// of), `change` (0.05: 5 % slower), `change_ci99` ([low, high]) with its `interval_level` (0.99;
+/// nearer to 1 of pairs in lockstep, where the mean has the same), `mean_change` and
 /// `mean_change_ci999` (of the mean step, with a 99.9 % interval), `p_value` (1 where no change was
 /// found), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
 /// `decided_by` (window or anchor of a history), `window` and `anchor` (of a history: `entries`,

@@ -42,6 +42,7 @@ void take(const LockstepJudgement& judgement, RunComparison& result) {
   result.change_ci99 = interval_of(judgement.median);
   result.mean_change = std::expm1(judgement.mean.estimate);
   result.mean_change_ci999 = interval_of(judgement.mean);
+  result.interval_level = judgement.level;
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;
   result.p_value = judgement.p_value;

@@ -64,7 +64,8 @@ struct RunComparison {
   std::optional<Interval> base_ci95;  ///< step_seconds.ci95 of either side, pooled: of the median
   std::optional<Interval> new_ci95;
   std::optional<double> change;         ///< of the step time: 0.05 is 5 % slower
-  std::optional<Interval> change_ci99;  ///< 99 % interval of it
+  std::optional<Interval> change_ci99;  ///< interval of it, of `interval_level`
+  double interval_level = 0.99;         ///< of pairs in lockstep higher, and the mean's too
   Statistic statistic = Statistic::median;
   /// The same of the mean step, which slow steps are part of, with its 99.9 % interval; empty where
   /// a repetition does not know its mean.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "tests/measure/fake_clock.h"
@@ -809,6 +810,48 @@ TEST_CASE("a row that fails leaves the others to take turns", "[app]") {
   }
   CHECK(count_of(stage.log, "end A x") + count_of(stage.log, "repeat A x") == 2);
   CHECK(run_called(swept.results[0], "x").samples.repetitions[1].lockstep.has_value());
+}
+
+TEST_CASE("rows with loader threads take no turns", "[app]") {
+  Stage stage;
+  std::vector<SweepRow> rows = rows_called({"x"});
+  rows[0].record.data.workers = 2;
+  const Swept swept = sweep(stage, std::move(rows), sides_called({"A", "B"}),
+                            {.rounds = 3, .lockstep = LockstepPlan()});
+  CHECK(count_of(stage.log, "repeat B x") == 3);
+  CHECK(count_of(stage.log, "begin B x") == 0);
+  REQUIRE(stage.warnings.size() == 1);
+  CHECK(stage.warnings[0].find("--data-workers") != std::string::npos);
+}
+
+TEST_CASE("a row that is only measured to be compared ends with a side", "[app]") {
+  Stage stage;
+  stage.behaviours["B x"] = {.prepares = false};
+  SweepLength length{.rounds = 6};
+  length.lockstep = LockstepPlan();
+  length.needs_more = [](std::span<const RunRecord* const>) { return true; };
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), std::move(length));
+  CHECK(swept.code == ExitCode::failed);
+  CHECK(count_of(stage.log, "repeat A x") == 0);
+}
+
+TEST_CASE("no two sets that take turns have one name, begun anew or not", "[app]") {
+  Stage stage;
+  std::vector<SweepSide> sides = resumed({{"x", 2}});
+  sides.push_back(resumed({{"x", 2}}).front());
+  sides[1].program = "B";
+  stage.behaviours["x"] = {.plan = "p2"};
+  const Swept swept =
+      sweep(stage, rows_called({"x"}), std::move(sides), {.rounds = 5, .lockstep = LockstepPlan()});
+  std::set<std::string> names;
+  Size sets = 0;
+  for (const RepetitionRecord& one : run_called(swept.results[0], "x").samples.repetitions) {
+    if (!one.lockstep) continue;
+    ++sets;
+    names.insert(*one.lockstep);
+  }
+  CHECK(sets > 1);
+  CHECK(std::ssize(names) == sets);
 }
 
 TEST_CASE("no more than sixteen rows are alive at a time", "[app]") {

@@ -104,10 +104,23 @@ TEST_CASE("a build that is far slower ends a gate with 3, and every report says 
 TEST_CASE("a build without the protocol is measured by whole processes, and that is said",
           "[run]") {
   const RunCommand place;
-  const std::string old =
-      build(place, "old",
-            "case \"$*\" in *--turns*) echo \"ptbench: error: unknown option '--turns'\" >&2; "
-            "exit 1;; esac");
+  std::string actions;
+  SECTION("as old builds are") {
+    actions = R"sh(case "$*" in *--turns*) echo "ptbench: error: unknown option '--turns'" >&2
+exit 1;; esac)sh";
+  }
+  SECTION("or with a later version of it") {
+    actions = R"sh(for one in "$@"; do case "$one" in --turns=*) exec python3 -c "
+import socket, sys, time
+place = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+place.connect('\0' + sys.argv[1])
+place.send(b'{\"protocol\": \"ptbench.steps/2\"}')
+time.sleep(60)"
+              "${one#--turns=}";
+    ;
+    esac; done)sh";
+  }
+  const std::string old = build(place, "old", actions);
   const ProgramResult result =
       gate(place, {"--base", old, "--new", slow_build(place), "--max-pairs", "3"});
   CHECK((result.exit_code == 0 || result.exit_code == 3));  // a busy machine may leave it open
@@ -129,6 +142,35 @@ TEST_CASE("a new build that breaks fails the gate, and one that is none is refus
   const ProgramResult wrong = gate(place, {"--base", PTBENCH_EXECUTABLE, "--new",
                                            PTBENCH_EXECUTABLE, "-s", "serial", "-n", "2"});
   CHECK(wrong.exit_code == 1);
+}
+
+TEST_CASE("a gate that is interrupted keeps the pairs that it has", "[run]") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  CAPTURE(signal);
+  const RunCommand place;
+  (void)std::signal(SIGINT, SIG_DFL);  // as shells let jobs in the background ignore it
+  ChildProcess gating(
+      {.program = "/usr/bin/env",
+       .arguments = {"XDG_CACHE_HOME=" + place.path("cache").string(), PTBENCH_EXECUTABLE, "gate",
+                     "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE, "-w", "mlp", "-b",
+                     "8", "--threads", "1", "--max-pairs", "1000", "--detect", "0.01%", "--keep",
+                     place.path("kept").string()}});
+  gating.end_within(std::chrono::minutes(4));
+  const auto pairs = [&](const char* file) -> std::size_t {
+    if (!fs::exists(place.path(file))) return 0;
+    const nlohmann::json runs = place.json(file).at("runs");
+    return runs.empty() ? 0 : runs.at(0).at("samples").at("repetitions").size();
+  };
+  while (pairs("kept/new.json") < 2) REQUIRE_FALSE(gating.wait(std::chrono::milliseconds(200)));
+  std::vector<int> family;
+  add_family(gating.id(), family);
+  REQUIRE(kill(gating.id(), signal) == 0);
+  std::optional<ChildExit> ended;
+  while (!ended) ended = gating.wait(std::chrono::seconds(1));
+  CHECK(ended->code == 130);
+  CHECK(pairs("kept/base.json") >= 2);
+  CHECK(pairs("kept/new.json") >= 2);
+  for (const int process : family) CHECK(kill(process, 0) != 0);
 }
 
 TEST_CASE("ranks take turns as well", "[run]") {
