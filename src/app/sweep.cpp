@@ -266,7 +266,7 @@ std::vector<Sweep::Place> Sweep::takers_of(std::span<const std::size_t> rows, Si
   }
   if (stopped()) return {};
   std::ranges::shuffle(takers, std::mt19937_64(std::random_device()()));
-  std::ranges::stable_sort(takers, std::ranges::greater(), [this](const Place& place) {
+  std::ranges::sort(takers, std::ranges::greater(), [this](const Place& place) {
     const StrategyRecord& strategy = rows_[place.row].record.strategy;
     return strategy.world_size * strategy.batch_per_replica.value_or(1);
   });
