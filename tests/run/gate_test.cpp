@@ -115,10 +115,7 @@ import socket, sys, time
 place = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 place.connect('\0' + sys.argv[1])
 place.send(b'{\"protocol\": \"ptbench.steps/2\"}')
-time.sleep(60)"
-              "${one#--turns=}";
-    ;
-    esac; done)sh";
+time.sleep(60)" "${one#--turns=}";; esac; done)sh";
   }
   const std::string old = build(place, "old", actions);
   const ProgramResult result =
@@ -153,7 +150,7 @@ TEST_CASE("a gate that is interrupted keeps the pairs that it has", "[run]") {
       {.program = "/usr/bin/env",
        .arguments = {"XDG_CACHE_HOME=" + place.path("cache").string(), PTBENCH_EXECUTABLE, "gate",
                      "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE, "-w", "mlp", "-b",
-                     "8", "--threads", "1", "--max-pairs", "1000", "--detect", "0.01%", "--keep",
+                     "8", "--threads", "1", "--max-pairs", "1000", "--detect", "0.1%", "--keep",
                      place.path("kept").string()}});
   gating.end_within(std::chrono::minutes(4));
   const auto pairs = [&](const char* file) -> std::size_t {
