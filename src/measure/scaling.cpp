@@ -40,6 +40,35 @@ std::optional<double> step_of(const RunRecord& run) {
   return samples / *run.throughput.value;
 }
 
+/// Of repetitions that took turns with one of the other run, clean or not, as what disturbs one
+/// disturbs the other: logarithms of mean steps, less the other's. Empty where there are fewer than
+/// `kLeastRepetitions`.
+std::vector<double> differences_in_lockstep(const RunRecord& run, const RunRecord& other) {
+  std::map<std::string, double> others;  // by set
+  const std::vector<std::optional<double>> other_means = log_means(other.samples);
+  for (std::size_t at = 0; at < other_means.size(); ++at)
+    if (const auto& set = other.samples.repetitions[at].lockstep; set && other_means[at])
+      others.emplace(*set, *other_means[at]);
+  std::vector<double> differences;
+  const std::vector<std::optional<double>> means = log_means(run.samples);
+  for (std::size_t at = 0; at < means.size(); ++at) {
+    const auto& set = run.samples.repetitions[at].lockstep;
+    const auto found = set && means[at] ? others.find(*set) : others.end();
+    if (found != others.end()) differences.push_back(*means[at] - found->second);
+  }
+  if (std::ssize(differences) < kLeastRepetitions) differences.clear();
+  return differences;
+}
+
+/// The other run's mean step as it is beside this run's: in the turns that they had together, else
+/// by itself.
+std::optional<double> step_beside(const RunRecord& run, const RunRecord& other) {
+  const std::optional<double> step = step_of(run);
+  const std::vector<double> differences = differences_in_lockstep(run, other);
+  if (!step || differences.empty()) return step_of(other);
+  return *step * std::exp(-mean(differences));
+}
+
 bool has_result(const RunRecord& run) {
   return run.status == Status::ok && is_positive(run.throughput.value) &&
          is_positive(run.step_seconds.median);
@@ -72,31 +101,14 @@ std::vector<double> differences_by_place(const Speaking& run, const Speaking& ba
   return differences;
 }
 
-/// Of the repetitions that took turns with one of the other run.
-std::vector<double> differences_in_lockstep(const RunRecord& run, const Speaking& speaking,
-                                            const RunRecord& base, const Speaking& base_speaking) {
-  std::map<std::string, double> times;  // of the base, by set
-  for (std::size_t at = 0; at < base_speaking.places.size(); ++at)
-    if (const auto& set = base.samples.repetitions[base_speaking.places[at]].lockstep)
-      times.emplace(*set, base_speaking.log_means[at]);
-  std::vector<double> differences;
-  for (std::size_t at = 0; at < speaking.places.size(); ++at) {
-    const auto& set = run.samples.repetitions[speaking.places[at]].lockstep;
-    const auto found = set ? times.find(*set) : times.end();
-    if (found != times.end()) differences.push_back(speaking.log_means[at] - found->second);
-  }
-  return differences;
-}
-
 /// Of the logarithm of the ratio of two runs' step times.
 std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,
                                        bool in_rounds, const PriorNoise& prior) {
   const Speaking run = speaking_of(the_run.samples);
   const Speaking base = speaking_of(the_base.samples);
-  const Size least = std::min(run.count(), base.count());
-  if (least < kLeastRepetitions) return {};
-  const std::vector<double> in_turns = differences_in_lockstep(the_run, run, the_base, base);
-  if (std::ssize(in_turns) == least) return paired_half_width(run, base, in_turns, prior);
+  const std::vector<double> in_turns = differences_in_lockstep(the_run, the_base);
+  if (!in_turns.empty()) return paired_half_width(run, base, in_turns, prior);
+  if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};
   const double unpaired = unpaired_half_width(run, base, prior);
   const bool comparable =
       in_rounds && !run.placement.empty() && !base.placement.empty() && run.places == base.places;
@@ -197,7 +209,7 @@ std::optional<double> serial_compute(const RunRecord& run, const RunRecord& base
       batch == baseline.strategy.batch_per_replica ? &baseline : same_micro_batch;
   if (serial == nullptr || serial->strategy.batch_per_replica != batch) return {};
   const std::optional<double> work = work_ratio(run, *serial);
-  const std::optional<double> step = step_of(*serial);
+  const std::optional<double> step = step_beside(run, *serial);
   if (!work || !step) return {};
   const std::optional<StepParts> parts = parts_of(*serial, *step);
   if (!parts) return {};
@@ -214,10 +226,17 @@ const RunRecord* find(const Results& results, const std::string& id) {
   return found == results.end() ? nullptr : found->second;
 }
 
+/// Throughput over the other's.
+double speedup_over(const RunRecord& run, const RunRecord& other) {
+  const double alone = *run.throughput.value / *other.throughput.value;
+  const std::optional<double> by_itself = step_of(other);
+  const std::optional<double> beside = step_beside(run, other);
+  return by_itself && beside ? alone * *beside / *by_itself : alone;
+}
+
 /// Throughput per rank over that of a run of one rank.
 double efficiency_over(const RunRecord& run, const RunRecord& one) {
-  return *run.throughput.value / *one.throughput.value /
-         static_cast<double>(run.strategy.world_size);
+  return speedup_over(run, one) / static_cast<double>(run.strategy.world_size);
 }
 
 /// Null where the two did not have the same work.
@@ -232,11 +251,11 @@ ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const 
   ScalingRecord scaling;
   scaling.mode = plan.mode;
   scaling.baseline = plan.baseline;
-  scaling.speedup = *run.throughput.value / *baseline.throughput.value;
+  scaling.speedup = speedup_over(run, baseline);
   scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);
   if (const RunRecord* all = with_same_work(find(results, plan.all_cores), run)) {
     scaling.all_cores = plan.all_cores;
-    scaling.efficiency_vs_all_cores = *run.throughput.value / *all->throughput.value;
+    scaling.efficiency_vs_all_cores = speedup_over(run, *all);
   }
   if (const RunRecord* const one_rank = find(results, plan.one_rank))
     scaling.efficiency_vs_one_rank = efficiency_over(run, *one_rank);
@@ -341,7 +360,7 @@ ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline,
                                const RunRecord* same_micro_batch) {
   const std::optional<double> work = work_ratio(run, baseline);
   const std::optional<double> mean_step = step_of(run);
-  const std::optional<double> base_step = step_of(baseline);
+  const std::optional<double> base_step = step_beside(run, baseline);
   if (!work || !mean_step || !base_step) return {};
   const std::optional<StepParts> parts = parts_of(run, *mean_step);
   const std::optional<StepParts> base_parts = parts_of(baseline, *base_step);

@@ -38,9 +38,10 @@ struct ScalingPlan {
 /// of the baseline, drawn towards the prior as in `compare`; degrees of freedom after Welch. Unlike
 /// there, placement classes need not match: a serial run on one core has none. Where the same
 /// rounds speak for both, and these rounds' times correlate (r > 0, one-sided level 5 %, so that
-/// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Where all
-/// that speak for one of the two took turns with one of the other's (`RepetitionRecord::lockstep`),
-/// h is that of the differences of these. Empty with fewer than 3 repetitions on either side.
+/// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Where at
+/// least 3 repetitions of the one took turns with the other's (`RepetitionRecord::lockstep`), clean
+/// or not, ratio and h are those of the differences of these: the other's throughput is then what
+/// it was in these turns. Empty with fewer than 3 repetitions on either side.
 /// `efficiency_vs_all_cores_ci95` is made in the same way.
 ///
 /// Runs that are not ok or have no throughput have no scaling. Those whose baseline has none, or is

@@ -261,20 +261,27 @@ TEST_CASE("repetitions that took turns are compared with each other, whatever el
           "[measure]") {
   // Three repetitions are enough for it, correlated or not, in whatever order they come.
   const std::vector<double> base{0.0100, 0.0130, 0.0150, 0.0110};
-  const std::vector<double> doubled{1.25 * 0.0150, 1.25 * 0.0100, 1.25 * 0.0130};
-  const auto width = [&](const std::vector<std::string>& base_sets,
-                         const std::vector<std::string>& sets) {
-    std::vector<RunRecord> runs{serial(base), run_of({.ranks = 2, .medians = doubled})};
+  const std::vector<double> longer{1.25 * 0.0150, 1.25 * 0.0100, 1.25 * 0.0130};
+  const auto scaled = [&](const std::vector<std::string>& base_sets,
+                          const std::vector<std::string>& sets) {
+    std::vector<RunRecord> runs{serial(base), run_of({.ranks = 2, .medians = longer})};
     for (std::size_t at = 0; at < base_sets.size(); ++at)
       runs[0].samples.repetitions[at].lockstep = base_sets[at];
     for (std::size_t at = 0; at < sets.size(); ++at)
       runs[1].samples.repetitions[at].lockstep = sets[at];
-    const Interval interval = compared(runs)[1].scaling.value().efficiency_ci95.value();
-    return std::log(interval.high / interval.low);
+    return compared(runs)[1].scaling.value();
   };
-  const double apart = width({}, {});
-  CHECK(width({"a", "b", "c", "d"}, {"c", "a", "b"}) < 0.1 * apart);
-  CHECK(width({"a", "b", "c", "d"}, {"c", "a", "e"}) == apart);
+  const auto width = [](const ScalingRecord& scaling) {
+    return std::log(scaling.efficiency_ci95.value().high / scaling.efficiency_ci95.value().low);
+  };
+  const ScalingRecord apart = scaled({}, {});
+  const ScalingRecord in_turns = scaled({"a", "b", "c", "d"}, {"c", "a", "b"});
+  CHECK(width(in_turns) < 0.2 * width(apart));
+  CHECK(in_turns.speedup.value() == Approx(2 / 1.25));
+  CHECK(apart.speedup.value() != Approx(2 / 1.25));
+  const ScalingRecord two = scaled({"a", "b", "c", "d"}, {"c", "a", "e"});
+  CHECK(width(two) == width(apart));
+  CHECK(two.speedup == apart.speedup);
 }
 
 TEST_CASE("intervals of paired rounds cover the truth as often as they say", "[measure]") {
