@@ -15,8 +15,8 @@ namespace ptbench {
 namespace {
 
 constexpr double kLeastSeconds = 0.05;
-/// Of many windows, so that one of the kernel's ticks of 10 ms is no load.
-constexpr double kGatheredSeconds = 0.25;
+/// Of many windows, each of which may count a tick of 10 ms too many.
+constexpr double kGatheredSeconds = 1;
 constexpr std::size_t kLineBytes = 256;  // a label and ten numbers of up to 20 digits
 
 /// user nice system idle iowait irq softirq steal (proc(5)); guest time is part of user.

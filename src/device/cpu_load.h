@@ -41,7 +41,7 @@ struct CpuTimes {
 class GatheredLoad {
  public:
   /// The load of this window; where it is too short for `load_between`, of all windows together
-  /// since the last answer, once they last 0.25 s. Else empty.
+  /// since the last answer, once they last a second. Else empty.
   [[nodiscard]] std::optional<LoadShares> add(const CpuTimes& begin, const CpuTimes& end);
 
  private:

@@ -80,11 +80,11 @@ TEST_CASE("windows too short to tell of load are gathered until they do", "[devi
   disturbed.busy += 0.04;
   GatheredLoad gathered;
   for (int round = 0; round < 2; ++round) {
-    for (int turn = 0; turn < 6; ++turn)
+    for (int turn = 0; turn < 25; ++turn)
       CHECK_FALSE(gathered.add(begin, turn == 3 ? disturbed : quiet).has_value());
     const auto load = gathered.add(begin, quiet);
     REQUIRE(load.has_value());
-    CHECK(load->foreign_fraction == Approx(0.04 / 0.56));
+    CHECK(load->foreign_fraction == Approx(0.04 / 2.08));
   }
   CpuTimes whole = begin;  // 0.5 s, which tells by itself
   whole.total += 1;
