@@ -143,9 +143,14 @@ def cells_table(source):
 
 
 def console(source, record):
-    """What ptbench printed, beside the record of the same measurement."""
+    """What ptbench printed, beside the record of the same measurement: warnings by their code."""
     measured(record)
-    return ["```", *source.text().rstrip("\n").splitlines(), "```"]
+    lines = source.text().rstrip("\n").splitlines()
+    begin = next((at for at, line in enumerate(lines) if line.startswith("warning ")), len(lines))
+    codes = [match.group(1) for line in lines[begin:]
+             if (match := re.match(r"warning +([\w-]+)", line))]
+    told = [f"(and warnings: {', '.join(codes)})"] if codes else []
+    return ["```", *lines[:begin], *told, "```"]
 
 
 # Reports in Markdown
