@@ -216,7 +216,7 @@ void Sweep::run_round(Size round, bool added) {
   for (const std::vector<std::size_t>& group : groups_) {
     if (round > 1 && around_.clock.now() - begin_ > length_.last_begin_seconds) return;
     std::vector<std::size_t> rows = group;
-    std::erase_if(rows, [&](std::size_t row) { return added ? !needs_more(row) : is_lost(row); });
+    if (added) std::erase_if(rows, [this](std::size_t row) { return !needs_more(row); });
     measure_in_turns(rows, round);
     // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
     for (const std::size_t row : rows)

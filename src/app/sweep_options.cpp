@@ -25,8 +25,7 @@ bool is_left_out(const OptionInfo& option) {
   constexpr std::array<std::string_view, 8> kNames{
       "loss-log", "save-initial-weights", "save-final-weights", "repeats", "target-noise",
       "rank",     "world-size",           "local-rank"};
-  return std::ranges::find(kNames, option.name) != kNames.end() ||
-         (option.hidden && option.name != "slowdown");
+  return is_one_of(option.name, kNames) || (option.hidden && option.name != "slowdown");
 }
 
 /// At least one part; "a,,b" has an empty one.

@@ -118,8 +118,11 @@ std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& en
 
 std::optional<LoadShares> GatheredLoad::add(const CpuTimes& begin, const CpuTimes& end) {
   const auto alone = load_between(begin, end);
-  if (alone || begin.cpus != end.cpus || gathered_.cpus != end.cpus) gathered_ = {.cpus = end.cpus};
-  if (alone || begin.cpus != end.cpus) return alone;
+  if (alone || begin.cpus != end.cpus) {
+    gathered_ = {};
+    return alone;
+  }
+  if (gathered_.cpus != end.cpus) gathered_ = {.cpus = end.cpus};
   gathered_.total += end.total - begin.total;
   gathered_.busy += end.busy - begin.busy;
   gathered_.steal += end.steal - begin.steal;
