@@ -3,21 +3,12 @@
 #include <bit>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
+#include "src/base/element_type.h"
 #include "src/base/shape.h"
 #include "src/base/size.h"
 
 namespace ptbench {
-
-enum class ElementType : std::uint8_t { f32, bf16 };
-[[nodiscard]] constexpr Bytes bytes_of(ElementType type) {
-  return type == ElementType::f32 ? 4 : 2;
-}
-/// "f32", "bf16".
-[[nodiscard]] constexpr std::string_view name_of(ElementType type) {
-  return type == ElementType::f32 ? "f32" : "bf16";
-}
 
 /// The upper half of a float: 8 bits of exponent, 7 of fraction.
 struct Bf16 {
