@@ -1,5 +1,3 @@
-#include "kernels/cpu/batch_norm.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/batch_norm_loops.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/simd.h"
 #include "src/base/error.h"
@@ -361,7 +360,7 @@ class BatchNormPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::unique_ptr<OperatorPlan> plan_batch_norm(const BatchNormSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const BatchNormSpec& spec, Team& team, Isa isa) {
   return std::make_unique<BatchNormPlan>(spec, team, isa);
 }
 

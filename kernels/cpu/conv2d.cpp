@@ -1,5 +1,3 @@
-#include "kernels/cpu/conv2d.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "kernels/cpu/conv2d_layout.h"
 #include "kernels/cpu/image.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/simd.h"
 #include "src/base/error.h"
 
@@ -324,7 +323,7 @@ std::vector<Way> thinkable_ways() {
 
 }  // namespace
 
-std::vector<std::string> conv2d_candidates(const Conv2dSpec& spec, int threads) {
+std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
   std::vector<Way> ways = ways_of(spec, Partition::batch, threads);
   if (conv2d::channels_may_win(spec, threads))
     for (const Way& way : ways_of(spec, Partition::channels, threads))
@@ -335,8 +334,8 @@ std::vector<std::string> conv2d_candidates(const Conv2dSpec& spec, int threads) 
   return names;
 }
 
-std::unique_ptr<OperatorPlan> plan_conv2d(const Conv2dSpec& spec, std::string_view candidate,
-                                          Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
+                                            Team& team, Isa isa) {
   for (const Way& way : thinkable_ways()) {
     if (candidate != way.name(spec)) continue;
     if (way.partition == Partition::channels && !conv2d::channels_may_win(spec, team.size()))

@@ -5,34 +5,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/batch_norm.h"
-#include "kernels/cpu/conv2d.h"
-#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/gradient_passes.h"
 #include "kernels/cpu/image.h"
-#include "kernels/cpu/linear_direct.h"
-#include "kernels/cpu/linear_grid.h"
-#include "kernels/cpu/linear_pairs.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/optimizer.h"
 #include "kernels/cpu/peak.h"
-#include "kernels/cpu/pool.h"
-#include "kernels/cpu/reorder.h"
-#include "kernels/cpu/softmax_cross_entropy.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::string_view kDirect = "direct";
 constexpr std::string_view kVector = "vector";  // the one way of operators that have one way
 
 /// Counted up when candidates come or go, so that choices are made anew.
 constexpr int kCandidateSet = 2;
-
-/// From here on a library call always costs less than it saves.
-constexpr double kDirectLimit = 1 << 20;
 
 /// Calls visit(row-major index, native index) for every element that is not padding.
 template <class Visit>
@@ -49,14 +37,16 @@ void for_each_element(const ImageShape& image, const Visit& visit) {
 }
 
 void ensure_products(const OperatorSpec& spec) {
-  const auto* linear = std::get_if<LinearSpec>(&spec);
-  const auto* conv = std::get_if<Conv2dSpec>(&spec);
-  const bool bf16 = (linear != nullptr && linear->type == ElementType::bf16) ||
-                    (conv != nullptr && conv->type == ElementType::bf16);
-  if (bf16 && !has_bf16_products())
+  const bool multiplies = flops_of(spec).forward > 0;
+  if (multiplies && tensors_of(spec).inputs.front().type == ElementType::bf16 &&
+      !has_bf16_products())
     throw capability_error("this CPU does not multiply bf16",
                            "use --precision fp32, or a CPU with AVX512_BF16 or AMX");
 }
+
+/// Whether operators of a kind have candidates to choose among.
+template <class Spec>
+concept HasCandidates = requires(const Spec& spec, int threads) { candidates_of(spec, threads); };
 
 }  // namespace
 
@@ -125,50 +115,28 @@ void CpuBackend::export_tensor(const TensorSpec& tensor, std::span<const std::by
 
 std::vector<std::string> CpuBackend::candidates(const OperatorSpec& spec) const {
   ensure_products(spec);
-  const int threads = device_.team().size();
-  if (const auto* conv = std::get_if<Conv2dSpec>(&spec)) return conv2d_candidates(*conv, threads);
-  const auto* linear = std::get_if<LinearSpec>(&spec);
-  if (linear == nullptr) return {std::string(kVector)};
-  std::vector<std::string> names = linear_grid_candidates(*linear, threads);
-  for (std::string& name : linear_pairs_candidates(*linear, threads))
-    names.push_back(std::move(name));
-  const bool small = flops_of(spec).forward <= kDirectLimit;
-  if (linear->type == ElementType::f32 && (names.empty() || small)) names.emplace_back(kDirect);
-  ensure(!names.empty(), "every linear layer can be computed");
-  return names;
-}
-
-std::unique_ptr<OperatorPlan> CpuBackend::plan_linear(const LinearSpec& spec,
-                                                      std::string_view candidate) const {
-  if (candidate == kDirect && spec.type == ElementType::f32) return plan_linear_direct(spec, isa_);
-  if (auto plan = plan_linear_pairs(spec, candidate, device_.team())) return plan;
-  return plan_linear_grid(spec, candidate, device_.team(), isa_);
-}
-
-std::unique_ptr<OperatorPlan> CpuBackend::plan_vector(const OperatorSpec& spec) const {
-  Team& team = device_.team();
-  if (const auto* s = std::get_if<BatchNormSpec>(&spec)) return plan_batch_norm(*s, team, isa_);
-  if (const auto* s = std::get_if<ReluSpec>(&spec)) return plan_relu(*s, team, isa_);
-  if (const auto* s = std::get_if<GeluSpec>(&spec)) return plan_gelu(*s, team, isa_);
-  if (const auto* s = std::get_if<AddSpec>(&spec)) return plan_add(*s, team, isa_);
-  if (const auto* s = std::get_if<ForkSpec>(&spec)) return plan_fork(*s, team, isa_);
-  if (const auto* s = std::get_if<PoolSpec>(&spec)) return plan_pool(*s, team, isa_);
-  if (const auto* s = std::get_if<ReorderSpec>(&spec)) return plan_reorder(*s, team, isa_);
-  if (const auto* s = std::get_if<SoftmaxCrossEntropySpec>(&spec))
-    return plan_softmax_cross_entropy(*s, team);
-  return nullptr;
+  return std::visit(
+      [&]<class Spec>(const Spec& concrete) {
+        if constexpr (HasCandidates<Spec>)
+          return candidates_of(concrete, device_.team().size());
+        else
+          return std::vector{std::string(kVector)};
+      },
+      spec);
 }
 
 std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
                                                std::string_view candidate) const {
   ensure_products(spec);
-  std::unique_ptr<OperatorPlan> plan;
-  if (const auto* linear = std::get_if<LinearSpec>(&spec))
-    plan = plan_linear(*linear, candidate);
-  else if (const auto* conv = std::get_if<Conv2dSpec>(&spec))
-    plan = plan_conv2d(*conv, candidate, device_.team(), isa_);
-  else if (candidate == kVector)
-    plan = plan_vector(spec);
+  Team& team = device_.team();
+  auto plan = std::visit(
+      [&]<class Spec>(const Spec& concrete) {
+        if constexpr (HasCandidates<Spec>)
+          return plan_operator(concrete, candidate, team, isa_);
+        else
+          return candidate == kVector ? plan_operator(concrete, team, isa_) : nullptr;
+      },
+      spec);
   if (plan) return plan;
   throw usage_error(fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec),
                                 printable(candidate)),

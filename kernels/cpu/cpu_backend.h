@@ -46,10 +46,6 @@ class CpuBackend final : public KernelBackend {
       std::span<float> gradients, const std::vector<OwnedRange>& owned) const override;
 
  private:
-  [[nodiscard]] std::unique_ptr<OperatorPlan> plan_linear(const LinearSpec& spec,
-                                                          std::string_view candidate) const;
-  [[nodiscard]] std::unique_ptr<OperatorPlan> plan_vector(const OperatorSpec& spec) const;
-
   CpuDevice& device_;
   Isa isa_;
 };

@@ -1,11 +1,10 @@
-#include "kernels/cpu/elementwise.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "kernels/cpu/map.h"
 #include "kernels/cpu/normal.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/simd.h"
 
@@ -202,21 +201,21 @@ class ElementwisePlan final : public OperatorPlan {
 
 }  // namespace
 
-std::unique_ptr<OperatorPlan> plan_relu(const ReluSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const ReluSpec& spec, Team& team, Isa isa) {
   return std::make_unique<ElementwisePlan<Relu>>("relu", spec.tensor, spec.input_gradient, team,
                                                  isa);
 }
 
-std::unique_ptr<OperatorPlan> plan_gelu(const GeluSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const GeluSpec& spec, Team& team, Isa isa) {
   return std::make_unique<ElementwisePlan<Gelu>>("gelu", spec.tensor, spec.input_gradient, team,
                                                  isa);
 }
 
-std::unique_ptr<OperatorPlan> plan_add(const AddSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const AddSpec& spec, Team& team, Isa isa) {
   return std::make_unique<ElementwisePlan<Add>>("add", spec.tensor, true, team, isa);
 }
 
-std::unique_ptr<OperatorPlan> plan_fork(const ForkSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const ForkSpec& spec, Team& team, Isa isa) {
   return std::make_unique<ElementwisePlan<Fork>>("fork", spec.tensor, true, team, isa);
 }
 

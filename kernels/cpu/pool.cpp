@@ -1,5 +1,3 @@
-#include "kernels/cpu/pool.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "kernels/cpu/map.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/pool_loops.h"
 #include "kernels/cpu/simd.h"
@@ -179,7 +178,7 @@ class PoolPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::unique_ptr<OperatorPlan> plan_pool(const PoolSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const PoolSpec& spec, Team& team, Isa isa) {
   return std::make_unique<PoolPlan>(spec, team, isa);
 }
 

@@ -1,5 +1,3 @@
-#include "kernels/cpu/reorder.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/map.h"
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/simd.h"
 #include "src/base/error.h"
@@ -190,7 +189,7 @@ class ReorderPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::unique_ptr<OperatorPlan> plan_reorder(const ReorderSpec& spec, Team& team, Isa isa) {
+std::unique_ptr<OperatorPlan> plan_operator(const ReorderSpec& spec, Team& team, Isa isa) {
   return std::make_unique<ReorderPlan>(spec, team, isa);
 }
 

@@ -1,11 +1,10 @@
-#include "kernels/cpu/softmax_cross_entropy.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
+#include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 
 namespace ptbench {
@@ -119,8 +118,8 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::unique_ptr<OperatorPlan> plan_softmax_cross_entropy(const SoftmaxCrossEntropySpec& spec,
-                                                         Team& team) {
+std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec, Team& team,
+                                            Isa /*isa*/) {
   return std::make_unique<SoftmaxCrossEntropyPlan>(spec, team);
 }
 

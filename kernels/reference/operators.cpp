@@ -4,162 +4,13 @@
 #include <utility>
 
 #include "kernels/reference/activations.h"
-#include "kernels/reference/batch_norm.h"
-#include "kernels/reference/conv2d.h"
-#include "kernels/reference/linear.h"
+#include "kernels/reference/implementation.h"
 #include "kernels/reference/pool.h"
 #include "kernels/reference/softmax_cross_entropy.h"
+#include "kernels/reference/trained_operators.h"
+#include "src/base/error.h"
 
 namespace ptbench::reference {
-namespace {
-
-template <class T>
-std::span<const T> input_of(const Bindings& bound, std::size_t index = 0) {
-  return elements<T>(bound.inputs[index]);
-}
-template <class T>
-std::span<const T> output_gradient_of(const Bindings& bound, std::size_t index = 0) {
-  return elements<T>(bound.output_gradients[index]);
-}
-template <class T>
-std::span<T> input_gradient_of(const Bindings& bound, std::size_t index = 0) {
-  return index < bound.input_gradients.size() ? elements<T>(bound.input_gradients[index])
-                                              : std::span<T>();
-}
-
-/// The first tensor of an arena and the second, which may be absent; the rest is padding.
-template <class U>
-struct Halves {
-  std::span<U> weight;
-  std::span<U> bias;
-  std::span<U> padding;
-};
-template <class U>
-Halves<U> halves_of(std::span<U> arena, Size weights, Size biases) {
-  const auto first = static_cast<std::size_t>(weights);
-  const auto second = static_cast<std::size_t>(biases);
-  return {arena.first(first), arena.subspan(first, second), arena.subspan(first + second)};
-}
-
-template <class T>
-class LinearOperator final : public Operator {
- public:
-  LinearOperator(const LinearSpec& spec, const Bindings& bound)
-      : spec_(spec),
-        bound_(bound),
-        parameters_(halves_of(bound.parameters, spec.outputs * spec.inputs, spec.outputs)),
-        gradients_(halves_of(bound.gradients, spec.outputs * spec.inputs, spec.outputs)) {}
-
-  void forward() override {
-    linear_forward<T>(spec_, input_of<T>(bound_), parameters_.weight, parameters_.bias,
-                      elements<T>(bound_.output));
-  }
-
-  void backward() override {
-    linear_backward<T>(spec_, input_of<T>(bound_), parameters_.weight, elements<T>(bound_.output),
-                       output_gradient_of<T>(bound_),
-                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_)});
-    std::ranges::fill(gradients_.padding, 0.0F);
-  }
-
- private:
-  LinearSpec spec_;
-  Bindings bound_;
-  Halves<const float> parameters_;
-  Halves<float> gradients_;
-};
-
-template <class T>
-class Conv2dOperator final : public Operator {
- public:
-  Conv2dOperator(const Conv2dSpec& spec, const Bindings& bound)
-      : spec_(spec),
-        bound_(bound),
-        parameters_(halves(bound.parameters)),
-        gradients_(halves(bound.gradients)) {}
-
-  void forward() override {
-    conv2d_forward<T>(spec_, input_of<T>(bound_), parameters_.weight, parameters_.bias,
-                      elements<T>(bound_.output));
-  }
-
-  void backward() override {
-    conv2d_backward<T>(spec_, input_of<T>(bound_), parameters_.weight,
-                       output_gradient_of<T>(bound_),
-                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_)});
-    std::ranges::fill(gradients_.padding, 0.0F);
-  }
-
- private:
-  template <class U>
-  [[nodiscard]] Halves<U> halves(std::span<U> arena) const {
-    return halves_of(arena, weight_shape(spec_).elements(), spec_.bias ? spec_.outputs : 0);
-  }
-
-  Conv2dSpec spec_;
-  Bindings bound_;
-  Halves<const float> parameters_;
-  Halves<float> gradients_;
-};
-
-/// The workspace keeps the statistics that forward normalised with.
-template <class T>
-class BatchNormOperator final : public Operator {
- public:
-  BatchNormOperator(const BatchNormSpec& spec, const Bindings& bound)
-      : spec_(spec),
-        bound_(bound),
-        parameters_(halves(bound.parameters)),
-        gradients_(halves(bound.gradients)),
-        running_(halves(bound.buffers)),
-        statistics_(halves(elements<float>(bound.workspace))) {}
-
-  void forward() override {
-    batch_norm_statistics<T>(spec_, input_of<T>(bound_), {statistics_.weight, statistics_.bias},
-                             {running_.weight, running_.bias});
-    normalise();
-  }
-
-  void evaluate() override {
-    statistics_of_buffers<float>({running_.weight, running_.bias},
-                                 {statistics_.weight, statistics_.bias});
-    normalise();
-  }
-
-  void backward() override {
-    BatchNormBackward<T> from{.input = input_of<T>(bound_),
-                              .weight = parameters_.weight,
-                              .statistics = {statistics_.weight, statistics_.bias},
-                              .output = elements<T>(bound_.output),
-                              .output_gradients = {}};
-    for (std::size_t i = 0; i < bound_.output_gradients.size(); ++i)
-      from.output_gradients.push_back(output_gradient_of<T>(bound_, i));
-    batch_norm_backward<T>(spec_, from,
-                           {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_),
-                            input_gradient_of<T>(bound_, 1)});
-    std::ranges::fill(gradients_.padding, 0.0F);
-  }
-
- private:
-  template <class U>
-  [[nodiscard]] Halves<U> halves(std::span<U> arena) const {
-    return halves_of(arena, spec_.input.channels, spec_.input.channels);
-  }
-
-  void normalise() {
-    batch_norm_forward<T>(spec_, input_of<T>(bound_),
-                          spec_.add ? input_of<T>(bound_, 1) : std::span<const T>(),
-                          {parameters_.weight, parameters_.bias},
-                          {statistics_.weight, statistics_.bias}, elements<T>(bound_.output));
-  }
-
-  BatchNormSpec spec_;
-  Bindings bound_;
-  Halves<const float> parameters_;
-  Halves<float> gradients_;
-  Halves<float> running_;     ///< mean and variance
-  Halves<float> statistics_;  ///< mean and inverse deviation
-};
 
 template <class T>
 class ReluOperator final : public Operator {
@@ -183,6 +34,13 @@ class ReluOperator final : public Operator {
   Bindings bound_;
 };
 
+template <>
+struct Implementation<ReluSpec> : NoMemory, NothingToCheck {
+  static std::unique_ptr<Operator> make(const ReluSpec& spec, const Bindings& bound) {
+    return make_typed<ReluOperator>(spec.tensor.type, spec, bound);
+  }
+};
+
 template <class T>
 class GeluOperator final : public Operator {
  public:
@@ -202,6 +60,13 @@ class GeluOperator final : public Operator {
 
  private:
   Bindings bound_;
+};
+
+template <>
+struct Implementation<GeluSpec> : NoMemory, NothingToCheck {
+  static std::unique_ptr<Operator> make(const GeluSpec& spec, const Bindings& bound) {
+    return make_typed<GeluOperator>(spec.tensor.type, spec, bound);
+  }
 };
 
 template <class T>
@@ -224,6 +89,13 @@ class AddOperator final : public Operator {
   Bindings bound_;
 };
 
+template <>
+struct Implementation<AddSpec> : NoMemory, NothingToCheck {
+  static std::unique_ptr<Operator> make(const AddSpec& spec, const Bindings& bound) {
+    return make_typed<AddOperator>(spec.tensor.type, spec, bound);
+  }
+};
+
 template <class T>
 class ForkOperator final : public Operator {
  public:
@@ -243,6 +115,13 @@ class ForkOperator final : public Operator {
 
  private:
   Bindings bound_;
+};
+
+template <>
+struct Implementation<ForkSpec> : NoMemory, NothingToCheck {
+  static std::unique_ptr<Operator> make(const ForkSpec& spec, const Bindings& bound) {
+    return make_typed<ForkOperator>(spec.tensor.type, spec, bound);
+  }
 };
 
 /// The scratch memory holds the sums of the input's gradient before they are rounded.
@@ -267,6 +146,16 @@ class PoolOperator final : public Operator {
   Bindings bound_;
 };
 
+template <>
+struct Implementation<PoolSpec> : NothingToCheck {
+  static OperatorMemory memory(const PoolSpec& spec) {
+    return {.scratch = sizeof(double) * static_cast<Bytes>(spec.input.elements())};
+  }
+  static std::unique_ptr<Operator> make(const PoolSpec& spec, const Bindings& bound) {
+    return make_typed<PoolOperator>(spec.type, spec, bound);
+  }
+};
+
 /// Row-major tensors of one order of elements: only the type changes.
 template <class From, class To>
 class ReorderOperator final : public Operator {
@@ -287,6 +176,26 @@ class ReorderOperator final : public Operator {
 
  private:
   Bindings bound_;
+};
+
+template <>
+struct Implementation<ReorderSpec> : NoMemory {
+  static void check(const ReorderSpec& spec) {
+    ensure(spec.from.shape.elements() == spec.to.shape.elements(),
+           "a reorder keeps the number of elements");
+  }
+  static std::unique_ptr<Operator> make(const ReorderSpec& spec, const Bindings& bound) {
+    return spec.from.type == ElementType::bf16 ? make_from<Bf16>(spec, bound)
+                                               : make_from<float>(spec, bound);
+  }
+
+ private:
+  template <class From>
+  static std::unique_ptr<Operator> make_from(const ReorderSpec& spec, const Bindings& bound) {
+    if (spec.to.type == ElementType::bf16)
+      return std::make_unique<ReorderOperator<From, Bf16>>(bound);
+    return std::make_unique<ReorderOperator<From, float>>(bound);
+  }
 };
 
 template <class T>
@@ -312,63 +221,37 @@ class SoftmaxCrossEntropyOperator final : public Operator {
   Bindings bound_;
 };
 
-template <template <class> class Made, class Spec>
-std::unique_ptr<Operator> make(ElementType type, const Spec& spec, const Bindings& bound) {
-  if (type == ElementType::bf16) return std::make_unique<Made<Bf16>>(spec, bound);
-  return std::make_unique<Made<float>>(spec, bound);
-}
+template <>
+struct Implementation<SoftmaxCrossEntropySpec> : NoMemory {
+  static void check(const SoftmaxCrossEntropySpec& spec) {
+    ensure(spec.global_batch >= spec.batch, "a global batch is smaller than its part");
+  }
+  static std::unique_ptr<Operator> make(const SoftmaxCrossEntropySpec& spec,
+                                        const Bindings& bound) {
+    return make_typed<SoftmaxCrossEntropyOperator>(spec.type, spec, bound);
+  }
+};
 
-std::unique_ptr<Operator> make_of(const LinearSpec& spec, const Bindings& bound) {
-  return make<LinearOperator>(spec.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const Conv2dSpec& spec, const Bindings& bound) {
-  return make<Conv2dOperator>(spec.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const BatchNormSpec& spec, const Bindings& bound) {
-  return make<BatchNormOperator>(spec.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const ReluSpec& spec, const Bindings& bound) {
-  return make<ReluOperator>(spec.tensor.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const GeluSpec& spec, const Bindings& bound) {
-  return make<GeluOperator>(spec.tensor.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const AddSpec& spec, const Bindings& bound) {
-  return make<AddOperator>(spec.tensor.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const ForkSpec& spec, const Bindings& bound) {
-  return make<ForkOperator>(spec.tensor.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const PoolSpec& spec, const Bindings& bound) {
-  return make<PoolOperator>(spec.type, spec, bound);
-}
-std::unique_ptr<Operator> make_of(const ReorderSpec& spec, const Bindings& bound) {
-  const auto from = [&]<class From>() -> std::unique_ptr<Operator> {
-    if (spec.to.type == ElementType::bf16)
-      return std::make_unique<ReorderOperator<From, Bf16>>(bound);
-    return std::make_unique<ReorderOperator<From, float>>(bound);
-  };
-  return spec.from.type == ElementType::bf16 ? from.operator()<Bf16>() : from.operator()<float>();
-}
-std::unique_ptr<Operator> make_of(const SoftmaxCrossEntropySpec& spec, const Bindings& bound) {
-  return make<SoftmaxCrossEntropyOperator>(spec.type, spec, bound);
+namespace {
+
+OperatorMemory memory_of(const OperatorSpec& spec) {
+  return std::visit([]<class Spec>(const Spec& s) { return Implementation<Spec>::memory(s); },
+                    spec);
 }
 
 }  // namespace
 
-Bytes workspace_bytes_of(const OperatorSpec& spec) {
-  const auto* batch_norm = std::get_if<BatchNormSpec>(&spec);
-  return batch_norm != nullptr ? 2 * sizeof(float) * static_cast<Bytes>(batch_norm->input.channels)
-                               : 0;
-}
+Bytes workspace_bytes_of(const OperatorSpec& spec) { return memory_of(spec).workspace; }
 
-Bytes scratch_bytes_of(const OperatorSpec& spec) {
-  const auto* pool = std::get_if<PoolSpec>(&spec);
-  return pool != nullptr ? sizeof(double) * static_cast<Bytes>(pool->input.elements()) : 0;
+Bytes scratch_bytes_of(const OperatorSpec& spec) { return memory_of(spec).scratch; }
+
+void check_numbers(const OperatorSpec& spec) {
+  std::visit([]<class Spec>(const Spec& s) { Implementation<Spec>::check(s); }, spec);
 }
 
 std::unique_ptr<Operator> make_operator(const OperatorSpec& spec, const Bindings& bindings) {
-  return std::visit([&](const auto& concrete) { return make_of(concrete, bindings); }, spec);
+  return std::visit(
+      [&]<class Spec>(const Spec& s) { return Implementation<Spec>::make(s, bindings); }, spec);
 }
 
 }  // namespace ptbench::reference

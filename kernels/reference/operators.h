@@ -10,6 +10,9 @@ namespace ptbench::reference {
 [[nodiscard]] Bytes workspace_bytes_of(const OperatorSpec& spec);
 [[nodiscard]] Bytes scratch_bytes_of(const OperatorSpec& spec);
 
+/// Broken invariant if numbers of `spec` contradict each other.
+void check_numbers(const OperatorSpec& spec);
+
 /// The operator of `spec` on memory whose sizes were checked. Parameters and buffers lie row-major,
 /// one tensor after the other.
 [[nodiscard]] std::unique_ptr<Operator> make_operator(const OperatorSpec& spec,

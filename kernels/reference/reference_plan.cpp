@@ -38,13 +38,7 @@ void check_spec(const OperatorSpec& spec) {
   for (const TensorSpec& input : tensors.inputs) check_tensor(input);
   if (tensors.output) check_tensor(*tensors.output);
   ensure(tensors.gradient_terms >= (tensors.output ? 1 : 0), "an output has a gradient");
-  if (const auto* norm = std::get_if<BatchNormSpec>(&spec))
-    ensure(norm->gradient_terms <= 2, "a batch norm adds up at most two gradients");
-  if (const auto* reorder = std::get_if<ReorderSpec>(&spec))
-    ensure(reorder->from.shape.elements() == reorder->to.shape.elements(),
-           "a reorder keeps the number of elements");
-  if (const auto* loss = std::get_if<SoftmaxCrossEntropySpec>(&spec))
-    ensure(loss->global_batch >= loss->batch, "a global batch is smaller than its part");
+  reference::check_numbers(spec);
 }
 
 void check_activations(const OperatorSpec& spec, const Bindings& bound) {
@@ -62,9 +56,7 @@ void check_activations(const OperatorSpec& spec, const Bindings& bound) {
               "number of output gradients");
   if (!tensors.output) return;
   const std::size_t bytes = bytes_of_tensor(*tensors.output);
-  // A fork's output is its input.
-  if (!std::holds_alternative<ForkSpec>(spec))
-    ensure_size(bound.output.size(), bytes, "size of the output");
+  ensure_size(bound.output.size(), bytes, "size of the output");
   const bool has_backward = tensors.input_gradient || !parameters_of(spec).empty();
   for (const auto gradient : bound.output_gradients)
     ensure(gradient.size() == bytes || (gradient.empty() && !has_backward),
