@@ -1,57 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "kernels/spec.h"
+#include "kernels/tensor.h"
 #include "src/base/shape.h"
 #include "src/base/size.h"
+#include "workloads/layer.h"
 
 namespace ptbench {
-
-// Layers as people name them; shapes of one sample are derived, so batch size is not part of a
-// graph. Images are channels × height × width, everything else is a row of values.
-
-/// nn.Linear; an image that enters it is an error (flatten it first).
-struct LinearLayer {
-  Size outputs = 0;
-};
-
-/// How convolution weights are drawn: as nn.Conv2d does, or as torchvision's ResNets do
-/// (He et al. 2015: normal with variance 2 / (outputs · kernel)).
-enum class ConvInit : std::uint8_t { uniform, kaiming_normal };
-
-struct Conv2dLayer {
-  Size outputs = 0;
-  Window window;
-  bool bias = true;
-  ConvInit init = ConvInit::uniform;
-};
-
-/// Of an image per channel, of a row per value.
-struct BatchNormLayer {};
-struct ReluLayer {};
-struct GeluLayer {};
-
-struct PoolLayer {
-  PoolKind kind = PoolKind::max;
-  Window window;
-};
-
-/// Each channel's maximum or average over the whole image; gives channels × 1 × 1.
-struct GlobalPoolLayer {
-  PoolKind kind = PoolKind::average;
-};
-
-/// An image as a row, in row-major order.
-struct FlattenLayer {};
-/// The sum of two tensors of the same shape.
-struct AddLayer {};
-
-using Layer = std::variant<LinearLayer, Conv2dLayer, BatchNormLayer, ReluLayer, GeluLayer,
-                           PoolLayer, GlobalPoolLayer, FlattenLayer, AddLayer>;
 
 /// One layer and where its input comes from.
 struct Node {
@@ -77,12 +34,8 @@ struct Graph {
   /// Bytes of one sample's activations with elements of `type`: what the layers give, each once.
   [[nodiscard]] double activation_bytes_per_sample(ElementType type) const;
   [[nodiscard]] bool has_batch_norm() const;
-  /// Layers with a corner or a bend: ReLU, GELU, max-pooling.
+  /// Layers with a corner or a bend: ReLU, GELU, maxima.
   [[nodiscard]] Size nonlinear_layers() const;
 };
-
-/// Sizes above this are refused: no tensor and no model has more elements. What
-/// remains can be multiplied by an element's bytes or by a large batch without overflow.
-constexpr Size kMostElements = Size{1} << 40U;
 
 }  // namespace ptbench

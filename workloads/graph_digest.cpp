@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "src/base/error.h"
 #include "src/base/hash.h"
 #include "workloads/layers.h"
 
@@ -14,11 +13,9 @@ namespace {
 
 /// "conv2d {"outputs":64,"kernel":3}", with the keys that are not at their defaults.
 std::string text_of(const Layer& layer) {
-  for (const LayerType& type : layer_types()) {
-    nlohmann::ordered_json fields = nlohmann::ordered_json::object();
-    if (type.write(layer, fields)) return fmt::format("{} {}", type.name, fields.dump());
-  }
-  throw Defect("a layer of no type");
+  nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+  const std::string_view type = write_layer(layer, fields);
+  return fmt::format("{} {}", type, fields.dump());
 }
 
 }  // namespace

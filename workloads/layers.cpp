@@ -1,6 +1,8 @@
 #include "workloads/layers.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
 
 namespace ptbench {
 namespace {
@@ -42,129 +44,144 @@ void write_window(ordered_json& fields, const Window& window,
   if (padding_of(window) != Extent{0, 0}) write_extent(fields, "padding", padding_of(window));
 }
 
-Layer read_linear(const JsonFields& fields) {
-  return LinearLayer{fields.whole("outputs", 1, kMostElements)};
+/// The rows of a kind of layer in the table, and what its keys are in a file: of layers whose name
+/// and fields depend on their values.
+template <class L>
+struct Keys;
+
+template <>
+struct Keys<LinearLayer> {
+  static std::vector<LayerType> types() {
+    return {{.name = "linear",
+             .summary = "nn.Linear: x·Wᵀ + b of a row",
+             .keys = {{"outputs", "number", ""}},
+             .read = read}};
+  }
+  static Layer read(const JsonFields& fields) {
+    return LinearLayer{fields.whole("outputs", 1, kMostElements)};
+  }
+  static std::string_view write(const LinearLayer& layer, ordered_json& fields) {
+    fields["outputs"] = layer.outputs;
+    return "linear";
+  }
+};
+
+template <>
+struct Keys<Conv2dLayer> {
+  static std::vector<LayerType> types() {
+    return {{.name = "conv2d",
+             .summary = "nn.Conv2d of an image",
+             .keys = {{"outputs", "number", ""},
+                      {"kernel", kExtent, ""},
+                      {"stride", kExtent, "1"},
+                      {"padding", kExtent, "0"},
+                      {"bias", "true or false", "true"},
+                      {"init", "uniform or kaiming_normal", "uniform"}},
+             .read = read}};
+  }
+  static Layer read(const JsonFields& fields) {
+    Conv2dLayer conv;
+    conv.outputs = fields.whole("outputs", 1, kMostElements);
+    conv.window = read_window(fields, Extent{1, 1});
+    conv.bias = fields.flag("bias", conv.bias);
+    if (fields.choice("init", {"uniform", "kaiming_normal"}, "uniform") == "kaiming_normal")
+      conv.init = ConvInit::kaiming_normal;
+    return conv;
+  }
+  static std::string_view write(const Conv2dLayer& conv, ordered_json& fields) {
+    fields["outputs"] = conv.outputs;
+    write_window(fields, conv.window, Extent{1, 1});
+    if (!conv.bias) fields["bias"] = false;
+    if (conv.init == ConvInit::kaiming_normal) fields["init"] = "kaiming_normal";
+    return "conv2d";
+  }
+};
+
+template <>
+struct Keys<PoolLayer> {
+  static std::vector<LayerType> types() {
+    const std::vector<LayerKey> keys{
+        {"kernel", kExtent, ""}, {"stride", kExtent, "the kernel"}, {"padding", kExtent, "0"}};
+    return {{.name = "max_pool",
+             .summary = "nn.MaxPool2d of an image",
+             .keys = keys,
+             .read = read<PoolKind::max>},
+            {.name = "average_pool",
+             .summary = "nn.AvgPool2d of an image; padding counts as zeros",
+             .keys = keys,
+             .read = read<PoolKind::average>}};
+  }
+  template <PoolKind Kind>
+  static Layer read(const JsonFields& fields) {
+    return PoolLayer{.kind = Kind, .window = read_window(fields, std::nullopt)};
+  }
+  static std::string_view write(const PoolLayer& pool, ordered_json& fields) {
+    write_window(fields, pool.window, std::nullopt);
+    return pool.kind == PoolKind::max ? "max_pool" : "average_pool";
+  }
+};
+
+template <>
+struct Keys<GlobalPoolLayer> {
+  static std::vector<LayerType> types() {
+    return {{.name = "global_average_pool",
+             .summary = "nn.AdaptiveAvgPool2d(1) of an image",
+             .keys = {},
+             .read = read<PoolKind::average>},
+            {.name = "global_max_pool",
+             .summary = "nn.AdaptiveMaxPool2d(1) of an image",
+             .keys = {},
+             .read = read<PoolKind::max>}};
+  }
+  template <PoolKind Kind>
+  static Layer read(const JsonFields& /*fields*/) {
+    return GlobalPoolLayer{Kind};
+  }
+  static std::string_view write(const GlobalPoolLayer& pool, ordered_json& /*fields*/) {
+    return pool.kind == PoolKind::max ? "global_max_pool" : "global_average_pool";
+  }
+};
+
+template <class L>
+concept HasNoKeys = requires { LayerTraits<L>::kName; };
+
+template <class L>
+std::vector<LayerType> types_of() {
+  if constexpr (HasNoKeys<L>)
+    return {{.name = LayerTraits<L>::kName,
+             .summary = LayerTraits<L>::kSummary,
+             .inputs = LayerTraits<L>::kInputs,
+             .keys = {},
+             .read = [](const JsonFields& /*fields*/) -> Layer { return L{}; }}};
+  else
+    return Keys<L>::types();
 }
 
-bool write_linear(const Layer& layer, ordered_json& fields) {
-  const auto* linear = std::get_if<LinearLayer>(&layer);
-  if (linear != nullptr) fields["outputs"] = linear->outputs;
-  return linear != nullptr;
-}
-
-Layer read_conv2d(const JsonFields& fields) {
-  Conv2dLayer conv;
-  conv.outputs = fields.whole("outputs", 1, kMostElements);
-  conv.window = read_window(fields, Extent{1, 1});
-  conv.bias = fields.flag("bias", conv.bias);
-  if (fields.choice("init", {"uniform", "kaiming_normal"}, "uniform") == "kaiming_normal")
-    conv.init = ConvInit::kaiming_normal;
-  return conv;
-}
-
-bool write_conv2d(const Layer& layer, ordered_json& fields) {
-  const auto* conv = std::get_if<Conv2dLayer>(&layer);
-  if (conv == nullptr) return false;
-  fields["outputs"] = conv->outputs;
-  write_window(fields, conv->window, Extent{1, 1});
-  if (!conv->bias) fields["bias"] = false;
-  if (conv->init == ConvInit::kaiming_normal) fields["init"] = "kaiming_normal";
-  return true;
-}
-
-template <PoolKind Kind>
-Layer read_pool(const JsonFields& fields) {
-  return PoolLayer{.kind = Kind, .window = read_window(fields, std::nullopt)};
-}
-
-template <PoolKind Kind>
-bool write_pool(const Layer& layer, ordered_json& fields) {
-  const auto* pool = std::get_if<PoolLayer>(&layer);
-  if (pool == nullptr || pool->kind != Kind) return false;
-  write_window(fields, pool->window, std::nullopt);
-  return true;
-}
-
-template <PoolKind Kind>
-Layer read_global_pool(const JsonFields& /*fields*/) {
-  return GlobalPoolLayer{Kind};
-}
-
-template <PoolKind Kind>
-bool write_global_pool(const Layer& layer, ordered_json& /*fields*/) {
-  const auto* pool = std::get_if<GlobalPoolLayer>(&layer);
-  return pool != nullptr && pool->kind == Kind;
-}
-
-/// Layers without keys.
-template <class Kind>
-Layer read_plain(const JsonFields& /*fields*/) {
-  return Kind{};
-}
-
-template <class Kind>
-bool write_plain(const Layer& layer, ordered_json& /*fields*/) {
-  return std::holds_alternative<Kind>(layer);
-}
-
-LayerType plain_type(std::string_view name, std::string_view summary, std::size_t inputs,
-                     decltype(LayerType::read) read, decltype(LayerType::write) write) {
-  return {
-      .name = name, .summary = summary, .inputs = inputs, .keys = {}, .read = read, .write = write};
-}
-
-std::vector<LayerType> make_layer_types() {
-  const LayerKey outputs{"outputs", "number", ""};
-  const LayerKey kernel{"kernel", kExtent, ""};
-  const LayerKey padding{"padding", kExtent, "0"};
-  const std::vector<LayerKey> pool_keys{kernel, {"stride", kExtent, "the kernel"}, padding};
-  return {
-      {.name = "linear",
-       .summary = "nn.Linear: x·Wᵀ + b of a row",
-       .keys = {outputs},
-       .read = read_linear,
-       .write = write_linear},
-      {.name = "conv2d",
-       .summary = "nn.Conv2d of an image",
-       .keys = {outputs,
-                kernel,
-                {"stride", kExtent, "1"},
-                padding,
-                {"bias", "true or false", "true"},
-                {"init", "uniform or kaiming_normal", "uniform"}},
-       .read = read_conv2d,
-       .write = write_conv2d},
-      plain_type("batch_norm", "nn.BatchNorm2d of an image, nn.BatchNorm1d of a row", 1,
-                 read_plain<BatchNormLayer>, write_plain<BatchNormLayer>),
-      plain_type("relu", "nn.ReLU: max(0, x)", 1, read_plain<ReluLayer>, write_plain<ReluLayer>),
-      plain_type("gelu", "nn.GELU: x·Φ(x), exact", 1, read_plain<GeluLayer>,
-                 write_plain<GeluLayer>),
-      {.name = "max_pool",
-       .summary = "nn.MaxPool2d of an image",
-       .keys = pool_keys,
-       .read = read_pool<PoolKind::max>,
-       .write = write_pool<PoolKind::max>},
-      {.name = "average_pool",
-       .summary = "nn.AvgPool2d of an image; padding counts as zeros",
-       .keys = pool_keys,
-       .read = read_pool<PoolKind::average>,
-       .write = write_pool<PoolKind::average>},
-      plain_type("global_average_pool", "nn.AdaptiveAvgPool2d(1) of an image", 1,
-                 read_global_pool<PoolKind::average>, write_global_pool<PoolKind::average>),
-      plain_type("global_max_pool", "nn.AdaptiveMaxPool2d(1) of an image", 1,
-                 read_global_pool<PoolKind::max>, write_global_pool<PoolKind::max>),
-      plain_type("flatten", "nn.Flatten: an image as a row", 1, read_plain<FlattenLayer>,
-                 write_plain<FlattenLayer>),
-      plain_type("add", "the sum of two tensors of one shape", 2, read_plain<AddLayer>,
-                 write_plain<AddLayer>),
-  };
+/// In the order of the variant.
+template <class... Ls>
+std::vector<LayerType> all_types(std::type_identity<std::variant<Ls...>> /*layers*/) {
+  std::vector<LayerType> all;
+  for (const std::vector<LayerType>& types : {types_of<Ls>()...})
+    all.insert(all.end(), types.begin(), types.end());
+  return all;
 }
 
 }  // namespace
 
 const std::vector<LayerType>& layer_types() {
-  static const std::vector<LayerType> types = make_layer_types();
+  static const std::vector<LayerType> types = all_types(std::type_identity<Layer>{});
   return types;
+}
+
+std::string_view write_layer(const Layer& layer, ordered_json& fields) {
+  return std::visit(
+      [&]<class L>(const L& concrete) {
+        if constexpr (HasNoKeys<L>)
+          return LayerTraits<L>::kName;
+        else
+          return Keys<L>::write(concrete, fields);
+      },
+      layer);
 }
 
 }  // namespace ptbench

@@ -168,24 +168,40 @@ class Lowerer {
     return reordered(from, wanted);
   }
 
-  Size lower_group(const std::vector<std::size_t>& nodes) {
+  using Group = std::vector<std::size_t>;
+
+  Size lower_group(const Group& nodes) {
     const Node& node = graph_.nodes[nodes.front()];
     return std::visit([&](const auto& layer) { return lower_layer(layer, node, nodes); },
                       node.layer);
   }
 
-  using Group = std::vector<std::size_t>;
+  [[nodiscard]] LayerInput entering(Size input) const {
+    return {.tensor = tensor(input).spec, .gradient = tensor(input).needs_gradient};
+  }
+  Size in_form(LayerForm form, Size from) {
+    switch (form) {
+      case LayerForm::any: return typed(from);
+      case LayerForm::rows: return plain(from);
+      case LayerForm::native: return native(from);
+    }
+    throw Defect("unknown form of a layer's input");
+  }
+
+  /// Layers that are one operator, whatever comes after them.
+  template <class L>
+  Size lower_layer(const L& layer, const Node& node, const Group& /*nodes*/) {
+    const Size input = in_form(LayerTraits<L>::kForm, value(node.inputs[0]));
+    return add_operator({.spec = LayerTraits<L>::spec(layer, entering(input)),
+                         .node = node.name,
+                         .inputs = {input}});
+  }
 
   Size lower_layer(const LinearLayer& layer, const Node& node, const Group& nodes) {
     const Size input = plain(value(node.inputs[0]));
-    return add_operator({.spec = LinearSpec{.batch = lowering_.batch,
-                                            .inputs = tensor(input).spec.shape[1],
-                                            .outputs = layer.outputs,
-                                            .relu = nodes.size() > 1,
-                                            .input_gradient = tensor(input).needs_gradient,
-                                            .type = lowering_.type},
-                         .node = node.name,
-                         .inputs = {input}});
+    LinearSpec spec = LayerTraits<LinearLayer>::spec(layer, entering(input));
+    spec.relu = nodes.size() > 1;
+    return add_operator({.spec = spec, .node = node.name, .inputs = {input}});
   }
 
   Size lower_layer(const Conv2dLayer& layer, const Node& node, const Group& /*nodes*/) {
@@ -193,23 +209,16 @@ class Lowerer {
     const bool is_plain = tensor(input).spec.format == TensorFormat::plain;
     // Only the data are plain images; anything else that is plain would need its gradient so.
     if (is_plain && tensor(input).needs_gradient) input = native(input);
-    return add_operator(
-        {.spec = Conv2dSpec{.input = image_of(tensor(input).spec),
-                            .outputs = layer.outputs,
-                            .window = layer.window,
-                            .bias = layer.bias,
-                            .plain_input = tensor(input).spec.format == TensorFormat::plain,
-                            .input_gradient = tensor(input).needs_gradient,
-                            .type = lowering_.type},
-         .node = node.name,
-         .inputs = {input}});
+    return add_operator({.spec = LayerTraits<Conv2dLayer>::spec(layer, entering(input)),
+                         .node = node.name,
+                         .inputs = {input}});
   }
 
-  Size lower_layer(const BatchNormLayer& /*layer*/, const Node& node, const Group& nodes) {
+  Size lower_layer(const BatchNormLayer& layer, const Node& node, const Group& nodes) {
     const Size source = value(node.inputs[0]);
     const bool row = tensor(source).spec.shape.rank() == 2;
     LoweredOperator lowered{.spec = {}, .node = node.name, .inputs = {native(source)}};
-    BatchNormSpec spec{.input = image_of(tensor(lowered.inputs[0]).spec), .type = lowering_.type};
+    BatchNormSpec spec = LayerTraits<BatchNormLayer>::spec(layer, entering(lowered.inputs[0]));
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       const Node& fused = graph_.nodes[nodes[i]];
       if (is<ReluLayer>(fused)) {
@@ -227,56 +236,15 @@ class Lowerer {
     return row ? plain(output) : output;
   }
 
-  Size lower_layer(const ReluLayer& /*layer*/, const Node& node, const Group& /*nodes*/) {
-    const Size input = typed(value(node.inputs[0]));
-    return add_operator({.spec = ReluSpec{.tensor = tensor(input).spec,
-                                          .input_gradient = tensor(input).needs_gradient},
-                         .node = node.name,
-                         .inputs = {input}});
-  }
-
-  Size lower_layer(const GeluLayer& /*layer*/, const Node& node, const Group& /*nodes*/) {
-    const Size input = typed(value(node.inputs[0]));
-    return add_operator({.spec = GeluSpec{.tensor = tensor(input).spec,
-                                          .input_gradient = tensor(input).needs_gradient},
-                         .node = node.name,
-                         .inputs = {input}});
-  }
-
-  Size lower_layer(const PoolLayer& layer, const Node& node, const Group& /*nodes*/) {
-    return add_pool(layer.kind, layer.window, node);
-  }
-
-  Size lower_layer(const GlobalPoolLayer& layer, const Node& node, const Group& /*nodes*/) {
-    const ImageShape image = image_of(tensor(value(node.inputs[0])).spec);
-    return add_pool(layer.kind,
-                    {.kernel_height = image.height,
-                     .kernel_width = image.width,
-                     .stride_height = image.height,
-                     .stride_width = image.width},
-                    node);
-  }
-
-  Size add_pool(PoolKind kind, const Window& window, const Node& node) {
-    const Size input = native(value(node.inputs[0]));
-    return add_operator({.spec = PoolSpec{.kind = kind,
-                                          .input = image_of(tensor(input).spec),
-                                          .window = window,
-                                          .input_gradient = tensor(input).needs_gradient,
-                                          .type = lowering_.type},
-                         .node = node.name,
-                         .inputs = {input}});
-  }
-
   Size lower_layer(const FlattenLayer& /*layer*/, const Node& node, const Group& /*nodes*/) {
     return plain(value(node.inputs[0]));
   }
 
-  Size lower_layer(const AddLayer& /*layer*/, const Node& node, const Group& /*nodes*/) {
+  Size lower_layer(const AddLayer& layer, const Node& node, const Group& /*nodes*/) {
     std::array<Size, 2> inputs{typed(value(node.inputs[0])), typed(value(node.inputs[1]))};
     if (tensor(inputs[0]).spec != tensor(inputs[1]).spec)  // the data and an image
       inputs = {native(inputs[0]), native(inputs[1])};
-    return add_operator({.spec = AddSpec{.tensor = tensor(inputs[0]).spec},
+    return add_operator({.spec = LayerTraits<AddLayer>::spec(layer, entering(inputs[0])),
                          .node = node.name,
                          .inputs = {inputs[0], inputs[1]}});
   }

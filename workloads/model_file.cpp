@@ -301,10 +301,7 @@ ordered_json optimizer_json(const OptimizerSpec& spec) {
 ordered_json layer_json(const Graph& graph, std::size_t index) {
   const Node& node = graph.nodes[index];
   ordered_json fields{{"name", node.name}, {"type", ""}};
-  const auto is_written = [&](const LayerType& type) { return type.write(node.layer, fields); };
-  const auto type = std::ranges::find_if(layer_types(), is_written);
-  ensure(type != layer_types().end(), "every layer has a row in the table of layer types");
-  fields["type"] = type->name;
+  fields["type"] = write_layer(node.layer, fields);
   if (node.inputs == std::vector{static_cast<Size>(index) - 1}) return fields;
   for (const Size source : node.inputs)
     fields["inputs"].push_back(source < 0 ? std::string(kInput)

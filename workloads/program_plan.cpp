@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "src/base/error.h"
 #include "src/base/hash.h"
@@ -23,13 +22,6 @@ Size elements_of(const std::vector<ParameterSpec>& tensors) {
 const Node* node_named(const Graph& graph, const std::string& name) {
   const auto found = std::ranges::find(graph.nodes, name, &Node::name);
   return found == graph.nodes.end() ? nullptr : &*found;
-}
-
-/// He, Zhang, Ren, Sun, "Delving deep into rectifiers" (2015), of the outputs, as torchvision.
-void draw_kaiming_normal(ParameterSpec& weight) {
-  const Size fan_out = weight.shape.elements() / weight.shape[1];
-  weight.distribution = Distribution::normal;
-  weight.spread = static_cast<float>(std::sqrt(2.0 / static_cast<double>(fan_out)));
 }
 
 }  // namespace
@@ -73,10 +65,9 @@ void ProgramPlan::add_tensors(const Graph& graph, const LoweredOperator& lowered
     tensors_.push_back(std::move(tensor));
   };
   for (ParameterSpec& tensor : parameters_of(lowered.spec)) {
-    const Node* node = node_named(graph, lowered.node);
-    const auto* conv = node == nullptr ? nullptr : std::get_if<Conv2dLayer>(&node->layer);
-    if (conv != nullptr && conv->init == ConvInit::kaiming_normal && tensor.name == "weight")
-      draw_kaiming_normal(tensor);
+    if (const Node* node = node_named(graph, lowered.node))
+      std::visit([&]<class L>(const L& layer) { LayerTraits<L>::draw(layer, tensor); },
+                 node->layer);
     add(std::move(tensor));
   }
   for (ParameterSpec& tensor : buffers_of(lowered.spec)) add(std::move(tensor));
