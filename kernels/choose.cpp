@@ -159,7 +159,7 @@ class Trial {
   void step() {
     operator_->parameters_changed();
     operator_->forward();
-    operator_->backward();
+    operator_->backward(GradientMode::replace);
     if (optimizer_) optimizer_->step(all_, 1);
   }
 

@@ -20,6 +20,9 @@ struct OwnedRange {
   friend bool operator==(const OwnedRange&, const OwnedRange&) = default;
 };
 
+/// What a backward pass does with the gradients of parameters that are there already.
+enum class GradientMode : std::uint8_t { replace, add };
+
 /// How an operator wants its part of the parameter arena. Gradients and optimizer state have the
 /// same layout, which nobody else looks into: all-reduce and optimizers work element by element.
 struct ParameterLayout {
@@ -44,6 +47,7 @@ struct Bindings {
   std::span<const float> loss_scale;     ///< one element, of a loss
   std::span<std::byte> workspace;        ///< kept from forward to backward; zero when bound
   std::span<std::byte> scratch;          ///< anything between two calls; others use it too
+  std::span<std::byte> addends;          ///< likewise; empty where backward never adds
 };
 
 /// An operator that is ready to run: it allocates nothing, creates nothing, looks nothing up.
@@ -54,8 +58,9 @@ class Operator {
   virtual void forward() = 0;
   /// As a trained model computes it; no backward follows.
   virtual void evaluate() { forward(); }
-  /// After `forward` on the same data. Writes (does not add to) gradients and input gradients.
-  virtual void backward() = 0;
+  /// After `forward` on the same data. Writes input gradients, and writes or adds to the gradients
+  /// of parameters.
+  virtual void backward(GradientMode mode) = 0;
   /// The parameters are others than in the call before. Called before the next pass.
   virtual void parameters_changed() {}
 };
@@ -68,6 +73,8 @@ class OperatorPlan {
   [[nodiscard]] virtual ParameterLayout layout() const { return {}; }
   [[nodiscard]] virtual Bytes workspace_bytes() const { return 0; }
   [[nodiscard]] virtual Bytes scratch_bytes() const { return 0; }
+  /// Of what backward needs besides to add gradients, where a library only overwrites.
+  [[nodiscard]] virtual Bytes addend_bytes() const { return 0; }
   /// Everything that decides the arithmetic (layout, algorithm, partition), for the plan's hash.
   [[nodiscard]] virtual std::string description() const = 0;
   /// Operations of its matrix products and convolutions as they are executed, where that differs

@@ -138,7 +138,8 @@ class GatheredRows {
                              .loss = loss_.as<float>(),
                              .loss_scale = loss_scale_.as<float>(),
                              .workspace = workspace_.as<std::byte>(),
-                             .scratch = scratch_.as<std::byte>()});
+                             .scratch = scratch_.as<std::byte>(),
+                             .addends = {}});
   }
 
   [[nodiscard]] std::span<float> inputs() const { return inputs_; }
@@ -153,7 +154,7 @@ class GatheredRows {
     operator_->forward();
     return loss_.as<float>()[0];
   }
-  void backward() { operator_->backward(); }
+  void backward() { operator_->backward(GradientMode::replace); }
 
  private:
   static std::unique_ptr<OperatorPlan> plan_of(const ProgramPlan& plan, Size replicas) {

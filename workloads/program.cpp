@@ -43,11 +43,10 @@ std::vector<std::span<T>> consecutive(std::span<T> all, const std::vector<Parame
 
 Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
                  MemorySource& memory, bool accumulates)
-    : plan_(std::move(plan)) {
+    : plan_(std::move(plan)), accumulates_(accumulates) {
   const Bytes arena = float_bytes(plan_->arena_elements());
   parameters_ = arenas.allocate(arena, "parameters");
   gradients_ = arenas.allocate(arena, "gradients");
-  if (accumulates) fresh_gradients_ = memory.allocate(arena, "gradients of a micro-batch");
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   labels_ = memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
   loss_ = memory.allocate(sizeof(float), "the loss");
@@ -55,6 +54,7 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
   activations_ = memory.allocate(plan_->activations().total, "activations");
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
+  if (accumulates) addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
   set_loss_scale(1);
   passes_ = plan_->backend().plan_gradient_passes(gradients(), plan_->owned());
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
@@ -102,12 +102,12 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
     bindings.loss_scale = loss_scale_.as<float>();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
-  bindings.gradients =
-      slice_of(accumulates() ? fresh_gradients_.as<float>() : gradients(), planned.arena);
+  bindings.gradients = slice_of(gradients(), planned.arena);
   bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
   bindings.workspace =
       workspace_.as<std::byte>().subspan(planned.workspace, planned.plan->workspace_bytes());
   bindings.scratch = scratch_.as<std::byte>().first(planned.plan->scratch_bytes());
+  if (accumulates_) bindings.addends = addends_.as<std::byte>().first(planned.plan->addend_bytes());
   return bindings;
 }
 
@@ -152,25 +152,17 @@ float Program::evaluate() {
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
-  operators_.back()->backward();
+  operators_.back()->backward(mode);
   backward_from_logits(mode, ready);
 }
 
 void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
-  ensure(accumulates() || mode == GradientMode::replace, "this program adds up gradients");
+  ensure(accumulates_ || mode == GradientMode::replace, "this program adds up gradients");
   for (std::size_t i = operators_.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
-    operators_[i]->backward();
-    if (step.arena.empty()) continue;
-    if (accumulates()) {
-      const auto terms = slice_of<const float>(fresh_gradients_.as<float>(), step.arena);
-      if (mode == GradientMode::replace)
-        passes_->assign(step.arena, terms);
-      else
-        passes_->add(step.arena, terms);
-    }
-    ready(step.arena);
+    operators_[i]->backward(mode);
+    if (!step.arena.empty()) ready(step.arena);
   }
 }
 

@@ -51,8 +51,10 @@ class ProgramPlan {
   /// Operations of a micro-batch's forward and backward pass, as the chosen operators execute them.
   [[nodiscard]] double executed_flops() const;
   [[nodiscard]] Bytes workspace_bytes() const { return workspace_bytes_; }
-  /// Of the operator that needs most.
+  /// What the operator that needs most scratch memory needs.
   [[nodiscard]] Bytes scratch_bytes() const;
+  /// What the operator that needs most memory to add gradients needs.
+  [[nodiscard]] Bytes addend_bytes() const;
   /// `accumulates` and `source`: as of the Program.
   [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
                                         const MemorySource& source) const;
@@ -85,8 +87,7 @@ class Program {
  public:
   using GradientsReady = FunctionRef<void(Range slice)>;
 
-  /// What backward does with the gradients that are there already.
-  enum class GradientMode : std::uint8_t { replace, add };
+  using GradientMode = ptbench::GradientMode;
 
   /// `arenas` provides parameters and gradients (ranks may share them), `memory` the rest. The
   /// plan's backend and its device outlive the program. `accumulates`: gradients can be added up
@@ -143,7 +144,6 @@ class Program {
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
   [[nodiscard]] Bindings bindings_of(std::size_t step,
                                      const std::vector<std::vector<Use>>& uses) const;
-  [[nodiscard]] bool accumulates() const { return fresh_gradients_.bytes() > 0; }
   void refresh();
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
@@ -152,14 +152,15 @@ class Program {
   std::shared_ptr<const ProgramPlan> plan_;
   Buffer parameters_;
   Buffer gradients_;
-  Buffer fresh_gradients_;  ///< of a micro-batch, to be added up; empty where none are
-  Buffer buffers_;          ///< running statistics
+  bool accumulates_;
+  Buffer buffers_;  ///< running statistics
   Buffer labels_;
   Buffer loss_;
   Buffer loss_scale_;
   Buffer activations_;  ///< in one piece, so that it lies on few, large pages
   Buffer workspace_;
   Buffer scratch_;
+  Buffer addends_;  ///< empty where nothing accumulates
   std::vector<std::unique_ptr<Operator>> operators_;
   std::unique_ptr<GradientPasses> passes_;
   bool parameters_changed_ = true;

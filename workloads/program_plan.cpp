@@ -101,18 +101,24 @@ Bytes ProgramPlan::scratch_bytes() const {
   return bytes;
 }
 
+Bytes ProgramPlan::addend_bytes() const {
+  Bytes bytes = 0;
+  for (const Step& step : steps_) bytes = std::max(bytes, step.plan->addend_bytes());
+  return bytes;
+}
+
 MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumulates,
                                      const MemorySource& source) const {
   const Bytes arena = source.footprint(float_bytes(arena_elements_));
   MemoryPrediction memory;
   memory.parameters = arena;
   memory.gradients = arena;
-  if (accumulates) memory.gradients += arena;
   memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
   memory.activations = source.footprint(activations_.total) +
                        source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
   memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
                      source.footprint(float_bytes(buffer_elements_));
+  if (accumulates) memory.workspace += source.footprint(addend_bytes());
   return memory;
 }
 

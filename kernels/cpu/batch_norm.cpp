@@ -100,11 +100,11 @@ class BatchNorm final : public Operator {
     normalize();
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     if (spec_.gradient_terms == 2)
-      backward_of<true>();
+      backward_of<true>(mode);
     else
-      backward_of<false>();
+      backward_of<false>(mode);
   }
 
  private:
@@ -236,17 +236,17 @@ class BatchNorm final : public Operator {
   }
 
   template <bool Two>
-  void backward_of() {
+  void backward_of(GradientMode mode) {
     if (!spec_.relu)
-      backward_with<MaskedGradient<T, Mask::none, Two>>();
+      backward_with<MaskedGradient<T, Mask::none, Two>>(mode);
     else if (spec_.add)
-      backward_with<MaskedGradient<T, Mask::output, Two>>();
+      backward_with<MaskedGradient<T, Mask::output, Two>>(mode);
     else
-      backward_with<MaskedGradient<T, Mask::input, Two>>();
+      backward_with<MaskedGradient<T, Mask::input, Two>>(mode);
   }
 
   template <class Gradient>
-  void backward_with() {
+  void backward_with(GradientMode mode) {
     const Gradient gradient{.first = output_gradient(0),
                             .second = spec_.gradient_terms == 2 ? output_gradient(1) : nullptr,
                             .output = y()};
@@ -258,7 +258,9 @@ class BatchNorm final : public Operator {
       batch_norm::add_gradient_sums<Vector>(x() + plane, gradient.from(plane), image_.pixels(),
                                             affine<Vector>(block), kept, sums);
     });
-    for_each_block([this](Size block) __attribute__((always_inline)) { set_gradients(block); });
+    const bool adds = mode == GradientMode::add;
+    for_each_block([this, adds](Size block)
+                       __attribute__((always_inline)) { set_gradients(block, adds); });
     if (input_gradient(0) == nullptr) return;
     if (other_gradient == nullptr)
       write_input_gradient(gradient);
@@ -266,8 +268,9 @@ class BatchNorm final : public Operator {
       write_input_gradient(MaskedGradient<T, Mask::none, false>{.first = other_gradient});
   }
 
-  /// Gradients of γ and β, and what the input's gradient needs of them.
-  [[gnu::always_inline]] void set_gradients(Size block) {
+  /// Gradients of γ and β, added to what is there where `adds`, and what the input's gradient needs
+  /// of them.
+  [[gnu::always_inline]] void set_gradients(Size block, bool adds) {
     const Sums sums = total(block);
     const Size first = block * kChannelBlock;
     float* gamma = bindings_.gradients.data() + first;
@@ -275,8 +278,10 @@ class BatchNorm final : public Operator {
     for (Size lane = 0; lane < kChannelBlock; ++lane) {
       const double inverse = statistics_.inverse_deviation[first + lane];
       const double product = sums.second[lane] * inverse;
-      gamma[lane] = static_cast<float>(product);
-      beta[lane] = static_cast<float>(sums.first[lane]);
+      const auto gamma_gradient = static_cast<float>(product);
+      const auto beta_gradient = static_cast<float>(sums.first[lane]);
+      gamma[lane] = adds ? gamma[lane] + gamma_gradient : gamma_gradient;
+      beta[lane] = adds ? beta[lane] + beta_gradient : beta_gradient;
       temporaries_.offset[first + lane] = static_cast<float>(sums.first[lane] / values());
       temporaries_.slope[first + lane] = static_cast<float>(product * inverse / values());
     }

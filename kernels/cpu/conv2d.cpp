@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/cpu/add_values.h"
 #include "kernels/cpu/conv2d_layout.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/operators.h"
-#include "kernels/cpu/simd.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -59,14 +59,19 @@ class Conv2d final : public Operator {
   Conv2d(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
     const Bytes copies = bindings.workspace.size();
-    ensure(copies >= layout_->copy_bytes && bindings.scratch.size() >= layout_->scratch_bytes,
+    ensure(copies >= layout_->copy_bytes && bindings.scratch.size() >= layout_->scratch_bytes &&
+               (bindings.addends.empty() || bindings.addends.size() >= layout_->addend_bytes()),
            "a convolution has its memory");
     for (const auto& transfers : layout_->transfers)
       copies_.emplace_back(transfers, bindings.parameters.data(), bindings.workspace.data(),
                            layout_->members);
     for (const Pass pass : kPasses)
       for (int member = 0; member < static_cast<int>(layout_->of(pass).size()); ++member)
-        kernels_[static_cast<std::size_t>(pass)].push_back(bind_part(pass, member));
+        kernels_[static_cast<std::size_t>(pass)].push_back(
+            bind_part(pass, member, arena_of(pass, member)));
+    if (bindings.addends.empty()) return;
+    for (int member = 0; member < (layout_->sums() ? 1 : members(Pass::weights)); ++member)
+      added_.push_back(bind_part(Pass::weights, member, addends()));
   }
 
   void parameters_changed() override {
@@ -84,8 +89,10 @@ class Conv2d final : public Operator {
     });
   }
 
-  void backward() override {
-    team_.run(layout_->members, [this](int member) {
+  void backward(GradientMode mode) override {
+    const bool adds = mode == GradientMode::add;
+    ensure(!adds || !added_.empty(), "a convolution that adds has memory for it");
+    team_.run(layout_->members, [this, adds](int member) {
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
       if (member < members(Pass::data)) {
         run(Pass::data, member);
@@ -96,12 +103,11 @@ class Conv2d final : public Operator {
         if (layout_->packs())
           channels(Pass::weights, member)
               .gather(bindings_.output_gradients[0].data(), packed(member));
-        run(Pass::weights, member);
-        if (layout_->sums() && member > 0) clear_gaps(member);
+        compute_gradient(member, adds);
       }
     });
     if (layout_->sums())
-      team_.run(members(Pass::weights), [this](int member) { sum_gradients(member); });
+      team_.run(members(Pass::weights), [this, adds](int member) { sum_gradients(member, adds); });
   }
 
  private:
@@ -153,14 +159,17 @@ class Conv2d final : public Operator {
     return image + static_cast<Bytes>(native_elements(before)) * bytes_of(spec.type);
   }
 
-  std::unique_ptr<Kernel> bind_part(Pass pass, int member) const {
+  /// The parameters or gradients that a pass works on.
+  [[nodiscard]] const float* arena_of(Pass pass, int member) const {
+    if (pass != Pass::weights) return bindings_.parameters.data();
+    return layout_->sums() && member > 0 ? partial(member) : bindings_.gradients.data();
+  }
+
+  std::unique_ptr<Kernel> bind_part(Pass pass, int member, const float* arena) const {
     const Part& p = part(pass, member);
     const Layout& l = *layout_;
     const Piece& piece =
         l.pieces[pass == Pass::data || l.pieces.size() == 1 ? 0 : static_cast<std::size_t>(member)];
-    const float* arena =
-        pass == Pass::weights ? bindings_.gradients.data() : bindings_.parameters.data();
-    if (pass == Pass::weights && l.sums() && member > 0) arena = partial(member);
     const std::byte* weights =
         p.copy < 0 ? reinterpret_cast<const std::byte*>(arena) : bindings_.workspace.data();
     return p.plan->bind({.input = input_of(pass, member),
@@ -174,25 +183,50 @@ class Conv2d final : public Operator {
     return reinterpret_cast<float*>(bindings_.scratch.data() + scratch(member).partial);
   }
 
-  /// Zeros behind the weights and behind the biases of a gradient in scratch memory.
-  void clear_gaps(int member) {
-    const Piece& piece = layout_->pieces.front();
-    const Size biases = layout_->spec.bias ? piece.outputs.size() : 0;
-    std::fill(partial(member) + piece.weights, partial(member) + piece.bias, 0.0F);
-    std::fill(partial(member) + piece.bias + biases, partial(member) + piece.elements, 0.0F);
+  /// Laid out as the gradients.
+  [[nodiscard]] float* addends() const { return elements<float>(bindings_.addends).data(); }
+
+  /// The gradient of this member's part: to the arena, or to memory of which it is added later.
+  void compute_gradient(int member, bool adds) {
+    const bool is_partial = layout_->sums() && member > 0;
+    if (adds && !is_partial)
+      added_[static_cast<std::size_t>(member)]->run();
+    else
+      run(Pass::weights, member);
+    if (is_partial)
+      clear_gaps(partial(member));
+    else if (adds && layout_->sums())
+      clear_gaps(addends());
+    else if (adds)
+      add_piece(layout_->pieces[static_cast<std::size_t>(member)]);
   }
 
-  /// Adds the members' gradients over this member's range, in the order of the members; the first
-  /// one's are there already.
-  void sum_gradients(int member) {
+  /// Zeros behind the weights and behind the biases of a gradient that is not the arena's.
+  void clear_gaps(float* gradient) {
+    const Piece& piece = layout_->pieces.front();
+    std::fill(gradient + piece.weights, gradient + piece.bias, 0.0F);
+    std::fill(gradient + piece.bias + biases_of(piece), gradient + piece.elements, 0.0F);
+  }
+  [[nodiscard]] Size biases_of(const Piece& piece) const {
+    return layout_->spec.bias ? piece.outputs.size() : 0;
+  }
+
+  void add_piece(const Piece& piece) {
+    float* to = bindings_.gradients.data() + piece.begin;
+    const float* from = addends() + piece.begin;
+    add_values(isa_, from, to, piece.weights);
+    add_values(isa_, from + piece.bias, to + piece.bias, biases_of(piece));
+  }
+
+  /// Adds the members' gradients over this member's range, in the order of the members, to the
+  /// first one's; where `adds`, that is not in the arena yet, to which the sum is added then.
+  void sum_gradients(int member, bool adds) {
     const Range owned = layout_->owned(member);
-    float* __restrict to = bindings_.gradients.data() + owned.begin;
-    for (int other = 1; other < members(Pass::weights); ++other) {
-      const float* __restrict from = partial(other) + owned.begin;
-      simd::run(isa_, [=] {
-        for (Size i = 0; i < owned.size(); ++i) to[i] += from[i];
-      });
-    }
+    float* gradients = bindings_.gradients.data() + owned.begin;
+    float* sum = adds ? addends() + owned.begin : gradients;
+    for (int other = 1; other < members(Pass::weights); ++other)
+      add_values(isa_, partial(other) + owned.begin, sum, owned.size());
+    if (adds) add_values(isa_, sum, gradients, owned.size());
   }
 
   std::shared_ptr<const Layout> layout_;
@@ -201,6 +235,8 @@ class Conv2d final : public Operator {
   Isa isa_;
   std::vector<WeightCopies> copies_;
   std::array<std::vector<std::unique_ptr<Kernel>>, 3> kernels_;
+  /// Of members that write to the arena, the weights pass to the addends; none where nobody adds.
+  std::vector<std::unique_ptr<Kernel>> added_;
 };
 
 class Conv2dPlan final : public OperatorPlan {
@@ -217,6 +253,7 @@ class Conv2dPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes workspace_bytes() const override { return layout_->copy_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
+  [[nodiscard]] Bytes addend_bytes() const override { return layout_->addend_bytes(); }
 
   [[nodiscard]] std::string description() const override {
     std::string text = layout_->way.name(layout_->spec);

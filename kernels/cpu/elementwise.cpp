@@ -136,7 +136,7 @@ class Elementwise final : public Operator {
     }
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const auto wanted = [](std::span<std::byte> gradient) { return !gradient.empty(); };
     if (std::ranges::none_of(bindings_.input_gradients, wanted)) return;
     run([this]<class Vector, class T>(Types<Vector, T> /*types*/, const Range& part) {

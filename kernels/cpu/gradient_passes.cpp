@@ -28,25 +28,6 @@ class CpuGradientPasses final : public GradientPasses {
     ensure(members_ <= team.size(), "owners are members of the team");
   }
 
-  void assign(Range slice, std::span<const float> terms) override {
-    ensure(static_cast<Size>(terms.size()) == slice.size(), "terms are as long as their slice");
-    for_each_part(slice, [&](const Range& part) {
-      std::copy_n(terms.data() + (part.begin - slice.begin), part.size(),
-                  gradients_.data() + part.begin);
-    });
-  }
-
-  void add(Range slice, std::span<const float> terms) override {
-    ensure(static_cast<Size>(terms.size()) == slice.size(), "terms are as long as their slice");
-    for_each_part(slice, [&](const Range& part) {
-      const float* __restrict from = terms.data() + (part.begin - slice.begin);
-      float* __restrict to = gradients_.data() + part.begin;
-      simd::run(isa_, [=, count = part.size()] {
-        for (Size i = 0; i < count; ++i) to[i] += from[i];
-      });
-    });
-  }
-
   [[nodiscard]] bool finite(Range slice) override {
     std::atomic<bool> finite = true;
     for_each_part(slice, [&](const Range& part) {

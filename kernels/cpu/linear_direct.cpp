@@ -75,8 +75,8 @@ class DirectLinear final : public Operator {
   void forward() override {
     simd::run(isa_, [this] { forward_loops(); });
   }
-  void backward() override {
-    simd::run(isa_, [this] { backward_loops(); });
+  void backward(GradientMode mode) override {
+    simd::run(isa_, [this, adds = mode == GradientMode::add] { backward_loops(adds); });
   }
 
  private:
@@ -97,18 +97,21 @@ class DirectLinear final : public Operator {
         output_rows_[sample * spec_.outputs + out] = output_[out * stride_ + sample];
   }
 
-  void backward_loops() {
+  void backward_loops(bool adds) {
     transpose(output_gradient_rows_, spec_.batch, spec_.outputs, gradient_, stride_);
     if (spec_.relu)
       for (Size i = 0; i < spec_.outputs * stride_; ++i)
         gradient_[i] = output_[i] <= 0 ? 0.0F : gradient_[i];  // NaN opens
     float* weight_gradient = bindings_.gradients.data();
     float* bias_gradient = weight_gradient + spec_.outputs * spec_.inputs;
+    const auto put = [adds](float value, float& gradient) {
+      gradient = adds ? gradient + value : value;
+    };
     for (Size out = 0; out < spec_.outputs; ++out) {
       const float* row = gradient_ + out * stride_;
       for (Size in = 0; in < spec_.inputs; ++in)
-        weight_gradient[out * spec_.inputs + in] = dot(row, input_ + in * stride_, stride_);
-      bias_gradient[out] = sum(row, stride_);
+        put(dot(row, input_ + in * stride_, stride_), weight_gradient[out * spec_.inputs + in]);
+      put(sum(row, stride_), bias_gradient[out]);
     }
     if (spec_.input_gradient) backward_input();
   }

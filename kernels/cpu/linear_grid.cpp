@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
+#include "kernels/cpu/add_values.h"
 #include "kernels/cpu/linear_grid_layout.h"
+#include "kernels/cpu/linear_grid_loops.h"
 #include "kernels/cpu/simd.h"
-#include "kernels/cpu/vector.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -19,8 +19,10 @@ namespace {
 using linear_grid::Chunk;
 using linear_grid::Grid;
 using linear_grid::Layout;
+using linear_grid::mask;
 using linear_grid::MemberMemory;
 using linear_grid::Products;
+using linear_grid::sum;
 using linear_grid::Weights;
 
 constexpr std::array<std::pair<Weights, std::string_view>, 3> kWeights{
@@ -28,49 +30,13 @@ constexpr std::array<std::pair<Weights, std::string_view>, 3> kWeights{
      {Weights::outputs_inputs, "oi"},
      {Weights::inputs_outputs, "io"}}};
 
-/// Where a ReLU gave this, no gradient passes; NaN lets it pass, as in PyTorch.
-bool closed(float output) { return output <= 0; }
-/// By the bits, which vectorises: zero, or negative but not NaN.
-bool closed(Bf16 output) {
-  constexpr std::uint16_t kMinusZero = 0x8000;
-  constexpr std::uint16_t kInfinity = 0x7f80;
-  return output.bits == 0 || static_cast<std::uint16_t>(output.bits - kMinusZero) <= kInfinity;
-}
-
-/// to = from where the output's ReLU was open, else 0.
-template <class T>
-void mask(const T* __restrict from, const T* __restrict output, T* __restrict to, Size count) {
-  for (Size i = 0; i < count; ++i) to[i] = closed(output[i]) ? T{} : from[i];
-}
-
-/// to = sources[0] + sources[1] + …, in f32 and always in this order.
-template <class Vector, class T>
-[[gnu::always_inline]] inline void sum(T* to, Size count, const std::vector<const float*>& sources,
-                                       Size offset) {
-  constexpr Size kLanes = 16;
-  Size i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    auto total = simd::load<Vector>(sources[0] + offset + i);
-    for (std::size_t s = 1; s < sources.size(); ++s)
-      total += simd::load<Vector>(sources[s] + offset + i);
-    simd::store(to + i, total);
-  }
-  for (; i < count; ++i) {
-    float total = sources[0][offset + i];
-    for (std::size_t s = 1; s < sources.size(); ++s) total += sources[s][offset + i];
-    if constexpr (std::is_same_v<T, float>)
-      to[i] = total;
-    else
-      to[i] = to_bf16(total);
-  }
-}
-
 class GridLinear final : public Operator {
  public:
   GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
     ensure(bindings.workspace.size() >= layout_->workspace_bytes &&
-               bindings.scratch.size() >= layout_->scratch_bytes,
+               bindings.scratch.size() >= layout_->scratch_bytes &&
+               (bindings.addends.empty() || bindings.addends.size() >= layout_->addend_bytes()),
            "a linear layer has its memory");
     for (int member = 0; member < layout_->grid.members(); ++member)
       parts_.push_back(make_part(member));
@@ -95,18 +61,25 @@ class GridLinear final : public Operator {
     });
   }
 
-  void backward() override {
-    team_.run(layout_->grid.members(), [this](int member) {
+  void backward(GradientMode mode) override {
+    const bool adds = mode == GradientMode::add;
+    team_.run(layout_->grid.members(), [this, adds](int member) {
       const Part& part = parts_[static_cast<std::size_t>(member)];
       if (layout_->packs_gradient()) pack_gradient(member);
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
       if (part.data) part.data->run();
-      part.weights->run();
-      if (layout_->splits_batch()) clear_gaps(member);
+      if (layout_->splits_batch()) {
+        part.weights->run();
+        clear_gaps(member);
+      } else if (adds) {
+        add_gradient(member);
+      } else {
+        part.weights->run();
+      }
     });
     if (!layout_->splits_batch() && !layout_->sums_input_gradient()) return;
-    team_.run(layout_->grid.members(), [this](int member) {
-      if (layout_->splits_batch()) sum_gradients(member);
+    team_.run(layout_->grid.members(), [this, adds](int member) {
+      if (layout_->splits_batch()) sum_gradients(member, adds);
       if (layout_->sums_input_gradient()) sum_input_gradients(member);
     });
   }
@@ -116,9 +89,11 @@ class GridLinear final : public Operator {
     std::byte* output = nullptr;           ///< dense, rows × columns
     std::byte* packed_gradient = nullptr;  ///< dense, rows × columns
     float* gradient = nullptr;             ///< the chunk's, over this block of rows
+    float* addend = nullptr;               ///< where the chunk's goes before it is added
     const std::byte* input_gradient = nullptr;
     std::unique_ptr<onednn::Kernel> forward;
     std::unique_ptr<onednn::Kernel> weights;
+    std::unique_ptr<onednn::Kernel> added_weights;  ///< to the addend; null where nobody adds
     std::unique_ptr<onednn::Kernel> data;
     std::vector<const float*> gradients;        ///< of this chunk, one a row of the grid
     std::vector<const float*> input_gradients;  ///< of these rows, one a column of the grid
@@ -142,6 +117,8 @@ class GridLinear final : public Operator {
     part.packed_gradient = scratch + m.output_gradient;
     part.gradient = l.splits_batch() ? reinterpret_cast<float*>(scratch + m.gradient)
                                      : bindings_.gradients.data() + chunk.begin;
+    if (!bindings_.addends.empty())
+      part.addend = elements<float>(bindings_.addends).data() + chunk.begin;
     if (l.spec.input_gradient)
       part.input_gradient = l.splits_outputs()
                                 ? scratch + m.input_gradient
@@ -171,11 +148,15 @@ class GridLinear final : public Operator {
                                            .bias = parameters + chunk.bias,
                                            .output = part.output,
                                            .scratchpad = scratchpad});
-    part.weights = products.weights->bind({.input = input,
-                                           .weights = part.gradient,
-                                           .bias = part.gradient + chunk.bias,
-                                           .output = output_gradient,
-                                           .scratchpad = scratchpad});
+    const auto weights_to = [&](float* gradient) {
+      return products.weights->bind({.input = input,
+                                     .weights = gradient,
+                                     .bias = gradient + chunk.bias,
+                                     .output = output_gradient,
+                                     .scratchpad = scratchpad});
+    };
+    part.weights = weights_to(part.gradient);
+    if (part.addend != nullptr) part.added_weights = weights_to(part.addend);
     if (products.data)
       part.data = products.data->bind({.input = part.input_gradient,
                                        .weights = weights_at(chunk.data),
@@ -234,6 +215,16 @@ class GridLinear final : public Operator {
     });
   }
 
+  /// Adds the gradient of this member's chunk, all of which is its own, to what is there.
+  void add_gradient(int member) {
+    const Part& part = parts_[static_cast<std::size_t>(member)];
+    ensure(part.added_weights != nullptr, "a linear layer that adds has memory for it");
+    const Chunk& chunk = layout_->chunk(member);
+    part.added_weights->run();
+    add_values(isa_, part.addend, part.gradient, chunk.weights);
+    add_values(isa_, part.addend + chunk.bias, part.gradient + chunk.bias, chunk.size());
+  }
+
   /// Zeros behind the weights and behind the biases of a gradient in scratch memory.
   void clear_gaps(int member) {
     const Chunk& chunk = layout_->chunk(member);
@@ -243,13 +234,17 @@ class GridLinear final : public Operator {
   }
 
   /// Adds the row blocks' gradients of this member's share of its chunk, in the order of the
-  /// blocks.
-  void sum_gradients(int member) {
+  /// blocks, and their sum to what is there where `adds`.
+  void sum_gradients(int member, bool adds) {
     const Part& part = parts_[static_cast<std::size_t>(member)];
     const Range owned = layout_->owned(member);
     const Size begin = owned.begin - layout_->chunk(member).begin;
     simd::run(isa_, [&]<class Vector>(std::type_identity<Vector>) {
-      sum<Vector>(bindings_.gradients.data() + owned.begin, owned.size(), part.gradients, begin);
+      float* to = bindings_.gradients.data() + owned.begin;
+      if (adds)
+        sum<Vector, true>(to, owned.size(), part.gradients, begin);
+      else
+        sum<Vector>(to, owned.size(), part.gradients, begin);
     });
   }
 
@@ -297,6 +292,7 @@ class GridLinearPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
+  [[nodiscard]] Bytes addend_bytes() const override { return layout_->addend_bytes(); }
 
   [[nodiscard]] std::string description() const override {
     std::string text = fmt::format("grid {}x{}", layout_->grid.rows, layout_->grid.columns);

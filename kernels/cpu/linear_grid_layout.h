@@ -75,6 +75,11 @@ struct Layout {
   [[nodiscard]] bool packs_gradient() const { return spec.relu || splits_outputs(); }
   /// The chunks' gradients of x are added up.
   [[nodiscard]] bool sums_input_gradient() const { return splits_outputs() && spec.input_gradient; }
+  /// Without blocks of rows, which are summed anyway, gradients are written whole, by a library
+  /// that does not add.
+  [[nodiscard]] Bytes addend_bytes() const {
+    return splits_batch() ? 0 : static_cast<Bytes>(parameter_elements) * sizeof(float);
+  }
   [[nodiscard]] bool has_copies() const;
   [[nodiscard]] int row_of(int member) const { return member / grid.columns; }
   [[nodiscard]] int column_of(int member) const { return member % grid.columns; }

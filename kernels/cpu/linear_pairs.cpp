@@ -40,13 +40,14 @@ class PairsLinear final : public Operator {
     team_.run(members, [this](int member) { compute_output(member); });
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     const int members = layout_->grid.members();
-    team_.run(members, [this](int member) { pack(member); });
-    team_.run(members, [this](int member) {
+    const bool adds = mode == GradientMode::add;
+    team_.run(members, [this, adds](int member) { pack(member, adds); });
+    team_.run(members, [this, adds](int member) {
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
       if (layout_->spec.input_gradient) compute_input_gradient(member);
-      compute_weight_gradient(member);
+      compute_weight_gradient(member, adds);
     });
   }
 
@@ -116,32 +117,39 @@ class PairsLinear final : public Operator {
     });
   }
 
-  void pack(int member) {
+  void pack(int member, bool adds) {
     linear_pairs::pack_samples(input(), layout_->shared_inputs(member), scratch(layout_->samples));
     const Chunk& chunk = layout_->chunk(member);
     const Range mine = layout_->masked_outputs(member);
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
       const Size first = chunk.blocks.begin + panel;
       const Range part = intersect(mine, {first, first + blocks});
-      if (!part.empty()) pack_gradient(chunk, part, panel, blocks);
+      if (!part.empty()) pack_gradient(chunk, part, {.first = panel, .blocks = blocks}, adds);
     });
   }
 
+  /// Blocks of a chunk.
+  struct Panel {
+    Size first = 0;
+    Size blocks = 0;
+  };
+
   /// Packs the gradient of some outputs, all in one panel of a chunk.
-  void pack_gradient(const Chunk& chunk, Range outputs, Size panel, Size panel_blocks) {
+  void pack_gradient(const Chunk& chunk, Range outputs, const Panel& panel, bool adds) {
     const Size column = outputs.begin * kBlock;
     const Size in_chunk = column - chunk.blocks.begin * kBlock;
-    const Size in_panel = in_chunk - panel * kBlock;
+    const Size in_panel = in_chunk - panel.first * kBlock;
     const Bf16* gradient = elements<Bf16>(bindings_.output_gradients[0]).data();
     const Bf16* output = elements<Bf16>(bindings_.output).data();
     const Size width = 2 * layout_->output_pairs();
     linear_pairs::GradientPacks to;
-    to.pairs = {scratch(chunk.pairs) + gradient_offset(chunk, panel) + in_panel,
-                panel_blocks * kBlock};
+    to.pairs = {scratch(chunk.pairs) + gradient_offset(chunk, panel.first) + in_panel,
+                panel.blocks * kBlock};
     if (spec().input_gradient)
       to.rows = {reinterpret_cast<Bf16*>(scratch(layout_->rows)) + column, spec().batch, width,
                  width};
     to.bias = bindings_.gradients.data() + chunk.begin + chunk.bias + in_chunk;
+    to.adds = adds;
     linear_pairs::pack_gradient(
         {gradient + column, spec().batch, spec().outputs - column, spec().outputs},
         spec().relu ? output + column : nullptr, outputs.size(), to);
@@ -185,7 +193,7 @@ class PairsLinear final : public Operator {
                                       {to.words + column / 2 * to.step, to.step});
   }
 
-  void compute_weight_gradient(int member) {
+  void compute_weight_gradient(int member, bool adds) {
     const Chunk& chunk = layout_->chunk(member);
     const Range inputs = layout_->owned_inputs(member);
     const Size pairs = layout_->sample_pairs();
@@ -196,7 +204,11 @@ class PairsLinear final : public Operator {
       for (Size block = inputs.begin; block < inputs.end; ++block) {
         const Range rows = values_of({block, block + 1}, spec().inputs);
         products::multiply_panel(
-            {.rows = rows.size(), .blocks = blocks, .steps = pairs, .stride = blocks * kBlock},
+            {.rows = rows.size(),
+             .blocks = blocks,
+             .steps = pairs,
+             .add = adds,
+             .stride = blocks * kBlock},
             {scratch(layout_->samples) + block * pairs * kBlock, 1, kBlock}, right,
             gradient + panel * kBlock * spec().inputs + rows.begin * blocks * kBlock);
       }

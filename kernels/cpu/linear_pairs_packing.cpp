@@ -187,8 +187,11 @@ inline __mmask16 lanes(Size column, Size columns) {
       store_words(words + block * kBlock, pair_up(values[0], values[1]));
     }
   }
-  for (Size block = 0; block < blocks; ++block)
-    _mm512_storeu_ps(to.bias + block * kBlock, sums[block]);
+  for (Size block = 0; block < blocks; ++block) {
+    float* bias = to.bias + block * kBlock;
+    if (to.adds) sums[block] = _mm512_add_ps(_mm512_loadu_ps(bias), sums[block]);
+    _mm512_storeu_ps(bias, sums[block]);
+  }
 }
 
 void pad_rows(const Rows<const Bf16>& from, const Rows<Bf16>& to) {

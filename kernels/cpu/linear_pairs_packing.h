@@ -42,6 +42,7 @@ struct GradientPacks {
   Steps pairs;            ///< pairs of neighbouring samples
   Rows<Bf16> rows;        ///< as it lies, whole blocks a row; null where nobody needs it
   float* bias = nullptr;  ///< summed over the samples
+  bool adds = false;      ///< to the bias that is there already
 };
 /// The gradient of `blocks` blocks of outputs (at most four), zero where `output` (if any) was
 /// closed by its ReLU, and beyond the gradient's columns.

@@ -65,7 +65,7 @@ class Pool final : public Operator {
     });
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     if (!spec_.input_gradient || bindings_.input_gradients[0].empty()) return;
     const T* dy = elements<T>(bindings_.output_gradients[0]).data();
     T* dx = elements<T>(bindings_.input_gradients[0]).data();

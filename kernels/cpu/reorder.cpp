@@ -146,7 +146,7 @@ class Reorder final : public Operator {
     move({spec_.from, spec_.to}, sharing_, bindings_.inputs[0], bindings_.output);
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     if (!spec_.input_gradient || bindings_.input_gradients[0].empty()) return;
     move({spec_.to, spec_.from}, sharing_, bindings_.output_gradients[0],
          bindings_.input_gradients[0]);

@@ -45,7 +45,7 @@ class SoftmaxCrossEntropy final : public Operator {
     bindings_.loss[0] = static_cast<float>(loss / static_cast<double>(spec_.global_batch));
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     if (bindings_.input_gradients[0].empty()) return;  // nothing is trained
     const float scale = 1.0F / static_cast<float>(spec_.global_batch) * bindings_.loss_scale[0];
     team_.run(members_, [this, scale](int member) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <type_traits>
 
+#include "kernels/operator.h"
 #include "kernels/spec.h"
 #include "kernels/tensor.h"
 #include "src/base/size.h"
@@ -35,6 +36,13 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr double multiplied_as(ParameterOf<T> weight) {
   return widened(narrowed<T>(weight));
+}
+
+/// Writes a sum, or adds it to the gradient of a parameter that is there.
+template <class U>
+constexpr void put_gradient(GradientMode mode, double sum, U& gradient) {
+  const U rounded = narrowed<U>(sum);
+  gradient = mode == GradientMode::add ? gradient + rounded : rounded;
 }
 
 /// max(0, x), but NaN stays NaN (as in PyTorch), so that a diverged run shows.

@@ -101,8 +101,9 @@ template <class T>
 struct BatchNormGradients {
   std::span<ParameterOf<T>> weight;
   std::span<ParameterOf<T>> bias;
-  std::span<T> input;   ///< empty where nobody needs it
-  std::span<T> second;  ///< empty where nobody needs it
+  std::span<T> input;                         ///< empty where nobody needs it
+  std::span<T> second;                        ///< empty where nobody needs it
+  GradientMode mode = GradientMode::replace;  ///< of weight and bias
 };
 
 /// What batch_norm_backward reads. `output` is what forward wrote: it says where the rectifier was
@@ -145,8 +146,8 @@ void batch_norm_backward(const BatchNormSpec& spec, const BatchNormBackward<T>& 
       sum += gradient_at(i);
       product += gradient_at(i) * normal_at(i);
     });
-    gradients.bias[channel] = narrowed<ParameterOf<T>>(sum);
-    gradients.weight[channel] = narrowed<ParameterOf<T>>(product);
+    put_gradient(gradients.mode, sum, gradients.bias[channel]);
+    put_gradient(gradients.mode, product, gradients.weight[channel]);
     const double scale = from.weight[channel] * inverse;
     for_each_element([&](std::size_t i) {
       const double gradient = gradient_at(i);

@@ -42,13 +42,14 @@ void conv2d_forward(const Conv2dSpec& spec, std::span<const T> input,
 template <class T>
 struct Conv2dGradients {
   std::span<ParameterOf<T>> weight;
-  std::span<ParameterOf<T>> bias;  ///< empty unless spec.bias
-  std::span<T> input;              ///< empty where nobody needs it
+  std::span<ParameterOf<T>> bias;             ///< empty unless spec.bias
+  std::span<T> input;                         ///< empty where nobody needs it
+  GradientMode mode = GradientMode::replace;  ///< of weight and bias
 };
 
 template <class T>
 void conv2d_backward_weight(const Conv2dSpec& spec, std::span<const T> input,
-                            std::span<const T> output_gradient,
+                            std::span<const T> output_gradient, GradientMode mode,
                             std::span<ParameterOf<T>> weight_gradient) {
   const Images x(input, spec.input);
   const Images dy(output_gradient, spec.output());
@@ -67,7 +68,7 @@ void conv2d_backward_weight(const Conv2dSpec& spec, std::span<const T> input,
             sum += widened(x(sample, in, below, right)) * widened(dy(sample, out, row, column));
           });
         }
-        dw(out, in, ky, kx) = narrowed<ParameterOf<T>>(sum);
+        put_gradient(mode, sum, dw(out, in, ky, kx));
       });
     }
   }
@@ -108,13 +109,13 @@ template <class T>
 void conv2d_backward(const Conv2dSpec& spec, std::span<const T> input,
                      std::span<const ParameterOf<T>> weight, std::span<const T> output_gradient,
                      const Conv2dGradients<T>& gradients) {
-  conv2d_backward_weight<T>(spec, input, output_gradient, gradients.weight);
+  conv2d_backward_weight<T>(spec, input, output_gradient, gradients.mode, gradients.weight);
   const Images dy(output_gradient, spec.output());
   for (Size out = 0; out < static_cast<Size>(gradients.bias.size()); ++out) {
     double sum = 0;
     for (Size sample = 0; sample < spec.input.batch; ++sample)
       for (const T& gradient : dy.plane(sample, out)) sum += widened(gradient);
-    gradients.bias[static_cast<std::size_t>(out)] = narrowed<ParameterOf<T>>(sum);
+    put_gradient(gradients.mode, sum, gradients.bias[static_cast<std::size_t>(out)]);
   }
   if (!gradients.input.empty())
     conv2d_backward_input<T>(spec, weight, output_gradient, gradients.input);

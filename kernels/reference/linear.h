@@ -29,7 +29,8 @@ template <class T>
 struct LinearGradients {
   std::span<ParameterOf<T>> weight;
   std::span<ParameterOf<T>> bias;
-  std::span<T> input;  ///< empty where nobody needs it
+  std::span<T> input;                         ///< empty where nobody needs it
+  GradientMode mode = GradientMode::replace;  ///< of weight and bias
 };
 
 /// `output` is what forward wrote: it says where the rectifier was open.
@@ -49,12 +50,12 @@ void linear_backward(const LinearSpec& spec, std::span<const T> input,
   for (Size out = 0; out < spec.outputs; ++out) {
     double bias_sum = 0;
     for (Size sample = 0; sample < spec.batch; ++sample) bias_sum += gradient(sample, out);
-    gradients.bias[static_cast<std::size_t>(out)] = narrowed<ParameterOf<T>>(bias_sum);
+    put_gradient(gradients.mode, bias_sum, gradients.bias[static_cast<std::size_t>(out)]);
     for (Size in = 0; in < spec.inputs; ++in) {
       double sum = 0;
       for (Size sample = 0; sample < spec.batch; ++sample)
         sum += gradient(sample, out) * widened(x(sample, in));
-      dw(out, in) = narrowed<ParameterOf<T>>(sum);
+      put_gradient(gradients.mode, sum, dw(out, in));
     }
   }
   if (gradients.input.empty()) return;

@@ -22,7 +22,7 @@ class ReluOperator final : public Operator {
                            [](T value) { return narrowed<T>(rectify(widened(value))); });
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const std::span<const T> output = elements<T>(bound_.output);
     const std::span<T> gradient = input_gradient_of<T>(bound_);
     for (std::size_t i = 0; i < gradient.size(); ++i)
@@ -51,7 +51,7 @@ class GeluOperator final : public Operator {
                            [](T value) { return narrowed<T>(gelu(widened(value))); });
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const std::span<T> gradient = input_gradient_of<T>(bound_);
     for (std::size_t i = 0; i < gradient.size(); ++i)
       gradient[i] = narrowed<T>(gelu_derivative(widened(input_of<T>(bound_)[i])) *
@@ -80,7 +80,7 @@ class AddOperator final : public Operator {
                            [](T a, T b) { return narrowed<T>(widened(a) + widened(b)); });
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     for (const std::span<std::byte> gradient : bound_.input_gradients)
       if (!gradient.empty()) std::ranges::copy(bound_.output_gradients[0], gradient.begin());
   }
@@ -103,7 +103,7 @@ class ForkOperator final : public Operator {
 
   void forward() override {}
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const std::span<T> gradient = input_gradient_of<T>(bound_);
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       double sum = 0;
@@ -134,7 +134,7 @@ class PoolOperator final : public Operator {
     pool_forward<T>(spec_, input_of<T>(bound_), elements<T>(bound_.output));
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     if (input_gradient_of<T>(bound_).empty()) return;
     const auto sums = elements<double>(bound_.scratch).first(input_of<T>(bound_).size());
     pool_backward<T>(spec_, input_of<T>(bound_), output_gradient_of<T>(bound_), sums,
@@ -167,7 +167,7 @@ class ReorderOperator final : public Operator {
                            [](From value) { return narrowed<To>(widened(value)); });
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const std::span<From> gradient = input_gradient_of<From>(bound_);
     if (gradient.empty()) return;
     std::ranges::transform(output_gradient_of<To>(bound_), gradient.begin(),
@@ -209,7 +209,7 @@ class SoftmaxCrossEntropyOperator final : public Operator {
         softmax_cross_entropy_forward<T>(spec_, input_of<T>(bound_), bound_.labels));
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     const std::span<T> gradient = input_gradient_of<T>(bound_);
     if (gradient.empty()) return;
     softmax_cross_entropy_backward<T>(spec_, input_of<T>(bound_), bound_.labels,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "kernels/gradient_passes.h"
 
 namespace ptbench {
@@ -10,8 +12,6 @@ class ReferenceGradientPasses final : public GradientPasses {
   /// The arena outlives the passes.
   explicit ReferenceGradientPasses(std::span<float> gradients) : gradients_(gradients) {}
 
-  void assign(Range slice, std::span<const float> terms) override;
-  void add(Range slice, std::span<const float> terms) override;
   [[nodiscard]] bool finite(Range slice) override;
 
  private:

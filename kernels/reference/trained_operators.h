@@ -41,10 +41,10 @@ class LinearOperator final : public Operator {
                       elements<T>(bound_.output));
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     linear_backward<T>(spec_, input_of<T>(bound_), parameters_.weight, elements<T>(bound_.output),
                        output_gradient_of<T>(bound_),
-                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_)});
+                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_), mode});
     std::ranges::fill(gradients_.padding, 0.0F);
   }
 
@@ -76,10 +76,10 @@ class Conv2dOperator final : public Operator {
                       elements<T>(bound_.output));
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     conv2d_backward<T>(spec_, input_of<T>(bound_), parameters_.weight,
                        output_gradient_of<T>(bound_),
-                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_)});
+                       {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_), mode});
     std::ranges::fill(gradients_.padding, 0.0F);
   }
 
@@ -126,7 +126,7 @@ class BatchNormOperator final : public Operator {
     normalise();
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     BatchNormBackward<T> from{.input = input_of<T>(bound_),
                               .weight = parameters_.weight,
                               .statistics = {statistics_.weight, statistics_.bias},
@@ -136,7 +136,7 @@ class BatchNormOperator final : public Operator {
       from.output_gradients.push_back(output_gradient_of<T>(bound_, i));
     batch_norm_backward<T>(spec_, from,
                            {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_),
-                            input_gradient_of<T>(bound_, 1)});
+                            input_gradient_of<T>(bound_, 1), mode});
     std::ranges::fill(gradients_.padding, 0.0F);
   }
 

@@ -21,7 +21,7 @@ class FakeOperator final : public Operator {
  public:
   FakeOperator(std::string candidate, Ran& ran) : candidate_(std::move(candidate)), ran_(ran) {}
   void forward() override { ran_.candidate = candidate_; }
-  void backward() override {}
+  void backward(GradientMode /*mode*/) override {}
 
  private:
   std::string candidate_;

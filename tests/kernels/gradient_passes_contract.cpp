@@ -9,7 +9,6 @@
 #include "src/base/random.h"
 #include "tests/support/backends.h"
 #include "tests/support/guarded_buffer.h"
-#include "tests/support/operator_harness.h"
 
 namespace {
 
@@ -17,9 +16,6 @@ using namespace ptbench;
 using namespace ptbench::testing;
 
 constexpr Size kElements = 1013;  // prime: no slice or share is a whole number of vectors
-constexpr std::array<Range, 7> kSlices{
-    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kElements}, {0, kElements}}};
-
 std::vector<OwnedRange> owned_ranges(int threads) {
   constexpr std::array<Size, 6> cuts{0, 1, 16, 129, 500, kElements};
   std::vector<OwnedRange> owned;
@@ -49,26 +45,6 @@ struct Arena {
 };
 
 }  // namespace
-
-TEST_CASE("passes assign and add to a slice and to nothing else") {
-  for_each_backend([](const KernelBackend& backend, int threads) {
-    Arena arena(backend, threads);
-    for (const Range slice : kSlices) {
-      INFO("slice " << slice.begin << " to " << slice.end);
-      const std::vector<float> terms = draw(slice.size(), 2);
-      std::vector<float> expected(arena.gradients.span().begin(), arena.gradients.span().end());
-      const auto part =
-          std::span(expected).subspan(static_cast<std::size_t>(slice.begin), terms.size());
-      for (std::size_t i = 0; i < terms.size(); ++i) part[i] += terms[i];
-      arena.passes->add(slice, terms);
-      CHECK(same_bits(arena.gradients.span(), expected));
-      std::ranges::copy(terms, part.begin());
-      arena.passes->assign(slice, terms);
-      CHECK(same_bits(arena.gradients.span(), expected));
-    }
-    CHECK(arena.gradients.intact());
-  });
-}
 
 TEST_CASE("one value that is not finite is found wherever it is, in its slice only") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -103,20 +79,5 @@ TEST_CASE("one value that is not finite is found wherever it is, in its slice on
     gradients[501] = -kInfinity;
     CHECK_FALSE(arena.passes->finite({0, kElements}));
     CHECK(arena.passes->finite({502, kElements}));
-  });
-}
-
-TEST_CASE("infinities and NaN survive assigning and adding") {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for_each_backend([&](const KernelBackend& backend, int threads) {
-    Arena arena(backend, threads);
-    std::vector<float> terms(20, 1.0F);
-    terms[7] = kInfinity;
-    arena.passes->assign({100, 120}, terms);
-    CHECK(arena.gradients.span()[107] == kInfinity);
-    terms[7] = -kInfinity;
-    arena.passes->add({100, 120}, terms);
-    CHECK(std::isnan(arena.gradients.span()[107]));
-    CHECK_FALSE(arena.passes->finite({0, kElements}));
   });
 }

@@ -16,6 +16,7 @@ namespace {
 using namespace ptbench;
 using namespace ptbench::testing;
 using reference::Matrix;
+using reference::put_gradient;
 
 constexpr std::size_t count(Size size) { return static_cast<std::size_t>(size); }
 
@@ -60,7 +61,7 @@ class LayerNorm final : public Operator {
     }
   }
 
-  void backward() override {
+  void backward(GradientMode mode) override {
     const Matrix dy(output_gradient_of(bound_), sizes_.columns);
     const Matrix dx(input_gradient_of(bound_), sizes_.columns);
     const auto n = static_cast<double>(sizes_.columns);
@@ -71,8 +72,8 @@ class LayerNorm final : public Operator {
         weight_sum += dy(row, c) * normal(row, c);
         bias_sum += double{dy(row, c)};
       }
-      bound_.gradients[count(c)] = static_cast<float>(weight_sum);
-      bound_.gradients[count(sizes_.bias_begin() + c)] = static_cast<float>(bias_sum);
+      put_gradient(mode, weight_sum, bound_.gradients[count(c)]);
+      put_gradient(mode, bias_sum, bound_.gradients[count(sizes_.bias_begin() + c)]);
     }
     for (Size row = 0; row < sizes_.rows; ++row) {
       double sum = 0;
@@ -142,8 +143,8 @@ class Embedding final : public Operator {
                         elements<float>(bound_.output).begin() + token * sizes_.width);
   }
 
-  void backward() override {
-    std::ranges::fill(bound_.gradients, 0.0F);
+  void backward(GradientMode mode) override {
+    if (mode == GradientMode::replace) std::ranges::fill(bound_.gradients, 0.0F);
     const Matrix dy(output_gradient_of(bound_), sizes_.width);
     for (Size token = 0; token < sizes_.tokens; ++token)
       for (Size c = 0; c < sizes_.width; ++c)
@@ -219,7 +220,7 @@ class Attention final : public Operator {
     }
   }
 
-  void backward() override {
+  void backward(GradientMode /*mode*/) override {
     for (std::size_t input = 0; input < 3; ++input)
       std::ranges::fill(input_gradient_of(bound_, input), 0.0F);
     for (Size row = 0; row < sizes_.tokens; ++row) backward_of(row);
@@ -333,10 +334,11 @@ class Bound {
   void check_gradients() {
     (void)loss();
     std::ranges::fill(scratch_.span(), std::byte{0xff});
-    operator_->backward();
+    operator_->backward(GradientMode::replace);
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       check(elements<float>(inputs_[i].bytes()), elements<float>(input_gradients_[i].bytes()));
     check(parameters_.span(), gradients_.span());
+    check_sum();
     const auto intact = [](const auto& buffer) { return buffer.intact(); };
     CHECK(std::ranges::all_of(inputs_, intact));
     CHECK(std::ranges::all_of(input_gradients_, intact));
@@ -345,6 +347,15 @@ class Bound {
   }
 
  private:
+  /// Another pass that adds: twice the gradients.
+  void check_sum() {
+    const std::vector<float> once(gradients_.span().begin(), gradients_.span().end());
+    (void)loss();
+    operator_->backward(GradientMode::add);
+    for (std::size_t i = 0; i < once.size(); ++i)
+      CHECK(gradients_.span()[i] == Approx(2 * once[i]).margin(1e-6));
+  }
+
   /// Steps of 1/128: truncation (h²/6 of the third derivative) and float's rounding (some ε/h) both
   /// stay near 1e-5; a wrong term would be off by some percent.
   void check(std::span<float> variables, std::span<const float> gradient) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -41,6 +42,23 @@ std::vector<OperatorSpec> once_rounded_specs() {
   for (const ForkSpec& spec : fork_specs())
     if (spec.gradient_terms == 2) specs.emplace_back(spec);
   return specs;
+}
+
+/// The first element of `sums` that is not the sum of the other two, or -1. Some products begin
+/// with what is there: a sum of all terms in float, of values below 1.
+Size first_beyond_sum(const OperatorSpec& spec, const Tensors& sums, const Tensors& terms,
+                      const Tensors& before) {
+  Size index = 0;
+  for (std::size_t tensor = 0; tensor < sums.size(); ++tensor) {
+    const Size outputs = parameters_of(spec)[tensor].shape[0];
+    const Size count = 1 + tensors_of(spec).output->shape.elements() / outputs;
+    for (std::size_t i = 0; i < sums[tensor].size(); ++i, ++index) {
+      const double sum = double{terms[tensor][i]} + double{before[tensor][i]};
+      const double tolerance = sum_tolerance(count, static_cast<double>(count) + std::abs(sum));
+      if (!(std::abs(double{sums[tensor][i]} - sum) <= tolerance)) return index;
+    }
+  }
+  return -1;
 }
 
 void check_equal_to_reference(const OperatorSpec& spec, const OperatorData& data) {
@@ -88,6 +106,67 @@ TEST_CASE("exact arithmetic leaves nothing to rounding: operators equal the refe
 TEST_CASE("operators that round once equal the reference on any values") {
   for (const OperatorSpec& spec : once_rounded_specs())
     check_equal_to_reference(spec, make_data(spec, 9, Values::uniform));
+}
+
+TEST_CASE("the suite has every kind of operator") {
+  std::set<std::size_t> kinds;
+  for (const OperatorSpec& spec : contract_specs()) kinds.insert(spec.index());
+  CHECK(kinds.size() == std::variant_size_v<OperatorSpec>);
+}
+
+TEST_CASE("gradients are added to what is there, which exact arithmetic tells exactly") {
+  for (const OperatorSpec& spec : exact_specs()) {
+    if (parameters_of(spec).empty()) continue;
+    const OperatorData data = make_data(spec, 2, Values::integers);
+    const Tensors before = make_data(spec, 3, Values::integers).parameters;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          if (is_winograd(candidate)) return;  // multiplies by fractions
+          OperatorHarness harness(backend, spec, candidate, data);
+          Tensors expected = harness.run().gradients;
+          for (std::size_t i = 0; i < expected.size(); ++i)
+            std::ranges::transform(expected[i], before[i], expected[i].begin(), std::plus<>());
+          CHECK(same_values(harness.add_to(before).gradients, expected));
+        });
+  }
+}
+
+TEST_CASE("adding gradients repeats every bit, and changes nothing but gradients") {
+  for (const OperatorSpec& spec : contract_specs()) {
+    if (parameters_of(spec).empty()) continue;
+    const OperatorData data = make_data(spec, 1, Values::uniform);
+    const Tensors before = make_data(spec, 8, Values::uniform).parameters;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          OperatorHarness harness(backend, spec, candidate, data);
+          const OperatorResult replaced = harness.run();
+          const OperatorResult added = harness.add_to(before);
+          CHECK(first_beyond_sum(spec, added.gradients, replaced.gradients, before) == -1);
+          CHECK(same_bits(added.output, replaced.output));
+          CHECK(same_bits(added.input_gradients, replaced.input_gradients));
+          CHECK(same_bits(harness.add_to(before), added));
+          CHECK(harness.memory_intact());
+          CHECK(harness.padding_is_zero());
+          // Replacing forgets what was there.
+          CHECK(same_bits(harness.run(), replaced));
+        });
+  }
+}
+
+TEST_CASE("infinite gradients stay infinite when others are added") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const OperatorSpec& spec : contract_specs()) {
+    if (parameters_of(spec).empty()) continue;
+    const OperatorData data = make_data(spec, 1, Values::uniform);
+    Tensors before = make_data(spec, 8, Values::uniform).parameters;
+    for (std::vector<float>& tensor : before) tensor.back() = kInfinity;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          OperatorHarness harness(backend, spec, candidate, data);
+          for (const std::vector<float>& tensor : harness.add_to(before).gradients)
+            CHECK(tensor.back() == kInfinity);
+        });
+  }
 }
 
 TEST_CASE("parameters come back from a layout as they went in") {

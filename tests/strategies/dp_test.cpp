@@ -187,8 +187,8 @@ class TamperedOperator final : public Operator {
     tampering_.before_forward(bindings_);
     inner_->forward();
   }
-  void backward() override {
-    inner_->backward();
+  void backward(GradientMode mode) override {
+    inner_->backward(mode);
     tampering_.after_backward(bindings_);
   }
   void parameters_changed() override { inner_->parameters_changed(); }
@@ -208,6 +208,7 @@ class TamperedPlan final : public OperatorPlan {
   [[nodiscard]] ParameterLayout layout() const override { return inner_->layout(); }
   [[nodiscard]] Bytes workspace_bytes() const override { return inner_->workspace_bytes(); }
   [[nodiscard]] Bytes scratch_bytes() const override { return inner_->scratch_bytes(); }
+  [[nodiscard]] Bytes addend_bytes() const override { return inner_->addend_bytes(); }
   [[nodiscard]] std::string description() const override { return inner_->description(); }
   void import_parameters(std::span<const std::span<const float>> tensors,
                          std::span<float> arena) const override {

@@ -132,6 +132,7 @@ OperatorHarness::OperatorHarness(const KernelBackend& backend, const OperatorSpe
       loss_scale_(tensors_.output ? 0 : 1),
       workspace_(plan_->workspace_bytes()),
       scratch_(plan_->scratch_bytes()),
+      addends_(plan_->addend_bytes()),
       is_padding_(find_padding()) {
   for (std::size_t i = 0; i < tensors_.inputs.size(); ++i) {
     const bool needed = tensors_.input_gradient && data.unneeded != i;
@@ -178,6 +179,7 @@ Bindings OperatorHarness::bindings() const {
   bound.loss_scale = loss_scale_.span();
   bound.workspace = workspace_.span();
   bound.scratch = scratch_.span();
+  bound.addends = addends_.span();
   return bound;
 }
 
@@ -195,10 +197,20 @@ void OperatorHarness::set_parameters(const Tensors& parameters) {
 }
 
 OperatorResult OperatorHarness::run() {
+  forget_gradients();
+  return run_passes(GradientMode::replace);
+}
+
+OperatorResult OperatorHarness::add_to(const Tensors& gradients) {
+  plan_->import_parameters(views_of<std::span<const float>>(gradients), gradients_.span());
+  return run_passes(GradientMode::add);
+}
+
+OperatorResult OperatorHarness::run_passes(GradientMode mode) {
   forget_results();
   operator_->forward();
   forget_scratch();
-  operator_->backward();
+  operator_->backward(mode);
   return results();
 }
 
@@ -217,17 +229,21 @@ void OperatorHarness::forget_results() {
   for (const auto* memory : {&output_, &input_gradients_})
     for (const auto& buffer : *memory) std::ranges::fill(buffer.bytes(), kNanByte);
   std::ranges::fill(loss_.span(), kForgotten);
-  // Padding is the operator's own: zero when the arena was made, and it keeps it so.
-  for (std::size_t i = 0; i < is_padding_.size(); ++i)
-    if (!is_padding_[i]) gradients_.span()[i] = kForgotten;
   auto place = buffers_.span().begin();
   for (const std::vector<float>& buffer : data_.buffers)
     place = std::ranges::copy(buffer, place).out;
   forget_scratch();
 }
 
+/// Padding is the operator's own: zero when the arena was made, and it keeps it so.
+void OperatorHarness::forget_gradients() const {
+  for (std::size_t i = 0; i < is_padding_.size(); ++i)
+    if (!is_padding_[i]) gradients_.span()[i] = kForgotten;
+}
+
 void OperatorHarness::forget_scratch() const {
-  std::ranges::fill(scratch_.span(), std::byte{0xff});
+  for (const auto& memory : {scratch_.span(), addends_.span()})
+    std::ranges::fill(memory, std::byte{0xff});
 }
 
 OperatorResult OperatorHarness::results() {
@@ -301,7 +317,8 @@ bool OperatorHarness::memory_intact() const {
   const bool guards = all_intact(inputs_) && all_intact(output_) && all_intact(output_gradients_) &&
                       all_intact(input_gradients_) && parameters_.intact() && gradients_.intact() &&
                       buffers_.intact() && labels_.intact() && loss_.intact() &&
-                      loss_scale_.intact() && workspace_.intact() && scratch_.intact();
+                      loss_scale_.intact() && workspace_.intact() && scratch_.intact() &&
+                      addends_.intact();
   std::size_t index = 0;
   bool kept = true;
   for (const auto* memory : {&inputs_, &output_gradients_})

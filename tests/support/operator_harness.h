@@ -63,6 +63,8 @@ class OperatorHarness {
   /// One forward and one backward pass. What the pass before left in outputs and scratch memory is
   /// overwritten with NaN first, so that results which are added to or left out show.
   [[nodiscard]] OperatorResult run();
+  /// The same, but backward adds to `gradients`, in the order of parameters_of.
+  [[nodiscard]] OperatorResult add_to(const Tensors& gradients);
   /// One pass as a trained model computes it; no gradients.
   [[nodiscard]] OperatorResult evaluate();
   /// Others, as an optimizer would leave them behind.
@@ -90,7 +92,9 @@ class OperatorHarness {
   [[nodiscard]] Tensors exported(std::span<const float> arena) const;
   [[nodiscard]] Tensors buffer_tensors() const;
   [[nodiscard]] std::vector<bool> find_padding() const;
+  [[nodiscard]] OperatorResult run_passes(GradientMode mode);
   void forget_results();
+  void forget_gradients() const;
   void forget_scratch() const;
 
   const KernelBackend* backend_;
@@ -112,6 +116,7 @@ class OperatorHarness {
   GuardedBuffer<float> loss_scale_;
   GuardedBuffer<std::byte> workspace_;
   GuardedBuffer<std::byte> scratch_;
+  GuardedBuffer<std::byte> addends_;
   std::vector<bool> is_padding_;
   std::vector<float> imported_;              ///< the parameter arena after import
   std::vector<std::vector<std::byte>> fed_;  ///< inputs, then output gradients, after import

@@ -1,8 +1,11 @@
 #include "workloads/memory.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "kernels/cpu/cpu_backend.h"
 #include "workloads/catalog.h"
+#include "workloads/program.h"
 
 namespace ptbench {
 namespace {
@@ -27,6 +30,26 @@ TEST_CASE("parameters, their gradients and momentum take what they say", "[workl
   CHECK(memory.parameters == Bytes{4} * 11'173'962);
   CHECK(memory.gradients == memory.parameters);
   CHECK(memory.optimizer == memory.parameters);
+}
+
+TEST_CASE("adding gradients takes room for one operator, not for a second arena", "[workloads]") {
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  const Graph graph = find_workload("mlp").build({784});
+  const Lowering lowering{.batch = 16, .global_batch = 64};
+  Choices choices;
+  for (const LoweredOperator& lowered : lower(graph, lowering).operators)
+    choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
+  const ProgramPlan plan(graph, lowering, backend, choices);
+  const HostMemorySource source;
+  const MemoryPrediction replacing = plan.memory({}, false, source);
+  const MemoryPrediction adding = plan.memory({}, true, source);
+  Bytes largest = 0;
+  for (const ProgramPlan::Step& step : plan.steps())
+    largest = std::max(largest, static_cast<Bytes>(step.arena.size()) * sizeof(float));
+  CHECK(adding.gradients == replacing.gradients);
+  CHECK(adding.total() - replacing.total() <= source.footprint(largest));
+  CHECK(largest < replacing.gradients);
 }
 
 TEST_CASE("activations grow with the batch and shrink with their type", "[workloads]") {
