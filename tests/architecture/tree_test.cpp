@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "tests/architecture/include_rules.h"
 
@@ -71,6 +73,20 @@ TEST_CASE("nothing in the tree is marked as unfinished") {
   for (const SourceFile& file : read_tree()) findings += text_of(check_finished(file));
   INFO(findings);
   CHECK(findings.empty());
+}
+
+TEST_CASE("an operator with its layer is told of in six files") {
+  // GELU has one way to be computed, a layer without keys, and nothing that is fused with it.
+  std::vector<std::string> places;
+  for (const SourceFile& file : read_tree()) {
+    const bool names_it = file.text.find("GeluSpec") != std::string::npos ||
+                          file.text.find("GeluLayer") != std::string::npos;
+    if (is_code(file) && names_it && !file.path.starts_with("tests/")) places.push_back(file.path);
+  }
+  std::ranges::sort(places);
+  CHECK(places == std::vector<std::string>{"kernels/cpu/elementwise.cpp", "kernels/cpu/operators.h",
+                                           "kernels/reference/operators.cpp", "kernels/spec.cpp",
+                                           "kernels/spec.h", "workloads/layer.h"});
 }
 
 }  // namespace ptbench::architecture
