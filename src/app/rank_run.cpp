@@ -14,6 +14,7 @@
 #include "src/app/run_arguments.h"
 #include "src/base/error.h"
 #include "src/comm/shared_region.h"
+#include "src/data/source.h"
 
 namespace ptbench {
 namespace {
@@ -51,14 +52,20 @@ bool take_record(const std::string& output, RunRecord& record) {
   }
 }
 
+/// The shape of the samples that the model is built for.
+Shape sample_shape(const RunConfig& config) {
+  const bool has_own = config.synthetic_samples > 0 || !config.workload.takes_any_width;
+  return has_own ? config.workload.input_shape : sample_shape_of(config.options.data);
+}
+
 }  // namespace
 
-// Two trainings may be alive at a time, each with parameters, gradients (two arenas where they
-// accumulate) and optimizer state, padded.
+// Two trainings may be alive at a time, each with parameters, gradients and optimizer state,
+// padded.
 Bytes bytes_per_rank(const RunConfig& config) {
   constexpr Bytes kRoom = Bytes{1} << 30U;
   constexpr Bytes kArenas = 16;
-  const Graph graph = config.workload.build(config.workload.input_shape);
+  const Graph graph = config.workload.build(sample_shape(config));
   return kRoom + kArenas * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
 }
 

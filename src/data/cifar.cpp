@@ -74,6 +74,8 @@ bool recognises(const fs::path& directory) {
   return holds_any(directory, kTrain) || find_file(directory, kTest).has_value();
 }
 
+Shape sample_shape(const fs::path& /*directory*/) { return {3, 32, 32}; }
+
 DataSource load(const fs::path& directory) {
   std::vector<fs::path> train_files;
   for (const char* name : kTrain) train_files.push_back(require_file(directory, name, "CIFAR-10"));
@@ -83,7 +85,7 @@ DataSource load(const fs::path& directory) {
   for (const fs::path& path : train_files) read_cifar(path, train);
   PixelPart test;
   read_cifar(test_file, test);
-  return source_of_pixels({3, 32, 32}, std::move(train), std::move(test),
+  return source_of_pixels(sample_shape(directory), std::move(train), std::move(test),
                           fmt::format("{} to {}", quoted(train_files.front()), kTrain.back()));
 }
 
@@ -109,6 +111,7 @@ DirectoryFormat cifar_format() {
   return {.name = "CIFAR-10",
           .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin (plain or .gz)",
           .recognises = recognises,
+          .sample_shape = sample_shape,
           .load = load};
 }
 

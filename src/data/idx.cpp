@@ -83,7 +83,16 @@ IdxPart read_part(const fs::path& directory, const FileNames& names) {
   return part;
 }
 
-Shape sample_shape(const IdxPart& part) { return {1, part.images.shape[1], part.images.shape[2]}; }
+/// Images of one channel.
+Shape shape_of_one(const Shape& images) { return {1, images[1], images[2]}; }
+
+Shape sample_shape(const IdxPart& part) { return shape_of_one(part.images.shape); }
+
+Shape sample_shape_in(const fs::path& directory) {
+  ByteFile file(require_file(directory, kTrain.images, "IDX"));
+  read_magic(file, kImageRank);
+  return shape_of_one(read_dimensions(file, kImageRank));
+}
 
 PixelPart to_pixels(IdxPart part) {
   return {std::move(part.images.bytes), {part.labels.bytes.begin(), part.labels.bytes.end()}};
@@ -117,6 +126,7 @@ DirectoryFormat idx_format() {
               "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
               "t10k-labels-idx1-ubyte (plain or .gz)",
           .recognises = recognises,
+          .sample_shape = sample_shape_in,
           .load = load};
 }
 

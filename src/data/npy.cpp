@@ -46,8 +46,13 @@ NpyPart read_part(const fs::path& directory, const FileNames& names) {
   return part;
 }
 
-Shape sample_shape(const NpyPart& part) {
-  return Shape(part.samples.shape.dimensions().subspan(1));
+/// Of an array without its first dimension.
+Shape without_count(const Shape& array) { return Shape(array.dimensions().subspan(1)); }
+
+Shape sample_shape(const NpyPart& part) { return without_count(part.samples.shape); }
+
+Shape sample_shape_in(const fs::path& directory) {
+  return without_count(read_npy_shape(require_file(directory, kTrain.samples, "NPY")));
 }
 
 const char* type_name(const NpyPart& part) {
@@ -93,6 +98,7 @@ DirectoryFormat npy_format() {
   return {.name = "NPY",
           .files = "train_x.npy, train_y.npy, test_x.npy, test_y.npy (plain or .gz)",
           .recognises = recognises,
+          .sample_shape = sample_shape_in,
           .load = load};
 }
 

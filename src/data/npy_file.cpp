@@ -134,22 +134,34 @@ std::vector<std::int32_t> to_labels(const ByteFile& file, const std::vector<T>& 
   return labels;
 }
 
-}  // namespace
-
-NpySamples read_npy_samples(const fs::path& path) {
-  ByteFile file(path);
-  const auto [header, bytes] = read_header(file, kSamples);
-  const std::string& type = header.type;
+/// The header of samples that can be read.
+FileHeader read_header_of_samples(ByteFile& file) {
+  FileHeader found = read_header(file, kSamples);
+  const std::string& type = found.header.type;
   if (type != kFloat32 && type != kUint8) throw wrong_type(file, kSamples, type);
-  check_layout(file, kSamples, header);
-  const Shape& shape = header.shape;
+  check_layout(file, kSamples, found.header);
+  const Shape& shape = found.header.shape;
   if (shape.rank() != 2 && shape.rank() != 4)
     throw usage_error(
         fmt::format("{} has the shape {}, and N x features or N x channels x rows x columns are "
                     "read",
                     file.name(), shape.rank() == 0 ? "of one number" : shape.text()),
         "reshape it in Python: x.reshape(len(x), -1), or x.reshape(len(x), 1, rows, columns)");
-  if (type == kUint8) return {shape, read_promised<std::uint8_t>(file, shape, bytes)};
+  return found;
+}
+
+}  // namespace
+
+Shape read_npy_shape(const fs::path& path) {
+  ByteFile file(path);
+  return read_header_of_samples(file).header.shape;
+}
+
+NpySamples read_npy_samples(const fs::path& path) {
+  ByteFile file(path);
+  const auto [header, bytes] = read_header_of_samples(file);
+  const Shape& shape = header.shape;
+  if (header.type == kUint8) return {shape, read_promised<std::uint8_t>(file, shape, bytes)};
   std::vector<float> values = read_promised<float>(file, shape, bytes);
   check_finite(file, shape, values);
   return {shape, std::move(values)};

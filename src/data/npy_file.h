@@ -36,6 +36,9 @@ struct NpySamples {
 /// follows the header, and by the memory left.
 [[nodiscard]] NpySamples read_npy_samples(const std::filesystem::path& path);
 
+/// Their shape alone, from the header; likewise.
+[[nodiscard]] Shape read_npy_shape(const std::filesystem::path& path);
+
 /// The same for labels: one dimension of int64, int32 or uint8 from 0 up.
 [[nodiscard]] std::vector<std::int32_t> read_npy_labels(const std::filesystem::path& path);
 

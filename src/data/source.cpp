@@ -45,23 +45,29 @@ void check_part(std::string_view part, const Dataset& dataset, const DataSource&
           "choose a workload with as many classes as the data, or other data");
 }
 
-}  // namespace
-
-DataSource load_directory(const std::string& directory) {
-  const fs::path path(directory);
-  check_directory(path);
+DirectoryFormat format_of(const fs::path& directory) {
+  check_directory(directory);
   std::string looked_for;
   for (const DirectoryFormat& format : directory_formats()) {
-    if (format.recognises(path)) {
-      DataSource data = format.load(path);
-      data.source = directory;
-      return data;
-    }
+    if (format.recognises(directory)) return format;
     looked_for +=
         fmt::format("{}{}: {}", looked_for.empty() ? "" : "; ", format.name, format.files);
   }
-  throw usage_error(fmt::format("no data found in {}; looked for {}", quoted(path), looked_for),
-                    "give --data the directory that holds such files, or 'synthetic'");
+  throw usage_error(
+      fmt::format("no data found in {}; looked for {}", quoted(directory), looked_for),
+      "give --data the directory that holds such files, or 'synthetic'");
+}
+
+}  // namespace
+
+DataSource load_directory(const std::string& directory) {
+  DataSource data = format_of(directory).load(directory);
+  data.source = directory;
+  return data;
+}
+
+Shape sample_shape_of(const std::string& directory) {
+  return format_of(directory).sample_shape(directory);
 }
 
 void check_labels(const DataSource& data, Size classes) {

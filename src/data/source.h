@@ -32,6 +32,10 @@ struct SyntheticSpec {
 /// numbers that are not finite, labels below 0.
 [[nodiscard]] DataSource load_directory(const std::string& directory);
 
+/// The shape that samples of `load_directory` will have, from the header of one file. Throws usage
+/// errors likewise, where what it reads is wrong.
+[[nodiscard]] Shape sample_shape_of(const std::string& directory);
+
 /// Throws a usage error that names the part (training, test) and the sample of the first label that
 /// is not below `classes`.
 void check_labels(const DataSource& data, Size classes);

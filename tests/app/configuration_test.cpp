@@ -6,12 +6,14 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "src/app/argument_parser.h"
 #include "src/app/memory_limit.h"
+#include "src/app/rank_run.h"
 #include "src/app/run_options.h"
 #include "src/app/run_record.h"
 #include "src/app/training_setup.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
 #include "tests/app/refusal.h"
+#include "tests/support/temporary_directory.h"
 #include "workloads/layout_digest.h"
 
 namespace ptbench {
@@ -74,6 +76,20 @@ TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {
   CHECK(mentions(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
                  "or a smaller --shares"));
   CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).global_batch == 128);
+}
+
+TEST_CASE("ranks bring memory for a model as wide as its data", "[app]") {
+  const testing::TemporaryDirectory data;
+  const std::string header =
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 3, 224, 224), }";
+  (void)data.write("train_x.npy", std::string("\x93NUMPY\1\0", 8) +
+                                      static_cast<char>(header.size()) + '\0' + header);
+  const RunConfig config =
+      configured({"-w", "mlp", "-s", "ddp", "-n", "2", "--data", data.path().string()});
+  const Graph graph = config.workload.build({3, 224, 224});
+  const Bytes training = 4 * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
+  CHECK(bytes_per_rank(config) > 2 * training);
+  CHECK(bytes_per_rank(configured({"-w", "mlp", "-s", "ddp", "-n", "2"})) < training);
 }
 
 TEST_CASE("a communicator that this build lacks is an absent capability", "[app]") {

@@ -47,6 +47,7 @@ TEST_CASE("CIFAR-10 loads in the files' order, normalised by channel", "[data]")
   const DataSource data = load_directory(directory.text());
   CHECK(data.source == directory.text());
   CHECK(data.train.sample_shape() == Shape{3, 32, 32});
+  CHECK(sample_shape_of(directory.text()) == Shape{3, 32, 32});
   CHECK(data.test.size() == 1);
   const Samples train = all_samples(data.train);
   CHECK(train.labels == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});

@@ -68,6 +68,7 @@ TEST_CASE("the digits load, normalised", "[data]") {
   CHECK(data.test.size() == 360);
   CHECK(data.train.sample_shape() == Shape{1, 8, 8});
   CHECK(data.test.sample_shape() == Shape{1, 8, 8});
+  CHECK(sample_shape_of(digits().string()) == Shape{1, 8, 8});
   CHECK_NOTHROW(check_labels(data, 10));
   CHECK_THAT(usage_message([&] { check_labels(data, 9); }), Catch::Contains("label 9"));
 

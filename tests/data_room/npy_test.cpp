@@ -70,6 +70,18 @@ TEST_CASE("float arrays are taken as they are", "[data]") {
   CHECK(all_samples(data.test) == Samples{{7, 8, 9, 10}, {1, 0}});
 }
 
+TEST_CASE("the shape of samples is known from their header", "[data]") {
+  const TemporaryDirectory directory;
+  write_small_set(directory.path());
+  CHECK(sample_shape_of(directory.text()) == Shape{2});
+  // What comes behind it is not read.
+  write_file(directory.path() / "train_x.npy", npy_file(npy_header("|u1", "(9, 3, 4, 5)"), ""));
+  CHECK(sample_shape_of(directory.text()) == Shape{3, 4, 5});
+  write_file(directory.path() / "train_x.npy", npy_file(npy_header("|u1", "(9, 3, 4)"), ""));
+  CHECK_THAT(usage_message([&] { (void)sample_shape_of(directory.text()); }),
+             Catch::Contains("train_x.npy"));
+}
+
 TEST_CASE("bytes are normalised, images by channel and features together", "[data]") {
   const std::vector<std::uint8_t> pixels{0, 51, 102, 255, 7, 8, 9, 11};
   const TemporaryDirectory directory;
