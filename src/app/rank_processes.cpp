@@ -14,6 +14,7 @@
 #include "src/base/host.h"
 #include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
+#include "src/base/process_state.h"
 #include "src/comm/child_process.h"
 #include "src/comm/pulse.h"
 
@@ -68,7 +69,7 @@ class RankProcess {
     return ended_ ? is_interrupt_signal(ended_->signal) : has_interruption_pending(process_.id());
   }
   [[nodiscard]] bool is_stopped() const {
-    return !ended_ && process_state(process_.id()).letter == 'T';
+    return !ended_ && process_state(process_.id()).is_stopped();
   }
   [[nodiscard]] ChildProcess::Duration silent() const {
     return ended_ ? ChildProcess::Duration::max() : pulse_.silent();

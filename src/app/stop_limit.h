@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "src/base/process_state.h"
 #include "src/comm/child_process.h"
 #include "src/comm/pulse.h"
 

@@ -17,6 +17,7 @@
 #include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
 #include "src/base/phase_board.h"
+#include "src/base/process_state.h"
 #include "src/comm/local_socket.h"
 #include "src/comm/pulse.h"
 #include "src/comm/rank_card.h"
@@ -94,7 +95,7 @@ class PeerWatch::State {
   static ProcessState state_of(const PeerLink& peer) {
     return peer.process > 0 ? process_state(peer.process) : ProcessState{};
   }
-  static bool is_stopped(const PeerLink& peer) { return state_of(peer).letter == 'T'; }
+  static bool is_stopped(const PeerLink& peer) { return state_of(peer).is_stopped(); }
 
   /// False once this rank has done.
   bool look() {

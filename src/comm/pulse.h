@@ -3,22 +3,9 @@
 #include <chrono>
 #include <cstdint>
 
+#include "src/base/process_state.h"
+
 namespace ptbench {
-
-/// Of another process, as the kernel shows it in /proc/PID/stat (proc(5)).
-struct ProcessState {
-  char letter = '?';            ///< 'T': stopped, 'D': waits for a disk, '?': not known
-  std::uint64_t cpu_ticks = 0;  ///< in user and system mode
-};
-
-[[nodiscard]] ProcessState process_state(int id);
-/// Of this process, whose CPU time is without the calling thread's: who watches is not what works.
-[[nodiscard]] ProcessState state_beside_this_thread();
-/// Whether a signal that interrupts was sent to the process and not taken yet.
-[[nodiscard]] bool has_interruption_pending(int id);
-/// False where /proc is that of another PID namespace, which has other processes under the same
-/// numbers.
-[[nodiscard]] bool can_see_processes();
 
 /// For how long one rank has shown no sign of life, from look to look.
 class Pulse {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
+
+#include "src/base/process_state.h"
 
 namespace ptbench {
 namespace {
@@ -16,14 +16,10 @@ namespace {
 /// Between two looks. Whoever is asleep at both and works in between is not worth waiting for.
 constexpr std::chrono::microseconds kBetweenLooks{200};
 
-/// By proc_pid_stat(5), whose third field is a letter. A thread that has just ended rests too.
+/// A thread that has just ended rests too.
 bool is_asleep(const std::filesystem::path& thread) {
-  std::string stat;
-  std::getline(std::ifstream(thread / "stat"), stat);
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
-  constexpr std::string_view kAtWork = "RD";  // runs or would run, and waits for a disk
-  return kAtWork.find(stat[name_end + 2]) == std::string_view::npos;
+  const ProcessState state = state_in(thread);
+  return !state.is_running() && !state.waits_for_disk();
 }
 
 bool others_are_asleep() {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <thread>
 
+#include "src/base/process_state.h"
 #include "src/base/size.h"
 #include "src/comm/child_process.h"
 

@@ -1,0 +1,77 @@
+#include "src/base/process_state.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "src/base/interrupt_signals.h"
+
+namespace ptbench {
+namespace {
+
+std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::uint64_t ticks_of(clockid_t clock) {
+  constexpr std::uint64_t kNanosecondsPerTick = 1'000'000'000 / kTicksPerSecond;
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * kTicksPerSecond +
+         static_cast<std::uint64_t>(time.tv_nsec) / kNanosecondsPerTick;
+}
+
+}  // namespace
+
+ProcessState state_in(const std::filesystem::path& folder) {
+  const std::string stat = contents_of(folder / "stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest(stat.substr(name_end + 1));
+  ProcessState state;
+  std::string skipped;
+  rest >> state.letter;
+  for (int field = 4; field < 14; ++field) rest >> skipped;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  rest >> user >> system;
+  state.cpu_ticks = user + system;
+  return state;
+}
+
+ProcessState process_state(int id) { return state_in(fmt::format("/proc/{}", id)); }
+
+ProcessState state_beside_this_thread() {
+  ProcessState state = process_state(getpid());
+  const std::uint64_t own = ticks_of(CLOCK_THREAD_CPUTIME_ID);
+  state.cpu_ticks = std::max(ticks_of(CLOCK_PROCESS_CPUTIME_ID), own) - own;
+  return state;
+}
+
+bool has_interruption_pending(int id) {
+  constexpr std::string_view kPending = "ShdPnd:";
+  const std::string status = contents_of(fmt::format("/proc/{}/status", id));
+  const std::size_t at = status.find(kPending);
+  if (at == std::string::npos) return false;
+  const auto set = std::strtoull(status.c_str() + at + kPending.size(), nullptr, 16);
+  return std::ranges::any_of(kInterruptSignals,
+                             [set](int signal) { return (set >> (signal - 1) & 1U) != 0; });
+}
+
+bool can_see_processes() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self", error) == std::to_string(getpid());
+}
+
+}  // namespace ptbench
