@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/rank_card.h"
 
 namespace ptbench {
 namespace {
@@ -115,7 +114,7 @@ SocketMessage receive_message(const Descriptor& socket) {
   if (size < 0 && errno == ECONNRESET) size = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
   SocketMessage result;
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return result;
-  if (size <= 0) {  // no message of ranks is empty
+  if (size <= 0) {  // no message is empty
     result.kind = SocketMessage::Kind::closed;
     return result;
   }

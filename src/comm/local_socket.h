@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,11 +14,14 @@ namespace ptbench {
 // Sockets of this host that carry whole messages: AF_UNIX, SOCK_SEQPACKET, abstract names. None of
 // them blocks.
 
+/// No message is longer.
+inline constexpr std::size_t kMostMessage = std::size_t{64} << 10U;
+
 /// One message, or the end of them.
 struct SocketMessage {
   enum class Kind : std::uint8_t { none_yet, text, closed };
   Kind kind = Kind::none_yet;
-  std::string text;       ///< what is too long to be a message of ranks is garbage, and left empty
+  std::string text;       ///< what is too long to be a message is garbage, and left empty
   Descriptor descriptor;  ///< that came with it
 };
 

@@ -12,6 +12,7 @@
 #include "src/base/hash.h"
 #include "src/base/log.h"
 #include "src/base/number.h"
+#include "src/comm/local_socket.h"
 
 namespace ptbench {
 namespace {

@@ -38,9 +38,6 @@ struct RankAnswer {
   bool busy = false;  ///< refused by a job that is complete
 };
 
-/// No message between ranks is longer.
-inline constexpr std::size_t kMostMessage = std::size_t{64} << 10U;
-
 /// As one message. Options that do not fit into it are left out; their digest is not.
 [[nodiscard]] std::string encode(const RankCard& card);
 [[nodiscard]] std::string encode(const CoreShare& admission);
