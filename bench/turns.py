@@ -8,7 +8,7 @@ Each case is NAME=DIR[,DIR...] with DIR/base.json and DIR/new.json as `ptbench g
 pairs are taken as they are, and cut into shorter ones of fewer quads (disjoint windows, so that
 all recorded time is used; windows of one pair share its processes). A row has the standard
 deviation and the scaled median absolute deviation over pairs of the change by the median (over
-quads, of slices' medians) and by the mean (of all steps), as src/measure/lockstep_pairs.h defines
+quads, of slices' medians) and by the mean (of all steps), as src/judge/lockstep_pairs.h defines
 them, and the time that a pair's turns took.
 
 `--discard N ...` tells instead how the change over all pairs moves when the first N measured steps

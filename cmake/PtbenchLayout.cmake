@@ -1,5 +1,5 @@
 # Where the program's own files lie. The build folder looks like an installed prefix, but for the
-# executable, which lies at its top: src/app/install_paths.cpp finds them in both.
+# executable, which lies at its top: src/base/install_paths.cpp finds them in both.
 set(PTBENCH_MODULE_INSTALL_DIR "${CMAKE_INSTALL_LIBDIR}/ptbench")
 set(PTBENCH_SCHEMA_INSTALL_DIR "${CMAKE_INSTALL_DATADIR}/ptbench/schema")
 set(PTBENCH_MODULE_OUTPUT_DIR "${PROJECT_BINARY_DIR}/lib/ptbench")

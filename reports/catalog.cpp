@@ -11,7 +11,7 @@
 #include "reports/json.h"
 #include "src/base/error.h"
 #include "src/base/suggest.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

@@ -8,7 +8,7 @@
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
 #include "reports/field_text.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

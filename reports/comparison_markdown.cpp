@@ -6,7 +6,7 @@
 
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

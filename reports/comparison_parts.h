@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/measure/comparison.h"
+#include "src/judge/comparison.h"
 
 namespace ptbench {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/console.h"
-#include "src/measure/comparison.h"
+#include "src/judge/comparison.h"
 
 namespace ptbench {
 

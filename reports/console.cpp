@@ -11,8 +11,8 @@
 
 #include "reports/field_text.h"
 #include "reports/wrap.h"
+#include "src/base/text.h"
 #include "src/measure/field_table.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

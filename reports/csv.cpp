@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "reports/field_text.h"
+#include "src/base/text.h"
 #include "src/measure/field_table.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "src/base/error.h"
+#include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "reports/json_text.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "reports/field_text.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

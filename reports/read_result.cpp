@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "reports/from_json.h"
+#include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

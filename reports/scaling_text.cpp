@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/measure/scaling.h"
-#include "src/measure/serial_fraction.h"
+#include "src/judge/scaling.h"
+#include "src/judge/serial_fraction.h"
 #include "src/measure/speaking.h"
 #include "src/measure/spread.h"
 

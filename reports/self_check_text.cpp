@@ -11,8 +11,8 @@
 #include "reports/comparison_text.h"
 #include "reports/json_text.h"
 #include "reports/wrap.h"
+#include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

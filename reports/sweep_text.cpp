@@ -15,9 +15,9 @@
 #include "reports/scaling_text.h"
 #include "reports/table.h"
 #include "reports/wrap.h"
+#include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/measure/run_id.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "reports/json_text.h"
 #include "src/base/error.h"
-#include "src/measure/text.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {

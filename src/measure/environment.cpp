@@ -11,8 +11,8 @@
 #include <iterator>
 
 #include "src/base/error.h"
+#include "src/base/text.h"
 #include "src/device/isa.h"
-#include "src/measure/text.h"
 
 namespace ptbench {
 namespace {

@@ -28,21 +28,42 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const Words all{"base",    "device",    "comm",       "measure", "data",
-                         "kernels", "workloads", "strategies", "reports", "app"};
+  static const Words all{"base",    "process",   "device",  "comm",    "ranks",      "data",
+                         "kernels", "workloads", "measure", "judge",   "strategies", "reports",
+                         "config",  "training",  "session", "compare", "doctor",     "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
+      {"process", "src/process/", {"base"}},
       {"device", "src/device/", {"base"}},
       {"comm", "src/comm/", {"device", "base"}},
-      {"measure", "src/measure/", {"device", "base"}},
+      {"ranks", "src/ranks/", {"comm", "process", "base"}},
       {"data", "src/data/", {"device", "base"}},
       {"kernels", "kernels/", {"device", "base"}},
       {"workloads", "workloads/", {"kernels", "device", "base"}},
+      {"measure", "src/measure/", {"device", "process", "base"}},
+      {"judge", "src/judge/", {"measure", "base"}},
       {"strategies",
        "strategies/",
        {"workloads", "kernels", "comm", "data", "measure", "device", "base"}},
-      {"reports", "reports/", {"measure", "base"}},
-      {"app", "src/app/", all},
+      {"reports", "reports/", {"judge", "measure", "base"}},
+      {"config",
+       "src/config/",
+       {"reports", "strategies", "measure", "workloads", "kernels", "data", "ranks", "device",
+        "base"}},
+      {"training",
+       "src/training/",
+       {"config", "reports", "strategies", "judge", "measure", "workloads", "kernels", "data",
+        "comm", "device", "process", "base"}},
+      {"session",
+       "src/session/",
+       {"training", "config", "reports", "strategies", "judge", "measure", "data", "ranks", "comm",
+        "device", "process", "base"}},
+      {"compare", "src/compare/", {"config", "reports", "judge", "measure", "device", "base"}},
+      {"doctor",
+       "src/doctor/",
+       {"session", "config", "reports", "judge", "measure", "kernels", "comm", "device", "process",
+        "base"}},
+      {"cli", "src/cli/", all},
       {"bench", "bench/", all},
       {"tests", "tests/", all},
   };
@@ -81,9 +102,11 @@ const std::vector<Library>& libraries() {
       {"oneDNN", {"oneapi/dnnl", "dnnl"}, {"kernels/cpu/"}},
       {"OpenMP", {"omp.h"}, {"kernels/cpu/"}},
       {"zlib", {"zlib.h"}, {"src/data/"}},
-      {"nlohmann/json", {"nlohmann/"}, {"src/measure/", "workloads/", "reports/", "src/app/"}},
+      {"nlohmann/json",
+       {"nlohmann/"},
+       {"src/measure/", "workloads/", "reports/", "src/training/", "src/session/", "src/compare/"}},
       {"valijson", {"valijson/"}, {"reports/"}},
-      {"CLI11", {"CLI/"}, {"src/app/"}},
+      {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"Boost.Math", {"boost/math/"}, {"src/measure/"}},
       {"NVTX", {"nvtx3/", "nvToolsExt"}, {"src/measure/"}},
       {"NCCL", {"nccl"}, {"src/comm/nccl/"}},
@@ -121,7 +144,7 @@ std::string engine_condition(const std::string& line) {
 }
 
 std::string check_own_header(const Room& room, const std::string& header) {
-  if (header == "ptbench_git_commit.h" && room.name == "app") return {};  // written by the build
+  if (header == "ptbench_git_commit.h" && room.name == "config") return {};  // written by the build
   if (header.find('/') == std::string::npos)
     return fmt::format("'{}' is named without its path from the root of the tree", header);
   const Room* other = find_room(header);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "tests/measure/simulated_runs.h"
+#include "tests/judge/simulated_runs.h"
 
 namespace ptbench {
 namespace {

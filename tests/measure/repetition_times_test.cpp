@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "src/measure/comparison.h"
+#include "src/judge/comparison.h"
 #include "src/measure/repetition.h"
 #include "src/measure/statistics.h"
-#include "tests/measure/simulated_runs.h"
+#include "tests/judge/simulated_runs.h"
 
 namespace ptbench {
 namespace {

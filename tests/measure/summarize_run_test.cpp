@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/measure/simulated_runs.h"
+#include "tests/judge/simulated_runs.h"
 
 namespace ptbench {
 namespace {

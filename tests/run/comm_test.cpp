@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "reports/table.h"
-#include "src/app/comm_tables.h"
 #include "src/device/topology.h"
+#include "src/doctor/comm_tables.h"
 #include "tests/support/program.h"
 
 namespace ptbench::testing {

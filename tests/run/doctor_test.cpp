@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "src/app/noise_store.h"
-#include "src/comm/child_process.h"
+#include "src/process/child_process.h"
+#include "src/session/noise_store.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "src/app/step_protocol.h"
-#include "src/comm/child_process.h"
+#include "src/measure/step_protocol.h"
+#include "src/process/child_process.h"
 #include "tests/run/command.h"
 
 namespace ptbench {

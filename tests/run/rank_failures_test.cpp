@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "src/base/phase_board.h"
-#include "src/comm/child_process.h"
 #include "src/comm/shared_region.h"
+#include "src/process/child_process.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "src/comm/child_process.h"
+#include "src/process/child_process.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {

@@ -1,0 +1,145 @@
+#include "src/cli/catalogs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/optimizer.h"
+#include "src/base/error.h"
+#include "src/base/install_paths.h"
+#include "src/config/run_options.h"
+#include "src/device/probe.h"
+#include "src/device/topology.h"
+#include "strategies/catalog.h"
+#include "workloads/catalog.h"
+
+namespace ptbench {
+namespace {
+
+FieldValue text_or_nothing(const std::string& text) {
+  return text.empty() ? FieldValue() : FieldValue(text);
+}
+
+Table workloads() {
+  Table table{.name = "workloads",
+              .columns = {{"name", "name"},
+                          {"input_shape", "input"},
+                          {"classes", "classes"},
+                          {"batch", "batch"},
+                          {"optimizer", "optimizer"},
+                          {"summary", "summary"}},
+              .rows = {}};
+  for (const Workload& workload : workload_catalog())
+    table.rows.push_back(
+        {workload.name, workload.input_shape.text(), workload.classes, workload.batch,
+         fmt::format("{} lr {:g}", name_of(workload.optimizer.kind), workload.optimizer.lr),
+         workload.summary});
+  return table;
+}
+
+Table strategies() {
+  Table table{.name = "strategies",
+              .columns = {{"name", "name"}, {"several_ranks", "n > 1"}, {"summary", "summary"}},
+              .rows = {}};
+  for (const StrategyRow& strategy : strategy_catalog())
+    table.rows.push_back({strategy.name, strategy.several_ranks, strategy.summary});
+  return table;
+}
+
+Table devices() {
+  Table table{.name = "devices",
+              .columns = {{"id", "device"},
+                          {"memory_bytes", "memory", Unit::bytes},
+                          {"cores", "cores"},
+                          {"compute_capability", "capability"},
+                          {"name", "name"}},
+              .rows = {}};
+  const Topology topology = discover_topology();
+  table.rows.push_back({"cpu", static_cast<Size>(topology.memory_bytes),
+                        static_cast<Size>(topology.cores.size()), FieldValue(),
+                        topology.cpu_model});
+  for (const CudaDevice& device : probe_cuda(install_paths().modules).devices)
+    table.rows.push_back({device.id, static_cast<Size>(device.memory_bytes), FieldValue(),
+                          device.compute_capability, device.name});
+  return table;
+}
+
+Table optimizers() {
+  Table table{.name = "optimizers",
+              .columns = {{"name", "name"},
+                          {"lr", "lr"},
+                          {"momentum", "momentum"},
+                          {"weight_decay", "weight decay"},
+                          {"state_arenas", "state / parameters"}},
+              .rows = {}};
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
+    const OptimizerSpec spec = OptimizerSpec::defaults_of(kind);
+    FieldValue momentum;
+    if (kind == OptimizerKind::sgd) momentum = spec.momentum;
+    table.rows.push_back({name_of(kind), spec.lr, momentum, spec.weight_decay,
+                          static_cast<Size>(spec.state_arenas())});
+  }
+  return table;
+}
+
+/// The help and what it takes: "samples in a micro-batch; a whole number from 1 to 64".
+std::string described(const OptionInfo& option) {
+  if (!option.domain.empty()) return fmt::format("{}; {}", option.help, option.domain);
+  if (option.choices.empty()) return option.help;
+  return fmt::format("{}: {}", option.help, fmt::join(option.choices, ", "));
+}
+
+Table options() {
+  Table table{.name = "options",
+              .columns = {{"name", "option"},
+                          {"short_name", ""},
+                          {"value", "value"},
+                          {"default", "default"},
+                          {"help", "meaning"}},
+              .rows = {}};
+  for (const OptionInfo& option : run_option_table().infos()) {
+    if (option.hidden) continue;
+    const std::string short_name =
+        option.short_name == '\0' ? std::string() : fmt::format("-{}", option.short_name);
+    table.rows.push_back({option.spelling(), text_or_nothing(short_name),
+                          text_or_nothing(option.value), text_or_nothing(option.fallback),
+                          described(option)});
+  }
+  return table;
+}
+
+struct Catalog {
+  std::string_view name;
+  Table (*table)();
+};
+
+constexpr std::array<Catalog, 5> kCatalogs{{{"workloads", workloads},
+                                            {"strategies", strategies},
+                                            {"devices", devices},
+                                            {"optimizers", optimizers},
+                                            {"options", options}}};
+
+}  // namespace
+
+std::vector<std::string> catalog_names() {
+  std::vector<std::string> names;
+  names.reserve(kCatalogs.size());
+  for (const Catalog& catalog : kCatalogs) names.emplace_back(catalog.name);
+  return names;
+}
+
+Table catalog_table(std::string_view name) {
+  const auto* const catalog = std::ranges::find(kCatalogs, name, &Catalog::name);
+  ensure(catalog != kCatalogs.end(), "the option table lets only known catalogs through");
+  return catalog->table();
+}
+
+std::vector<Table> all_catalogs() {
+  std::vector<Table> tables;
+  tables.reserve(kCatalogs.size());
+  for (const Catalog& catalog : kCatalogs) tables.push_back(catalog.table());
+  return tables;
+}
+
+}  // namespace ptbench

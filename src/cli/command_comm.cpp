@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "reports/output_file.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/units.h"
+#include "src/cli/command_table.h"
+#include "src/comm/shared_memory.h"
+#include "src/comm/solo.h"
+#include "src/config/configuration.h"
+#include "src/device/affinity.h"
+#include "src/device/core_latency.h"
+#include "src/device/topology.h"
+#include "src/doctor/comm_bench.h"
+#include "src/doctor/comm_options.h"
+#include "src/doctor/comm_tables.h"
+#include "src/process/interrupt.h"
+#include "src/ranks/rank_processes.h"
+#include "src/session/outside_ranks.h"
+
+namespace ptbench {
+namespace {
+
+/// On rank 0. Throws where anything was wrong, once it is printed.
+void print(const std::vector<CommMeasurement>& rows, const CommOptions& options,
+           const std::string& communicator) {
+  write_standard_output(options.json ? table_json(comm_json_table(rows, communicator))
+                                     : table_text(comm_text_table(rows)));
+  Size wrong = 0;
+  for (const CommMeasurement& row : rows) wrong += row.wrong;
+  if (wrong > 0)
+    throw run_error(fmt::format("{} values are wrong", format_count(wrong)),
+                    "report it, with the command");
+}
+
+std::string cores_text(const Topology& topology) {
+  const std::size_t cores = topology.cores.size();
+  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+}
+
+std::string header_line(const Topology& topology, Size ranks, const std::string& communicator) {
+  std::vector<int> cpus;
+  for (const Core& core : topology.cores) cpus.push_back(core.cpu);
+  Team team(std::move(cpus));
+  const auto latency = worst_core_latency(team);
+  return fmt::format(
+      "{}, {}{}; {}; communicator {}\n\n", printable(topology.cpu_model), cores_text(topology),
+      latency && !latency->disturbed
+          ? fmt::format(" ({} apart: {})", format_duration(latency->seconds),
+                        name_of(placement_of(latency->seconds)))
+          : "",
+      ranks == 1 ? std::string("1 rank") : fmt::format("{} ranks, processes", ranks), communicator);
+}
+
+void pin_to(std::optional<int> cpu) {
+  if (cpu) (void)pin_this_thread(*cpu);
+}
+
+/// This process is one of several ranks.
+ExitCode be_rank(const CommOptions& options) {
+  const SharedRegion region = SharedRegion::open(*options.region);
+  if (options.rank >= region.world_size())
+    throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
+  PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
+  pin_to(options.cpu);
+  std::vector<CommMeasurement> rows;
+  std::string name;
+  {
+    SharedMemoryCommunicator communicator(region, options.rank);
+    rows = measure_collectives(communicator, plan_of(options));
+    name = communicator.name();
+  }
+  if (options.rank == 0) print(rows, options, name);
+  return ExitCode::ok;
+}
+
+ExitCode run_alone(const CommOptions& options, const Topology& topology) {
+  const AffinityGuard affinity;
+  pin_to(topology.cores.front().cpu);
+  HostMemorySource memory;
+  SoloCommunicator communicator(memory);
+  const auto rows = measure_collectives(communicator, plan_of(options));
+  if (!options.json) write_standard_output(header_line(topology, 1, communicator.name()));
+  print(rows, options, communicator.name());
+  return ExitCode::ok;
+}
+
+std::vector<std::string> arguments_of_rank(const CommOptions& options, const SharedRegion& region,
+                                           Size rank, int cpu) {
+  const CommPlan plan = plan_of(options);
+  std::vector<std::string> arguments{
+      "comm",
+      fmt::format("--region={}", region.descriptor()),
+      fmt::format("--as-rank={}", rank),
+      fmt::format("--cpu={}", cpu),
+      fmt::format("--timeout={}", options.timeout_seconds),
+      fmt::format("--collective={}", fmt::join(plan.collectives, ",")),
+      fmt::format("--sizes={}", fmt::join(plan.sizes, ","))};
+  if (options.json) arguments.emplace_back("--json");
+  return arguments;
+}
+
+void require_memory_for(const CommPlan& plan, Size ranks) {
+  // Values on every rank, and on one those of all.
+  const Bytes wanted = (static_cast<Bytes>(ranks) + 1) * *std::ranges::max_element(plan.sizes);
+  const Bytes available = available_memory();
+  if (wanted <= available) return;
+  throw usage_error(fmt::format("{} ranks need about {} of memory, {} is available", ranks,
+                                format_bytes(wanted), format_bytes(available)),
+                    "choose smaller --sizes, or fewer ranks (-n)");
+}
+
+void warn_of_shared_cores(const Topology& topology, Size ranks) {
+  const Size cores = std::ssize(topology.cores);
+  if (ranks <= cores) return;
+  log_warning(fmt::format("{} ranks share {}: times include waiting for a core; use --nproc {}{}",
+                          ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
+}
+
+ExitCode run_processes(const CommOptions& options, const Topology& topology, Size ranks) {
+  InterruptWatch interrupt;  // before any thread is made
+  const CommPlan plan = plan_of(options);
+  const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
+                                                   static_cast<int>(topology.cores.size()));
+  warn_of_shared_cores(topology, ranks);
+  const std::string header = options.json ? "" : header_line(topology, ranks, "shm");
+  RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
+                            return interrupt.requested();
+                          }};
+  for (Size rank = 0; rank < ranks; ++rank) {
+    const std::size_t core = static_cast<std::size_t>(rank) % topology.cores.size();
+    processes.arguments.push_back(
+        arguments_of_rank(options, region, rank, topology.cores[core].cpu));
+  }
+  const RankOutcome outcome = run_ranks(region, processes);
+  if (outcome.interrupted) return ExitCode::interrupted;
+  if (!outcome.output.empty()) write_standard_output(header + outcome.output);
+  if (outcome.error) throw Error(*outcome.error);
+  return ExitCode::ok;
+}
+
+ExitCode comm_command(const CommOptions& options) {
+  if (options.region) return be_rank(options);
+  refuse_outside_ranks("comm");
+  require_communicator(options.communicator);
+  const Topology topology = discover_topology();
+  const bool is_solo = options.communicator == "solo";
+  const Size ranks = options.nproc.value_or(
+      is_solo ? 1 : std::max<Size>(2, static_cast<Size>(topology.cores.size())));
+  if (is_solo && ranks > 1)
+    throw usage_error(fmt::format("--communicator solo is for one rank, --nproc is {}", ranks),
+                      "leave out --communicator");
+  require_memory_for(plan_of(options), ranks);
+  if (is_solo || (options.communicator == "auto" && ranks == 1))
+    return run_alone(options, topology);
+  return run_processes(options, topology, ranks);
+}
+
+}  // namespace
+
+Command make_comm_command() {
+  return with_options<CommOptions>(
+      {.name = "comm",
+       .summary = "time collectives between ranks",
+       .description =
+           "Each collective is timed at each size: the slowest rank's time, the median over calls. "
+           "The columns and their formulas are those of nccl-tests: algbw is size over time, busbw "
+           "what a link of a ring would carry. Every rank writes its values anew before each call, "
+           "and the results are checked.",
+       .examples = {{"ptbench comm", "all-reduce between as many ranks as there are cores"},
+                    {"ptbench comm -n 2 --collective all_reduce,broadcast --sizes 4K,1M,16M",
+                     "two collectives at three sizes"},
+                    {"ptbench comm --json", "for a script, with raw numbers"}},
+       .options = {},
+       .run = {}},
+      comm_option_table(), comm_command);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "reports/output_file.h"
+#include "src/base/error.h"
+#include "src/cli/command_table.h"
+#include "src/cli/help.h"
+#include "src/doctor/doctor.h"
+#include "src/doctor/noise_watch.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+namespace {
+
+struct DoctorOptions {
+  bool noise = false;
+  std::optional<double> seconds;
+  bool json = false;
+};
+
+constexpr double kUsualSeconds = 60;
+
+/// Half a watch says so in a finding.
+bool was_interrupted(const std::vector<FindingGroup>& groups) {
+  return std::ranges::any_of(groups, [](const FindingGroup& group) {
+    return std::ranges::find(group.findings, name_of(Status::interrupted), &Finding::state) !=
+           group.findings.end();
+  });
+}
+
+ExitCode examine(const DoctorOptions& options) {
+  if (options.seconds && !options.noise)
+    throw usage_error("--seconds without --noise: nothing is watched", "add --noise");
+  const std::vector<FindingGroup> groups =
+      options.noise ? watch_noise(options.seconds.value_or(kUsualSeconds))
+                    : examine_machine(install_paths());
+  write_standard_output(options.json ? tables_json(doctor_tables(groups))
+                                     : doctor_text(groups, kHelpWidth));
+  return was_interrupted(groups) ? ExitCode::interrupted : ExitCode::ok;
+}
+
+}  // namespace
+
+Command make_doctor_command() {
+  return with_options<DoctorOptions>(
+      {.name = "doctor",
+       .summary = "say what this machine has to measure with, and what is missing",
+       .description =
+           "Looks at engines, devices, libraries, processor, noise and files. What is missing is "
+           "named together with how to get it; nothing of it is an error. With --noise it measures "
+           "for a minute and says what a benchmark on this machine can resolve.",
+       .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
+                    {"ptbench doctor --noise", "how small a difference can be told here"},
+                    {"ptbench doctor --json", "the same for a script"}},
+       .options = {},
+       .run = {}},
+      OptionTable<DoctorOptions>(
+          {flag_option({.name = "noise",
+                        .group = "Noise",
+                        .help = "watch the machine: measure short repetitions for --seconds"},
+                       &DoctorOptions::noise),
+           real_option({.name = "seconds",
+                        .value = "S",
+                        .group = "Noise",
+                        .help = "how long to watch",
+                        .fallback = "60"},
+                       &DoctorOptions::seconds, 1, 86400),
+           flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
+                       &DoctorOptions::json)}),
+      examine);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "reports/named_files.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/cli/command_table.h"
+#include "src/compare/comparison_files.h"
+#include "src/compare/gate_options.h"
+#include "src/config/configuration.h"
+#include "src/config/run_record.h"
+#include "src/device/topology.h"
+#include "src/judge/lockstep.h"
+#include "src/measure/environment.h"
+#include "src/process/interrupt.h"
+#include "src/process/progress.h"
+#include "src/session/foreign_build.h"
+#include "src/session/noise_store.h"
+#include "src/session/outside_ranks.h"
+#include "src/session/session_folder.h"
+#include "src/session/sweep.h"
+#include "src/session/sweep_by_processes.h"
+#include "src/session/sweep_files.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// BASE and NEW, as sides of a sweep.
+constexpr std::size_t kBase = 0;
+constexpr std::size_t kNew = 1;
+constexpr std::array<const char*, 2> kKept{"base.json", "new.json"};
+
+/// Rounds of whole processes, where there are no turns.
+constexpr Size kWholeRounds = 12;
+
+LockstepRule rule_of(const GateOptions& options) {
+  return {.detect = options.judged.comparison.detect, .max_pairs = options.max_pairs};
+}
+
+/// Of the records of both sides; none without --keep.
+std::vector<std::string> kept_paths(const GateOptions& options) {
+  std::vector<std::string> paths;
+  if (options.keep)
+    for (const char* const name : kKept) paths.push_back((fs::path(*options.keep) / name).string());
+  return paths;
+}
+
+void refuse_shared_files(const GateOptions& options) {
+  std::vector<std::string> paths = kept_paths(options);
+  const std::vector<std::string>& reports = options.judged.outputs;
+  paths.insert(paths.end(), reports.begin(), reports.end());
+  if (options.run.plan_file) paths.push_back(*options.run.plan_file);
+  refuse_files_named_twice(paths);
+}
+
+/// Where the records of both sides go; nowhere without --keep.
+std::vector<SweepFiles> kept_files(const GateOptions& options) {
+  std::vector<SweepFiles> files;
+  if (!options.keep) return files;
+  std::error_code error;
+  fs::create_directories(*options.keep, error);
+  if (error)
+    throw usage_error(fmt::format("--keep '{}' cannot be made a folder: {}",
+                                  printable(*options.keep), error.message()),
+                      "name a folder that you may write to");
+  for (const std::string& path : kept_paths(options))
+    files.emplace_back(std::vector<std::string>{path});
+  return files;
+}
+
+std::vector<SweepSide> sides_of(const GateOptions& options, const Topology& topology) {
+  std::vector<SweepSide> sides;
+  for (const std::string* const program : {&options.base, &options.fresh}) {
+    SweepSide side{.program = fs::absolute(*program),
+                   .header = begin_result(options.command_line, topology),
+                   .earlier = {}};
+    side.header.generator = unknown_build();
+    sides.push_back(std::move(side));
+  }
+  return sides;
+}
+
+/// Whether another pair could still bring a verdict: at the looks, only what is undecided goes on.
+bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
+                      std::span<const RunRecord* const> sides) {
+  const LockstepRule rule = rule_of(options);
+  const auto pairs = lockstep_pairs(sides[kBase]->samples, sides[kNew]->samples);
+  const Size count = std::ssize(pairs);
+  if (count == 0) return std::ssize(sides[kNew]->samples.repetitions) < kWholeRounds;
+  if (count >= options.max_pairs) return false;
+  const bool is_look = next_look(rule, count - 1) == count;
+  return !is_look || judge(pairs, rule, prior).verdict == Verdict::ambiguous;
+}
+
+/// Whoever judges the pairs again has to know how many there might have been.
+ResultFile with_plan_of(const GateOptions& options, ResultFile result) {
+  for (RunRecord& run : result.runs) run.samples.max_pairs = options.max_pairs;
+  return result;
+}
+
+SweepLength length_of(const GateOptions& options, const PriorNoise& prior,
+                      const SessionFolder& folder) {
+  const Size first_look = next_look(rule_of(options), 0).value_or(options.max_pairs);
+  SweepLength length{.rounds = first_look, .longest_stop = options.run.timeout()};
+  length.lockstep = LockstepPlan();
+  length.most_rounds = options.max_pairs;
+  length.needs_more = [&options, &prior](std::span<const RunRecord* const> sides) {
+    return needs_more_pairs(options, prior, sides);
+  };
+  length.last_begin_seconds = options.max_time_seconds;
+  length.plan_file = options.run.plan_file;
+  std::error_code ignored;
+  length.extends_plan = length.plan_file && !fs::exists(*length.plan_file, ignored);
+  if (!length.plan_file) length.plan_folder = folder.path();
+  return length;
+}
+
+/// What the machine's noise does to pairs, for the gates to come.
+void remember(const std::array<ResultFile, 2>& sides, const PriorNoise& known) {
+  if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return;
+  const auto pairs =
+      lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples);
+  const PriorNoise learnt = learn(pairs, known);
+  if (!learnt.classes().empty())
+    (void)NoiseStore().save(sides[kBase].environment.host.name, learnt);
+}
+
+ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile, 2>& sides,
+                        const PriorNoise& prior, ComparisonFiles& files) {
+  const Comparison comparison = compare(std::span(sides).first(1), std::span(sides).last(1),
+                                        options.judged.comparison, prior);
+  print_comparison(comparison, options.judged);
+  files.publish(comparison);
+  return exit_code_of(comparison, options.judged.strict);
+}
+
+ExitCode gate_command(const GateOptions& options) {
+  refuse_outside_ranks("gate");
+  refuse_shared_files(options);
+  ComparisonFiles files(options.judged.outputs);
+  std::vector<SweepFiles> kept = kept_files(options);
+  require_ptbench("base", options.base);
+  require_ptbench("new", options.fresh);
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress(clock);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options.run, topology);
+  const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
+  const SessionSurroundings session_around{
+      .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
+  const SweepSurroundings around =
+      sweep_by_processes(session_around, [&](std::size_t side, const ResultFile& result) {
+        if (!kept.empty()) kept.at(side).save(with_plan_of(options, result));
+      });
+  const SessionFolder folder;
+  Sweep sweep({sweep_row(config, options.measured)}, sides_of(options, topology),
+              length_of(options, prior, folder), around);
+  sweep.run();
+  progress.clear();
+  if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
+  if (sweep.exit_code() == ExitCode::interrupted) return ExitCode::interrupted;
+  const std::array sides{with_plan_of(options, sweep.result(kBase)),
+                         with_plan_of(options, sweep.result(kNew))};
+  remember(sides, prior);
+  return judge_and_tell(options, sides, prior, files);
+}
+
+}  // namespace
+
+Command make_gate_command() {
+  return with_options<GateOptions>(
+      {.name = "gate",
+       .summary = "measure two builds in lockstep and judge the new one; the exit code gates CI",
+       .description =
+           "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
+           "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
+           "pairs and ends as soon as the verdict is sure: same, faster or slower; ambiguous where "
+           "it is not after --max-pairs. Ends with the exit codes of compare.",
+       .examples = {{"ptbench gate --base old/ptbench --new new/ptbench -w mlp",
+                     "has a training step become slower by 5 %?"},
+                    {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "
+                     "--detect 3% -o gate.md",
+                     "a smaller change, on two ranks, for a pull request"}},
+       .options = {},
+       .run = {}},
+      gate_option_table(), gate_command);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reports/output_file.h"
+#include "src/compare/compare_options.h"
+#include "src/judge/comparison.h"
+
+namespace ptbench {
+
+/// The files that a comparison writes, opened before anything is read.
+class ComparisonFiles {
+ public:
+  /// A usage error for a name that ends in no known format, and for one that cannot be written.
+  explicit ComparisonFiles(const std::vector<std::string>& outputs);
+
+  void publish(const Comparison& comparison);
+
+ private:
+  struct Report {
+    std::string (*write)(const Comparison&);
+    std::unique_ptr<OutputFile> file;
+  };
+
+  std::vector<Report> files_;
+};
+
+/// The table, or JSON and the table on standard error, as `config` asks; and what to do about
+/// unlike plans.
+void print_comparison(const Comparison& comparison, const CompareConfig& config);
+
+}  // namespace ptbench

@@ -1,0 +1,112 @@
+#include "src/compare/gate_options.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "src/config/run_options.h"
+#include "src/judge/lockstep.h"
+
+namespace ptbench {
+namespace {
+
+using Row = OptionRow<GateOptions>;
+
+constexpr const char* kGate = "The gate";
+constexpr std::uint64_t kMostPairs = 1000;
+
+/// Options of `run` that say how long one run is, place its ranks, or name files that it writes.
+bool is_left_out(const OptionInfo& option) {
+  constexpr std::array<std::string_view, 17> kNames{"output",
+                                                    "json",
+                                                    "repeats",
+                                                    "target-noise",
+                                                    "min-time",
+                                                    "max-time",
+                                                    "steps",
+                                                    "epochs",
+                                                    "warmup",
+                                                    "target-accuracy",
+                                                    "target-loss",
+                                                    "loss-log",
+                                                    "save-initial-weights",
+                                                    "save-final-weights",
+                                                    "rank",
+                                                    "world-size",
+                                                    "local-rank"};
+  return is_one_of(option.name, kNames) || option.hidden;
+}
+
+/// Options of `compare` that a gate takes as they are.
+bool is_judging(const OptionInfo& option) {
+  constexpr std::array<std::string_view, 5> kNames{"detect", "strict", "ignore-environment",
+                                                   "output", "json"};
+  return is_one_of(option.name, kNames);
+}
+
+Row of_run(const OptionRow<RunOptions>& row) {
+  return {row.info, [row](GateOptions& gate, const OptionInfo& option, std::string_view text) {
+            row.set(gate.run, option, text);
+            gate.measured.push_back({option.name, std::string(text)});
+          }};
+}
+
+Row of_compare(const OptionRow<CompareConfig>& row) {
+  OptionInfo info = row.info;
+  info.excludes.clear();  // what a gate has not
+  return {std::move(info), [row](GateOptions& gate, const OptionInfo& option,
+                                 std::string_view text) { row.set(gate.judged, option, text); }};
+}
+
+OptionInfo program(const char* name, const char* help) {
+  return {.name = name,
+          .value = "PTBENCH",
+          .group = kGate,
+          .help = help,
+          .example = "../old/ptbench",
+          .hint = ValueHint::file,
+          .required = true};
+}
+
+std::vector<Row> own_rows() {
+  return {
+      text_option(program("base", "the build to compare with"), &GateOptions::base),
+      text_option(program("new", "the build to judge"), &GateOptions::fresh),
+      whole_option({.name = "max-pairs",
+                    .value = "N",
+                    .group = kGate,
+                    .help = "pairs of processes that are measured at the most; looked at after "
+                            "6, 8, 10, 14, 20, ... of them",
+                    .fallback = "14"},
+                   &GateOptions::max_pairs, static_cast<std::uint64_t>(kLeastPairs), kMostPairs),
+      real_option({.name = "max-time",
+                   .value = "S",
+                   .group = kGate,
+                   .help = "seconds after which no further pair begins",
+                   .fallback = "300"},
+                  &GateOptions::max_time_seconds, 1, 1e6),
+      text_option({.name = "keep",
+                   .value = "DIR",
+                   .group = kGate,
+                   .help = "keep the records of both sides, DIR/base.json and DIR/new.json",
+                   .hint = ValueHint::file},
+                  &GateOptions::keep)};
+}
+
+}  // namespace
+
+OptionTable<GateOptions> gate_option_table() {
+  std::vector<Row> rows = own_rows();
+  const OptionTable<CompareConfig> compare = compare_option_table();
+  for (const OptionRow<CompareConfig>& row : compare.rows())
+    if (is_judging(row.info)) rows.push_back(of_compare(row));
+  const OptionTable<RunOptions> run = run_option_table();
+  for (const OptionRow<RunOptions>& row : run.rows())
+    if (!is_left_out(row.info)) rows.push_back(of_run(row));
+  return OptionTable<GateOptions>(std::move(rows));
+}
+
+}  // namespace ptbench

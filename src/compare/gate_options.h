@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/option_table.h"
+#include "src/compare/compare_options.h"
+#include "src/config/run_config.h"
+#include "src/judge/lockstep.h"
+
+namespace ptbench {
+
+/// What the user asked for on `ptbench gate`.
+struct GateOptions {
+  RunOptions run;                         ///< what both builds measure
+  std::vector<NamedAssignment> measured;  ///< the same, as given: for the processes to start
+  std::string base;                       ///< program
+  std::string fresh;                      ///< program
+  /// How the result is judged, printed and written; it names no files to compare.
+  CompareConfig judged;
+  Size max_pairs = kUsualMostPairs;
+  double max_time_seconds = 300;    ///< after which no pair begins
+  std::optional<std::string> keep;  ///< folder for the records of both sides
+
+  std::vector<std::string> command_line;  ///< argv, for the record
+};
+
+/// The options of `ptbench gate`: its own, those of `compare` that say how results are judged and
+/// written, and those of `run` that say what is measured.
+[[nodiscard]] OptionTable<GateOptions> gate_option_table();
+
+}  // namespace ptbench

@@ -1,0 +1,285 @@
+#include "src/config/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/install_paths.h"
+#include "src/device/isa.h"
+#include "src/device/probe.h"
+
+namespace ptbench {
+namespace {
+
+void require_cpu(const std::string& device) {
+  if (!device.starts_with("cuda")) return;
+  const CudaProbe probe = probe_cuda(install_paths().modules);
+  if (probe.state != CudaState::found) throw cuda_absent_error(device, probe);
+  throw capability_error(
+      fmt::format("--device {}: devices were found, but this version trains on the CPU only",
+                  device),
+      "use --device cpu");
+}
+
+/// The precision to compute in, which this machine has.
+std::string precision_of(const RunOptions& options, const StrategyRow& strategy) {
+  if (!options.precision) {
+    if (!strategy.mixed_precision) return "fp32";
+    if (has_bf16_products()) return "bf16";
+    throw capability_error(
+        fmt::format("strategy '{}': this CPU multiplies no type but fp32", strategy.name),
+        "use a CPU with AVX512_BF16 or AMX, or --strategy serial");
+  }
+  const std::string& precision = *options.precision;
+  if (precision == "fp32" && strategy.mixed_precision)
+    throw usage_error(
+        fmt::format("--precision fp32: strategy '{}' is mixed precision", strategy.name),
+        "leave it out, or use --strategy serial");
+  if (precision == "fp16" || precision == "tf32")
+    throw capability_error(
+        fmt::format("--precision {}: no CPU multiplies it", precision),
+        has_bf16_products() ? "use --precision bf16 or fp32" : "use --precision fp32");
+  if (precision == "bf16" && !has_bf16_products())
+    throw capability_error("--precision bf16: this CPU has neither AVX512_BF16 nor AMX",
+                           "use --precision fp32");
+  return precision;
+}
+
+void require_sensible_ends(const RunOptions& options) {
+  const bool keeps = options.save_initial_weights || options.save_final_weights || options.loss_log;
+  if (options.verify == VerifyMode::only && keeps)
+    throw usage_error("--verify only trains nothing that could be kept",
+                      "leave out --save-initial-weights, --save-final-weights and --loss-log");
+  if ((options.target_accuracy || options.target_loss) && !options.epochs)
+    throw usage_error(fmt::format("--{} needs to know when to give up",
+                                  options.target_accuracy ? "target-accuracy" : "target-loss"),
+                      "add --epochs E, the most epochs to train");
+}
+
+void require_possible_world(const RunOptions& options, const StrategyRow& strategy) {
+  if ((!strategy.several_ranks || strategy.one_process) && options.reduce_precision != "fp32")
+    throw usage_error(
+        fmt::format("strategy '{}' reduces no gradients between ranks", strategy.name),
+        "leave out --reduce-precision, or use --strategy ddp");
+  if (!strategy.buckets &&
+      (options.bucket_mb || options.first_bucket_mb || options.overlap != OverlapMode::automatic))
+    throw usage_error(fmt::format("strategy '{}' reduces no gradients in buckets", strategy.name),
+                      "leave out --bucket-mb, --first-bucket-mb and --overlap, or use --strategy "
+                      "ddp");
+  if (options.nproc > 1 && !strategy.several_ranks)
+    throw usage_error(fmt::format("--nproc {}: strategy '{}' is one replica in one process",
+                                  options.nproc, strategy.name),
+                      "leave --nproc out, or use --threads to give the replica more cores");
+}
+
+/// Ranks that wait for each other's turns measure the scheduler.
+void require_enough_cores(const RunOptions& options, const Topology& topology) {
+  const Size cores = std::max<Size>(
+      1, options.core_share ? options.core_share->cores : std::ssize(topology.cores));
+  const Size most = kMostRanksPerCore * cores;
+  if (options.oversubscribe || options.nproc <= most) return;
+  const bool from_outside = options.core_share.has_value();
+  throw usage_error(
+      fmt::format("{}{}: {} core{} {} {} ranks, {} a core", from_outside ? "ranks: " : "--nproc ",
+                  options.nproc, cores, cores == 1 ? "" : "s", cores == 1 ? "takes" : "take", most,
+                  kMostRanksPerCore),
+      fmt::format("{} {} or less, or allow it with --oversubscribe",
+                  from_outside ? "start" : "use --nproc", most));
+}
+
+/// Empty where all are alike, which is no other configuration than with that --batch-size.
+std::vector<Size> unequal_shares(const RunOptions& options) {
+  const bool alike = std::ranges::adjacent_find(options.shares, std::ranges::not_equal_to()) ==
+                     options.shares.end();
+  return alike ? std::vector<Size>() : options.shares;
+}
+
+void require_possible_imbalance(const RunOptions& options, const StrategyRow& strategy) {
+  const auto ranks = static_cast<std::size_t>(options.nproc);
+  const std::size_t shares = options.shares.size();
+  if (shares > 0 && shares != ranks)
+    throw usage_error(
+        fmt::format("--shares {}: that is {} micro-batch{} for {} rank{}",
+                    fmt::join(options.shares, "+"), shares, shares == 1 ? "" : "es", ranks,
+                    ranks == 1 ? "" : "s"),
+        fmt::format("use --nproc {}, or give each rank a share, joined by '+'", shares));
+  if (strategy.one_process && !unequal_shares(options).empty())
+    throw usage_error(fmt::format("--shares: strategy '{}' gives all replicas equal micro-batches",
+                                  strategy.name),
+                      "leave it out, or use --strategy ddp");
+  if (options.slow_rank && options.slow_rank->rank >= options.nproc)
+    throw usage_error(fmt::format("--slow-rank {}:{}: there is no rank {}, as --nproc is {}",
+                                  options.slow_rank->rank, options.slow_rank->factor,
+                                  options.slow_rank->rank, options.nproc),
+                      fmt::format("name a rank from 0 to {}, or use --nproc {}", options.nproc - 1,
+                                  options.slow_rank->rank + 1));
+}
+
+/// What is left to `auto` is decided when the training is planned.
+DdpOptions data_parallel_of(const RunOptions& options) {
+  const auto bytes_of = [](double mib) { return static_cast<Bytes>(mib * (1U << 20U)); };
+  DdpOptions result;
+  if (options.bucket_mb) result.bucket_bytes = bytes_of(*options.bucket_mb);
+  if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
+  result.overlap = options.overlap == OverlapMode::on;
+  result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
+  result.broadcast_buffers = options.broadcast_buffers;
+  result.timeout = options.timeout();
+  return result;
+}
+
+OptimizerKind kind_named(const std::string& name) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
+    if (name == name_of(kind)) return kind;
+  throw usage_error(fmt::format("unknown optimizer '{}'", name), "use sgd, adam or adamw");
+}
+
+/// Naming another optimizer than the workload's resets the rest to PyTorch's defaults.
+OptimizerSpec optimizer_of(const RunOptions& options, const OptimizerSpec& usual) {
+  OptimizerSpec spec = usual;
+  if (options.optimizer && kind_named(*options.optimizer) != usual.kind)
+    spec = OptimizerSpec::defaults_of(kind_named(*options.optimizer));
+  if (options.momentum && spec.kind != OptimizerKind::sgd)
+    throw usage_error(fmt::format("--momentum does not go with {}", name_of(spec.kind)),
+                      "leave it out, or add --optimizer sgd");
+  spec.lr = options.lr.value_or(spec.lr);
+  spec.momentum = options.momentum.value_or(spec.momentum);
+  spec.weight_decay = options.weight_decay.value_or(spec.weight_decay);
+  return spec;
+}
+
+Size batch_of(const RunOptions& options, const Workload& workload, Size accumulation) {
+  if (!options.shares.empty()) return std::ranges::max(options.shares);
+  if (!options.global_batch) return options.batch_size.value_or(workload.batch);
+  const Size global = *options.global_batch;
+  const Size parts = options.nproc * accumulation;
+  if (global % parts == 0) return global / parts;
+  const Size nearest = std::max<Size>(1, (global + parts / 2) / parts) * parts;
+  throw usage_error(
+      accumulation == 1
+          ? fmt::format("--global-batch {} cannot be shared by {} replicas", global, options.nproc)
+          : fmt::format("--global-batch {} cannot be cut into {} micro-batches", global, parts),
+      fmt::format("the nearest possible one is {}", nearest));
+}
+
+/// An epoch of fewer synthetic samples would have no step.
+void require_whole_step(const RunConfig& config) {
+  const Size together = config.together();
+  const Size accumulation = config.step.accumulation_steps;
+  const std::optional<Size>& samples = config.options.samples;
+  if (!samples || *samples / accumulation >= together) return;  // the product could overflow
+  std::string parts = fmt::format("{} samples", together);
+  if (config.options.nproc > 1) parts += fmt::format(" of {} ranks", config.options.nproc);
+  if (accumulation > 1) parts += fmt::format(", {} times", accumulation);
+  const char* option = !config.shares.empty()        ? "shares"
+                       : config.options.global_batch ? "global-batch"
+                                                     : "batch-size";
+  throw usage_error(
+      fmt::format("--samples {} does not fill one global batch ({})", *samples, parts),
+      fmt::format("use more --samples, or a smaller --{}", option));
+}
+
+/// Measured options that are not at their default, for the run's id.
+std::vector<OptionValue> other_options(const RunConfig& config) {
+  const OptimizerSpec& usual = config.workload.optimizer;
+  const OptimizerSpec& spec = config.step.optimizer;
+  std::vector<OptionValue> others;
+  if (config.step.accumulation_steps != config.strategy.accumulation_steps)
+    others.push_back({"accumulate", fmt::format("{}", config.step.accumulation_steps)});
+  if (config.step.loss_scale.kind == LossScaling::dynamic)
+    others.push_back({"loss-scale", "dynamic"});
+  if (config.step.loss_scale.kind == LossScaling::fixed)
+    others.push_back({"loss-scale", fmt::format("{}", config.step.loss_scale.value)});
+  if (config.options.threads)
+    others.push_back({"threads", fmt::format("{}", *config.options.threads)});
+  if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
+  const OptimizerSpec base =
+      spec.kind == usual.kind ? usual : OptimizerSpec::defaults_of(spec.kind);
+  if (spec.lr != base.lr) others.push_back({"lr", fmt::format("{}", spec.lr)});
+  if (spec.momentum != base.momentum)
+    others.push_back({"momentum", fmt::format("{}", spec.momentum)});
+  if (spec.weight_decay != base.weight_decay)
+    others.push_back({"weight-decay", fmt::format("{}", spec.weight_decay)});
+  if (const auto mib = config.options.bucket_mb)
+    others.push_back({"bucket-mb", fmt::format("{}", *mib)});
+  if (const auto mib = config.options.first_bucket_mb)
+    others.push_back({"first-bucket-mb", fmt::format("{}", *mib)});
+  if (config.options.overlap != OverlapMode::automatic)
+    others.push_back({"overlap", config.options.overlap == OverlapMode::on ? "on" : "off"});
+  if (config.options.reduce_precision != "fp32")
+    others.push_back({"reduce-precision", config.options.reduce_precision});
+  if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
+  for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
+  if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
+  if (config.options.samples)
+    others.push_back({"samples", fmt::format("{}", *config.options.samples)});
+  if (!config.options.shuffle) others.push_back({"shuffle", "off"});
+  if (config.options.data_workers > 0)
+    others.push_back({"data-workers", fmt::format("{}", config.options.data_workers)});
+  return others;
+}
+
+}  // namespace
+
+std::vector<OptionValue> RunConfig::imbalance() const {
+  std::vector<OptionValue> made;
+  if (!shares.empty()) made.push_back({"shares", fmt::format("{}", fmt::join(shares, ","))});
+  if (const auto& slow = options.slow_rank; slow && slow->factor > 1)
+    made.push_back({"slow-rank", fmt::format("{}:{}", slow->rank, slow->factor)});
+  return made;
+}
+
+void require_communicator(const std::string& communicator) {
+  constexpr std::array<std::string_view, 3> kAbsent{"mpi", "gloo", "nccl"};
+  if (std::ranges::find(kAbsent, communicator) == kAbsent.end()) return;
+  throw capability_error(fmt::format("--communicator {}: this build has no {} communicator",
+                                     communicator, communicator),
+                         "use --communicator shm");
+}
+
+RunConfig configure_run(const RunOptions& options, const Topology& topology) {
+  RunConfig config;
+  config.options = options;
+  config.workload = find_workload(options.workload);
+  config.strategy = find_strategy(options.strategy);
+  require_possible_world(options, config.strategy);
+  require_enough_cores(options, topology);
+  require_possible_imbalance(options, config.strategy);
+  require_cpu(options.device);
+  require_communicator(options.communicator);
+  require_sensible_ends(options);
+  config.precision = precision_of(options, config.strategy);
+  config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
+  config.step = {
+      .optimizer = optimizer_of(options, config.workload.optimizer),
+      .accumulation_steps = options.accumulate.value_or(config.strategy.accumulation_steps),
+      .loss_scale = options.loss_scale};
+  const auto cores = static_cast<Size>(topology.cores.size());
+  const Size usual_threads =
+      options.core_share ? options.core_share->threads : std::max<Size>(1, cores / options.nproc);
+  config.threads = static_cast<int>(options.threads.value_or(usual_threads));
+  config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
+  config.shares = unequal_shares(options);
+  if (options.data == "synthetic") require_whole_step(config);
+  config.global_batch = config.together() * config.step.accumulation_steps;
+  config.data_parallel = data_parallel_of(options);
+  if (options.data != "synthetic" && options.samples)
+    throw usage_error("--samples is the length of synthetic data, and --data names a directory",
+                      "leave one of the two out");
+  if (options.data == "synthetic")
+    config.synthetic_samples =
+        options.samples.value_or(std::max(config.workload.synthetic_samples, config.global_batch));
+  config.id = run_id({.workload = config.workload.name,
+                      .strategy = config.strategy.name,
+                      .world_size = options.nproc,
+                      .batch_per_replica = config.batch,
+                      .precision = config.precision},
+                     other_options(config));
+  return config;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/config/run_config.h"
+#include "src/data/sampler.h"
+#include "src/device/topology.h"
+#include "src/measure/run_id.h"
+#include "strategies/catalog.h"
+#include "strategies/replica.h"
+#include "workloads/catalog.h"
+
+namespace ptbench {
+
+/// What a run does, whole and consistent: options with every default filled in.
+struct RunConfig {
+  RunOptions options;
+  Workload workload;
+  StrategyRow strategy;
+  StepSpec step;                        ///< optimizer, accumulation, loss scale
+  ElementType type = ElementType::f32;  ///< of what is multiplied
+  std::string precision;                ///< its name on the command line
+  int threads = 1;                      ///< of one CPU replica
+  Size batch = 0;                       ///< samples in one replica's micro-batch, the largest
+  std::vector<Size> shares;             ///< samples in each rank's, where unequal; else empty
+  Size global_batch = 0;                ///< samples in one optimizer step
+  Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
+  DdpOptions data_parallel;             ///< how several ranks communicate
+  std::string id;                       ///< of the record
+  /// Samples in the micro-batch of that rank.
+  [[nodiscard]] Size micro_batch_of(Size of_rank) const {
+    return shares.empty() ? batch : shares.at(static_cast<std::size_t>(of_rank));
+  }
+  /// Samples in the micro-batches that all ranks run at a time.
+  [[nodiscard]] Size together() const {
+    return BatchShape{.micro_batch = batch, .replicas = options.nproc, .shares = shares}.together();
+  }
+  /// How many times slower than it could that rank is to compute; 1 for all that are as they are.
+  [[nodiscard]] double slowdown_of(Size of_rank) const {
+    const auto& slow = options.slow_rank;
+    return slow && slow->rank == of_rank ? slow->factor : 1;
+  }
+  /// What was done to make ranks unequal, as options would say it; empty: nothing.
+  [[nodiscard]] std::vector<OptionValue> imbalance() const;
+  /// Which rank this process is; 0 where it is the run.
+  [[nodiscard]] Size rank() const { return options.rank.value_or(0); }
+  /// Of the cores that this process may use, for its first thread; they wrap round.
+  [[nodiscard]] int first_core() const {
+    const Size place = options.core_share ? options.core_share->index : rank();
+    return threads * static_cast<int>(place);
+  }
+  /// Processes of one run.
+  [[nodiscard]] Size processes() const { return strategy.one_process ? 1 : options.nproc; }
+  /// Whether ranks of its own have to be started.
+  [[nodiscard]] bool needs_ranks() const {
+    return options.nproc > 1 && !strategy.one_process && !options.region;
+  }
+};
+
+/// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown
+/// names, impossible combinations) and capability errors (devices, precisions and communicators
+/// that are not here).
+[[nodiscard]] RunConfig configure_run(const RunOptions& options, const Topology& topology);
+
+/// Throws a capability error for a communicator that has a name and that this build lacks.
+void require_communicator(const std::string& communicator);
+
+}  // namespace ptbench

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "src/base/option_table.h"
+#include "src/config/run_config.h"
+
+namespace ptbench {
+
+/// Every option of `ptbench run`: names, defaults, ranges, help and how each gets into RunOptions.
+/// To add one: a field in RunOptions and a row here.
+[[nodiscard]] OptionTable<RunOptions> run_option_table();
+
+}  // namespace ptbench

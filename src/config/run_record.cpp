@@ -1,0 +1,99 @@
+#include "src/config/run_record.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "src/config/version.h"
+#include "src/measure/environment.h"
+
+namespace ptbench {
+namespace {
+
+OptimizerRecord describe(const OptimizerSpec& spec) {
+  OptimizerRecord record;
+  record.name = name_of(spec.kind);
+  record.lr = spec.lr;
+  record.weight_decay = spec.weight_decay;
+  if (spec.kind == OptimizerKind::sgd) {
+    record.momentum = spec.momentum;
+  } else {
+    record.beta1 = spec.beta1;
+    record.beta2 = spec.beta2;
+    record.epsilon = spec.epsilon;
+  }
+  return record;
+}
+
+void add_machine_warnings(const RunConfig& config, const Topology& topology, RunRecord& record) {
+  if (build_info().build_type != "Release")
+    record.warnings.push_back({.code = "debug-build",
+                               .message = fmt::format("this is a {} build: its speed says nothing",
+                                                      build_info().build_type),
+                               .remedy = "Build with the CMake preset 'release'."});
+  const Size threads = config.threads * config.options.nproc;
+  const Size cores = std::ssize(topology.cores);
+  if (threads > cores)
+    record.warnings.push_back(
+        {.code = "oversubscribed-cores",
+         .message =
+             fmt::format("{} threads share {} core{}", threads, cores, cores == 1 ? "" : "s"),
+         .remedy = config.options.nproc > cores
+                       ? fmt::format("Use --nproc {} or less.", cores)
+                       : fmt::format("Use --threads {} or less.", cores / config.options.nproc)});
+}
+
+void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
+  std::string done;
+  for (const OptionValue& made : config.imbalance()) {
+    if (!done.empty()) done += ", and ";
+    done += made.option == "shares"
+                ? fmt::format("the ranks' micro-batches are unequal (--shares {})", made.value)
+                : fmt::format("one rank was made to compute slower (--slow-rank {})", made.value);
+  }
+  if (!done.empty())
+    record.warnings.push_back({.code = "imbalanced-on-purpose",
+                               .message = std::move(done),
+                               .remedy = "Leave that out to measure the machine as it is."});
+}
+
+}  // namespace
+
+RunRecord begin_record(const RunConfig& config, const Topology& topology) {
+  RunRecord record;
+  record.id = config.id;
+  record.engine = {.name = "native", .version = build_info().version, .command = {}};
+  record.workload.name = config.workload.name;
+  if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
+  record.strategy.name = config.strategy.name;
+  record.strategy.world_size = config.options.nproc;
+  record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), "cpu");
+  record.strategy.threads = config.threads;
+  record.strategy.accumulation_steps = config.step.accumulation_steps;
+  record.strategy.precision = config.precision;
+  record.strategy.batch_per_replica = config.batch;
+  record.strategy.global_batch = config.global_batch;
+  record.optimizer = describe(config.step.optimizer);
+  add_machine_warnings(config, topology, record);
+  add_imbalance_warning(config, record);
+  return record;
+}
+
+ResultFile begin_result(const std::vector<std::string>& command_line, const Topology& topology) {
+  const BuildInfo build = build_info();
+  ResultFile file;
+  file.generator.version = build.version;
+  file.generator.git_commit = build.git_commit;
+  file.generator.build_type = build.build_type;
+  file.created = rfc3339_utc(std::chrono::system_clock::now());
+  file.command = command_line;
+  file.environment = describe_environment(topology);
+  file.environment.devices.push_back(
+      {.id = "cpu", .name = topology.cpu_model, .memory_bytes = topology.memory_bytes});
+  file.environment.libraries["onednn"] = onednn_version();
+  return file;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,286 @@
+#include "src/doctor/comm_bench.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "src/base/clock.h"
+#include "src/base/error.h"
+#include "src/measure/statistics.h"
+
+namespace ptbench {
+namespace {
+
+using Ticket = Communicator::Ticket;
+
+constexpr Size kRoot = 0;
+constexpr double kSecondsPerRow = 0.1;  // in the calls themselves
+constexpr double kLeastCalls = 10;
+constexpr double kMostCalls = 1000;
+constexpr int kWarmUpCalls = 5;  // pages appear in the first
+
+/// Small whole numbers that differ by rank, index and call.
+struct Pattern {
+  /// Whole cache lines, so that copies of it are stored in whole vectors, as gradients are: how
+  /// values were written is felt when another rank reads them (by 1.4 times, at 16 MiB). No power
+  /// of two, so that no half of an array begins like the other.
+  static constexpr Size kPeriod = 496;
+
+  Size call;
+
+  [[nodiscard]] float at(Size rank, Size index) const {
+    constexpr std::uint32_t kGolden = 2654435769U;  // 2^32 over the golden ratio
+    const std::uint32_t mixed = static_cast<std::uint32_t>(index % kPeriod) * kGolden >> 25U;
+    return static_cast<float>(static_cast<Size>(mixed) + 3 * rank + call % 8);
+  }
+  [[nodiscard]] float sum(Size ranks, Size index) const {
+    const auto all = static_cast<float>(ranks);
+    return all * at(0, index) + 3 * all * (all - 1) / 2;
+  }
+  void write(std::span<float> values, Size rank) const {
+    std::array<float, kPeriod> period{};
+    for (Size i = 0; i < kPeriod; ++i) period[static_cast<std::size_t>(i)] = at(rank, i);
+    while (!values.empty()) {
+      const std::size_t count = std::min(values.size(), period.size());
+      std::ranges::copy(std::span(period).first(count), values.begin());
+      values = values.subspan(count);
+    }
+  }
+  /// How many of `range` differ from what `expected` says of their index.
+  template <class Expected>
+  [[nodiscard]] static Size wrong(std::span<const float> values, Range range,
+                                  const Expected& expected) {
+    Size count = 0;
+    for (Size i = range.begin; i < range.end; ++i)
+      if (values[static_cast<std::size_t>(i)] != expected(i)) ++count;
+    return count;
+  }
+};
+
+/// What one collective does at one size on this rank.
+struct Call {
+  Communicator& communicator;
+  std::span<float> values;
+  std::span<float> whole;  ///< of a gather, on its root
+
+  [[nodiscard]] Size rank() const { return communicator.rank(); }
+  [[nodiscard]] Size ranks() const { return communicator.world_size(); }
+  [[nodiscard]] Range all() const { return {0, static_cast<Size>(values.size())}; }
+  [[nodiscard]] Range part(Size owner) const {
+    return rank_part(static_cast<Size>(values.size()), owner, ranks());
+  }
+};
+
+struct Collective {
+  std::string name;
+  double (*bus_factor)(double ranks);
+  bool sums;
+  bool has_root;
+  Ticket (*start)(const Call& call);
+  /// Wrong values on this rank.
+  Size (*check)(const Call& call, Pattern pattern);
+};
+
+double ring_factor(double ranks) { return (ranks - 1) / ranks; }
+double two_ring_factor(double ranks) { return 2 * ring_factor(ranks); }
+double one_factor(double /*ranks*/) { return 1; }
+
+Size check_sum(const Call& call, Pattern pattern, Range range) {
+  return Pattern::wrong(call.values, range, [&](Size i) { return pattern.sum(call.ranks(), i); });
+}
+
+Size check_owner(const Call& call, Pattern pattern, Range range, Size owner) {
+  return Pattern::wrong(call.values, range, [&](Size i) { return pattern.at(owner, i); });
+}
+
+Size check_all_gather(const Call& call, Pattern pattern) {
+  Size wrong = 0;
+  for (Size owner = 0; owner < call.ranks(); ++owner)
+    wrong += check_owner(call, pattern, call.part(owner), owner);
+  return wrong;
+}
+
+Size check_gather(const Call& call, Pattern pattern) {
+  if (call.rank() != kRoot) return 0;
+  Size wrong = 0;
+  for (Size owner = 0; owner < call.ranks(); ++owner)
+    wrong +=
+        Pattern::wrong(call.whole.subspan(static_cast<std::size_t>(owner) * call.values.size()),
+                       call.all(), [&](Size i) { return pattern.at(owner, i); });
+  return wrong;
+}
+
+std::vector<Collective> collectives() {
+  return {
+      {"all_reduce", two_ring_factor, true, false,
+       [](const Call& call) { return call.communicator.start_all_reduce(call.values, {}); },
+       [](const Call& call, Pattern pattern) { return check_sum(call, pattern, call.all()); }},
+      {"reduce_scatter", ring_factor, true, false,
+       [](const Call& call) { return call.communicator.start_reduce_scatter(call.values, {}); },
+       [](const Call& call, Pattern pattern) {
+         return check_sum(call, pattern, call.part(call.rank()));
+       }},
+      {"all_gather", ring_factor, false, false,
+       [](const Call& call) { return call.communicator.start_all_gather(call.values); },
+       check_all_gather},
+      {"broadcast", one_factor, false, true,
+       [](const Call& call) {
+         return call.communicator.start_broadcast(std::as_writable_bytes(call.values), kRoot);
+       },
+       [](const Call& call, Pattern pattern) {
+         return check_owner(call, pattern, call.all(), kRoot);
+       }},
+      {"reduce", one_factor, true, true,
+       [](const Call& call) { return call.communicator.start_reduce(call.values, kRoot, {}); },
+       [](const Call& call, Pattern pattern) {
+         return call.rank() == kRoot ? check_sum(call, pattern, call.all())
+                                     : check_owner(call, pattern, call.all(), call.rank());
+       }},
+      {"gather", ring_factor, false, true,
+       [](const Call& call) {
+         return call.communicator.start_gather(std::as_bytes(call.values),
+                                               std::as_writable_bytes(call.whole), kRoot);
+       },
+       check_gather},
+  };
+}
+
+Collective find_collective(const std::string& name) {
+  for (Collective& row : collectives())
+    if (row.name == name) return row;
+  throw Defect("a collective that cannot be measured");
+}
+
+/// Measures one collective at one size.
+class Measuring {
+ public:
+  Measuring(Collective collective, const Call& call, Communicator::Timeout timeout)
+      : collective_(std::move(collective)), call_(call), timeout_(timeout) {}
+
+  /// Complete on rank 0.
+  [[nodiscard]] CommMeasurement measure(Size count) {
+    std::vector<double> warm_up;
+    for (int i = 0; i < kWarmUpCalls; ++i) warm_up.push_back(time_call());
+    Size wrong = collective_.check(call_, pattern_);
+    const Size calls = agree_on_calls(warm_up);
+    std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(calls));
+    for (Size i = 0; i < calls; ++i) seconds.push_back(time_call());
+    wrong += collective_.check(call_, pattern_);
+    return {.collective = collective_.name,
+            .ranks = call_.ranks(),
+            .count = count,
+            .seconds = median_of_slowest(seconds),
+            .wrong = sum_of(wrong)};
+  }
+
+ private:
+  void wait(Ticket ticket) { call_.communicator.wait(ticket, timeout_); }
+
+  double time_call() {
+    pattern_.call++;
+    pattern_.write(call_.values, call_.rank());
+    wait(call_.communicator.start_barrier());
+    const double begin = clock_.now();
+    wait(collective_.start(call_));
+    return clock_.now() - begin;
+  }
+
+  /// Rank 0 decides.
+  Size agree_on_calls(std::span<const double> warm_up) {
+    const double seconds = std::max(median(warm_up), 1e-9);
+    auto calls = static_cast<Size>(std::clamp(kSecondsPerRow / seconds, kLeastCalls, kMostCalls));
+    wait(call_.communicator.start_broadcast(std::as_writable_bytes(std::span(&calls, 1)), kRoot));
+    return calls;
+  }
+
+  template <class Value>
+  [[nodiscard]] std::vector<Value> gathered(std::span<const Value> own) {
+    std::vector<Value> all(
+        call_.rank() == kRoot ? own.size() * static_cast<std::size_t>(call_.ranks()) : 0);
+    wait(call_.communicator.start_gather(std::as_bytes(own), std::as_writable_bytes(std::span(all)),
+                                         kRoot));
+    return all;
+  }
+
+  [[nodiscard]] double median_of_slowest(std::span<const double> own) {
+    const std::vector<double> all = gathered(own);
+    std::vector<double> slowest(own.begin(), own.end());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      slowest[i % own.size()] = std::max(slowest[i % own.size()], all[i]);
+    return median(slowest);
+  }
+
+  [[nodiscard]] Size sum_of(Size own) {
+    const std::vector<Size> all = gathered(std::span<const Size>(&own, 1));
+    return std::accumulate(all.begin(), all.end(), Size{0});
+  }
+
+  Collective collective_;
+  Call call_;
+  Communicator::Timeout timeout_;
+  SteadyClock clock_;
+  Pattern pattern_{.call = 0};
+};
+
+/// Floats that a rank gives: all of them, or its share of what a gather brings together, which is
+/// the same for all.
+Size values_of(const std::string& collective, Size count, Size ranks) {
+  return collective == "gather" ? (count + ranks - 1) / ranks : count;
+}
+
+Bytes longest(const CommPlan& plan) { return *std::ranges::max_element(plan.sizes); }
+
+}  // namespace
+
+bool CommMeasurement::sums() const { return find_collective(collective).sums; }
+
+std::optional<Size> CommMeasurement::root() const {
+  return find_collective(collective).has_root ? std::optional(kRoot) : std::nullopt;
+}
+
+double CommMeasurement::algorithm_bandwidth() const {
+  return seconds > 0 ? static_cast<double>(bytes()) / seconds : 0;
+}
+
+double CommMeasurement::bus_bandwidth() const {
+  return algorithm_bandwidth() * find_collective(collective).bus_factor(static_cast<double>(ranks));
+}
+
+std::vector<std::string> comm_collectives() {
+  std::vector<std::string> names;
+  for (const Collective& row : collectives()) names.push_back(row.name);
+  return names;
+}
+
+Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks) {
+  // The values, and where a gather puts those of all; whole pages of both.
+  constexpr Bytes kPages = Bytes{8} << 20U;
+  return 2 * longest(plan) + static_cast<Bytes>(ranks) * sizeof(float) + kPages;
+}
+
+std::vector<CommMeasurement> measure_collectives(Communicator& communicator, const CommPlan& plan) {
+  const Size ranks = communicator.world_size();
+  const Bytes most = longest(plan);
+  const Buffer values = communicator.memory().allocate(most, "values");
+  const Buffer whole = communicator.memory().allocate(
+      most + static_cast<Bytes>(ranks) * sizeof(float), "gathered values");
+  std::vector<CommMeasurement> results;
+  for (const std::string& name : plan.collectives)
+    for (const Bytes bytes : plan.sizes) {
+      const Size own = values_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
+      const Size all = name == "gather" ? own * ranks : own;
+      const bool has_whole = name == "gather" && communicator.rank() == kRoot;
+      const Call call{
+          .communicator = communicator,
+          .values = values.as<float>().first(static_cast<std::size_t>(own)),
+          .whole = whole.as<float>().first(has_whole ? static_cast<std::size_t>(all) : 0)};
+      results.push_back(Measuring(find_collective(name), call, plan.timeout).measure(all));
+    }
+  return results;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/option_table.h"
+#include "src/doctor/comm_bench.h"
+
+namespace ptbench {
+
+/// What `ptbench comm` was told.
+struct CommOptions {
+  std::optional<Size> nproc;  ///< empty: as many as cores, at least 2
+  std::vector<std::string> collectives{"all_reduce"};
+  std::vector<Bytes> sizes;  ///< empty: 4 B to 64 MiB
+  std::string communicator = "auto";
+  double timeout_seconds = 60;
+  bool json = false;
+  // Of a process that was started as one of the ranks.
+  std::optional<int> region;  ///< descriptor
+  Size rank = 0;
+  std::optional<int> cpu;  ///< that it is pinned to
+};
+
+[[nodiscard]] OptionTable<CommOptions> comm_option_table();
+
+/// With defaults filled in.
+[[nodiscard]] CommPlan plan_of(const CommOptions& options);
+
+}  // namespace ptbench

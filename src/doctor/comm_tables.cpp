@@ -1,0 +1,70 @@
+#include "src/doctor/comm_tables.h"
+
+#include <fmt/format.h>
+
+namespace ptbench {
+namespace {
+
+std::string decimals(double value) {
+  return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 100 ? 2 : value < 10'000 ? 1 : 0);
+}
+
+constexpr const char* kType = "float";
+
+/// Beneath the headings; blanks, as an empty cell would be shown as not known.
+std::vector<FieldValue> units_row() {
+  std::vector<FieldValue> row;
+  for (const char* unit :
+       {" ", "(B)", "(elements)", " ", " ", " ", "(us)", "(GB/s)", "(GB/s)", "(values)"})
+    row.emplace_back(std::string(unit));
+  return row;
+}
+
+}  // namespace
+
+Table comm_json_table(const std::vector<CommMeasurement>& rows, const std::string& communicator) {
+  Table table{.name = "comm",
+              .columns = {{.key = "collective", .heading = {}},
+                          {.key = "communicator", .heading = {}},
+                          {.key = "ranks", .heading = {}},
+                          {.key = "bytes", .heading = {}},
+                          {.key = "count", .heading = {}},
+                          {.key = "type", .heading = {}},
+                          {.key = "seconds", .heading = {}},
+                          {.key = "algbw_bytes_per_second", .heading = {}},
+                          {.key = "busbw_bytes_per_second", .heading = {}},
+                          {.key = "wrong", .heading = {}}},
+              .rows = {}};
+  for (const CommMeasurement& row : rows)
+    table.rows.push_back({row.collective, communicator, row.ranks,
+                          static_cast<std::int64_t>(row.bytes()), row.count, std::string(kType),
+                          row.seconds, row.algorithm_bandwidth(), row.bus_bandwidth(), row.wrong});
+  return table;
+}
+
+Table comm_text_table(const std::vector<CommMeasurement>& rows) {
+  constexpr double kGiga = 1e9;
+  constexpr double kMicro = 1e6;
+  Table table{.name = "comm",
+              .columns = {{.key = "collective", .heading = "collective"},
+                          {.key = "size", .heading = "size", .is_right = true},
+                          {.key = "count", .heading = "count", .is_right = true},
+                          {.key = "type", .heading = "type"},
+                          {.key = "redop", .heading = "redop"},
+                          {.key = "root", .heading = "root", .is_right = true},
+                          {.key = "time", .heading = "time", .is_right = true},
+                          {.key = "algbw", .heading = "algbw", .is_right = true},
+                          {.key = "busbw", .heading = "busbw", .is_right = true},
+                          {.key = "wrong", .heading = "wrong"}},
+              .rows = {units_row()}};
+  for (const CommMeasurement& row : rows)
+    table.rows.push_back(
+        {row.collective, fmt::format("{}", row.bytes()), fmt::format("{}", row.count),
+         std::string(kType), std::string(row.sums() ? "sum" : "none"),
+         fmt::format("{}", row.root().value_or(-1)), decimals(kMicro * row.seconds),
+         decimals(row.algorithm_bandwidth() / kGiga), decimals(row.bus_bandwidth() / kGiga),
+         fmt::format("{}", row.wrong)});
+  return table;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/table.h"
+#include "src/doctor/comm_bench.h"
+
+namespace ptbench {
+
+/// Keys and raw numbers as scripts rely on them.
+[[nodiscard]] Table comm_json_table(const std::vector<CommMeasurement>& rows,
+                                    const std::string& communicator);
+
+/// The columns of nccl-tests, in their units, which stand in the first row: bytes, µs, 10^9 bytes
+/// per second. As there, "none" and -1 say that there is no redop and no root.
+[[nodiscard]] Table comm_text_table(const std::vector<CommMeasurement>& rows);
+
+}  // namespace ptbench

@@ -1,0 +1,164 @@
+#include "src/judge/comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/judge/ambiguity.h"
+#include "src/judge/judgement.h"
+#include "src/judge/lockstep.h"
+#include "src/judge/log_change.h"
+#include "src/judge/rounds.h"
+#include "src/judge/run_comparer.h"
+#include "src/judge/runs_by_id.h"
+#include "src/measure/repetition_times.h"
+
+namespace ptbench {
+namespace {
+
+/// What slows one host down says nothing of another.
+bool are_of_one_host(std::span<const ResultFile> base, std::span<const ResultFile> fresh) {
+  if (base.empty()) return false;  // a history begins
+  const auto has_same_host = [&](const ResultFile& file) {
+    return file.environment.host.name == base.front().environment.host.name;
+  };
+  return std::ranges::all_of(base, has_same_host) && std::ranges::all_of(fresh, has_same_host);
+}
+
+Interval interval_of(const LockstepChange& change) {
+  return {.low = std::expm1(change.estimate - change.half_width),
+          .high = std::expm1(change.estimate + change.half_width)};
+}
+
+/// Of pairs of processes in lockstep.
+void take(const LockstepJudgement& judgement, RunComparison& result) {
+  result.pairs = judgement.pairs;
+  result.base_seconds = std::exp(judgement.base_log_time);
+  result.new_seconds = std::exp(judgement.base_log_time + judgement.median.estimate);
+  result.change = std::expm1(judgement.median.estimate);
+  result.change_ci99 = interval_of(judgement.median);
+  result.mean_change = std::expm1(judgement.mean.estimate);
+  result.mean_change_ci999 = interval_of(judgement.mean);
+  result.interval_level = judgement.level;
+  result.verdict = judgement.verdict;
+  result.reason = judgement.reason;
+  result.p_value = judgement.p_value;
+}
+
+/// Judges runs by pairs of processes in lockstep where there are such, else by the repetitions of
+/// either side.
+class RepetitionJudge {
+ public:
+  /// Options and prior outlive the judge.
+  RepetitionJudge(const CompareOptions& options, const PriorNoise& prior, bool one_host)
+      : options_(options),
+        prior_(prior),
+        one_host_(one_host),
+        typical_change_(prior),
+        whole_change_(prior, kMeanRule) {}
+
+  void operator()(const RunGroup& base, const RunGroup& fresh, RunComparison& result) {
+    const SamplesRecord& base_samples = base.run().samples;
+    const SamplesRecord& new_samples = fresh.run().samples;
+    if (const auto judgement = judge_lockstep(base_samples, new_samples, options_.detect, prior_)) {
+      take(*judgement, result);
+      return;
+    }
+    const ComparedBy by = compared_by(std::array{&base_samples, &new_samples});
+    const auto typical = change_of(base_samples, new_samples, by.typical, typical_change_);
+    if (!typical) {
+      result.verdict = Verdict::ambiguous;
+      result.reason = why_too_few({base_samples, clean_log_times(base_samples)},
+                                  {new_samples, clean_log_times(new_samples)});
+      return;
+    }
+    StepChange step{.by = by, .typical = *typical, .whole = {}};
+    if (by.whole) step.whole = change_of(base_samples, new_samples, *by.whole, whole_change_);
+    describe_change(step, result);
+    const Judgement judgement = judge_step(step, options_.detect);
+    result.verdict = judgement.verdict;
+    result.reason = judgement.reason;
+    result.p_value = judgement.p_value;
+  }
+
+ private:
+  [[nodiscard]] std::optional<LogChange> change_of(const SamplesRecord& base,
+                                                   const SamplesRecord& fresh, Statistic statistic,
+                                                   ChangeEstimator& estimate) const {
+    const std::vector<RepetitionTime> base_times = times_of(base, statistic);
+    const std::vector<RepetitionTime> new_times = times_of(fresh, statistic);
+    const std::vector<Round> rounds =
+        one_host_ ? rounds_of(base_times, new_times) : std::vector<Round>();
+    return estimate(by_class(base_times), by_class(new_times), rounds);
+  }
+
+  const CompareOptions& options_;
+  const PriorNoise& prior_;
+  bool one_host_;  ///< whether both sides were measured on one
+  ChangeEstimator typical_change_;
+  ChangeEstimator whole_change_;
+};
+
+/// Whether a run is in both files, measured or not.
+bool is_common(const RunComparison& run) {
+  if (run.verdict == Verdict::added) return false;
+  return run.verdict != Verdict::missing || !run.reason.empty();
+}
+
+}  // namespace
+
+std::string_view name_of(Reference reference) {
+  return reference == Reference::window ? "window" : "anchor";
+}
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::same: return "same";
+    case Verdict::faster: return "faster";
+    case Verdict::slower: return "slower";
+    case Verdict::ambiguous: return "ambiguous";
+    case Verdict::missing: return "missing";
+    case Verdict::added: return "new";
+    case Verdict::failed: return "failed";
+    case Verdict::incomparable: return "incomparable";
+  }
+  throw Defect("a verdict without a name");
+}
+
+bool is_regression(Verdict verdict) {
+  return verdict == Verdict::slower || verdict == Verdict::failed || verdict == Verdict::missing;
+}
+
+bool is_undecided(Verdict verdict) {
+  return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
+}
+
+bool is_judgement(Verdict verdict) {
+  return verdict != Verdict::missing && verdict != Verdict::added &&
+         verdict != Verdict::incomparable;
+}
+
+bool is_nothing_judged(const Comparison& comparison) {
+  return !comparison.runs.empty() &&
+         std::ranges::none_of(comparison.runs, is_judgement, &RunComparison::verdict);
+}
+
+Comparison compare(std::span<const ResultFile> base, std::span<const ResultFile> fresh,
+                   const CompareOptions& options, const PriorNoise& prior) {
+  RepetitionJudge judge(options, prior, are_of_one_host(base, fresh));
+  return compare_runs(base, fresh, options, prior, judge);
+}
+
+ExitCode exit_code_of(const Comparison& comparison, bool strict) {
+  if (std::ranges::none_of(comparison.runs, is_common)) return ExitCode::usage;
+  if (std::ranges::any_of(comparison.runs, is_regression, &RunComparison::verdict))
+    return ExitCode::regression;
+  if (strict && std::ranges::any_of(comparison.runs, is_undecided, &RunComparison::verdict))
+    return ExitCode::ambiguous;
+  return ExitCode::ok;
+}
+
+}  // namespace ptbench

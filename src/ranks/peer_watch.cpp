@@ -1,0 +1,248 @@
+#include "src/ranks/peer_watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/base/interrupt_signals.h"
+#include "src/base/log.h"
+#include "src/base/phase_board.h"
+#include "src/base/process_state.h"
+#include "src/process/local_socket.h"
+#include "src/process/pulse.h"
+#include "src/ranks/rank_card.h"
+
+namespace ptbench {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::string_view kGoodbye = "goodbye";
+constexpr std::string_view kInterrupted = "interrupted";
+// After a rank has given up: to end by itself, and then to end what it does by itself.
+constexpr Pulse::Duration kLeave{500};
+constexpr Pulse::Duration kEnd{2500};
+
+/// Readable while a signal waits that would interrupt this process. It is not taken.
+Descriptor pending_interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : kInterruptSignals) sigaddset(&signals, signal);
+  return Descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+class PeerWatch::State {
+ public:
+  State(SharedRegion memory, PeerLinks kept, std::chrono::milliseconds timeout, Requests asked)
+      : region_(std::move(memory)),
+        links_(std::move(kept)),
+        timeout_(timeout),
+        requests_(std::move(asked)),
+        stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        pulses_(links_.peers.size()),
+        last_check_up_(steady_clock::now()) {
+    if (!stop_.is_open())
+      throw run_error("the other ranks cannot be watched",
+                      "check the limit of open files (ulimit -n)");
+    if (!can_see_processes())
+      for (PeerLink& peer : links_.peers) peer.process = 0;
+    if (links_.rank != 0) interrupts_ = pending_interrupts();
+    thread_ = std::thread([this] {
+      while (look()) continue;
+    });
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    (void)eventfd_write(stop_.number(), 1);
+    thread_.join();
+    if (region_.given_up()) kill_stopped();
+    for (const PeerLink& peer : links_.peers)
+      if (peer.socket.is_open()) (void)send_message(peer.socket, kGoodbye);
+  }
+
+  void let_end() noexcept { ends_ = true; }
+
+  /// The thread changes nothing of what this reads.
+  [[nodiscard]] std::optional<std::string> stopped_peer() const {
+    const auto stopped = std::ranges::find_if(links_.peers, [&](const PeerLink& peer) {
+      return peer.rank == killed_ || is_stopped(peer);
+    });
+    const auto by = region_.given_up();
+    if (stopped == links_.peers.end() || (by && by->rank == stopped->rank)) return std::nullopt;
+    return fmt::format("rank {} on {}, while {}, is stopped", stopped->rank, printable(links_.host),
+                       phase_of(stopped->rank));
+  }
+
+ private:
+  static pollfd watched(const Descriptor& descriptor) {
+    return {.fd = descriptor.number(), .events = POLLIN, .revents = 0};
+  }
+
+  /// Nothing is known of one without a number.
+  static ProcessState state_of(const PeerLink& peer) {
+    return peer.process > 0 ? process_state(peer.process) : ProcessState{};
+  }
+  static bool is_stopped(const PeerLink& peer) { return state_of(peer).is_stopped(); }
+
+  /// False once this rank has done.
+  bool look() {
+    std::vector<pollfd> events{watched(stop_), watched(links_.listener), watched(interrupts_)};
+    for (const PeerLink& peer : links_.peers) events.push_back(watched(peer.socket));
+    if (poll(events.data(), events.size(), static_cast<int>(Pulse::kCheckUp.count())) < 0)
+      return true;
+    if (events[0].revents != 0) return false;
+    if (events[1].revents != 0) send_away();
+    if (events[2].revents != 0) pass_on_interrupt();
+    for (std::size_t at = 0; at < links_.peers.size(); ++at)
+      if (events[3 + at].revents != 0) hear(links_.peers[at]);
+    check_up();
+    return true;
+  }
+
+  void send_away() const {
+    const Descriptor late = accept_from(links_.listener);
+    if (late.is_open()) (void)send_message(late, encode_busy());
+  }
+
+  void pass_on_interrupt() {
+    interrupts_.close();
+    (void)send_message(links_.peers.front().socket, kInterrupted);
+  }
+
+  void hear(PeerLink& peer) const {
+    const SocketMessage message = receive_message(peer.socket);
+    if (message.kind == SocketMessage::Kind::none_yet) return;
+    if (message.text == kInterrupted) {
+      if (requests_.leave) requests_.leave();
+      return;
+    }
+    if (message.kind == SocketMessage::Kind::closed) miss(peer.rank);
+    peer.socket.close();
+  }
+
+  void miss(Size rank) const {
+    region_.give_up(rank, fmt::format("its process on {} ended while {}", printable(links_.host),
+                                      phase_of(rank)));
+  }
+
+  void check_up() {
+    const auto now = steady_clock::now();
+    const auto interval = std::chrono::floor<Pulse::Duration>(now - last_check_up_);
+    if (interval < Pulse::kCheckUp) return;
+    last_check_up_ = now;
+    if (!region_.is_resting()) {
+      feel_pulses(interval);
+      give_up_if_hung();
+    }
+    if (const auto by = region_.given_up()) see_to_end(*by, interval);
+  }
+
+  void feel_pulses(Pulse::Duration interval) {
+    for (std::size_t at = 0; at < pulses_.size(); ++at) {
+      const PeerLink& peer = links_.peers[at];
+      if (peer.socket.is_open()) pulses_[at].feel(state_of(peer), worked_by(peer.rank), interval);
+    }
+    own_.feel(state_beside_this_thread(), worked_by(links_.rank), interval);
+  }
+
+  /// Ranks that are stopped or asleep while nobody waits for them have no deadline of their own.
+  /// One that computes by itself, however long, makes progress, and others may wait for it: that
+  /// none does only rank 0 can see.
+  void give_up_if_hung() const {
+    if (region_.given_up()) return;
+    const Pulse::Duration limit = timeout_ + Pulse::kPatience;
+    Size liveliest = links_.rank;
+    Pulse::Duration silent = own_.silent();
+    bool is_alone = true;
+    for (std::size_t at = 0; at < pulses_.size(); ++at) {
+      const PeerLink& peer = links_.peers[at];
+      if (!peer.socket.is_open()) continue;
+      is_alone = false;
+      if (pulses_[at].stopped() >= limit) give_up(peer.rank, ": it is stopped");
+      if (pulses_[at].silent() < silent) liveliest = peer.rank;
+      silent = std::min(silent, pulses_[at].silent());
+    }
+    if (links_.rank == 0 && !is_alone && silent >= limit) give_up(liveliest, "");
+  }
+
+  void give_up(Size rank, std::string_view why) const {
+    region_.give_up(
+        rank, fmt::format("its process on {} made no progress within {:g} s while {}{}",
+                          printable(links_.host), std::chrono::duration<double>(timeout_).count(),
+                          phase_of(rank), why));
+  }
+
+  /// Who waits for others has learnt it; who is busy by itself, or hangs, has not.
+  void see_to_end(const GivenUp& by, Pulse::Duration interval) {
+    kill_stopped();
+    over_for_ += std::min(interval, Pulse::kLongestLook);
+    if (ends_) return;
+    if (links_.rank == 0 && by.rank != 0 && over_for_ >= kLeave && requests_.leave)
+      std::exchange(requests_.leave, {})();
+    if (over_for_ >= end_after(by) && requests_.end) std::exchange(requests_.end, {})(by);
+  }
+
+  /// One that computes learns it when it has done so; rank 0 then saves what was measured, and one
+  /// that failed itself says why.
+  [[nodiscard]] Pulse::Duration end_after(const GivenUp& by) const {
+    const bool hangs = own_.silent() >= kEnd;
+    const bool has_more_to_say = links_.rank == 0 || by.rank == links_.rank;
+    return hangs || !has_more_to_say ? kEnd : std::max(timeout_, kEnd);
+  }
+
+  /// It could not learn that the group is over, and would stay.
+  void kill_stopped() {
+    for (const PeerLink& peer : links_.peers) {
+      if (!peer.socket.is_open() || !is_stopped(peer)) continue;
+      killed_ = peer.rank;
+      (void)kill(peer.process, SIGKILL);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t worked_by(Size rank) const {
+    return region_.rank_block(rank).worked.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::string_view phase_of(Size rank) const {
+    return name_of(PhaseBoard(region_.phases()).phase(rank));
+  }
+
+  SharedRegion region_;
+  PeerLinks links_;
+  std::chrono::milliseconds timeout_;
+  Requests requests_;
+  Descriptor stop_;
+  Descriptor interrupts_;
+  std::vector<Pulse> pulses_;  ///< of the peers
+  Pulse own_;
+  steady_clock::time_point last_check_up_;
+  Pulse::Duration over_for_{};  ///< since a rank gave up
+  std::atomic<bool> ends_{false};
+  std::atomic<Size> killed_{-1};  ///< a rank that was stopped, once it is killed
+  std::thread thread_;
+};
+
+PeerWatch::PeerWatch(SharedRegion region, PeerLinks links, std::chrono::milliseconds timeout,
+                     Requests requests)
+    : state_(std::make_unique<State>(std::move(region), std::move(links), timeout,
+                                     std::move(requests))) {}
+
+PeerWatch::~PeerWatch() = default;
+
+void PeerWatch::let_end() noexcept { state_->let_end(); }
+
+std::optional<std::string> PeerWatch::stopped_peer() const { return state_->stopped_peer(); }
+
+}  // namespace ptbench

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "src/base/size.h"
+#include "src/ranks/meeting_address.h"
+
+namespace ptbench {
+
+/// Who said which rank this process is, in the order in which they are asked.
+enum class RankSource : std::uint8_t {
+  options,   ///< --rank and --world-size
+  ptbench,   ///< PTBENCH_RANK and PTBENCH_WORLD_SIZE
+  torchrun,  ///< RANK, WORLD_SIZE and LOCAL_RANK, as PyTorch's launchers set them
+  open_mpi,  ///< OMPI_COMM_WORLD_*
+  hydra,     ///< MPICH and Intel MPI: PMI_RANK with MPI_LOCALRANKID
+  slurm,     ///< a step of several tasks
+  single,    ///< nobody: it is the run
+};
+
+/// As messages call it: "torchrun".
+[[nodiscard]] std::string_view name_of(RankSource source);
+
+/// What is known of this process before it has met the other ranks.
+struct RankClues {
+  // The options, where they were given.
+  std::optional<Size> rank;
+  std::optional<Size> world_size;
+  std::optional<Size> local_rank;
+  /// A variable of the environment; empty where it is not set.
+  std::function<std::optional<std::string>(const std::string&)> variable;
+  int parent = 0;  ///< process id, which ranks of a launcher that names no job have in common
+};
+
+/// Which rank of which job this process is.
+struct RankPlace {
+  RankSource source = RankSource::single;
+  Size rank = 0;
+  Size world_size = 1;
+  Size local_rank = 0;         ///< among those of this host
+  bool several_hosts = false;  ///< as far as the source says; PTBENCH_HOST_ID hides it
+  std::string job;             ///< the same for all ranks of the job; empty for a world of one
+  std::string place;       ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"
+  MeetingAddress address;  ///< the same in its parts, where it is one
+};
+
+/// Asks the options, then the environment. Throws a usage error that names the variable where one
+/// is missing beside others, is no number in its range, or contradicts another.
+[[nodiscard]] RankPlace find_rank(const RankClues& clues);
+
+/// Whether the environment makes this process one of several ranks, for who is no rank of a run:
+/// source, rank and world size, no more. Empty also where variables are missing or make no sense,
+/// which is the business of ranks.
+[[nodiscard]] std::optional<RankPlace> find_launched_rank(const RankClues& clues);
+
+/// "ranks from torchrun: 2, this host's"; for rank 0 to say.
+[[nodiscard]] std::string describe(const RankPlace& place);
+
+/// How to start one process instead, after "or": "start it without torchrun".
+[[nodiscard]] std::string without(RankSource source);
+
+}  // namespace ptbench

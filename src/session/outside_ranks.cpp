@@ -1,0 +1,193 @@
+#include "src/session/outside_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/host.h"
+#include "src/base/log.h"
+#include "src/config/version.h"
+#include "src/session/rank_run.h"
+#include "strategies/catalog.h"
+
+namespace ptbench {
+namespace {
+
+/// Options in which ranks may differ: who they are, and files that only rank 0 reads or writes.
+constexpr std::array<std::string_view, 11> kOwn{
+    "launched-by",    "rank", "local-rank", "world-size",           "output",
+    "json",           "plan", "loss-log",   "save-initial-weights", "save-final-weights",
+    "progress-prefix"};
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void require_launched_ranks(const RunOptions& options, const RankPlace& place) {
+  if (!options.launched_ranks || *options.launched_ranks == place.world_size) return;
+  throw usage_error(
+      fmt::format("--launcher was to start {} ranks, and this is one of {} from {}",
+                  *options.launched_ranks, place.world_size, name_of(place.source)),
+      "use a launcher that ptbench knows (torchrun, mpirun, srun, or one that sets PTBENCH_RANK, "
+      "PTBENCH_WORLD_SIZE and PTBENCH_ADDR), with {n} where it takes the number of ranks");
+}
+
+void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
+  require_launched_ranks(options, place);
+  const bool counts = std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
+                      options.assignments.end();
+  if (counts)
+    throw usage_error(fmt::format("--nproc {}: there are {} ranks from {} already", options.nproc,
+                                  place.world_size, name_of(place.source)),
+                      fmt::format("leave --nproc out, or {}", without(place.source)));
+  const StrategyRow strategy = find_strategy(options.strategy);
+  if (!strategy.several_ranks || strategy.one_process)
+    throw usage_error(fmt::format("strategy '{}' is one process, and there are {} ranks from {}",
+                                  strategy.name, place.world_size, name_of(place.source)),
+                      fmt::format("use --strategy ddp, or {}", without(place.source)));
+  if (place.several_hosts)
+    throw capability_error(
+        fmt::format("the {} ranks from {} are on several hosts: several hosts need the "
+                    "communicators mpi or gloo, which this build does not have",
+                    place.world_size, name_of(place.source)),
+        "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
+}
+
+/// Of that rank: one repetition, and files on rank 0 alone.
+RunOptions options_of(const RunOptions& given, const RankPlace& place) {
+  RunOptions options = given;
+  options.rank = place.rank;
+  options.nproc = place.world_size;
+  options.repeats = 1;
+  if (options.steps || options.epochs) options.repeats.reset();
+  options.target_noise.reset();
+  if (place.rank == 0) return options;
+  options.outputs.clear();
+  options.json = false;
+  options.plan_file.reset();
+  options.keep_plan.reset();
+  options.loss_log.reset();
+  options.save_initial_weights.reset();
+  options.save_final_weights.reset();
+  return options;
+}
+
+RankCard card_of(const RunOptions& options, const RankPlace& place, const Topology& topology) {
+  RankCard card{.version = version_text(),
+                .job = place.job,
+                .host = host_name(),
+                .rank = place.rank,
+                .world_size = place.world_size,
+                .cpus = {},
+                .options = {}};
+  for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
+  std::ranges::sort(card.cpus);
+  std::ranges::copy_if(options.assignments, std::back_inserter(card.options),
+                       [](const NamedAssignment& assignment) {
+                         return std::ranges::find(kOwn, assignment.name) == kOwn.end();
+                       });
+  return card;
+}
+
+MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
+  return {.job = place.job,
+          .place = place.place,
+          .timeout = options.timeout(),
+          .address = place.address};
+}
+
+OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const CoreShare& cores,
+                  const Topology& topology) {
+  config.options.region = region.descriptor();
+  OutsideRank result{.config = std::move(config),
+                     .region = std::move(region),
+                     .links = std::move(links),
+                     .all = topology};
+  result.all.cores.resize(static_cast<std::size_t>(cores.cores));
+  return result;
+}
+
+OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, RunOptions options,
+                         const Topology& topology) {
+  RankGathering gathering(card, point);
+  gathering.gather();
+  const CoreShare cores = gathering.cores();
+  options.core_share = cores;
+  try {
+    RunConfig config = configure_run(options, topology);
+    SharedRegion region =
+        SharedRegion::create(card.world_size, bytes_per_rank(config), cores.cores, config.threads);
+    PeerLinks links = gathering.admit(region);
+    return ready(std::move(config), std::move(region), std::move(links), cores, topology);
+  } catch (const Error& error) {
+    gathering.refuse(error);
+    throw;
+  }
+}
+
+OutsideRank join(const RankCard& card, const MeetingPoint& point, RunOptions options,
+                 const Topology& topology) {
+  Admission admission = join_ranks(card, point);
+  options.core_share = admission.cores;
+  try {
+    return ready(configure_run(options, topology), admission.region, std::move(admission.links),
+                 admission.cores, topology);
+  } catch (const Error& error) {
+    admission.region.give_up(card.rank, error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+RankPlace find_place(const RunOptions& options) {
+  return find_rank({.rank = options.rank,
+                    .world_size = options.world_size,
+                    .local_rank = options.local_rank,
+                    .variable = variable,
+                    .parent = getppid()});
+}
+
+void refuse_outside_ranks(std::string_view command) {
+  RankClues clues;
+  clues.variable = variable;
+  const auto place = find_launched_rank(clues);
+  if (!place) return;
+  throw usage_error(
+      fmt::format("ptbench {} starts its own ranks, and this process is rank {} of {} from {}",
+                  command, place->rank, place->world_size, name_of(place->source)),
+      fmt::format("start one process: {}", without(place->source)));
+}
+
+OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
+                       const Topology& topology) {
+  require_possible_ranks(options, place);
+  if (place.rank == 0 && !options.launched_ranks) log_note(describe(place));
+  const RankCard card = card_of(options, place, topology);
+  const MeetingPoint point = meeting_point(options, place);
+  const RunOptions own = options_of(options, place);
+  return place.rank == 0 ? gather_ranks(card, point, own, topology)
+                         : join(card, point, own, topology);
+}
+
+void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, RunRecord& record) {
+  const RunOptions& options = rank.config.options;
+  if (options.steps || options.epochs || options.verify == VerifyMode::only) return;
+  if (options.launched_ranks) return;  // each of several
+  record.warnings.push_back(
+      {.code = "one-repetition",
+       .message = fmt::format("ranks from {} measure one repetition: nothing is known of how much "
+                              "processes differ",
+                              name_of(place.source)),
+       .remedy = fmt::format("Start them several times, or use --nproc {} without them.",
+                             place.world_size)});
+}
+
+}  // namespace ptbench

@@ -1,0 +1,331 @@
+#include "src/session/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include "reports/json.h"
+#include "reports/output_file.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/phase_board.h"
+#include "src/config/configuration.h"
+#include "src/config/run_arguments.h"
+#include "src/config/run_files.h"
+#include "src/config/run_record.h"
+#include "src/device/pressure.h"
+#include "src/device/topology.h"
+#include "src/measure/noise_warnings.h"
+#include "src/measure/spread.h"
+#include "src/process/interrupt.h"
+#include "src/process/progress.h"
+#include "src/ranks/peer_watch.h"
+#include "src/ranks/rank_source.h"
+#include "src/session/noise_store.h"
+#include "src/session/outside_ranks.h"
+#include "src/session/rank_launcher.h"
+#include "src/session/rank_run.h"
+#include "src/session/repetition_rule.h"
+#include "src/session/run_session.h"
+#include "src/training/training_run.h"
+
+namespace ptbench {
+namespace {
+
+ExitCode exit_code_of(Status status) {
+  switch (status) {
+    case Status::ok:
+    case Status::skipped: return ExitCode::ok;
+    case Status::failed: return ExitCode::failed;
+    case Status::interrupted: return ExitCode::interrupted;
+  }
+  return ExitCode::defect;
+}
+
+/// In this process, or its ranks.
+void measure_here(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
+                  RunRecord& record) {
+  try {
+    if (config.needs_ranks())
+      measure_on_ranks(config, topology, around, record);
+    else
+      train_and_measure(config, topology, around, record);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::failed) throw;
+    record.status = Status::failed;  // a configuration that fails is a record too
+    record.reason = error.what();
+  }
+}
+
+/// Repetitions until `rule` has enough. Why measuring ended; empty where something else ended it.
+std::optional<StopReason> repeat(RunSession& session, const RepetitionRule& rule,
+                                 const PriorNoise& prior, const Clock& clock) {
+  const double begin = clock.now();
+  for (;;) {
+    const Size before = session.repetitions();
+    if (!session.repeat(rule.label(before)) || session.repetitions() == before) return std::nullopt;
+    const Size done = session.repetitions();
+    const bool precise = is_precise_enough(session.record().samples, rule.target_noise(), prior);
+    if (!rule.wants_another(done, precise, clock.now() - begin))
+      return rule.stop_reason(done, precise);
+  }
+}
+
+SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
+  RunArguments arguments = pass_on(config.options.assignments);
+  return {.program = "/proc/self/exe",  // stays this program, even if its file is replaced
+          .arguments = std::move(arguments.common),
+          .first_arguments = std::move(arguments.first),
+          .plan_file = config.options.plan_file,
+          .id = config.id,
+          .longest_stop = config.options.timeout(),
+          .repetition_seconds = rule.repetition_seconds(),
+          .least_seconds = rule.least_seconds()};
+}
+
+/// A process that ended before it could describe what it measures leaves `begun` to do so.
+void take_record(RunRecord measured, RunRecord& begun) {
+  if (!measured.workload.name.empty()) {
+    begun = std::move(measured);
+    return;
+  }
+  begun.status = measured.status;
+  begun.reason = std::move(measured.reason);
+}
+
+/// By fresh processes. Throws what they were refused before they measured anything.
+void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
+                          const RunSurroundings& around, RunRecord& record) {
+  around.files.leave_training_files();
+  const RepetitionRule rule(config.options);
+  RunSession session(session_of(config, rule), {.clock = around.clock,
+                                                .interrupt = around.interrupt,
+                                                .progress = around.progress,
+                                                .prior = prior});
+  std::optional<StopReason> reason;
+  if (session.prepare()) reason = repeat(session, rule, prior, around.clock);
+  if (session.refusal() && session.repetitions() == 0) throw Error(*session.refusal());
+  take_record(session.record(), record);
+  record.samples.stop_reason = reason;
+}
+
+/// What can be said of a run once all of it was measured, in however many processes.
+void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
+                   const PriorNoise& prior, RunRecord& record) {
+  if (config.options.pass == RunPass::prepare) return;
+  const auto cores = static_cast<Size>(topology.cores.size());
+  add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
+                              .fixed_length = is_one_process(config.options),
+                              .cores = std::min<Size>(config.threads * config.options.nproc, cores),
+                              .pressure = pressure,
+                              .max_time_seconds = config.options.max_time_seconds,
+                              .prior = prior});
+}
+
+/// Rank 0's, to whoever started it.
+void hand_over(const ResultFile& result, RunFiles& files) {
+  files.publish_training_files();
+  write_standard_output(to_json(result));
+}
+
+/// One rank of a run: rank 0's record goes to standard output, where whoever started it reads it. A
+/// rank that fails ends with its error, rank 0 after its record, which has warnings that the error
+/// has not.
+ExitCode be_rank(const RunOptions& options) {
+  InterruptWatch interrupt;
+  const SteadyClock clock;
+  Progress progress(clock, stderr, options.progress_prefix.has_value(),
+                    options.progress_prefix.value_or(std::string()));
+  const SharedRegion region = SharedRegion::open(*options.region);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  RunFiles files(options);
+  ResultFile result = begin_result(options.command_line, topology);
+  RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
+  try {
+    train_and_measure(config, topology,
+                      {.clock = clock,
+                       .interrupt = interrupt,
+                       .progress = progress,
+                       .files = files,
+                       .region = &region},
+                      record);
+  } catch (const Error& error) {
+    if (config.rank() != 0 || error.code() != ExitCode::failed) throw;
+    record.status = Status::failed;
+    record.reason = error.what();
+    hand_over(result, files);
+    throw;
+  }
+  PhaseBoard(region.phases()).enter(config.rank(), RankPhase::saving);
+  if (config.rank() == 0) hand_over(result, files);
+  return ExitCode::ok;
+}
+
+/// Measures `config` in this process, or by others, and writes what was asked for. `described`: the
+/// machine as the record shows it. `region`: of ranks that others started.
+ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
+                             const Topology& described, InterruptWatch& interrupt,
+                             const SharedRegion* region,
+                             const std::function<void(RunRecord&)>& finish) {
+  const RunOptions& options = config.options;
+  const SteadyClock clock;
+  Progress progress = options.progress_prefix
+                          ? Progress(clock, stderr, true, *options.progress_prefix)
+                          : Progress(clock);
+  RunFiles files(options);
+  ResultFile result = begin_result(options.command_line, described);
+  RunRecord& record = result.runs.emplace_back(begin_record(config, described));
+  const PriorNoise prior = NoiseStore().load(result.environment.host.name);
+  const RunSurroundings around{.clock = clock,
+                               .interrupt = interrupt,
+                               .progress = progress,
+                               .files = files,
+                               .region = region};
+  const PressureWatch pressure;
+  if (is_one_process(options))
+    measure_here(config, topology, around, record);
+  else
+    measure_by_processes(config, prior, around, record);
+  finish_record(config, described, pressure.so_far(), prior, record);
+  if (finish) finish(record);
+  progress.clear();
+  files.publish(result);
+  return exit_code_of(record.status);
+}
+
+/// A rank whose record nobody reads.
+void follow_rank_zero(const OutsideRank& rank, const Topology& topology,
+                      InterruptWatch& interrupt) {
+  const SteadyClock clock;
+  Progress progress(clock, stderr, false);
+  RunFiles files(rank.config.options);
+  RunRecord record = begin_record(rank.config, rank.all);
+  train_and_measure(rank.config, topology,
+                    {.clock = clock,
+                     .interrupt = interrupt,
+                     .progress = progress,
+                     .files = files,
+                     .region = &rank.region},
+                    record);
+}
+
+/// Takes the requests that the watch of the other ranks made after the last question: they are over
+/// with it, and would end the process.
+class LateRequests {
+ public:
+  explicit LateRequests(InterruptWatch& interrupt) : interrupt_(interrupt) {}
+  ~LateRequests() { (void)interrupt_.requested(); }
+  LateRequests(const LateRequests&) = delete;
+  LateRequests& operator=(const LateRequests&) = delete;
+
+ private:
+  InterruptWatch& interrupt_;
+};
+
+std::string cause_of(const GivenUp& by) {
+  return fmt::format("rank {} gave up: {}", by.rank, by.reason);
+}
+
+/// How an outside rank ends that was asked to, and does not.
+void end_at_once(const OutsideRank& rank, const GivenUp& by) {
+  if (by.reason == kInterruptedReason) std::_Exit(static_cast<int>(ExitCode::interrupted));
+  const Size own = rank.config.rank();
+  log_error(fmt::format("rank {}, while {}, was ended: {}", own,
+                        name_of(PhaseBoard(rank.region.phases()).phase(own)), cause_of(by)));
+  log_note("remedy: see what became of that rank");
+  std::_Exit(static_cast<int>(ExitCode::failed));
+}
+
+/// Of rank 0: what it was asked to leave for was another rank's failure, and who is stopped failed
+/// the others.
+void name_cause(const OutsideRank& rank, const PeerWatch& watch, RunRecord& record) {
+  const std::optional<GivenUp> by = rank.region.given_up();
+  if (record.status == Status::interrupted && by && by->reason != kInterruptedReason) {
+    record.status = Status::failed;
+    record.reason = cause_of(*by);
+  }
+  if (record.status != Status::failed) return;
+  if (const auto stopped = watch.stopped_peer())
+    record.reason = fmt::format("{}; {}", *stopped, record.reason.value_or(""));
+}
+
+/// An outside rank's part of the run.
+ExitCode take_part(const OutsideRank& rank, const RankPlace& place, const Topology& topology,
+                   InterruptWatch& interrupt, PeerWatch& watch) {
+  if (place.rank != 0) {
+    follow_rank_zero(rank, topology, interrupt);
+    return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
+  }
+  return measure_and_publish(rank.config, topology, rank.all, interrupt, &rank.region,
+                             [&](RunRecord& record) {
+                               watch.let_end();
+                               name_cause(rank, watch, record);
+                               warn_of_one_repetition(rank, place, record);
+                             });
+}
+
+/// The same, and how it fails.
+ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankPlace& place,
+                           const Topology& topology, InterruptWatch& interrupt) {
+  PeerWatch watch(rank.region, std::move(links), rank.config.options.timeout(),
+                  {.leave = [] { (void)kill(getpid(), SIGTERM); },
+                   .end = [&rank](const GivenUp& by) { end_at_once(rank, by); }});
+  try {
+    return take_part(rank, place, topology, interrupt, watch);
+  } catch (const std::exception& error) {
+    rank.region.give_up(place.rank, error.what());
+    const std::optional<GivenUp> first = rank.region.given_up();
+    const bool failed_itself = !first || first->rank == place.rank;
+    if ((failed_itself && interrupt.requested()) || (first && first->reason == kInterruptedReason))
+      return ExitCode::interrupted;
+    const auto* failure = dynamic_cast<const Error*>(&error);
+    const bool may_be_another = failure != nullptr && failure->code() == ExitCode::failed;
+    if (const auto stopped = watch.stopped_peer(); stopped && may_be_another)
+      throw run_error(fmt::format("{}; {}", *stopped, error.what()),
+                      "give a longer --timeout, or see whether the process was stopped");
+    throw;
+  }
+}
+
+/// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
+ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
+  const Topology topology = discover_topology();
+  OutsideRank rank = meet_ranks(options, place, topology);  // which a signal ends as it ends others
+  InterruptWatch interrupt;                                 // before any thread is made
+  PeerLinks links = std::move(rank.links);
+  const LateRequests late(interrupt);
+  std::optional<LauncherWatch> launcher;
+  if (options.launched_by) launcher.emplace(*options.launched_by);
+  try {
+    return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
+  } catch (const Error& error) {
+    if (options.launched_ranks && is_refusal(error.code()))
+      leave_refusal(options.outputs.at(0), error);
+    throw;
+  }
+}
+
+}  // namespace
+
+ExitCode run_command(const RunOptions& options) {
+  if (options.region) return be_rank(options);
+  if (options.pass == RunPass::all || options.launched_ranks) {
+    const RankPlace place = find_place(options);
+    if (place.world_size > 1 || options.launched_ranks) return be_outside_rank(options, place);
+    if (place.source != RankSource::single) log_note(describe(place));
+  }
+  InterruptWatch interrupt;  // before any thread is made
+  require_possible_repeats(options);
+  const Topology topology = discover_topology();
+  const RunConfig config = configure_run(options, topology);
+  return measure_and_publish(config, topology, topology, interrupt, nullptr, {});
+}
+
+}  // namespace ptbench

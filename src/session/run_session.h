@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/clock.h"
+#include "src/base/error.h"
+#include "src/measure/prior_noise.h"
+#include "src/measure/record.h"
+#include "src/process/interrupt.h"
+#include "src/process/progress.h"
+#include "src/session/rank_launcher.h"
+#include "src/session/sweep_session.h"
+
+namespace ptbench {
+
+/// What a session measures, and with which program.
+struct SessionSetup {
+  std::filesystem::path program;  ///< this one, or another build of it
+  std::vector<std::string>
+      arguments;  ///< of its `run`, as pass_on() of run_arguments.h makes them;
+                  ///< --verify among them is for `prepare` alone
+  std::vector<std::string> first_arguments;  ///< beside these, of the first repetition only: files
+  std::optional<std::string> plan_file;      ///< the user's --plan
+  bool extends_plan = false;                 ///< what it lacks is added to it, not refused
+  std::optional<RankLauncher> launcher = std::nullopt;  ///< empty: each process starts its ranks
+  std::string id;  ///< of the record, should no process write one
+  /// For a process that is stopped (SIGSTOP): then it is killed.
+  std::chrono::milliseconds longest_stop{60'000};
+  double repetition_seconds = 6;  ///< the most that one repetition measures
+  double least_seconds = 0.4;     ///< the least
+};
+
+/// What a session talks to while it works; everything outlives it.
+struct SessionSurroundings {
+  const Clock& clock;
+  InterruptWatch& interrupt;
+  Progress& progress;
+  const PriorNoise& prior;
+};
+
+/// One configuration, measured by fresh processes that plan from one choice of operators. What a
+/// process did, a crash included, ends up in the record; what this one broke is thrown.
+class RunSession final : public SweepSession {
+ public:
+  RunSession(SessionSetup setup, const SessionSurroundings& around);
+  RunSession(const RunSession&) = delete;
+  RunSession& operator=(const RunSession&) = delete;
+  /// Removes its temporary files.
+  ~RunSession() override;
+
+  /// Chooses operators and verifies, in a process of its own that is killed when it has said
+  /// nothing for half an hour. False: the configuration failed, was interrupted, or has nothing to
+  /// be measured, and the record says why.
+  [[nodiscard]] bool prepare() override;
+  /// Measures one repetition in a fresh process, after `prepare`. `label`, such as "repetition 3 of
+  /// 5", stands before the progress that the process shows. False as for `prepare`.
+  [[nodiscard]] bool repeat(const std::string& label) override;
+
+  [[nodiscard]] TurnsBegin begin_turns(const std::string& label) override;
+  [[nodiscard]] bool take_turn(const Turn& turn) override;
+  [[nodiscard]] bool end_turns(const std::string& set) override;
+  void abandon_turns() override;
+
+  /// Repetitions that this session measured.
+  [[nodiscard]] Size repetitions() const;
+  /// What an earlier program measured of this configuration; at any time, once.
+  void resume(RunRecord earlier) override;
+
+  /// Everything so far, pooled.
+  [[nodiscard]] RunRecord record() const override;
+  /// Where the program that measured says it comes from and ran; empty before `prepare`.
+  [[nodiscard]] const std::optional<ResultFile>& origin() const override;
+  /// The usage or capability error (exit code 1 or 5) that a process ended with, which is the
+  /// record's reason too.
+  [[nodiscard]] const std::optional<Error>& refusal() const override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ptbench

@@ -1,0 +1,492 @@
+#include "src/session/sweep_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/config/configuration.h"
+#include "src/config/run_arguments.h"
+#include "src/config/run_options.h"
+#include "src/measure/run_id.h"
+
+namespace ptbench {
+namespace {
+
+/// One combination of values, as `run` would get it.
+struct Combination {
+  RunOptions options;
+  std::vector<NamedAssignment> assignments;
+};
+
+std::size_t combinations_of(const SweepOptions& options) {
+  std::size_t count = 1;
+  for (const SweepSetting& setting : options.settings) {
+    count *= setting.values.size();
+    if (count > kMostSweepRows)
+      throw usage_error(fmt::format("the lists span more than {} rows", kMostSweepRows),
+                        "shorten the lists, or sweep over one option after the other");
+  }
+  return count;
+}
+
+/// How replicas share the work: what a strategy of one has no use for.
+constexpr std::array<std::string_view, 8> kOfSeveralReplicas{
+    "nproc",        "bucket-mb", "first-bucket-mb", "overlap", "reduce-precision",
+    "communicator", "slow-rank", "shares"};
+
+using Assignments = std::vector<NamedAssignment>;
+
+bool has(const Assignments& assignments, std::string_view name) {
+  return std::ranges::find(assignments, name, &NamedAssignment::name) != assignments.end();
+}
+
+void leave_out(Assignments& assignments, std::span<const std::string_view> names) {
+  std::erase_if(assignments, [names](const NamedAssignment& given) {
+    return std::ranges::find(names, given.name) != names.end();
+  });
+}
+
+bool takes_nproc(std::string_view strategy) { return find_strategy(strategy).several_ranks; }
+
+class Expansion {
+ public:
+  explicit Expansion(const SweepOptions& sweep) : sweep_(sweep) {
+    for (const OptionRow<RunOptions>& row : table_.rows()) rows_.emplace(row.info.name, &row);
+    const SweepSetting* strategies = sweep.find("strategy");
+    ranks_communicate_ =
+        strategies != nullptr && std::ranges::any_of(strategies->values, takes_nproc);
+  }
+
+  /// `number` is read as digits, one a setting, the last one the lowest.
+  [[nodiscard]] Combination combination(std::size_t number) const {
+    std::vector<std::size_t> digits(sweep_.settings.size());
+    for (std::size_t at = digits.size(); at-- > 0;) {
+      const std::size_t base = sweep_.settings[at].values.size();
+      digits[at] = number % base;
+      number /= base;
+    }
+    Assignments assignments;
+    for (std::size_t at = 0; at < digits.size(); ++at)
+      assignments.push_back({sweep_.settings[at].option, sweep_.settings[at].values[digits[at]]});
+    return without_useless(of(std::move(assignments)));
+  }
+
+  [[nodiscard]] Combination of(Assignments assignments) const {
+    Combination result{.options = {}, .assignments = std::move(assignments)};
+    for (const NamedAssignment& given : result.assignments) {
+      const OptionRow<RunOptions>& row = *rows_.at(given.name);
+      row.set(result.options, row.info, given.text);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] Combination without_useless(Combination result) const {
+    if (takes_nproc(result.options.strategy)) return result;
+    const std::span useless(kOfSeveralReplicas);
+    leave_out(result.assignments, ranks_communicate_ ? useless : useless.first(1));
+    return of(std::move(result.assignments));
+  }
+
+  const SweepOptions& sweep_;
+  OptionTable<RunOptions> table_ = run_option_table();
+  std::map<std::string, const OptionRow<RunOptions>*> rows_;
+  bool ranks_communicate_ = false;  ///< in some row
+};
+
+/// `name` is not among the assignments yet.
+void assign(const Expansion& expansion, std::string name, std::string text, Combination& to) {
+  to.assignments.push_back({std::move(name), std::move(text)});
+  to = expansion.of(std::move(to.assignments));
+}
+
+Size usual_threads(Size nproc, const Topology& topology) {
+  return std::max<Size>(1, std::ssize(topology.cores) / nproc);
+}
+
+/// A row with more replicas would otherwise differ from one with fewer in two things at once.
+void share_threads(const Expansion& expansion, const Topology& topology,
+                   std::vector<Combination>& combinations) {
+  Size most = 1;
+  for (const Combination& combination : combinations)
+    most = std::max(most, combination.options.nproc);
+  const Size threads = usual_threads(most, topology);
+  for (Combination& combination : combinations) {
+    const RunOptions& options = combination.options;
+    if (options.threads || usual_threads(options.nproc, topology) == threads) continue;
+    assign(expansion, "threads", fmt::format("{}", threads), combination);
+  }
+}
+
+/// Of the largest row, as far as the machine has them.
+Size most_cores_of(const std::vector<Combination>& combinations, const Topology& topology) {
+  Size most = 1;
+  for (const Combination& combination : combinations) {
+    const RunOptions& options = combination.options;
+    most = std::max(
+        most, options.nproc * options.threads.value_or(usual_threads(options.nproc, topology)));
+  }
+  return std::min(most, std::ssize(topology.cores));
+}
+
+/// Empty where the model file cannot be read.
+std::optional<Workload> workload_of(const RunOptions& options) {
+  try {
+    return find_workload(options.workload);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// Empty where no row is compared.
+std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
+                                   const std::vector<Combination>& combinations) {
+  const bool has_global_batch = sweep.find("global-batch") != nullptr;
+  if (sweep.scaling == ScalingMode::weak && has_global_batch)
+    throw usage_error("--scaling weak keeps the batch of a replica, --global-batch that of all",
+                      "use --batch-size, or --scaling strong");
+  for (const char* option : {"batch-size", "shares"})
+    if (sweep.scaling == ScalingMode::strong && sweep.find(option) != nullptr)
+      throw usage_error(
+          fmt::format("--scaling strong keeps the global batch, --{} that of a replica", option),
+          "use --global-batch, or --scaling weak");
+  const bool has_several = std::ranges::any_of(
+      combinations, [](const Combination& one) { return one.options.nproc > 1; });
+  if (sweep.scaling || !has_several) return sweep.scaling;
+  return has_global_batch ? ScalingMode::strong : ScalingMode::weak;
+}
+
+/// Strong scaling keeps it.
+void share_global_batch(const Expansion& expansion, std::vector<Combination>& combinations) {
+  for (Combination& combination : combinations) {
+    if (combination.options.global_batch) continue;
+    const std::optional<Workload> workload = workload_of(combination.options);
+    if (workload)
+      assign(expansion, "global-batch", fmt::format("{}", workload->batch), combination);
+  }
+}
+
+/// As near as one can say without a configuration.
+Size batch_of(const RunOptions& options, const StrategyRow& strategy,
+              const std::optional<Workload>& workload) {
+  const Size parts = options.nproc * options.accumulate.value_or(strategy.accumulation_steps);
+  if (options.global_batch) return std::max<Size>(1, *options.global_batch / parts);
+  return options.batch_size.value_or(workload ? workload->batch : 1);
+}
+
+/// The id of a row without a configuration: names every option that could enter it.
+std::string id_of_impossible(const Combination& combination, const SweepOptions& sweep,
+                             const RunRecord& record) {
+  constexpr std::array<std::string_view, 5> kKey{"workload", "strategy", "nproc", "batch-size",
+                                                 "precision"};
+  std::vector<OptionValue> others;
+  for (const NamedAssignment& given : combination.assignments) {
+    const SweepSetting* setting = sweep.find(given.name);
+    const bool measured = setting == nullptr || setting->measured;
+    if (measured && std::ranges::find(kKey, given.name) == kKey.end())
+      others.push_back({given.name, given.text});
+  }
+  return run_id({.workload = record.workload.name,
+                 .strategy = record.strategy.name,
+                 .world_size = record.strategy.world_size,
+                 .batch_per_replica = record.strategy.batch_per_replica.value_or(1),
+                 .precision = record.strategy.precision},
+                others);
+}
+
+RunRecord impossible_record(const Combination& combination, const SweepOptions& sweep,
+                            const Topology& topology, const std::string& reason) {
+  const RunOptions& options = combination.options;
+  const StrategyRow strategy = find_strategy(options.strategy);
+  const std::optional<Workload> workload = workload_of(options);
+  RunRecord record;
+  record.status = Status::skipped;
+  record.reason = reason;
+  record.workload.name = workload ? workload->name : options.workload;
+  if (options.workload.ends_with(".json")) record.workload.file = options.workload;
+  record.strategy.name = strategy.name;
+  record.strategy.world_size = options.nproc;
+  record.strategy.threads = options.threads.value_or(usual_threads(options.nproc, topology));
+  record.strategy.precision =
+      options.precision.value_or(strategy.mixed_precision ? "bf16" : "fp32");
+  record.strategy.batch_per_replica = batch_of(options, strategy, workload);
+  record.id = id_of_impossible(combination, sweep, record);
+  return record;
+}
+
+RunRecord possible_record(const RunConfig& config) {
+  RunRecord record;
+  record.id = config.id;
+  record.workload.name = config.workload.name;
+  if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
+  record.strategy.name = config.strategy.name;
+  record.strategy.world_size = config.options.nproc;
+  record.strategy.threads = config.threads;
+  record.strategy.accumulation_steps = config.step.accumulation_steps;
+  record.strategy.precision = config.precision;
+  record.strategy.batch_per_replica = config.batch;
+  record.strategy.global_batch = config.global_batch;
+  record.data.workers = config.options.data_workers;
+  return record;
+}
+
+/// What else is to be measured of a row's options and work, to compare it with.
+class References {
+ public:
+  /// `most_cores`: those of the largest row.
+  References(const Expansion& expansion, const Topology& topology, ScalingMode mode,
+             Size most_cores)
+      : expansion_(expansion), topology_(topology), mode_(mode), most_cores_(most_cores) {}
+
+  [[nodiscard]] ScalingMode mode() const { return mode_; }
+
+  /// Serial training of the same global batch on all cores; empty for a row that uses fewer.
+  [[nodiscard]] std::optional<Combination> all_cores(const RunConfig& config,
+                                                     const Assignments& given) const {
+    if (most_cores_ < 2 || cores_of(config.options.nproc * config.threads) != most_cores_)
+      return {};
+    Assignments serial = baseline(config, given).assignments;
+    leave_out(serial, std::array<std::string_view, 2>{"batch-size", "threads"});
+    const Size batch = config.global_batch / config.step.accumulation_steps;
+    serial.push_back({"batch-size", fmt::format("{}", batch)});
+    if (most_cores_ != usual_threads(1, topology_))
+      serial.push_back({"threads", fmt::format("{}", most_cores_)});
+    return expansion_.of(std::move(serial));
+  }
+
+  /// Serial training with micro-batches as large as the row's, where these are smaller than the
+  /// baseline's because ranks share its batch; else empty.
+  [[nodiscard]] std::optional<Combination> same_micro_batch(const RunConfig& config,
+                                                            const Assignments& given) const {
+    if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.shares.empty())
+      return {};
+    Assignments serial = baseline(config, given).assignments;
+    leave_out(serial, std::array<std::string_view, 1>{"batch-size"});
+    serial.push_back({"batch-size", fmt::format("{}", config.batch)});
+    return expansion_.of(std::move(serial));
+  }
+
+  [[nodiscard]] Combination baseline(const RunConfig& config, Assignments given) const {
+    const StrategyRow serial = find_strategy("serial");
+    leave_out(given, kOfSeveralReplicas);
+    leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
+    given.insert(given.begin(), {"strategy", serial.name});
+    const Size accumulation = config.step.accumulation_steps;
+    if (accumulation != serial.accumulation_steps)
+      given.push_back({"accumulate", fmt::format("{}", accumulation)});
+    if (config.precision != "fp32") given.push_back({"precision", config.precision});
+    return expansion_.of(with_work_of(config, std::move(given)));
+  }
+
+  /// The row's own strategy on one rank.
+  [[nodiscard]] Combination one_rank(const RunConfig& config, Assignments given) const {
+    leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
+    return expansion_.of(with_work_of(config, std::move(given)));
+  }
+
+ private:
+  [[nodiscard]] Size cores_of(Size threads) const {
+    return std::min(threads, std::ssize(topology_.cores));
+  }
+
+  [[nodiscard]] Assignments with_work_of(const RunConfig& config, Assignments given) const {
+    leave_out(given, std::array<std::string_view, 2>{"batch-size", "global-batch"});
+    given.push_back({"batch-size", fmt::format("{}", batch_of_one_rank(config))});
+    if (!has(given, "threads") && config.threads != usual_threads(1, topology_))
+      given.push_back({"threads", fmt::format("{}", config.threads)});
+    return given;
+  }
+
+  /// The mean one in weak scaling, should replicas differ.
+  [[nodiscard]] Size batch_of_one_rank(const RunConfig& config) const {
+    const Size together = config.global_batch / config.step.accumulation_steps;
+    const Size ranks = mode_ == ScalingMode::weak ? config.options.nproc : 1;
+    return std::max<Size>(1, together / ranks);
+  }
+
+  const Expansion& expansion_;
+  const Topology& topology_;
+  ScalingMode mode_;
+  Size most_cores_;
+};
+
+/// Rows by id, in the order in which they came.
+class RowCollection {
+ public:
+  /// `references` is null where no row is compared.
+  RowCollection(const SweepOptions& sweep, const Topology& topology, const References* references)
+      : sweep_(sweep), topology_(topology), references_(references) {}
+
+  void add(const Combination& combination) { insert(row_of(combination)); }
+
+  [[nodiscard]] std::vector<SweepRow> finish() && {
+    for (const SweepRow& row : rows_) refuse_namesake(row);
+    if (std::ranges::any_of(rows_, &SweepRow::is_possible)) return with_baselines();
+    const std::string why = first_error_.value().what();
+    throw usage_error(
+        rows_.size() == 1
+            ? why
+            : fmt::format("none of the {} rows is possible; the first: {}", rows_.size(), why),
+        first_error_->remedy());
+  }
+
+ private:
+  /// A row, and what it was made from where it is possible.
+  struct Tried {
+    SweepRow row;
+    std::optional<RunConfig> config;
+  };
+
+  Tried tried(const Combination& combination) {
+    try {
+      RunConfig config = configure_run(combination.options, topology_);
+      Assignments given = combination.assignments;
+      const std::optional<RankLauncher> launcher = launcher_for(config);
+      // Ranks that a launcher starts are not started by each process again.
+      if (launcher) leave_out(given, std::array<std::string_view, 1>{"nproc"});
+      SweepRow row = sweep_row(config, given);
+      row.launcher = launcher;
+      return {.row = std::move(row), .config = std::move(config)};
+    } catch (const Error& error) {
+      if (!is_refusal(error.code())) throw;
+      if (!first_error_) first_error_ = error;
+      return {
+          .row = {.record = impossible_record(combination, sweep_, topology_, skip_reason(error)),
+                  .arguments = {},
+                  .launcher = {},
+                  .scaling = {}},
+          .config = {}};
+    }
+  }
+
+  /// Strategies of one process have no ranks to start.
+  [[nodiscard]] std::optional<RankLauncher> launcher_for(const RunConfig& config) const {
+    if (!sweep_.launcher || !config.needs_ranks()) return {};
+    return launcher_of(*sweep_.launcher, config.options.nproc);
+  }
+
+  SweepRow row_of(const Combination& combination) {
+    auto [row, config] = tried(combination);
+    if (references_ != nullptr && config) row.scaling = plan_of(*config, combination.assignments);
+    return std::move(row);
+  }
+
+  /// Keeps the baseline, should it not be in the grid.
+  ScalingPlan plan_of(const RunConfig& config, const Assignments& assignments) {
+    const Combination baseline = references_->baseline(config, assignments);
+    const Combination one_rank = references_->one_rank(config, assignments);
+    ScalingPlan plan{.mode = references_->mode(),
+                     .baseline = tried(baseline).row.id(),
+                     .one_rank = tried(one_rank).row.id(),
+                     .all_cores = {}};
+    baselines_.try_emplace(plan.baseline, baseline);
+    if (const auto all_cores = references_->all_cores(config, assignments)) {
+      plan.all_cores = tried(*all_cores).row.id();
+      on_all_cores_.try_emplace(plan.all_cores, *all_cores);
+    }
+    if (const auto same = references_->same_micro_batch(config, assignments)) {
+      plan.same_micro_batch = tried(*same).row.id();
+      of_micro_batches_.try_emplace(plan.same_micro_batch, *same);
+    }
+    return plan;
+  }
+
+  void insert(SweepRow row) {
+    files_[row.id()].push_back(row.record.workload.file.value_or(""));
+    const auto [known, is_new] = places_.try_emplace(row.id(), rows_.size());
+    if (is_new)
+      rows_.push_back(std::move(row));
+    else if (row.is_possible() && !rows_[known->second].is_possible())
+      rows_[known->second] = std::move(row);
+  }
+
+  /// What a row is compared with is measured just before it; serial training on all cores, and with
+  /// micro-batches of its own, last.
+  std::vector<SweepRow> with_baselines() {
+    std::vector<SweepRow> all;
+    for (SweepRow& row : rows_) {
+      const std::string baseline = row.scaling ? row.scaling->baseline : row.id();
+      if (places_.try_emplace(baseline, rows_.size()).second)
+        all.push_back(row_of(baselines_.at(baseline)));
+      all.push_back(std::move(row));
+    }
+    for (const auto* more : {&on_all_cores_, &of_micro_batches_})
+      for (const auto& [id, combination] : *more)
+        if (places_.try_emplace(id, all.size()).second) all.push_back(tried(combination).row);
+    return all;
+  }
+
+  /// Models of one name would be taken for one configuration.
+  void refuse_namesake(const SweepRow& row) const {
+    const std::vector<std::string>& files = files_.at(row.id());
+    const auto other = std::ranges::adjacent_find(files, std::ranges::not_equal_to());
+    if (other == files.end()) return;
+    throw usage_error(
+        fmt::format("two of the models are called '{}'", printable(row.record.workload.name)),
+        "give the model in one of the files another name");
+  }
+
+  const SweepOptions& sweep_;
+  const Topology& topology_;
+  const References* references_;
+  std::vector<SweepRow> rows_;
+  std::map<std::string, std::size_t> places_;
+  std::map<std::string, Combination> baselines_;           ///< by id
+  std::map<std::string, Combination> on_all_cores_;        ///< serial ones, by id
+  std::map<std::string, Combination> of_micro_batches_;    ///< the same
+  std::map<std::string, std::vector<std::string>> files_;  ///< of the models, by id
+  std::optional<Error> first_error_;
+};
+
+void require_launched(const std::vector<SweepRow>& rows) {
+  const bool any = std::ranges::any_of(rows, [](const SweepRow& row) {
+    return row.launcher || (!row.is_possible() && row.record.strategy.world_size > 1);
+  });
+  if (!any)
+    throw usage_error("--launcher has nothing to start: no row has several ranks",
+                      "add --strategy ddp and --nproc 1,2, or leave it out");
+}
+
+}  // namespace
+
+SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> assignments) {
+  return {.record = possible_record(config),
+          .arguments = pass_on(assignments).common,
+          .launcher = {},
+          .scaling = {},
+          .reads_data = config.options.data != "synthetic"};
+}
+
+std::string skip_reason(const Error& refusal) {
+  if (refusal.remedy().empty()) return refusal.what();
+  return fmt::format("{}; {}", refusal.what(), refusal.remedy());
+}
+
+std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& topology) {
+  const Expansion expansion(options);
+  const std::size_t count = combinations_of(options);
+  std::vector<Combination> combinations;
+  combinations.reserve(count);
+  for (std::size_t number = 0; number < count; ++number)
+    combinations.push_back(expansion.combination(number));
+  share_threads(expansion, topology, combinations);
+  const std::optional<ScalingMode> mode = mode_of(options, combinations);
+  if (mode == ScalingMode::strong) share_global_batch(expansion, combinations);
+  std::optional<References> references;
+  if (mode) references.emplace(expansion, topology, *mode, most_cores_of(combinations, topology));
+  RowCollection rows(options, topology, references ? &*references : nullptr);
+  for (const Combination& combination : combinations) rows.add(combination);
+  std::vector<SweepRow> all = std::move(rows).finish();
+  if (options.launcher) require_launched(all);
+  return all;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,211 @@
+#include "src/training/communication_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/device/memory.h"
+#include "src/measure/statistics.h"
+#include "src/training/shared_choices.h"
+#include "strategies/buckets.h"
+#include "workloads/memory.h"
+
+namespace ptbench {
+namespace {
+
+constexpr Bytes kLeastBucket = Bytes{256} << 10U;
+constexpr Bytes kLargestBucket = Bytes{32} << 20U;
+constexpr double kLatencyShare = 0.05;
+/// The first bucket is smaller, so that communication begins early.
+constexpr Bytes kFirstBucketPart = 4;
+
+constexpr Bytes kSmallMessage = Bytes{64} << 10U;
+constexpr Bytes kLargeMessage = Bytes{4} << 20U;
+constexpr int kExchanges = 8;
+
+/// Overlapping has to pay by more than chance.
+constexpr double kLeastGain = 0.01;
+constexpr int kRounds = 5;
+constexpr Size kWarmupSteps = 3;
+constexpr double kRoundSeconds = 0.05;
+constexpr double kLongest = 4;
+
+std::optional<Bytes> bytes_in(const Choices& choices, const std::string& key) {
+  const auto known = choices.find(key);
+  if (known == choices.end()) return std::nullopt;
+  const std::string& text = known->second;
+  Bytes bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && bytes > 0 ? std::optional(bytes) : std::nullopt;
+}
+
+std::string bucket_key(const RunConfig& config, const std::string& communicator) {
+  return fmt::format("bucket bytes of {} over {}", config.id, communicator);
+}
+
+std::string overlap_key(const RunConfig& config, const std::string& communicator) {
+  return fmt::format("overlap of {} over {}", config.id, communicator);
+}
+
+}  // namespace
+
+std::vector<std::string> communication_keys(const RunConfig& config,
+                                            const std::string& communicator) {
+  return {bucket_key(config, communicator), overlap_key(config, communicator)};
+}
+
+Bytes bucket_bytes_for(const LinkSpeed& link) {
+  const double wanted = link.latency_seconds * link.bytes_per_second * (1 / kLatencyShare - 1);
+  const double bounded =
+      std::clamp(wanted, static_cast<double>(kLeastBucket), static_cast<double>(kLargestBucket));
+  return std::bit_ceil(static_cast<Bytes>(bounded));
+}
+
+CommunicationChoice::CommunicationChoice(const TrainingGround& ground, const TrainingShape& shape,
+                                         Conductor& conductor, const Clock& clock)
+    : ground_(ground),
+      shape_(shape),
+      conductor_(conductor),
+      clock_(clock),
+      bucket_key_(bucket_key(ground.config, ground.communicator.name())),
+      overlap_key_(overlap_key(ground.config, ground.communicator.name())) {}
+
+DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>& plan,
+                                       Choices& choices, const std::function<bool()>& keep_going) {
+  DdpOptions chosen = ground_.data_parallel;
+  choose_buckets(choices, chosen);
+  chosen.bucket_bytes = bucket_limit(plan->arena_elements(), slices_of_backward(*plan),
+                                     chosen.first_bucket_bytes, chosen.bucket_bytes);
+  if (ground_.config.options.overlap == OverlapMode::automatic) {
+    std::optional<bool> pays = known_overlap(choices);
+    if (!pays) pays = overlap_pays(plan, chosen, keep_going);
+    if (pays) choices[overlap_key_] = *pays ? "on" : "off";
+    chosen.overlap = pays.value_or(false);
+  }
+  return chosen;
+}
+
+std::optional<bool> CommunicationChoice::known_overlap(const Choices& choices) const {
+  const auto known = choices.find(overlap_key_);
+  if (known == choices.end() || (known->second != "on" && known->second != "off")) return {};
+  return known->second == "on";
+}
+
+void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
+  const RunOptions& options = ground_.config.options;
+  if (options.bucket_mb && options.first_bucket_mb) return;
+  if (!options.bucket_mb) {
+    std::optional<Bytes> bytes = bytes_in(choices, bucket_key_);
+    if (!bytes) {
+      bytes = bucket_bytes_for(measure_link());
+      choices[bucket_key_] = fmt::format("{}", *bytes);
+      choices = share_choices(ground_.communicator, choices);
+      bytes = bytes_in(choices, bucket_key_);
+    }
+    chosen.bucket_bytes = *bytes;
+  }
+  if (!options.first_bucket_mb)
+    chosen.first_bucket_bytes = std::max<Bytes>(1, chosen.bucket_bytes / kFirstBucketPart);
+}
+
+LinkSpeed CommunicationChoice::measure_link() {
+  const Buffer memory = ground_.communicator.memory().allocate(kLargeMessage, "link test");
+  const std::span<float> values = memory.as<float>();
+  const double small = seconds_of_exchange(values.first(kSmallMessage / sizeof(float)));
+  const double large = seconds_of_exchange(values);
+  const double slope =
+      std::max((large - small) / static_cast<double>(kLargeMessage - kSmallMessage), 1e-15);
+  return {.latency_seconds = std::max(0.0, small - slope * static_cast<double>(kSmallMessage)),
+          .bytes_per_second = 1 / slope};
+}
+
+/// What a bucket costs beside computation: its reduction and what sends it back. The least of
+/// several, each of values that their owners have just written.
+double CommunicationChoice::seconds_of_exchange(std::span<float> values) {
+  Communicator& communicator = ground_.communicator;
+  const Communicator::Timeout timeout = ground_.data_parallel.timeout;
+  double least = std::numeric_limits<double>::infinity();
+  for (int exchange = 0; exchange < kExchanges; ++exchange) {
+    std::ranges::fill(values, 1.0F);
+    communicator.wait(communicator.start_barrier(), timeout);
+    const double begin = clock_.now();
+    (void)communicator.start_reduce_scatter(values, {.wire = ground_.data_parallel.wire});
+    communicator.wait(communicator.start_all_gather(values), timeout);
+    least = std::min(least, clock_.now() - begin);
+  }
+  return least;
+}
+
+std::optional<bool> CommunicationChoice::overlap_pays(
+    const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
+    const std::function<bool()>& keep_going) {
+  const Bytes copies = 2 * plan->memory(shape_.step.optimizer, shape_.step.accumulation_steps > 1,
+                                        ground_.device.memory())
+                               .total();
+  if (!conductor_.agree(copies * static_cast<Bytes>(shape_.ranks) < available_memory()))
+    return std::nullopt;
+  const Trial trial{.without = build_copy(plan, chosen, false),
+                    .with = build_copy(plan, chosen, true)};
+  if (leads()) {
+    const std::optional<bool> pays = lead(trial, keep_going);
+    (void)conductor_.agree(pays.value_or(false));
+    return pays;
+  }
+  while (conductor_.agree(false)) {
+    conductor_.follow(*trial.without);
+    conductor_.follow(*trial.with);
+  }
+  return conductor_.agree(false);
+}
+
+std::unique_ptr<Strategy> CommunicationChoice::build_copy(
+    const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen, bool overlap) {
+  TrainingGround ground = ground_;
+  ground.data_parallel = chosen;
+  ground.data_parallel.overlap = overlap;
+  auto copy = build_training(ground, shape_, plan);
+  start_weights(ground_.config, copy->replica().program());
+  return copy;
+}
+
+/// Whether overlapping pays; empty where that was not found out. Both in turn, round by round.
+std::optional<bool> CommunicationChoice::lead(const Trial& trial,
+                                              const std::function<bool()>& keep_going) {
+  const auto both = [&](Size steps) {
+    (void)conductor_.agree(true);
+    const double without = seconds_of_steps(*trial.without, steps);
+    return std::pair(without, seconds_of_steps(*trial.with, steps));
+  };
+  const double begin = clock_.now();
+  (void)both(kWarmupSteps);
+  const double step_seconds = both(kWarmupSteps).second / static_cast<double>(kWarmupSteps);
+  const Size steps = std::max<Size>(1, static_cast<Size>(kRoundSeconds / step_seconds));
+  std::vector<double> gains;
+  for (int round = 0; round < kRounds && keep_going(); ++round) {
+    if (round > 0 && clock_.now() - begin > kLongest) break;
+    const auto [without, with] = both(steps);
+    gains.push_back(1 - with / without);
+  }
+  (void)conductor_.agree(false);
+  if (gains.empty() || !keep_going()) return std::nullopt;
+  return median(gains) > kLeastGain;
+}
+
+double CommunicationChoice::seconds_of_steps(Strategy& strategy, Size steps) {
+  conductor_.lead(strategy);
+  const double begin = clock_.now();
+  for (Size step = 0; step < steps; ++step) (void)strategy.step();
+  const double seconds = clock_.now() - begin;
+  conductor_.stop();
+  return seconds;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,164 @@
+#include "src/training/plan_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "reports/output_file.h"
+#include "src/base/error.h"
+#include "src/base/hash.h"
+#include "src/base/install_paths.h"
+#include "src/base/log.h"
+#include "src/base/units.h"
+
+namespace ptbench {
+namespace {
+
+constexpr const char* kSchema = "ptbench.plan/1";
+
+/// The largest plan file that is read, in bytes; a plan has some dozen kilobytes.
+constexpr std::uintmax_t kLargestPlan = 16ULL << 20;
+
+Error broken_plan(const std::string& path, const std::string& what) {
+  return usage_error(fmt::format("plan file '{}' {}", printable(path), what),
+                     "remove it to have it written anew, or name another file");
+}
+
+/// No name of an operator or candidate holds control characters.
+bool is_plain(const std::string& text) { return printable(text) == text; }
+
+struct Plan {
+  std::string fingerprint;
+  Choices choices;
+};
+
+/// A regular file, since opening a pipe may wait for ever. Throws a usage error for anything else.
+std::ifstream open_plan(const std::string& path) {
+  const auto cannot_read = [&](const std::string& reason) {
+    return usage_error(fmt::format("plan file '{}' cannot be read: {}", printable(path), reason),
+                       "name a file that a run wrote with --plan, or one that is not there yet");
+  };
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(path, failure);
+  if (failure) throw cannot_read(failure.message());
+  if (std::filesystem::is_directory(status)) throw cannot_read("it is a directory");
+  if (!std::filesystem::is_regular_file(status)) throw cannot_read("it is no regular file");
+  if (const std::uintmax_t size = std::filesystem::file_size(path, failure);
+      !failure && size > kLargestPlan)
+    throw cannot_read(fmt::format("it has {}, more than the {} that are read", format_bytes(size),
+                                  format_bytes(kLargestPlan)));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw cannot_read(std::generic_category().message(errno));
+  return file;
+}
+
+/// Throws a usage error for anything that is not a plan.
+Plan read_plan(const std::string& path) {
+  std::ifstream file = open_plan(path);
+  const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
+  if (!plan.is_object() || plan.value("schema", nlohmann::json()) != kSchema ||
+      !plan.contains("choices") || !plan["choices"].is_object())
+    throw broken_plan(path, fmt::format("is no plan ({})", kSchema));
+  Plan read;
+  if (const auto made_for = plan.find("fingerprint");
+      made_for != plan.end() && made_for->is_string())
+    read.fingerprint = made_for->get<std::string>();
+  for (const auto& [key, candidate] : plan["choices"].items()) {
+    if (!candidate.is_string()) throw broken_plan(path, "has a choice that is no text");
+    read.choices[key] = candidate.get<std::string>();
+    if (!is_plain(key) || !is_plain(read.choices[key]))
+      throw broken_plan(path, "has a choice with control characters");
+  }
+  return read;
+}
+
+/// Throws a usage error for anything else than a plan of `fingerprint`.
+Choices read_choices(const std::string& path, const std::string& fingerprint) {
+  Plan plan = read_plan(path);
+  if (plan.fingerprint != fingerprint)
+    throw broken_plan(path, fmt::format("was made for another machine or thread count than '{}'",
+                                        printable(fingerprint)));
+  return std::move(plan.choices);
+}
+
+/// Throws a usage error where that fails.
+void write_plan(const std::string& path, const std::string& fingerprint, const Choices& choices) {
+  const nlohmann::json plan{
+      {"schema", kSchema}, {"fingerprint", fingerprint}, {"choices", choices}};
+  OutputFile(path).commit(plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                          '\n');
+}
+
+}  // namespace
+
+PlanStore::PlanStore(std::string path, std::string fingerprint, bool named_by_user)
+    : path_(std::move(path)), fingerprint_(std::move(fingerprint)), named_by_user_(named_by_user) {}
+
+PlanStore PlanStore::of_file(std::string path, std::string fingerprint) {
+  return {std::move(path), std::move(fingerprint), true};
+}
+
+PlanStore PlanStore::of_host(std::string fingerprint) {
+  const std::string folder = cache_folder().string();
+  std::string path = folder.empty()
+                         ? std::string{}
+                         : fmt::format("{}/plan-{:016x}.json", folder, fnv1a(fingerprint));
+  return {std::move(path), std::move(fingerprint), false};
+}
+
+Choices PlanStore::load() {
+  std::error_code failure;
+  existed_ = !path_.empty() && std::filesystem::exists(path_, failure);
+  if (!existed_) return {};
+  if (named_by_user_) return loaded_ = read_choices(path_, fingerprint_);
+  try {
+    loaded_ = read_choices(path_, fingerprint_);
+  } catch (const Error&) {
+    loaded_.clear();  // a cache that went bad is written anew
+  }
+  return loaded_;
+}
+
+bool PlanStore::lacks(const Choices& choices) const {
+  return std::ranges::any_of(choices, [this](const auto& choice) {
+    const auto known = loaded_.find(choice.first);
+    return known == loaded_.end() || known->second != choice.second;
+  });
+}
+
+void PlanStore::save(const Choices& choices) const {
+  if (path_.empty() || !lacks(choices)) return;
+  Choices all = choices;
+  if (!named_by_user_) {  // what other runs have chosen meanwhile stays
+    const Choices now = PlanStore(*this).load();
+    all.insert(now.begin(), now.end());
+  }
+  all.insert(loaded_.begin(), loaded_.end());
+  if (named_by_user_ && existed_)
+    throw broken_plan(path_, "lacks choices for operators of this run");
+  if (named_by_user_) return write_plan(path_, fingerprint_, all);
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  try {
+    write_plan(path_, fingerprint_, all);
+  } catch (const Error&) {
+    return;  // the next run chooses again
+  }
+}
+
+void add_to_plan(const std::string& path, const std::string& from) {
+  Plan added = read_plan(from);
+  PlanStore store = PlanStore::of_file(path, added.fingerprint);
+  const Choices known = store.load();
+  if (!store.lacks(added.choices)) return;
+  for (const auto& [key, candidate] : known) added.choices[key] = candidate;
+  write_plan(path, added.fingerprint, added.choices);
+}
+
+}  // namespace ptbench

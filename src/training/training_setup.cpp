@@ -1,0 +1,186 @@
+#include "src/training/training_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "src/base/error.h"
+#include "strategies/dp.h"
+#include "strategies/serial.h"
+#include "workloads/layout_digest.h"
+
+namespace ptbench {
+
+std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& shape) {
+  std::vector<OperatorSpec> specs;
+  const LoweredGraph lowered_graph = lower(graph, shape.lowering());
+  for (const LoweredOperator& lowered : lowered_graph.operators) specs.push_back(lowered.spec);
+  if (shape.one_process && shape.ranks > 1)
+    specs.emplace_back(gathered_loss(lowered_graph, shape.ranks));
+  return specs;
+}
+
+TrainingShape shape_of(const RunConfig& config, Size rank) {
+  return {.micro_batch = config.micro_batch_of(rank),
+          .type = config.type,
+          .step = config.step,
+          .ranks = config.options.nproc,
+          .rank = rank,
+          .shares = config.shares,
+          .one_process = config.strategy.one_process};
+}
+
+std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape) {
+  std::vector<TrainingShape> shapes(1, shape);
+  for (std::size_t rank = 0; rank < shape.shares.size(); ++rank) {
+    TrainingShape other = shape;
+    other.rank = static_cast<Size>(rank);
+    other.micro_batch = shape.shares[rank];
+    if (std::ranges::find(shapes, other.micro_batch, &TrainingShape::micro_batch) == shapes.end())
+      shapes.push_back(std::move(other));
+  }
+  std::ranges::sort(shapes, std::greater(), &TrainingShape::micro_batch);
+  return shapes;
+}
+
+namespace {
+
+/// A candidate for `spec` that keeps parameters as `layout` says; `wishes` are tried first.
+std::string candidate_with_layout(const KernelBackend& backend, const OperatorSpec& spec,
+                                  std::uint64_t layout, const std::vector<std::string>& wishes) {
+  const std::vector<std::string> all = backend.candidates(spec);
+  const auto fits = [&](const std::string& candidate) {
+    return layout_digest(spec, *backend.plan(spec, candidate)) == layout;
+  };
+  for (const std::string& wish : wishes)
+    if (std::ranges::find(all, wish) != all.end() && fits(wish)) return wish;
+  const auto found = std::ranges::find_if(all, fits);
+  if (found != all.end()) return *found;
+  throw run_error(fmt::format("no kernel for '{}' keeps its parameters as the largest share's does",
+                              key_of(spec)),
+                  "choose other --shares");
+}
+
+}  // namespace
+
+Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape, Choices choices) {
+  const std::vector<TrainingShape> shapes = shapes_of_ranks(shape);
+  const std::vector<OperatorSpec> largest = operators_of(ground.graph, shapes.front());
+  for (std::size_t smaller = 1; smaller < shapes.size(); ++smaller) {
+    const std::vector<OperatorSpec> specs = operators_of(ground.graph, shapes[smaller]);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const std::string& model = choices.at(key_of(largest[i]));
+      const std::string key = key_of(specs[i]);
+      std::vector<std::string> wishes{model};
+      if (const auto known = choices.find(key); known != choices.end())
+        wishes.insert(wishes.begin(), known->second);
+      choices[key] = candidate_with_layout(
+          ground.backend, specs[i],
+          layout_digest(largest[i], *ground.backend.plan(largest[i], model)), wishes);
+    }
+  }
+  return choices;
+}
+
+Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
+  BatchShape batch = shape.batch();
+  if (shape.one_process) {
+    batch.micro_batch *= std::exchange(batch.replicas, 1);
+    batch.replica = 0;
+  }
+  Sampler sampler(ground.data.size(), batch, ground.config.options.shuffle,
+                  ground.config.options.seed);
+  for (Size skipped = shape.first_step * batch.accumulation_steps; skipped > 0; --skipped)
+    sampler.skip();
+  return sampler;
+}
+
+namespace {
+
+/// Fills `inputs` and `labels` with the samples of that shape.
+std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
+                                       const TrainingGround& ground, const TrainingShape& shape) {
+  return std::make_unique<BatchLoader>(ground.data, sampler_of(ground, shape), inputs, labels,
+                                       &ground.device.team(),
+                                       static_cast<int>(ground.config.options.data_workers));
+}
+
+std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
+                                std::shared_ptr<const ProgramPlan> plan,
+                                const StrategyRow& strategy, Communicator& communicator) {
+  auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory(),
+                                           ground.device.memory());
+  Program& program = replica->program();
+  replica->attach(load_into(program.input(), program.labels(), ground, shape));
+  StrategyContext context{
+      .replicas = {}, .communicator = communicator, .data_parallel = ground.data_parallel};
+  context.replicas.push_back(std::move(replica));
+  return strategy.build(std::move(context));
+}
+
+/// Replica 0 on the ground's device, which has the data of all, and the others on theirs.
+std::unique_ptr<Strategy> build_in_one_process(const TrainingGround& ground,
+                                               const TrainingShape& shape,
+                                               const std::shared_ptr<const ProgramPlan>& plan) {
+  ReplicaDevices* devices = ground.replica_devices;
+  ensure(shape.shares.empty() && shape.ranks == (devices == nullptr ? 1 : devices->replicas()),
+         "every replica has a device and an equal share");
+  MemorySource& memory = ground.device.memory();
+  StrategyContext context{
+      .replicas = {}, .communicator = ground.alone, .data_parallel = ground.data_parallel};
+  context.replicas.push_back(std::make_unique<Replica>(plan, shape.step, memory, memory));
+  ReplicaGroup& group = context.group;
+  group.team = &ground.device.team();
+  group.slowdown = ground.config.slowdown_of(0);
+  if (devices != nullptr) group.others = devices->build(ground.graph, shape.lowering(), *plan);
+  for (std::size_t i = 0; i < group.others.size(); ++i)
+    group.others[i].slowdown = ground.config.slowdown_of(static_cast<Size>(i) + 1);
+  group.load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
+    return load_into(inputs, labels, ground, shape);
+  };
+  return ground.config.strategy.build(std::move(context));
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const TrainingShape& shape,
+                                         std::shared_ptr<const ProgramPlan> plan) {
+  auto strategy = shape.one_process ? build_in_one_process(ground, shape, plan)
+                                    : build(ground, shape, std::move(plan), ground.config.strategy,
+                                            ground.communicator);
+  if (const double slowdown = ground.config.slowdown_of(shape.rank); slowdown > 1)
+    strategy->replica().slow_down(
+        Drag(slowdown - 1, ground.clock, threads_of(&ground.device.team())));
+  return strategy;
+}
+
+std::unique_ptr<Strategy> build_serial(const TrainingGround& ground, const TrainingShape& shape,
+                                       std::shared_ptr<const ProgramPlan> plan) {
+  return build(ground, shape, std::move(plan), serial_strategy(), ground.alone);
+}
+
+Drag step_drag(const TrainingGround& ground) {
+  const double share = ground.config.options.slowdown;
+  Team* const team = &ground.device.team();
+  ReplicaDevices* const others = ground.replica_devices;
+  if (others == nullptr) return {share, ground.clock, threads_of(team)};
+  return {share, ground.clock,
+          [others, team](FunctionRef<void()> job) { others->run_on_all(*team, job); }};
+}
+
+void start_weights(const RunConfig& config, Program& program) {
+  if (!config.options.initial_weights) {
+    program.initialise(config.options.seed);
+    return;
+  }
+  const std::string& path = *config.options.initial_weights;
+  const std::vector<NamedTensor> tensors = read_weights(path);
+  std::vector<NamedTensor> ordered;
+  for (const NamedTensor* tensor : match_weights(tensors, program.plan().tensors(), path))
+    ordered.push_back(*tensor);
+  program.import_tensors(ordered);
+}
+
+}  // namespace ptbench

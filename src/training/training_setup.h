@@ -1,0 +1,99 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/choose.h"
+#include "src/base/clock.h"
+#include "src/comm/communicator.h"
+#include "src/config/configuration.h"
+#include "src/data/dataset.h"
+#include "src/device/device.h"
+#include "strategies/drag.h"
+#include "strategies/replica_devices.h"
+#include "strategies/strategy.h"
+#include "workloads/program.h"
+
+namespace ptbench {
+
+/// What decides a training's arithmetic, beside model and data: that of a run, or of its oracle.
+struct TrainingShape {
+  Size micro_batch = 0;  ///< of this rank
+  ElementType type = ElementType::f32;
+  StepSpec step;
+  Size ranks = 1;  ///< that share the global batch
+  Size rank = 0;   ///< whose micro-batches are trained here
+  /// Samples in each rank's micro-batch, where these are unequal; else empty.
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::vector<Size> shares = {};
+  /// The ranks are replicas of this process, which trains the micro-batches of all; rank is 0.
+  bool one_process = false;
+  Size first_step = 0;  ///< of the first epoch: steps before it are left out
+  [[nodiscard]] BatchShape batch() const {
+    return {.micro_batch = micro_batch,
+            .accumulation_steps = step.accumulation_steps,
+            .replicas = ranks,
+            .replica = rank,
+            .shares = shares};
+  }
+  [[nodiscard]] Size global_batch() const { return batch().global_batch(); }
+  [[nodiscard]] Lowering lowering() const {
+    return {.batch = micro_batch, .global_batch = global_batch(), .type = type};
+  }
+};
+
+/// The run's shape on one of its ranks.
+[[nodiscard]] TrainingShape shape_of(const RunConfig& config, Size rank);
+
+/// One for each size that a rank's micro-batch has, the largest first: where these are unequal, all
+/// of their operators have to be chosen.
+[[nodiscard]] std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape);
+
+/// Where trainings run and on what; all of it outlives what is built.
+struct TrainingGround {
+  const RunConfig& config;
+  const Graph& graph;
+  const Dataset& data;
+  const KernelBackend& backend;
+  CpuDevice& device;
+  Communicator& communicator;
+  Communicator& alone;  ///< a world of one, for what this rank trains by itself
+  DdpOptions data_parallel;
+  ReplicaDevices* replica_devices = nullptr;  ///< where ranks are replicas of this process
+  const Clock& clock;                         ///< of drags
+};
+
+/// The operators that a training consists of, with what a master computes for all replicas.
+[[nodiscard]] std::vector<OperatorSpec> operators_of(const Graph& graph,
+                                                     const TrainingShape& shape);
+
+/// `choices` for ranks with unequal micro-batches, whose gradients are summed as they lie: where an
+/// operator of a smaller one would keep its parameters elsewhere than that of the largest does, or
+/// has no choice, it gets one that keeps them alike. Equal micro-batches: as they are. A pure
+/// function; a run error names an operator that cannot be had.
+[[nodiscard]] Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape,
+                                      Choices choices);
+
+/// Samples in the order of the run's seed, for that batch, from the shape's first step on; where
+/// replicas share one process, the samples of all of them.
+[[nodiscard]] Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape);
+
+/// The run's strategy over this rank's replica, with data attached and weights still zero. All
+/// ranks call it, in the same order.
+[[nodiscard]] std::unique_ptr<Strategy> build_training(const TrainingGround& ground,
+                                                       const TrainingShape& shape,
+                                                       std::shared_ptr<const ProgramPlan> plan);
+
+/// The same as serial training in this process alone.
+[[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingGround& ground,
+                                                     const TrainingShape& shape,
+                                                     std::shared_ptr<const ProgramPlan> plan);
+
+/// What --slowdown makes each step of this process longer by, on all threads that compute it.
+[[nodiscard]] Drag step_drag(const TrainingGround& ground);
+
+/// The run's initial weights: from its file, or drawn from its seed.
+void start_weights(const RunConfig& config, Program& program);
+
+}  // namespace ptbench

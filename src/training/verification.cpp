@@ -1,0 +1,178 @@
+#include "src/training/verification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "src/base/units.h"
+#include "src/device/memory.h"
+
+namespace ptbench {
+namespace {
+
+/// Of a verification, which --max-time does not count.
+constexpr double kSeconds = 60;
+
+/// Whether its last layer is the last one with parameters, so that no corner follows these.
+bool ends_with_parameters(const Graph& graph) {
+  return !graph.nodes.empty() && std::holds_alternative<LinearLayer>(graph.nodes.back().layer);
+}
+
+/// `same_arithmetic`: the oracle's forward and backward passes are the tested ones, bit by bit.
+VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& oracle,
+                             bool same_arithmetic, WireType wire, const Graph& graph) {
+  constexpr double kRoundedOnTheWire = 1e-2;
+  const Size nonlinear_layers = graph.nonlinear_layers();
+  VerificationBounds bounds;
+  if (same_arithmetic) {
+    if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
+    return bounds;
+  }
+  // What one ReLU more may turn a gradient by: of narrow types, three times what was seen of
+  // correct runs.
+  constexpr double kTurnOfNarrow = 0.05;
+  constexpr double kTurnOfSame = 0.02;
+  const double turn = tested.type == oracle.type ? kTurnOfSame : kTurnOfNarrow;
+  bounds.gradients.turn =
+      std::min(bounds.gradients.turn, turn * static_cast<double>(nonlinear_layers + 1));
+  bounds.gradients.distance = 0;
+  bounds.gradients.usual_loss = 2 * std::log(static_cast<double>(std::max<Size>(graph.classes, 2)));
+  const bool in_fp32 = tested.type == ElementType::f32 && oracle.type == ElementType::f32;
+  if (in_fp32 && (wire == WireType::fp32 || tested.ranks == 1)) {
+    constexpr double kOfCorner = 2e-3;
+    bounds.gradients.nearness_before_corners =
+        kOfCorner * static_cast<double>(nonlinear_layers + 1);
+    bounds.gradients.nearness =
+        ends_with_parameters(graph) ? 1e-4 : bounds.gradients.nearness_before_corners;
+  }
+  bounds.loss = tested.type == ElementType::f32 ? 1e-5 : 2e-2;
+  bounds.statistics = tested.type == ElementType::f32 ? 1e-3 : 5e-2;
+  // Rounding moves the values behind many ReLUs further: in an untrained ResNet-50 with a batch of
+  // 1 the last batch norms' variances by a fifth, of which statistics take a tenth.
+  constexpr double kLayersOfBound = 16;
+  bounds.statistics *= std::max(1.0, static_cast<double>(nonlinear_layers + 1) / kLayersOfBound);
+  return bounds;
+}
+
+/// One replica in the ranks' stead.
+TrainingShape in_turn(TrainingShape shape) {
+  if (shape.shares.empty())
+    shape.step.accumulation_steps *= shape.ranks;
+  else  // of unequal size: no plan has several, so all of them at once
+    shape.micro_batch = shape.batch().together();
+  shape.ranks = 1;
+  shape.rank = 0;
+  shape.shares.clear();
+  shape.one_process = false;
+  return shape;
+}
+
+VerificationPlan not_run(std::string reason) {
+  VerificationPlan plan;
+  plan.reason = std::move(reason);
+  return plan;
+}
+
+/// So that the end of an epoch is among the steps that are compared.
+Size first_step(const TrainingGround& ground, const TrainingShape& shape) {
+  return std::max<Size>(sampler_of(ground, shape).steps_per_epoch() - 2, 0);
+}
+
+Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
+  const auto replicas = static_cast<Bytes>(shape.ranks);
+  return replicas *
+         estimate_memory(graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
+}
+
+}  // namespace
+
+VerificationPlan plan_verification(const TrainingGround& ground, const TrainingShape& shape) {
+  const RunConfig& config = ground.config;
+  const Graph& graph = ground.graph;
+  if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
+  const bool several = shape.ranks > 1;
+  const bool accumulates = shape.step.accumulation_steps > 1 && !several;
+  const bool narrow = shape.type != ElementType::f32 && !several;
+  const bool scales = shape.step.loss_scale.kind != LossScaling::none;
+  const bool asked = config.options.verify != VerifyMode::automatic;
+  const bool is_other_code = asked && config.strategy.several_ranks;  // also with one rank
+  if (!several && !accumulates && !narrow && !scales && !is_other_code)
+    return not_run("serial training in fp32 is what others are compared with");
+  if (!shape.shares.empty() && graph.has_batch_norm())
+    return not_run("batch norm sees other statistics in unequal micro-batches");
+  TrainingShape oracle = in_turn(shape);
+  if (!several) oracle.type = ElementType::f32;
+  if (!several) oracle.step.loss_scale = {};
+  if (accumulates && !graph.has_batch_norm()) {
+    oracle.micro_batch = shape.global_batch();
+    oracle.step.accumulation_steps = 1;
+  } else if (accumulates && !narrow && !scales) {
+    return not_run(
+        "batch norm sees other statistics in smaller micro-batches, so the unsplit batch "
+        "computes something else");
+  }
+  const Bytes wanted = memory_of(graph, shape) + memory_of(graph, oracle);
+  const Bytes available = available_memory();
+  if (shape.rank == 0 && wanted > available) {  // rank 0 decides for all
+    VerificationPlan plan = not_run(fmt::format("two copies need {} of memory, {} is available",
+                                                format_bytes(wanted), format_bytes(available)));
+    plan.lacks_memory = true;
+    return plan;
+  }
+  const bool same_arithmetic = shape.shares.empty() && oracle.type == shape.type &&
+                               oracle.micro_batch == shape.micro_batch &&
+                               oracle.step.loss_scale == shape.step.loss_scale;
+  VerificationPlan plan{
+      .tested = shape,
+      .oracle = oracle,
+      .bounds = bounds_of(shape, oracle, same_arithmetic, ground.data_parallel.wire, graph),
+      .statistics_period = several ? shape.ranks : 1,
+      .reason = {},
+      .lacks_memory = false};
+  plan.tested.first_step = first_step(ground, shape);
+  plan.oracle->first_step = plan.tested.first_step;
+  return plan;
+}
+
+namespace {
+
+VerifiedRanks verified_ranks(const TrainingGround& ground, Strategy& tested, Conductor& conductor) {
+  return {tested, ground.communicator, conductor, ground.data_parallel.timeout,
+          ground.data_parallel.broadcast_buffers};
+}
+
+}  // namespace
+
+VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                                    const std::shared_ptr<const ProgramPlan>& planned,
+                                    Conductor& conductor, const Clock& clock,
+                                    const std::function<bool()>& keep_going) {
+  const auto tested = build_training(ground, plan.tested, planned);
+  start_weights(ground.config, tested->replica().program());
+  const auto oracle =
+      build_serial(ground, *plan.oracle,
+                   std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
+                                                       ground.backend, planned->choices()));
+  start_weights(ground.config, oracle->replica().program());
+  oracle->replica().follow_statistics_every(plan.statistics_period);
+  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
+  conductor.lead(*tested);
+  const double begin = clock.now();
+  VerificationRecord record = verify(*tested, *oracle, ranks, plan.bounds, [&] {
+    return keep_going() && clock.now() - begin < kSeconds;
+  });
+  conductor.stop();
+  return record;
+}
+
+void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor) {
+  const auto tested = build_training(ground, plan.tested, planned);
+  start_weights(ground.config, tested->replica().program());
+  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
+  conductor.follow(*tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});
+}
+
+}  // namespace ptbench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "src/base/clock.h"
+#include "src/measure/record.h"
+#include "src/training/training_setup.h"
+#include "strategies/conductor.h"
+#include "strategies/verify.h"
+
+namespace ptbench {
+
+/// Whether and with what a run is compared before it is timed.
+struct VerificationPlan {
+  TrainingShape tested;
+  std::optional<TrainingShape> oracle;  ///< empty: nothing to compare with
+  VerificationBounds bounds;
+  Size statistics_period =
+      1;               ///< the oracle's running statistics follow every so many micro-batches
+  std::string reason;  ///< why nothing is compared, where that is so
+  bool lacks_memory = false;  ///< that is why
+};
+
+/// The oracle of several ranks is one replica that trains their micro-batches in turn, in the same
+/// precision. Of one rank: the oracle of accumulation is the unsplit batch, that of another
+/// precision is fp32; models with batch norm see other statistics in another micro-batch, so these
+/// keep it. Both begin two steps before the end of an epoch. Nothing is compared where two copies
+/// would not fit into the memory that is left.
+[[nodiscard]] VerificationPlan plan_verification(const TrainingGround& ground,
+                                                 const TrainingShape& shape);
+
+/// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
+/// the most. `planned`: the run's program, whose choices hold the oracle's too. On rank 0; the
+/// others follow meanwhile.
+[[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
+                                                  const VerificationPlan& plan,
+                                                  const std::shared_ptr<const ProgramPlan>& planned,
+                                                  Conductor& conductor, const Clock& clock,
+                                                  const std::function<bool()>& keep_going);
+
+/// What the other ranks do while rank 0 verifies.
+void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
+                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor);
+
+}  // namespace ptbench

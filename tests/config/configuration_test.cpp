@@ -1,0 +1,248 @@
+#include "src/config/configuration.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "src/cli/argument_parser.h"
+#include "src/comm/solo.h"
+#include "src/config/memory_limit.h"
+#include "src/config/run_options.h"
+#include "src/config/run_record.h"
+#include "src/data/source.h"
+#include "src/session/rank_run.h"
+#include "src/training/training_setup.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_directory.h"
+#include "workloads/layout_digest.h"
+
+namespace ptbench {
+namespace {
+
+using testing::mentions;
+using Words = std::vector<std::string>;
+
+Topology machine() {
+  Topology topology{.cpu_model = "Some CPU", .cores = {}};
+  for (int core = 0; core < 4; ++core) topology.cores.push_back({.cpu = core});
+  return topology;
+}
+
+RunConfig configured(const Words& words) {
+  const OptionTable<RunOptions> table = run_option_table();
+  return configure_run(table.configure(parse_arguments(table.infos(), words).assignments),
+                       machine());
+}
+
+std::string refusal(const Words& words) {
+  return testing::refusal_of([&] { return configured(words); });
+}
+
+/// What is said of imbalance; empty: nothing.
+std::string marked(const RunConfig& config) {
+  for (const WarningRecord& warning : begin_record(config, machine()).warnings)
+    if (warning.code == "imbalanced-on-purpose") return warning.message;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("unequal shares add up to the global batch", "[app]") {
+  const RunConfig config =
+      configured({"-s", "ddp", "-n", "2", "--shares", "96+32", "--accumulate", "3"});
+  CHECK(config.id == "mlp/ddp/n2/b96/fp32/accumulate=3/shares=96,32");
+  CHECK(config.batch == 96);
+  CHECK(config.global_batch == 384);
+  CHECK(config.micro_batch_of(0) == 96);
+  CHECK(config.micro_batch_of(1) == 32);
+  CHECK(marked(config) == "the ranks' micro-batches are unequal (--shares 96,32)");
+
+  const TrainingShape shape = shape_of(config, 1);
+  CHECK(shape.micro_batch == 32);
+  CHECK(shape.rank == 1);
+  CHECK(shape.ranks == 2);
+  CHECK(shape.global_batch() == 384);
+  CHECK(shape.lowering().batch == 32);
+  CHECK(shape.lowering().global_batch == 384);
+}
+
+TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {
+  CHECK(refusal({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "64"}) ==
+        "--samples 64 does not fill one global batch (128 samples of 4 ranks)\n"
+        "use more --samples, or a smaller --batch-size");
+  CHECK(refusal({"--accumulate", "2", "--global-batch", "8", "--samples", "7"}) ==
+        "--samples 7 does not fill one global batch (4 samples, 2 times)\n"
+        "use more --samples, or a smaller --global-batch");
+  CHECK(mentions(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
+                 "or a smaller --shares"));
+  CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).global_batch == 128);
+}
+
+TEST_CASE("ranks bring memory for a model as wide as its data", "[app]") {
+  const testing::TemporaryDirectory data;
+  const std::string header =
+      "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 3, 224, 224), }";
+  (void)data.write("train_x.npy", std::string("\x93NUMPY\1\0", 8) +
+                                      static_cast<char>(header.size()) + '\0' + header);
+  const RunConfig config =
+      configured({"-w", "mlp", "-s", "ddp", "-n", "2", "--data", data.path().string()});
+  const Graph graph = config.workload.build({3, 224, 224});
+  const Bytes training = 4 * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
+  CHECK(bytes_per_rank(config) > 2 * training);
+  CHECK(bytes_per_rank(configured({"-w", "mlp", "-s", "ddp", "-n", "2"})) < training);
+}
+
+TEST_CASE("a communicator that this build lacks is an absent capability", "[app]") {
+  for (const std::string name : {"mpi", "gloo", "nccl"}) {
+    try {
+      (void)configured({"-s", "ddp", "-n", "2", "--communicator", name});
+      FAIL("it was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::capability);
+      CHECK(mentions(error.what(), "this build has no " + name + " communicator"));
+      CHECK(error.remedy() == "use --communicator shm");
+    }
+  }
+  CHECK_NOTHROW(configured({"-s", "ddp", "-n", "2", "--communicator", "shm"}));
+}
+
+TEST_CASE("synthetic data fill the global batch of large shares", "[app]") {
+  const RunConfig config =
+      configured({"-w", "linear", "-s", "ddp", "-n", "2", "--shares", "2000+9"});
+  CHECK(config.synthetic_samples == 2009);
+}
+
+TEST_CASE("equal shares are no other configuration than their batch size", "[app]") {
+  const RunConfig shares = configured({"-s", "ddp", "-n", "2", "--shares", "64+64"});
+  const RunConfig batch = configured({"-s", "ddp", "-n", "2", "-b", "64"});
+  CHECK(shares.id == batch.id);
+  CHECK(shares.global_batch == batch.global_batch);
+  CHECK(shares.micro_batch_of(1) == 64);
+  CHECK(marked(shares).empty());
+  CHECK(shape_of(shares, 1).global_batch() == 128);
+}
+
+TEST_CASE("there are as many shares as ranks", "[app]") {
+  CHECK(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3+1"}) ==
+        "--shares 9+3+1: that is 3 micro-batches for 2 ranks\n"
+        "use --nproc 3, or give each rank a share, joined by '+'");
+  CHECK(refusal({"-s", "ddp", "-n", "2", "--shares", "9"})
+            .starts_with("--shares 9: that is 1 micro-batch for 2 ranks\n"));
+  CHECK(refusal({"--shares", "9+3"})
+            .starts_with("--shares 9+3: that is 2 micro-batches for 1 rank\n"));
+}
+
+TEST_CASE("replicas of one process have equal shares", "[app]") {
+  CHECK(mentions(refusal({"-s", "dp", "-n", "2", "--shares", "9+3"}), "use --strategy ddp"));
+  CHECK(configured({"-s", "dp", "-n", "2", "--shares", "9+9"}).global_batch == 18);
+}
+
+TEST_CASE("a slow rank is one of the ranks, and marks the record", "[app]") {
+  const RunConfig config = configured({"-s", "ddp", "-n", "2", "--slow-rank", "1:1.3"});
+  CHECK(config.id == "mlp/ddp/n2/b128/fp32/slow-rank=1:1.3");
+  CHECK(config.slowdown_of(0) == 1);
+  CHECK(config.slowdown_of(1) == 1.3);
+  CHECK(marked(config) == "one rank was made to compute slower (--slow-rank 1:1.3)");
+  CHECK(configured({"--slow-rank", "0:2"}).slowdown_of(0) == 2);
+  CHECK(refusal({"-s", "ddp", "-n", "2", "--slow-rank", "2:1.5"}) ==
+        "--slow-rank 2:1.5: there is no rank 2, as --nproc is 2\n"
+        "name a rank from 0 to 1, or use --nproc 3");
+}
+
+TEST_CASE("a rank that is slowed down by nothing is no other configuration", "[app]") {
+  const RunConfig config = configured({"-s", "ddp", "-n", "2", "--slow-rank", "1:1"});
+  CHECK(config.id == configured({"-s", "ddp", "-n", "2"}).id);
+  CHECK(marked(config).empty());
+}
+
+TEST_CASE("both imbalances are said in one warning", "[app]") {
+  const RunConfig config =
+      configured({"-s", "ddp", "-n", "2", "--shares", "9+3", "--slow-rank", "0:2"});
+  CHECK(config.id.ends_with("/shares=9,3/slow-rank=0:2"));
+  CHECK(marked(config) ==
+        "the ranks' micro-batches are unequal (--shares 9,3), and one rank was made to compute "
+        "slower (--slow-rank 0:2)");
+}
+
+TEST_CASE("operators are chosen for every size of a share, the largest first", "[app]") {
+  const auto sizes_of = [](const Words& words) {
+    std::vector<Size> sizes;
+    for (const TrainingShape& shape : shapes_of_ranks(shape_of(configured(words), 0)))
+      sizes.push_back(shape.micro_batch);
+    return sizes;
+  };
+  CHECK(sizes_of({"-s", "ddp", "-n", "4", "--shares", "8+32+8+16"}) ==
+        std::vector<Size>{32, 16, 8});
+  CHECK(sizes_of({"-s", "ddp", "-n", "4", "-b", "8"}) == std::vector<Size>{8});
+}
+
+TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
+  const RunConfig config = configured({"-w", "linear", "-s", "ddp", "-n", "2", "--shares", "8+32"});
+  const Graph graph = config.workload.build(config.workload.input_shape);
+  const DataSource data = synthetic_data({.sample_shape = config.workload.input_shape,
+                                          .classes = config.workload.classes,
+                                          .samples = config.synthetic_samples,
+                                          .seed = 0});
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  SoloCommunicator alone(device.memory());
+  const SteadyClock clock;
+  const TrainingGround ground{.config = config,
+                              .graph = graph,
+                              .data = data.train,
+                              .backend = backend,
+                              .device = device,
+                              .communicator = alone,
+                              .alone = alone,
+                              .data_parallel = {},
+                              .replica_devices = nullptr,
+                              .clock = clock};
+  const TrainingShape shape = shape_of(config, 0);
+  const std::vector<OperatorSpec> large = operators_of(graph, shape_of(config, 1));
+  const std::vector<OperatorSpec> small = operators_of(graph, shape);
+  const std::vector<std::string> names = backend.candidates(large.front());
+  const auto layout = [&](const OperatorSpec& spec, const Choices& choices) {
+    return layout_digest(spec, *backend.plan(spec, choices.at(key_of(spec))));
+  };
+  for (const std::string& of_large : names)
+    for (const std::string& of_small : backend.candidates(small.front())) {
+      CAPTURE(of_large, of_small);
+      Choices choices;
+      for (const auto* specs : {&large, &small})
+        for (const OperatorSpec& spec : *specs)
+          choices[key_of(spec)] = backend.candidates(spec).front();
+      choices[key_of(large.front())] = of_large;
+      choices[key_of(small.front())] = of_small;
+      const bool agree = layout(large.front(), choices) == layout(small.front(), choices);
+      const Choices changed = with_one_layout(ground, shape, choices);
+      CHECK(layout(large.front(), changed) == layout(small.front(), changed));
+      CHECK(changed.at(key_of(large.front())) == of_large);
+      if (agree) CHECK(changed == choices);
+      choices.erase(key_of(small.front()));
+      CHECK(with_one_layout(ground, shape, choices).contains(key_of(small.front())));
+    }
+}
+
+TEST_CASE("more ranks than cores take are asked for", "[app]") {
+  CHECK(configured({"-s", "ddp", "-n", "16"}).options.nproc == 16);
+  for (const char* strategy : {"ddp", "dp"}) {
+    const std::string refused = refusal({"-s", strategy, "-n", "17"});
+    CHECK(mentions(refused, "--nproc 17: 4 cores take 16 ranks, 4 a core"));
+    CHECK(mentions(refused, "use --nproc 16 or less, or allow it with --oversubscribe"));
+    CHECK(configured({"-s", strategy, "-n", "17", "--oversubscribe"}).options.nproc == 17);
+  }
+}
+
+TEST_CASE("ranks that do not fit into memory are refused with the number that does", "[app]") {
+  const RunConfig config =
+      configured({"-w", "resnet50", "-s", "ddp", "-n", "4096", "--oversubscribe"});
+  const std::string refused = testing::refusal_of([&] {
+    require_memory(config, config.workload.build(config.workload.input_shape));
+    return config;
+  });
+  CHECK(mentions(refused, "--nproc 4096: batch 8 of 'resnet50'"));
+  CHECK(mentions(refused, "use --nproc "));
+  CHECK_FALSE(mentions(refused, "--samples"));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,42 @@
+#include "src/judge/ambiguity.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/judge/simulated_runs.h"
+
+namespace ptbench {
+namespace {
+
+using testing::Process;
+using testing::run_of;
+using testing::run_of_seconds;
+
+/// Of a new side of three such processes beside a quiet base.
+std::string why(const Process& process, std::optional<Size> steps_per_sample = std::nullopt) {
+  const RunRecord base = run_of_seconds({0.006, 0.006, 0.006});
+  RunRecord fresh = run_of({process, process, process});
+  fresh.samples.steps_per_sample = steps_per_sample;
+  const LogTimes of_base = clean_log_times(base.samples);
+  const LogTimes of_fresh = clean_log_times(fresh.samples);
+  return why_too_few({.samples = base.samples, .times = of_base},
+                     {.samples = fresh.samples, .times = of_fresh});
+}
+
+}  // namespace
+
+TEST_CASE("short slices are not blamed on load", "[measure]") {
+  const Process loaded{.clean = false, .foreign_cpu_fraction = 0.2};
+  CHECK_THAT(why(loaded), Catch::EndsWith("other programs used 20 % of the cores"));
+  CHECK_THAT(why(loaded, 100), Catch::EndsWith("other programs used 20 % of the cores"));
+  CHECK_THAT(why(loaded, 5),
+             Catch::EndsWith(": slices lasted 0.093 s, 0.25 s are needed: a longer --max-time"));
+}
+
+TEST_CASE("steal that a clean slice may have is not what kept one from being clean", "[measure]") {
+  CHECK_THAT(why({.clean = false, .steal_fraction = 0.1}), Catch::Contains("the hypervisor took"));
+  CHECK_THAT(why({.clean = false, .steal_fraction = 0.01}),
+             !Catch::Contains("the hypervisor took"));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,223 @@
+#include "src/process/progress.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+namespace ptbench {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  [[nodiscard]] double now() const override { return now_; }
+  void advance(double seconds) { now_ += seconds; }
+
+ private:
+  double now_ = 100;
+};
+
+/// A stream whose text can be read back.
+class Capture {
+ public:
+  Capture() : stream_(open_memstream(&text_, &size_)) {}
+  ~Capture() {
+    std::fclose(stream_);
+    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  [[nodiscard]] std::FILE* stream() const { return stream_; }
+  [[nodiscard]] std::string text() const {
+    std::fflush(stream_);
+    return {text_, size_};
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* stream_;
+};
+
+/// What a terminal shows after the last line was written.
+std::string last_line(const std::string& text) {
+  const std::size_t start = text.rfind('\r');
+  return start == std::string::npos ? text : text.substr(start + 1);
+}
+
+}  // namespace
+
+TEST_CASE("progress says how far it is and how long it will take") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  progress.update(0, 200);
+  CHECK(last_line(capture.text()) == "measuring   0 %  step 0 of 200\x1b[K");
+  clock.advance(10);
+  progress.update(50, 200);
+  CHECK(last_line(capture.text()) == "measuring  25 %  step 50 of 200  31 s left\x1b[K");
+  clock.advance(0.2);
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) == "measuring  50 %  11 s left\x1b[K");
+  clock.advance(1000);
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) == "measuring  50 %  16 min 51 s left\x1b[K");
+  progress.clear();
+  CHECK(capture.text().ends_with("\r\x1b[K"));
+}
+
+TEST_CASE("progress says what a phase has found so far, where it is shown") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  CHECK(progress.due());
+  progress.update(0.25, "21.3 k samples/s");
+  CHECK(last_line(capture.text()) == "measuring  25 %  21.3 k samples/s\x1b[K");
+  CHECK_FALSE(progress.due());
+  clock.advance(1);
+  CHECK(progress.due());
+  progress.update(0.5, "21.4 k samples/s");
+  CHECK(last_line(capture.text()) == "measuring  50 %  21.4 k samples/s  3 s left\x1b[K");
+  clock.advance(1);
+  CHECK_FALSE(Progress(clock, capture.stream(), false).due());
+}
+
+TEST_CASE("a phase that begins in the middle tells the time by its own pace") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  clock.advance(3);
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) == "measuring  50 %\x1b[K");
+  clock.advance(10);
+  progress.update(0.75);
+  CHECK(last_line(capture.text()) == "measuring  75 %  11 s left\x1b[K");
+}
+
+TEST_CASE("progress shows at most ten updates a second") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("measuring");
+  for (int step = 0; step < 3000; ++step) {
+    progress.update(step, 3000);
+    clock.advance(0.001);
+  }
+  const std::string text = capture.text();
+  const auto shown = std::ranges::count(text, '\r');
+  CHECK(shown >= 28);
+  CHECK(shown <= 31);
+}
+
+TEST_CASE("a new phase shows at once, after the one before") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("planning");
+  progress.update(0.0);
+  progress.begin("warming up");
+  progress.update(0.0);
+  CHECK(last_line(capture.text()) == "warming up   0 %\x1b[K");
+}
+
+TEST_CASE("progress shows nothing where there is no terminal, and clears only what it showed") {
+  HandClock clock;
+  const Capture capture;
+  {
+    Progress progress(clock, capture.stream());
+    progress.begin("measuring");
+    progress.update(1, 2);
+  }
+  {
+    Progress progress(clock, capture.stream(), true);
+    progress.begin("measuring");
+  }
+  CHECK(capture.text().empty());
+  Progress(clock, capture.stream(), true).update(1, 2);
+  CHECK(capture.text().ends_with("\r\x1b[K"));
+}
+
+TEST_CASE("progress that another process shows says whose it is") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
+  CHECK(progress.visible());
+  progress.begin("measuring");
+  progress.update(0.5);
+  CHECK(last_line(capture.text()) ==
+        "repetition 3 of 5, 21.3 k samples/s ± 0.8 %: measuring  50 %\x1b[K");
+}
+
+TEST_CASE("what another process wrote is passed on, and cleared where lines can be") {
+  HandClock clock;
+  const Capture shown;
+  const Capture hidden;
+  Progress visible(clock, shown.stream(), true);
+  Progress invisible(clock, hidden.stream(), false);
+  CHECK_FALSE(invisible.visible());
+  for (Progress* progress : {&visible, &invisible}) {
+    progress->pass_on("\rmeasuring");
+    progress->clear();
+    progress->clear();
+  }
+  CHECK(shown.text() == "\rmeasuring\r\x1b[K");
+  CHECK(hidden.text() == "\rmeasuring");
+}
+
+namespace {
+
+/// A terminal may deliver what was written in pieces.
+std::string read_from(int terminal, std::size_t size) {
+  std::string text;
+  std::array<char, 256> piece{};
+  while (text.size() < size) {
+    const auto count = read(terminal, piece.data(), piece.size());
+    if (count <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a line never wraps on a narrow terminal") {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(terminal >= 0);
+  REQUIRE(unlockpt(terminal) == 0);
+  const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  REQUIRE(side >= 0);
+  winsize size{};
+  size.ws_col = 20;
+  REQUIRE(ioctl(side, TIOCSWINSZ, &size) == 0);
+
+  std::FILE* stream = fdopen(side, "w");
+  HandClock clock;
+  {
+    Progress progress(clock, stream, true);
+    progress.begin("a phase with a long name that goes on and on");
+    progress.update(1, 2);
+    const std::string expected = "\ra phase with a long\x1b[K";
+    CHECK(read_from(terminal, expected.size()) == expected);
+  }
+  {
+    Progress progress(clock, stream, true, "16 letters, say ±±±");
+    progress.begin("measuring");
+    progress.update(1, 2);
+    const std::string expected = "\r\x1b[K\r16 letters, say ±\x1b[K";
+    CHECK(read_from(terminal, expected.size()) == expected);  // bytes are counted, and kept whole
+  }
+  std::fclose(stream);
+  close(terminal);
+}
+
+}  // namespace ptbench

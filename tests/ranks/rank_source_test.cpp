@@ -1,0 +1,240 @@
+// Where a process's rank comes from, without touching this process's environment.
+#include "src/ranks/rank_source.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+
+#include "tests/support/refusal.h"
+
+namespace ptbench {
+namespace {
+
+using Catch::Contains;
+using Environment = std::map<std::string, std::string>;
+
+RankClues clues_of(const Environment& environment) {
+  return {.rank = std::nullopt,
+          .world_size = std::nullopt,
+          .local_rank = std::nullopt,
+          .variable = [environment](const std::string& name) -> std::optional<std::string> {
+            const auto found = environment.find(name);
+            return found == environment.end() ? std::nullopt : std::optional(found->second);
+          },
+          .parent = 77};
+}
+
+RankPlace found(const Environment& environment) { return find_rank(clues_of(environment)); }
+
+std::string refusal(const RankClues& clues) {
+  return testing::refusal_of([&] { return find_rank(clues); });
+}
+
+std::string refusal(const Environment& environment) { return refusal(clues_of(environment)); }
+
+Environment with(Environment environment, const Environment& more) {
+  for (const auto& [name, value] : more) environment[name] = value;
+  return environment;
+}
+
+Environment without_variable(Environment environment, const std::string& name) {
+  environment.erase(name);
+  return environment;
+}
+
+const Environment& torchrun() {
+  static const Environment environment{{"RANK", "1"},
+                                       {"WORLD_SIZE", "2"},
+                                       {"LOCAL_RANK", "1"},
+                                       {"LOCAL_WORLD_SIZE", "2"},
+                                       {"MASTER_ADDR", "127.0.0.1"},
+                                       {"MASTER_PORT", "29500"}};
+  return environment;
+}
+
+const Environment& open_mpi() {
+  static const Environment environment{
+      {"OMPI_COMM_WORLD_RANK", "2"},       {"OMPI_COMM_WORLD_SIZE", "4"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+      {"PMIX_NAMESPACE", "4097261569"},    {"PMIX_RANK", "2"}};
+  return environment;
+}
+
+const Environment& hydra() {
+  static const Environment environment{{"PMI_RANK", "0"},
+                                       {"PMI_SIZE", "2"},
+                                       {"MPI_LOCALRANKID", "0"},
+                                       {"MPI_LOCALNRANKS", "2"},
+                                       {"PMI_FD", "6"}};
+  return environment;
+}
+
+const Environment& slurm() {
+  static const Environment environment{{"SLURM_PROCID", "1"},  {"SLURM_NTASKS", "2"},
+                                       {"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"},
+                                       {"SLURM_JOB_ID", "12"}, {"SLURM_STEP_NUM_TASKS", "2"}};
+  return environment;
+}
+
+}  // namespace
+
+TEST_CASE("a process that nobody gave a rank is the run", "[app]") {
+  const RankPlace place = found({{"PATH", "/bin"}, {"MASTER_ADDR", "x"}, {"LOCAL_RANK", "3"}});
+  CHECK(place.source == RankSource::single);
+  CHECK(place.rank == 0);
+  CHECK(place.world_size == 1);
+  CHECK(found({{"RANK", ""}, {"WORLD_SIZE", ""}}).source == RankSource::single);
+}
+
+TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
+  const RankPlace torch = found(torchrun());
+  CHECK(torch.source == RankSource::torchrun);
+  CHECK(torch.rank == 1);
+  CHECK(torch.world_size == 2);
+  CHECK(torch.local_rank == 1);
+  CHECK(torch.job == "MASTER_ADDR:MASTER_PORT 127.0.0.1:29500");
+  CHECK(describe(torch) == "ranks from torchrun: 2, this host's");
+
+  const RankPlace mpi = found(open_mpi());
+  CHECK(mpi.source == RankSource::open_mpi);
+  CHECK(mpi.rank == 2);
+  CHECK(mpi.world_size == 4);
+  CHECK(mpi.job == "PMIX_NAMESPACE 4097261569");
+  CHECK(found(with(without_variable(open_mpi(), "PMIX_NAMESPACE"),
+                   {{"OMPI_MCA_ess_base_jobid", "99"}}))
+            .job == "OMPI_MCA_ess_base_jobid 99");
+
+  const RankPlace mpich = found(hydra());
+  CHECK(mpich.source == RankSource::hydra);
+  CHECK(mpich.world_size == 2);
+  CHECK(mpich.job == "parent process 77");
+  CHECK(found(with(hydra(), {{"PMI_JOBID", "kvs_4"}})).job == "PMI_JOBID kvs_4");
+
+  const RankPlace step = found(slurm());
+  CHECK(step.source == RankSource::slurm);
+  CHECK(step.rank == 1);
+  CHECK(step.job == "SLURM_JOB_ID.SLURM_STEP_ID 12.0");
+
+  const RankPlace own = found({{"PTBENCH_RANK", "1"},
+                               {"PTBENCH_WORLD_SIZE", "3"},
+                               {"PTBENCH_LOCAL_RANK", "1"},
+                               {"PTBENCH_ADDR", "localhost:29500"}});
+  CHECK(own.source == RankSource::ptbench);
+  CHECK(own.world_size == 3);
+  CHECK(own.place == "PTBENCH_ADDR localhost:29500");
+}
+
+TEST_CASE("options come first, then ptbench's own variables, torchrun, mpirun, srun", "[app]") {
+  Environment all = with(with(with(slurm(), hydra()), open_mpi()), torchrun());
+  all["PTBENCH_ADDR"] = "localhost:1";
+  RankClues options = clues_of(all);
+  options.rank = 3;
+  options.world_size = 4;
+  const RankPlace place = find_rank(options);
+  CHECK(place.source == RankSource::options);
+  CHECK(place.rank == 3);
+  CHECK(place.local_rank == 3);
+  CHECK(place.job == "PTBENCH_ADDR localhost:1");
+
+  CHECK(found(with(all, {{"PTBENCH_RANK", "0"}, {"PTBENCH_WORLD_SIZE", "2"}})).source ==
+        RankSource::ptbench);
+  CHECK(found(all).source == RankSource::torchrun);
+  CHECK(found(all).job == "PTBENCH_ADDR localhost:1");
+  CHECK(found(with(with(slurm(), hydra()), open_mpi())).source == RankSource::open_mpi);
+  CHECK(found(with(slurm(), hydra())).source == RankSource::hydra);
+}
+
+TEST_CASE("variables of an allocation are not those of a step of several tasks", "[app]") {
+  CHECK(found(without_variable(slurm(), "SLURM_STEP_ID")).source == RankSource::single);
+  CHECK(found(with(slurm(), {{"SLURM_STEP_ID", "batch"}})).source == RankSource::single);
+  CHECK(found(with(slurm(), {{"SLURM_STEP_ID", "4294967290"}})).source == RankSource::single);
+  CHECK(found(with(slurm(), {{"SLURM_STEP_NUM_TASKS", "1"}})).source == RankSource::single);
+  CHECK(found(without_variable(slurm(), "SLURM_STEP_NUM_TASKS")).source == RankSource::slurm);
+  // What srun sets for its tasks, and no launcher of MPI.
+  CHECK(found({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}).source == RankSource::single);
+}
+
+TEST_CASE("a world of one needs no meeting", "[app]") {
+  const RankPlace place = found({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}});
+  CHECK(place.source == RankSource::torchrun);
+  CHECK(place.world_size == 1);
+  CHECK(place.job.empty());
+}
+
+TEST_CASE("on one host the local rank follows from the rank", "[app]") {
+  CHECK(found(without_variable(torchrun(), "LOCAL_RANK")).local_rank == found(torchrun()).rank);
+  CHECK(found(without_variable(without_variable(torchrun(), "LOCAL_RANK"), "LOCAL_WORLD_SIZE"))
+            .local_rank == found(torchrun()).rank);
+  CHECK(found(without_variable(open_mpi(), "OMPI_COMM_WORLD_LOCAL_RANK")).local_rank == 2);
+  CHECK(found(without_variable(slurm(), "SLURM_LOCALID")).local_rank == 1);
+  const Environment several = with(torchrun(), {{"LOCAL_WORLD_SIZE", "1"}});
+  CHECK_THAT(refusal(without_variable(several, "LOCAL_RANK")), Contains("LOCAL_RANK is not"));
+}
+
+TEST_CASE("the address of a meeting is known in its parts", "[app]") {
+  const MeetingAddress torch = found(torchrun()).address;
+  CHECK(torch.variable == "MASTER_ADDR");
+  CHECK(torch.variables == "MASTER_ADDR and MASTER_PORT");
+  CHECK(torch.host == "127.0.0.1");
+  const MeetingAddress own = found(with(torchrun(), {{"PTBENCH_ADDR", "localhost:29500"}})).address;
+  CHECK(own.variable == "PTBENCH_ADDR");
+  CHECK(own.host == "localhost");
+  CHECK(found(open_mpi()).address.variables.empty());
+}
+
+TEST_CASE("variables that are missing beside others are named", "[app]") {
+  CHECK_THAT(refusal(Environment{{"RANK", "0"}}),
+             Contains("RANK is set, and WORLD_SIZE is not") && Contains("unset RANK"));
+  CHECK_THAT(refusal(Environment{{"WORLD_SIZE", "2"}}), Contains("and RANK is not"));
+  CHECK_THAT(refusal(without_variable(torchrun(), "MASTER_ADDR")), Contains("MASTER_ADDR is not"));
+  CHECK_THAT(refusal(without_variable(torchrun(), "MASTER_PORT")), Contains("MASTER_PORT is not"));
+  CHECK_THAT(refusal(without_variable(open_mpi(), "OMPI_COMM_WORLD_SIZE")),
+             Contains("OMPI_COMM_WORLD_SIZE is not"));
+  CHECK_THAT(refusal(without_variable(hydra(), "PMI_SIZE")), Contains("PMI_SIZE is not"));
+  CHECK_THAT(refusal(without_variable(slurm(), "SLURM_PROCID")), Contains("SLURM_PROCID is not"));
+  CHECK_THAT(refusal(Environment{{"PTBENCH_LOCAL_RANK", "0"}}), Contains("PTBENCH_RANK is not"));
+  CHECK_THAT(refusal(Environment{{"PTBENCH_RANK", "0"}, {"PTBENCH_WORLD_SIZE", "2"}}),
+             Contains("PTBENCH_ADDR is not set") && Contains("host:port"));
+}
+
+TEST_CASE("numbers that cannot be are refused with the variable's name", "[app]") {
+  const auto bad = [](const char* name, const char* value) {
+    return refusal(with(torchrun(), {{name, value}}));
+  };
+  CHECK_THAT(bad("RANK", "x\x1b"), Contains("RANK is 'x\\x1b'") && Contains("unset RANK"));
+  CHECK_THAT(bad("RANK", "-1"), Contains("RANK is '-1'"));
+  CHECK_THAT(bad("RANK", "2"), Contains("RANK 2 with WORLD_SIZE 2: there is no such rank") &&
+                                   Contains("from 0 to 1"));
+  CHECK_THAT(bad("WORLD_SIZE", "0"), Contains("WORLD_SIZE is '0'"));
+  CHECK_THAT(bad("WORLD_SIZE", "4097"), Contains("WORLD_SIZE is '4097'"));
+  CHECK_THAT(bad("LOCAL_RANK", "2"), Contains("LOCAL_RANK 2"));
+  CHECK_THAT(bad("LOCAL_WORLD_SIZE", "3"), Contains("correct WORLD_SIZE"));
+  CHECK_THAT(bad("MASTER_PORT", "65536"), Contains("MASTER_PORT is '65536'"));
+  for (const char* address : {"localhost", ":1", "localhost:", "localhost:0", "a b:1", "h:99999"})
+    CHECK_THAT(bad("PTBENCH_ADDR", address), Contains("PTBENCH_ADDR is '"));
+  CHECK(found(with(torchrun(), {{"PTBENCH_ADDR", "[::1]:29500"}})).job ==
+        "PTBENCH_ADDR [::1]:29500");
+}
+
+TEST_CASE("options of a place belong together", "[app]") {
+  RankClues clues = clues_of({});
+  clues.rank = 1;
+  CHECK_THAT(refusal(clues), Contains("--rank says nothing without --world-size"));
+  clues.world_size = 1;
+  CHECK_THAT(refusal(clues), Contains("--rank 1 with --world-size 1"));
+  clues.rank.reset();
+  CHECK_THAT(refusal(clues), Contains("--world-size says nothing without --rank"));
+  clues.world_size.reset();
+  clues.local_rank = 0;
+  CHECK_THAT(refusal(clues), Contains("--local-rank says nothing"));
+}
+
+TEST_CASE("ranks of several hosts are noticed, unless they are said to be of one", "[app]") {
+  CHECK_FALSE(found(torchrun()).several_hosts);
+  const Environment two = with(torchrun(), {{"LOCAL_WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}});
+  CHECK(found(two).several_hosts);
+  CHECK_FALSE(found(with(two, {{"PTBENCH_HOST_ID", "a"}})).several_hosts);
+  CHECK(found(with(slurm(), {{"SLURM_STEP_NUM_NODES", "2"}})).several_hosts);
+}
+
+}  // namespace ptbench
