@@ -33,6 +33,7 @@ constexpr int kExchanges = 8;
 /// Overlapping has to pay by more than chance.
 constexpr double kLeastGain = 0.01;
 constexpr int kRounds = 5;
+constexpr int kWarmupRounds = 2;
 constexpr Size kWarmupSteps = 3;
 constexpr double kRoundSeconds = 0.05;
 constexpr double kLongest = 4;
@@ -55,6 +56,41 @@ std::string overlap_key(const RunConfig& config, const std::string& communicator
   return fmt::format("overlap of {} over {}", config.id, communicator);
 }
 
+/// The rounds of a trial, as rank 0 counts and times them: two to warm up, of which the second
+/// tells how long a step is, and then some of a fixed time.
+class TrialRounds {
+ public:
+  explicit TrialRounds(const Clock& clock) : clock_(clock), begin_(clock.now()) {}
+
+  [[nodiscard]] bool wants_another(const std::function<bool()>& keep_going) const {
+    if (done_ < kWarmupRounds) return true;
+    if (done_ == kWarmupRounds + kRounds || !keep_going()) return false;
+    return gains_.empty() || clock_.now() - begin_ <= kLongest;
+  }
+  /// In each half of the next round.
+  [[nodiscard]] Size steps() const { return steps_; }
+
+  void note(double seconds_without, double seconds_with) {
+    ++done_;
+    if (done_ > kWarmupRounds) gains_.push_back(1 - seconds_with / seconds_without);
+    if (done_ != kWarmupRounds) return;
+    const double step_seconds = seconds_with / static_cast<double>(kWarmupSteps);
+    steps_ = std::max<Size>(1, static_cast<Size>(kRoundSeconds / step_seconds));
+  }
+  /// Empty where that is not known.
+  [[nodiscard]] std::optional<bool> pays(const std::function<bool()>& keep_going) const {
+    if (gains_.empty() || !keep_going()) return std::nullopt;
+    return median(gains_) > kLeastGain;
+  }
+
+ private:
+  const Clock& clock_;
+  double begin_;
+  int done_ = 0;
+  Size steps_ = kWarmupSteps;
+  std::vector<double> gains_;
+};
+
 }  // namespace
 
 std::vector<std::string> communication_keys(const RunConfig& config,
@@ -70,10 +106,10 @@ Bytes bucket_bytes_for(const LinkSpeed& link) {
 }
 
 CommunicationChoice::CommunicationChoice(const TrainingGround& ground, const TrainingShape& shape,
-                                         Conductor& conductor, const Clock& clock)
+                                         const RankRole& role, const Clock& clock)
     : ground_(ground),
       shape_(shape),
-      conductor_(conductor),
+      role_(role),
       clock_(clock),
       bucket_key_(bucket_key(ground.config, ground.communicator.name())),
       overlap_key_(overlap_key(ground.config, ground.communicator.name())) {}
@@ -150,20 +186,11 @@ std::optional<bool> CommunicationChoice::overlap_pays(
   const Bytes copies = 2 * plan->memory(shape_.step.optimizer, shape_.step.accumulation_steps > 1,
                                         ground_.device.memory())
                                .total();
-  if (!conductor_.agree(copies * static_cast<Bytes>(shape_.ranks) < available_memory()))
-    return std::nullopt;
-  const Trial trial{.without = build_copy(plan, chosen, false),
-                    .with = build_copy(plan, chosen, true)};
-  if (leads()) {
-    const std::optional<bool> pays = lead(trial, keep_going);
-    (void)conductor_.agree(pays.value_or(false));
-    return pays;
-  }
-  while (conductor_.agree(false)) {
-    conductor_.follow(*trial.without);
-    conductor_.follow(*trial.with);
-  }
-  return conductor_.agree(false);
+  const auto fits = [&] { return copies * static_cast<Bytes>(shape_.ranks) < available_memory(); };
+  if (!role_.decide(fits)) return std::nullopt;
+  return run_trial(
+      {.without = build_copy(plan, chosen, false), .with = build_copy(plan, chosen, true)},
+      keep_going);
 }
 
 std::unique_ptr<Strategy> CommunicationChoice::build_copy(
@@ -176,35 +203,29 @@ std::unique_ptr<Strategy> CommunicationChoice::build_copy(
   return copy;
 }
 
-/// Whether overlapping pays; empty where that was not found out. Both in turn, round by round.
-std::optional<bool> CommunicationChoice::lead(const Trial& trial,
-                                              const std::function<bool()>& keep_going) {
-  const auto both = [&](Size steps) {
-    (void)conductor_.agree(true);
+/// Whether overlapping pays, by both in turn, round by round; empty where rank 0 did not find out.
+std::optional<bool> CommunicationChoice::run_trial(const Trial& trial,
+                                                   const std::function<bool()>& keep_going) {
+  TrialRounds rounds(clock_);
+  while (role_.decide([&] { return rounds.wants_another(keep_going); })) {
+    const Size steps = rounds.steps();
     const double without = seconds_of_steps(*trial.without, steps);
-    return std::pair(without, seconds_of_steps(*trial.with, steps));
-  };
-  const double begin = clock_.now();
-  (void)both(kWarmupSteps);
-  const double step_seconds = both(kWarmupSteps).second / static_cast<double>(kWarmupSteps);
-  const Size steps = std::max<Size>(1, static_cast<Size>(kRoundSeconds / step_seconds));
-  std::vector<double> gains;
-  for (int round = 0; round < kRounds && keep_going(); ++round) {
-    if (round > 0 && clock_.now() - begin > kLongest) break;
-    const auto [without, with] = both(steps);
-    gains.push_back(1 - with / without);
+    const double with = seconds_of_steps(*trial.with, steps);
+    if (role_.leads()) rounds.note(without, with);
   }
-  (void)conductor_.agree(false);
-  if (gains.empty() || !keep_going()) return std::nullopt;
-  return median(gains) > kLeastGain;
+  const std::optional<bool> pays = rounds.pays(keep_going);
+  const bool agreed = role_.decide([&] { return pays.value_or(false); });
+  return role_.leads() ? pays : std::optional(agreed);
 }
 
+/// On rank 0; the others make the same steps, whose time nobody asks for.
 double CommunicationChoice::seconds_of_steps(Strategy& strategy, Size steps) {
-  conductor_.lead(strategy);
-  const double begin = clock_.now();
-  for (Size step = 0; step < steps; ++step) (void)strategy.step();
-  const double seconds = clock_.now() - begin;
-  conductor_.stop();
+  double seconds = 0;
+  role_.in_step(strategy, [&] {
+    const double begin = clock_.now();
+    for (Size step = 0; step < steps; ++step) (void)strategy.step();
+    seconds = clock_.now() - begin;
+  });
   return seconds;
 }
 

@@ -10,8 +10,8 @@
 #include "kernels/choose.h"
 #include "src/base/clock.h"
 #include "src/base/size.h"
+#include "src/training/rank_role.h"
 #include "src/training/training_setup.h"
-#include "strategies/conductor.h"
 
 namespace ptbench {
 
@@ -37,7 +37,7 @@ class CommunicationChoice {
  public:
   /// All ranks make one and call `decide`. Everything outlives it. `plan` is the training's.
   CommunicationChoice(const TrainingGround& ground, const TrainingShape& shape,
-                      Conductor& conductor, const Clock& clock);
+                      const RankRole& role, const Clock& clock);
 
   [[nodiscard]] DdpOptions decide(const std::shared_ptr<const ProgramPlan>& plan, Choices& choices,
                                   const std::function<bool()>& keep_going);
@@ -49,7 +49,6 @@ class CommunicationChoice {
     std::unique_ptr<Strategy> with;
   };
 
-  [[nodiscard]] bool leads() const { return conductor_.leads(); }
   [[nodiscard]] std::optional<bool> known_overlap(const Choices& choices) const;
   void choose_buckets(Choices& choices, DdpOptions& chosen);
   [[nodiscard]] LinkSpeed measure_link();
@@ -59,13 +58,13 @@ class CommunicationChoice {
                                                  const std::function<bool()>& keep_going);
   [[nodiscard]] std::unique_ptr<Strategy> build_copy(const std::shared_ptr<const ProgramPlan>& plan,
                                                      const DdpOptions& chosen, bool overlap);
-  [[nodiscard]] std::optional<bool> lead(const Trial& trial,
-                                         const std::function<bool()>& keep_going);
+  [[nodiscard]] std::optional<bool> run_trial(const Trial& trial,
+                                              const std::function<bool()>& keep_going);
   [[nodiscard]] double seconds_of_steps(Strategy& strategy, Size steps);
 
   const TrainingGround& ground_;
   const TrainingShape& shape_;
-  Conductor& conductor_;
+  const RankRole& role_;
   const Clock& clock_;
   std::string bucket_key_;
   std::string overlap_key_;

@@ -138,41 +138,38 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
 
 namespace {
 
-VerifiedRanks verified_ranks(const TrainingGround& ground, Strategy& tested, Conductor& conductor) {
-  return {tested, ground.communicator, conductor, ground.data_parallel.timeout,
-          ground.data_parallel.broadcast_buffers};
+/// On rank 0; the others make the steps of `tested` too.
+VerificationRecord compare_with_oracle(const TrainingGround& ground, const VerificationPlan& plan,
+                                       const ProgramPlan& planned, Strategy& tested,
+                                       VerifiedRanks& ranks,
+                                       const std::function<bool()>& keep_going) {
+  const auto oracle =
+      build_serial(ground, *plan.oracle,
+                   std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
+                                                       ground.backend, planned.choices()));
+  start_weights(ground.config, oracle->replica().program());
+  oracle->replica().follow_statistics_every(plan.statistics_period);
+  const double begin = ground.clock.now();
+  return verify(tested, *oracle, ranks, plan.bounds,
+                [&] { return keep_going() && ground.clock.now() - begin < kSeconds; });
 }
 
 }  // namespace
 
-VerificationRecord run_verification(const TrainingGround& ground, const VerificationPlan& plan,
+VerificationRecord run_verification(const RankRole& role, const TrainingGround& ground,
+                                    const VerificationPlan& plan,
                                     const std::shared_ptr<const ProgramPlan>& planned,
-                                    Conductor& conductor, const Clock& clock,
                                     const std::function<bool()>& keep_going) {
   const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
-  const auto oracle =
-      build_serial(ground, *plan.oracle,
-                   std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
-                                                       ground.backend, planned->choices()));
-  start_weights(ground.config, oracle->replica().program());
-  oracle->replica().follow_statistics_every(plan.statistics_period);
-  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
-  conductor.lead(*tested);
-  const double begin = clock.now();
-  VerificationRecord record = verify(*tested, *oracle, ranks, plan.bounds, [&] {
-    return keep_going() && clock.now() - begin < kSeconds;
-  });
-  conductor.stop();
+  VerifiedRanks ranks(*tested, ground.communicator, role.conductor(), ground.data_parallel.timeout,
+                      ground.data_parallel.broadcast_buffers);
+  VerificationRecord record;
+  role.in_step(
+      *tested,
+      [&] { record = compare_with_oracle(ground, plan, *planned, *tested, ranks, keep_going); },
+      {.timer = nullptr, .look = [&] { ranks.follow(); }});
   return record;
-}
-
-void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor) {
-  const auto tested = build_training(ground, plan.tested, planned);
-  start_weights(ground.config, tested->replica().program());
-  VerifiedRanks ranks = verified_ranks(ground, *tested, conductor);
-  conductor.follow(*tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});
 }
 
 }  // namespace ptbench

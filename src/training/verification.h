@@ -5,10 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "src/base/clock.h"
 #include "src/measure/record.h"
+#include "src/training/rank_role.h"
 #include "src/training/training_setup.h"
-#include "strategies/conductor.h"
 #include "strategies/verify.h"
 
 namespace ptbench {
@@ -33,16 +32,12 @@ struct VerificationPlan {
                                                  const TrainingShape& shape);
 
 /// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
-/// the most. `planned`: the run's program, whose choices hold the oracle's too. On rank 0; the
-/// others follow meanwhile.
-[[nodiscard]] VerificationRecord run_verification(const TrainingGround& ground,
+/// the most. `planned`: the run's program, whose choices hold the oracle's too. All ranks call it;
+/// the record is rank 0's.
+[[nodiscard]] VerificationRecord run_verification(const RankRole& role,
+                                                  const TrainingGround& ground,
                                                   const VerificationPlan& plan,
                                                   const std::shared_ptr<const ProgramPlan>& planned,
-                                                  Conductor& conductor, const Clock& clock,
                                                   const std::function<bool()>& keep_going);
-
-/// What the other ranks do while rank 0 verifies.
-void follow_verification(const TrainingGround& ground, const VerificationPlan& plan,
-                         const std::shared_ptr<const ProgramPlan>& planned, Conductor& conductor);
 
 }  // namespace ptbench

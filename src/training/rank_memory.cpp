@@ -1,0 +1,62 @@
+#include "src/training/rank_memory.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "src/device/memory.h"
+#include "strategies/dp.h"
+#include "workloads/layout_digest.h"
+
+namespace ptbench {
+namespace {
+
+/// Of the loaders' threads, which fill batches ahead.
+Bytes staged_bytes(const TrainingGround& ground, const TrainingShape& shape) {
+  const Size workers = ground.config.options.data_workers;
+  if (workers == 0) return 0;
+  const Size samples = shape.micro_batch * (shape.one_process ? shape.ranks : 1);
+  return static_cast<Bytes>((workers + 1) * samples) *
+         static_cast<Bytes>(ground.graph.input_shape.elements()) * sizeof(float);
+}
+
+}  // namespace
+
+void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
+                    const TrainingShape& shape, RankFacts& facts) {
+  (void)layout_digest(plan);     // loads the code that brings weights into their layouts
+  reset_peak_resident_memory();  // and gives its memory back
+  facts.code = growth(facts.before, resident_memory());
+  MemorySource& memory = ground.device.memory();
+  const MemoryPrediction data =
+      plan.memory(shape.step.optimizer, shape.step.accumulation_steps > 1, memory);
+  facts.data_bytes = data.total() + staged_bytes(ground, shape);
+  if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.ranks, memory);
+}
+
+MemoryRecord memory_of(std::span<const RankFacts> ranks, Bytes arenas) {
+  const auto together = [ranks](ResidentMemory RankFacts::* part) {
+    Bytes own = 0;
+    Bytes files = 0;
+    for (const RankFacts& rank : ranks) {
+      own += (rank.*part).own;
+      files = std::max(files, (rank.*part).files);
+    }
+    return own + files;
+  };
+  Bytes data = 0;
+  for (const RankFacts& rank : ranks) data += rank.data_bytes;
+  return {.before_bytes = together(&RankFacts::before),
+          .peak_bytes = together(&RankFacts::peak) + arenas,
+          .predicted_bytes = together(&RankFacts::code) + data};
+}
+
+/// A memfd has blocks for the pages that were touched (fstat(2) counts them in 512 bytes).
+Bytes used_bytes(const SharedRegion& region) {
+  constexpr Bytes kBlock = 512;
+  struct stat status{};
+  if (fstat(region.descriptor(), &status) != 0) return 0;
+  return static_cast<Bytes>(status.st_blocks) * kBlock;
+}
+
+}  // namespace ptbench

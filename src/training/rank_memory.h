@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+
+#include "src/base/size.h"
+#include "src/comm/shared_region.h"
+#include "src/measure/record.h"
+#include "src/training/rank_facts.h"
+#include "src/training/training_setup.h"
+#include "workloads/program.h"
+
+namespace ptbench {
+
+/// Adds to the facts of a rank what its plan and the plan's generated code take already, and what
+/// training will allocate besides. `facts.before` is known.
+void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
+                    const TrainingShape& shape, RankFacts& facts);
+
+/// The memory of all ranks of a host: before planning, at most, and predicted to be added to the
+/// former. Pages of program and libraries count once, as does `arenas`, the memory that ranks
+/// share.
+[[nodiscard]] MemoryRecord memory_of(std::span<const RankFacts> ranks, Bytes arenas);
+
+/// What the memory that ranks share takes, once for all of them.
+[[nodiscard]] Bytes used_bytes(const SharedRegion& region);
+
+}  // namespace ptbench

@@ -1,0 +1,131 @@
+#include "src/training/run_choices.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "src/training/communication_choice.h"
+#include "src/training/shared_choices.h"
+
+namespace ptbench {
+namespace {
+
+/// Foreign share of the cores up to which what was timed serves later runs too.
+constexpr double kQuiet = 0.1;
+
+/// Those of both; where both know an operator, what `first` says.
+Choices joined(Choices first, const Choices& second) {
+  first.insert(second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+RunChoices::RunChoices(const TrainingGround& ground, const RankRole& role, RunWatch& watch,
+                       RunRecord& record)
+    : ground_(ground),
+      options_(ground.config.options),
+      role_(role),
+      watch_(watch),
+      record_(record) {}
+
+Choices RunChoices::choose_operators(const TrainingShape& shape, const VerificationPlan& check) {
+  watch_.enter(RankPhase::choosing);
+  Choices choices;
+  if (role_.leads()) choices = with_one_layout(ground_, shape, choose_and_keep(shape, check));
+  return share_choices(ground_.communicator, choices);
+}
+
+Choices RunChoices::choose_and_keep(const TrainingShape& shape, const VerificationPlan& check) {
+  const std::string fingerprint = ground_.backend.fingerprint();
+  store_.emplace(options_.plan_file ? PlanStore::of_file(*options_.plan_file, fingerprint)
+                                    : PlanStore::of_host(fingerprint));
+  const Choices known = store_->load();
+  const CpuLoad load;
+  Choices choices = choose_for_ranks(shape, known);
+  operators_ = choices;
+  if (store_->named_by_user()) keep(choices, load);
+  const Choices communication = communication_in(known);
+  keep_for_repetitions(joined(choices, communication));
+  if (check.oracle) choices.merge(choose_for(*check.oracle, joined(known, choices)));
+  if (!store_->named_by_user()) keep(choices, load);
+  return joined(std::move(choices), communication);
+}
+
+Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& known) {
+  Choices choices;
+  for (const TrainingShape& rank : shapes_of_ranks(shape))
+    choices.merge(choose_for(rank, joined(known, choices)));
+  return choices;
+}
+
+Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
+  const std::vector<OperatorSpec> specs = operators_of(ground_.graph, shape);
+  if (!store_->named_by_user())
+    known = without_unknown_candidates(ground_.backend, specs, std::move(known));
+  Choices chosen = choose(ground_.backend, specs, known, ground_.device.memory(), ground_.clock,
+                          watch_.keep_going());
+  watch_.stop_if_interrupted();
+  return chosen;
+}
+
+DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
+                                            const std::shared_ptr<const ProgramPlan>& plan,
+                                            Choices& choices) {
+  if (!ground_.config.strategy.buckets || shape.ranks == 1) return ground_.data_parallel;
+  const Choices before = communication_in(choices);
+  const CpuLoad load(ground_.device.team().cpus());
+  CommunicationChoice choice(ground_, shape, role_, ground_.clock);
+  const DdpOptions decided = choice.decide(plan, choices, watch_.keep_going());
+  if (role_.leads()) watch_.stop_if_interrupted();
+  record_.strategy.bucket_bytes = decided.bucket_bytes;
+  record_.strategy.overlap = decided.overlap;
+  Choices after = communication_in(choices);
+  if (role_.leads() && after != before)
+    keep_communication(std::move(after), load.foreign_share().value_or(0));
+  return decided;
+}
+
+Choices RunChoices::communication_in(const Choices& choices) const {
+  Choices found;
+  for (const std::string& key : communication_keys(ground_.config, ground_.communicator.name()))
+    if (const auto chosen = choices.find(key); chosen != choices.end()) found.insert(*chosen);
+  return found;
+}
+
+void RunChoices::keep(const Choices& choices, const CpuLoad& load) {
+  if (!store_->lacks(choices)) return;
+  const double foreign_share = load.foreign_share().value_or(0);
+  store_->save(choices);
+  if (foreign_share > kQuiet) warn_of_load("operators", "operators were", foreign_share);
+}
+
+/// Beside the operators. A plan file that was there before stays as it is.
+void RunChoices::keep_communication(Choices decided, double foreign_share) {
+  decided = joined(std::move(decided), operators_);
+  keep_for_repetitions(decided);
+  if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
+  if (store_->named_by_user()) return;
+  PlanStore cache = PlanStore::of_host(ground_.backend.fingerprint());
+  (void)cache.load();
+  cache.save(decided);
+  if (foreign_share > kQuiet)
+    warn_of_load("communication", "ranks' communication was", foreign_share);
+}
+
+/// In the file of which the processes that come after a preparation plan.
+void RunChoices::keep_for_repetitions(const Choices& choices) const {
+  if (options_.keep_plan)
+    PlanStore::of_file(*options_.keep_plan, ground_.backend.fingerprint()).save(choices);
+}
+
+void RunChoices::warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {
+  record_.warnings.push_back(
+      {.code = fmt::format("{}-chosen-under-load", kind),
+       .message = fmt::format("other programs used {:.0f} % of the cores while {} timed: chosen "
+                              "again, a few may differ, and compare judges only runs of one plan",
+                              100 * foreign_share, timed),
+       .remedy = "Measure what is to be compared with one --plan FILE."});
+}
+
+}  // namespace ptbench

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "kernels/choose.h"
+#include "src/device/cpu_load.h"
+#include "src/measure/record.h"
+#include "src/training/plan_store.h"
+#include "src/training/rank_role.h"
+#include "src/training/run_watch.h"
+#include "src/training/training_setup.h"
+#include "src/training/verification.h"
+
+namespace ptbench {
+
+/// What a run chooses before it trains, how its operators are computed and how its ranks
+/// communicate, and where that is kept: in the plan file that the user named, or in this host's
+/// cache. Rank 0 chooses for all. Choices that were timed beside other work are kept too, with a
+/// warning: each run that chose anew could come out with another plan, and no two of them would be
+/// comparable.
+class RunChoices {
+ public:
+  /// All of it outlives the choices.
+  RunChoices(const TrainingGround& ground, const RankRole& role, RunWatch& watch,
+             RunRecord& record);
+
+  /// The choices of the run's operators and of its oracle's, and what is known of communication, on
+  /// all ranks. A plan file need not know the oracle's, which may be compared or not.
+  [[nodiscard]] Choices choose_operators(const TrainingShape& shape, const VerificationPlan& check);
+
+  /// How ranks communicate, where the user left that open; else as the ground has it. All ranks
+  /// call it. `plan` is the training's, and `choices` gets what was decided.
+  [[nodiscard]] DdpOptions decide_communication(const TrainingShape& shape,
+                                                const std::shared_ptr<const ProgramPlan>& plan,
+                                                Choices& choices);
+
+ private:
+  [[nodiscard]] Choices choose_and_keep(const TrainingShape& shape, const VerificationPlan& check);
+  [[nodiscard]] Choices choose_for_ranks(const TrainingShape& shape, const Choices& known);
+  [[nodiscard]] Choices choose_for(const TrainingShape& shape, Choices known);
+  [[nodiscard]] Choices communication_in(const Choices& choices) const;
+  void keep(const Choices& choices, const CpuLoad& load);
+  void keep_communication(Choices decided, double foreign_share);
+  void keep_for_repetitions(const Choices& choices) const;
+  void warn_of_load(std::string_view kind, std::string_view timed, double foreign_share);
+
+  const TrainingGround& ground_;
+  const RunOptions& options_;
+  const RankRole& role_;
+  RunWatch& watch_;
+  RunRecord& record_;
+  std::optional<PlanStore> store_;  ///< on rank 0
+  Choices operators_;               ///< on rank 0, as timed
+};
+
+}  // namespace ptbench

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+#include "src/base/clock.h"
+#include "src/comm/shared_region.h"
+#include "src/config/run_files.h"
+#include "src/process/interrupt.h"
+#include "src/process/progress.h"
+
+namespace ptbench {
+
+/// With which a rank that a signal interrupted gives up.
+inline constexpr std::string_view kInterruptedReason = "it was interrupted by a signal";
+
+/// What a run talks to while it works; everything outlives it.
+struct RunSurroundings {
+  const Clock& clock;
+  InterruptWatch& interrupt;
+  Progress& progress;
+  RunFiles& files;
+  const SharedRegion* region = nullptr;  ///< of the ranks that this process is one of
+};
+
+}  // namespace ptbench

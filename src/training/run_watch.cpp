@@ -1,0 +1,22 @@
+#include "src/training/run_watch.h"
+
+namespace ptbench {
+
+RunWatch::RunWatch(const RunSurroundings& around, Size rank)
+    : around_(around),
+      rank_(rank),
+      board_(around.region != nullptr ? around.region->phases() : std::span(own_slot_)) {}
+
+void RunWatch::enter(RankPhase phase) {
+  board_.enter(rank_, phase);
+  around_.progress.begin(name_of(phase));
+  if (rank_ == 0) stop_if_interrupted();
+}
+
+void RunWatch::stop_if_interrupted() const {
+  if (!is_interrupted()) return;
+  if (around_.region != nullptr) around_.region->give_up(rank_, kInterruptedReason);
+  throw Interrupted{};
+}
+
+}  // namespace ptbench

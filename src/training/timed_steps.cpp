@@ -1,0 +1,116 @@
+#include "src/training/timed_steps.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "src/base/error.h"
+#include "src/base/units.h"
+#include "src/device/quiet.h"
+#include "src/measure/noise_warnings.h"
+#include "src/training/target_watch.h"
+
+namespace ptbench {
+
+TimedSteps::TimedSteps(const RunOptions& options, const RunSurroundings& around, RunWatch& watch,
+                       RunRecord& record)
+    : options_(options), around_(around), watch_(watch), record_(record) {}
+
+Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size steps_per_epoch,
+                            MachineProbe& probe, Conductor& conductor) {
+  MeasuringPlan measuring = plan(steps_per_epoch);
+  measuring.config.probe = &probe;
+  std::optional<TurnClient> granted = turns(conductor);
+  if (granted) measuring.config.turns = &*granted;
+  TargetWatch target(options_, data, steps_per_epoch, around_.clock, watch_.keep_going());
+  UntilReached rule(*measuring.rule, target.reached());
+  const double started = unix_seconds();
+  Samples samples = ptbench::measure([&] { target.step(step(strategy)); }, measuring.config, rule,
+                                     around_.clock, [this] { return watch_.is_interrupted(); },
+                                     [&](const SamplingProgress& progress) {
+                                       show(progress);
+                                       if (progress.warming_up) strategy.drag().count_anew();
+                                       target.look(strategy.replica().program());
+                                     });
+  samples.started_unix_seconds = started;
+  add_standstill_warning(record_, samples.standstill);
+  record_.time_to_target_seconds = target.seconds();
+  if (target.missed() && !samples.interrupted) warn_of_missed_target();
+  return samples;
+}
+
+MeasuringPlan TimedSteps::plan(Size steps_per_epoch) const {
+  RunLength length{.steps = options_.steps,
+                   .epoch_steps = std::nullopt,
+                   .warmup = options_.warmup,
+                   .min_time_seconds = options_.min_time_seconds,
+                   .max_time_seconds = options_.max_time_seconds};
+  if (options_.epochs) length.epoch_steps = *options_.epochs * steps_per_epoch;
+  MeasuringPlan measuring = plan_measuring(length);
+  // So that no epoch ends within a sample.
+  if (TargetWatch::asked(options_)) measuring.config.sample_seconds = 0;
+  return measuring;
+}
+
+/// For a run in lockstep with others; empty where steps follow each other.
+std::optional<TurnClient> TimedSteps::turns(Conductor& conductor) {
+  if (!options_.turns) return std::nullopt;
+  return TurnClient({.name = *options_.turns,
+                     .interrupted = [this] { return watch_.is_interrupted(); },
+                     .rest =
+                         [this, &conductor] {
+                           conductor.rest();
+                           (void)wait_until_quiet();
+                           watch_.enter_unseen(RankPhase::resting);
+                         },
+                     .wake = [this] { watch_.enter_unseen(RankPhase::measuring); }});
+}
+
+float TimedSteps::step(Strategy& strategy) {
+  const float loss = strategy.step();
+  if (LossLog* log = around_.files.loss_log()) log->append(loss);
+  const LossScaler& scaler = strategy.replica().scaler();
+  if (!std::isfinite(loss) && !scaler.active()) {
+    record_.warnings.push_back({.code = "non-finite-loss",
+                                .message = "training diverged",
+                                .remedy = "Choose a smaller --lr."});
+    throw run_error(fmt::format("the loss of step {} is {}", strategy.steps(), loss),
+                    "choose a smaller --lr");
+  }
+  if (strategy.steps() == 1) record_.loss.first = loss;
+  record_.loss.last = loss;
+  return loss;
+}
+
+void TimedSteps::show(const SamplingProgress& progress) {
+  const RankPhase phase = progress.warming_up ? RankPhase::warming_up : RankPhase::measuring;
+  if (watch_.phase() != phase) {
+    watch_.enter_unseen(phase);
+    around_.progress.begin(name_of(phase));
+    pace_.clear();
+  }
+  const bool is_first = progress.warming_up && progress.steps == 1;  // far slower than any other
+  if (around_.progress.visible() && !is_first) pace_.add(progress.steps, progress.step_seconds);
+  if (progress.seconds_left && around_.progress.due()) {
+    const double all = progress.elapsed_seconds + *progress.seconds_left;
+    if (all > 0) around_.progress.update(progress.elapsed_seconds / all, throughput_so_far());
+  }
+  if (LossLog* log = around_.files.loss_log()) log->flush();
+}
+
+/// "21.3 k samples/s" of this phase, for people. In later repetitions the session says what those
+/// before have measured.
+std::string TimedSteps::throughput_so_far() const {
+  const auto seconds = pace_.step_seconds();
+  if (options_.pass == RunPass::next || !seconds || *seconds <= 0) return {};
+  const auto samples = static_cast<double>(record_.strategy.global_batch.value_or(0));
+  return fmt::format("{} samples/s", format_si(samples / *seconds));
+}
+
+void TimedSteps::warn_of_missed_target() {
+  record_.warnings.push_back({.code = "target-not-reached",
+                              .message = "training ended before it reached its target",
+                              .remedy = "Train for more --epochs, or ask for less."});
+}
+
+}  // namespace ptbench
