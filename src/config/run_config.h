@@ -40,7 +40,7 @@ struct SlowRank {
 
 /// What the user asked for on `ptbench run`, option by option; empty where the option was not given
 /// and its default depends on the workload, the data or the machine. Every field has its row in
-/// run_options.cpp, which is the only place that knows names, defaults, ranges and help.
+/// run_option_table(), which alone knows names, defaults, ranges and help.
 struct RunOptions {
   std::string workload = "mlp";
   std::string strategy = "serial";

@@ -6,7 +6,7 @@
 namespace ptbench {
 
 /// Every option of `ptbench run`: names, defaults, ranges, help and how each gets into RunOptions.
-/// To add one: a field in RunOptions and a row here.
+/// To add one: a field in RunOptions, and a row beside those of its subject (run_option_rows.h).
 [[nodiscard]] OptionTable<RunOptions> run_option_table();
 
 }  // namespace ptbench

@@ -1,0 +1,142 @@
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "reports/catalog.h"
+#include "src/config/run_option_rows.h"
+
+namespace ptbench {
+namespace {
+
+using Row = OptionRow<RunOptions>;
+
+constexpr std::uint64_t kMostProcessId = 1 << 22;  // Linux's own
+
+/// The extension says the format: an unknown one is refused before anything is measured.
+void add_output(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string file = text_value(option, text);
+  (void)find_reporter(file);
+  options.outputs.push_back(file);
+}
+
+void set_pass(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string pass = choice_value(option, text);
+  options.pass = pass == "prepare" ? RunPass::prepare
+                 : pass == "first" ? RunPass::first
+                                   : RunPass::next;
+}
+
+}  // namespace
+
+void append_files(RunOptionRows& rows) {
+  const std::string group = "Files";
+  rows.push_back(Row{{.name = "output",
+                      .short_name = 'o',
+                      .value = "FILE",
+                      .group = group,
+                      .help = "write the result: .json or .csv by extension, - is JSON on standard "
+                              "output; may be given several times",
+                      .example = "results.json",
+                      .hint = ValueHint::file,
+                      .repeatable = true},
+                     add_output});
+  rows.push_back(flag_option({.name = "json", .group = group, .help = "the same as --output -"},
+                             &RunOptions::json));
+  struct FileRow {
+    const char* name;
+    const char* value;
+    const char* help;
+    std::optional<std::string> RunOptions::* field;
+  };
+  const std::array files{
+      FileRow{"plan", "FILE", "use the operator choices in FILE; written if absent",
+              &RunOptions::plan_file},
+      FileRow{"loss-log", "FILE.csv", "step and loss of every training step from the first",
+              &RunOptions::loss_log},
+      FileRow{"initial-weights", "FILE", "start from these safetensors, not from the seed",
+              &RunOptions::initial_weights},
+      FileRow{"save-initial-weights", "FILE", "write the weights before the first step",
+              &RunOptions::save_initial_weights},
+      FileRow{"save-final-weights", "FILE", "write the weights after the last step",
+              &RunOptions::save_final_weights}};
+  for (const FileRow& file : files)
+    rows.push_back(text_option({.name = file.name,
+                                .value = file.value,
+                                .group = group,
+                                .help = file.help,
+                                .hint = ValueHint::file},
+                               file.field));
+}
+
+void append_hidden(RunOptionRows& rows) {
+  const std::string group = "Hidden";
+  rows.push_back(Row{{.name = "pass",
+                      .value = "PASS",
+                      .group = group,
+                      .help = "do this part of a run in this process",
+                      .choices = {"prepare", "first", "next"},
+                      .hidden = true},
+                     set_pass});
+  rows.push_back(whole_option({.name = "region",
+                               .value = "FD",
+                               .group = group,
+                               .help = "inherited descriptor of the ranks' memory",
+                               .example = "3",
+                               .hidden = true},
+                              &RunOptions::region, 0, 1'000'000));
+  rows.push_back(whole_option({.name = "launched-ranks",
+                               .value = "N",
+                               .group = group,
+                               .help = "be one of N ranks that a sweep's launcher starts",
+                               .example = "2",
+                               .hidden = true},
+                              &RunOptions::launched_ranks, 2, kMostRanks));
+  rows.push_back(whole_option({.name = "launched-by",
+                               .value = "PID",
+                               .group = group,
+                               .help = "end when that process has ended",
+                               .example = "1234",
+                               .hidden = true},
+                              &RunOptions::launched_by, 1, kMostProcessId));
+  rows.push_back(text_option({.name = "keep-plan",
+                              .value = "FILE",
+                              .group = group,
+                              .help = "write the choices of operators there too",
+                              .hint = ValueHint::file,
+                              .hidden = true},
+                             &RunOptions::keep_plan));
+  rows.push_back(text_option({.name = "progress-prefix",
+                              .value = "TEXT",
+                              .group = group,
+                              .help = "show progress after this text, wherever it goes",
+                              .hidden = true},
+                             &RunOptions::progress_prefix));
+  rows.push_back(text_option({.name = "turns",
+                              .value = "NAME",
+                              .group = group,
+                              .help = "take steps in turns that are granted at this local socket",
+                              .hidden = true},
+                             &RunOptions::turns));
+}
+
+void append_slowdown(RunOptionRows& rows) {
+  const std::string group = "Hidden";
+  rows.push_back(real_option({.name = "slowdown",
+                              .value = "X",
+                              .group = group,
+                              .help = "make every step this share longer, and say so in the record",
+                              .fallback = "0",
+                              .hidden = true},
+                             &RunOptions::slowdown, 0, 100));
+  rows.push_back(whole_option({.name = "slowdown-turns",
+                               .value = "N",
+                               .group = group,
+                               .help = "with --slowdown, leave N steps as they are and make N "
+                                       "longer, in turn",
+                               .example = "16",
+                               .hidden = true},
+                              &RunOptions::slowdown_turns, 1, kMostSteps));
+}
+
+}  // namespace ptbench

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/base/number.h"
+#include "src/config/run_option_rows.h"
+
+namespace ptbench {
+namespace {
+
+using Row = OptionRow<RunOptions>;
+
+constexpr const char* kCommunication = "Several ranks";
+constexpr std::uint64_t kMostShare = 1'000'000'000;
+constexpr double kMostSlower = 1000;
+
+/// "cpu", "cuda", "auto", or "cuda:" and indices separated by '+'.
+bool is_device(std::string_view text) {
+  if (text == "cpu" || text == "cuda" || text == "auto") return true;
+  if (!text.starts_with("cuda:")) return false;
+  for (text.remove_prefix(5);;) {
+    const std::size_t end = text.find('+');
+    if (!parse_whole(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void set_device(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  if (!is_device(text)) refuse_value(option, text);
+  options.device = text;
+}
+
+/// Takes those too that this build lacks, which is another error.
+void set_communicator(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  constexpr std::array<std::string_view, 5> kNames{"auto", "shm", "mpi", "gloo", "nccl"};
+  if (std::ranges::find(kNames, text) == kNames.end()) refuse_value(option, text);
+  options.communicator = text;
+}
+
+/// "auto", or MiB.
+Row bucket_row(const char* name, const char* help, const char* usual,
+               std::optional<double> RunOptions::* field) {
+  constexpr double kLeast = 1.0 / 1024;
+  constexpr double kMost = 1024 * 1024;
+  return Row{{.name = name,
+              .value = "X|auto",
+              .group = kCommunication,
+              .help = help,
+              .fallback = usual,
+              .domain = "auto or " + real_domain(kLeast, kMost),
+              .choices = {"auto"},
+              .grid = true},
+             [=](RunOptions& options, const OptionInfo& option, std::string_view text) {
+               if (text == "auto")
+                 (options.*field).reset();
+               else
+                 options.*field = real_value(option, text, kLeast, kMost);
+             }};
+}
+
+void set_overlap(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string mode = choice_value(option, text);
+  options.overlap = mode == "on"    ? OverlapMode::on
+                    : mode == "off" ? OverlapMode::off
+                                    : OverlapMode::automatic;
+}
+
+/// "96+32" or, as a sweep's lists are separated by commas, "96,32" in a run alone.
+void set_shares(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  std::vector<Size> shares;
+  for (std::string_view rest = text;;) {
+    const std::size_t end = rest.find_first_of("+,");
+    const auto share = parse_whole(rest.substr(0, end));
+    if (!share || *share < 1 || *share > kMostShare) refuse_value(option, text);
+    shares.push_back(static_cast<Size>(*share));
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  options.shares = std::move(shares);
+}
+
+/// "1:1.3": a rank, and how many times slower it is.
+void set_slow_rank(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto rank = parse_whole(text.substr(0, colon));
+  const auto factor = parse_real(text.substr(std::min(colon + 1, text.size())));
+  if (!rank || *rank >= kMostRanks || !factor || *factor < 1 || *factor > kMostSlower)
+    refuse_value(option, text);
+  options.slow_rank = SlowRank{.rank = static_cast<Size>(*rank), .factor = *factor};
+}
+
+}  // namespace
+
+void append_machine(RunOptionRows& rows) {
+  const std::string group = "Where to run";
+  rows.push_back(whole_option({.name = "nproc",
+                               .short_name = 'n',
+                               .value = "N",
+                               .group = group,
+                               .help = "ranks or replicas on this host",
+                               .fallback = "1",
+                               .grid = true},
+                              &RunOptions::nproc, 1, kMostRanks));
+  rows.push_back(
+      flag_option({.name = "oversubscribe",
+                   .group = group,
+                   .help = fmt::format("allow more than {} ranks a core", kMostRanksPerCore)},
+                  &RunOptions::oversubscribe));
+  rows.push_back(Row{{.name = "device",
+                      .value = "DEVICE",
+                      .group = group,
+                      .help = "cpu, cuda (all GPUs), cuda:0+1 (these), or auto",
+                      .fallback = "auto",
+                      .domain = "cpu, cuda, cuda:I+J+... or auto",
+                      .choices = {"auto", "cpu", "cuda"}},
+                     set_device});
+  rows.push_back(whole_option({.name = "threads",
+                               .value = "N",
+                               .group = group,
+                               .help = "threads of one CPU replica",
+                               .fallback = "cores / nproc",
+                               .example = "2",
+                               .grid = true},
+                              &RunOptions::threads, 1, 1024));
+}
+
+void append_communication(RunOptionRows& rows) {
+  const std::string group = kCommunication;
+  rows.push_back(bucket_row("bucket-mb",
+                            "MiB of gradients that are reduced together; more where that makes "
+                            "over 128 buckets",
+                            "auto: as measured", &RunOptions::bucket_mb));
+  rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first",
+                            "auto: a quarter", &RunOptions::first_bucket_mb));
+  rows.push_back(Row{{.name = "overlap",
+                      .value = "on|off|auto",
+                      .group = group,
+                      .help = "begin to reduce gradients during backward",
+                      .fallback = "auto",
+                      .choices = {"on", "off", "auto"},
+                      .grid = true},
+                     set_overlap});
+  rows.push_back(choice_option({.name = "reduce-precision",
+                                .value = "TYPE",
+                                .group = group,
+                                .help = "gradients on the wire; sums are fp32",
+                                .fallback = "fp32",
+                                .choices = {"fp32", "bf16"},
+                                .grid = true},
+                               &RunOptions::reduce_precision));
+  rows.push_back(
+      switch_option({.name = "broadcast-buffers",
+                     .value = "on|off",
+                     .group = group,
+                     .help = "rank 0's batch-norm statistics go to all ranks before each "
+                             "step, as PyTorch's DDP does",
+                     .fallback = "on",
+                     .grid = true},
+                    &RunOptions::broadcast_buffers));
+  rows.push_back(Row{{.name = "communicator",
+                      .value = "NAME",
+                      .group = group,
+                      .help = "who moves gradients between ranks; this build has shm",
+                      .fallback = "auto",
+                      .domain = "auto, shm, mpi, gloo or nccl",
+                      .choices = {"auto", "shm"}},
+                     set_communicator});
+  rows.push_back(real_option({.name = "timeout",
+                              .value = "S",
+                              .group = group,
+                              .help = "longest wait for another rank, and for a process that is "
+                                      "stopped",
+                              .fallback = "60"},
+                             &RunOptions::timeout_seconds, 0.1, 86400));
+}
+
+void append_place(RunOptionRows& rows) {
+  const std::string group = kCommunication;
+  rows.push_back(whole_option({.name = "rank",
+                               .value = "R",
+                               .group = group,
+                               .help = "be this rank of --world-size, which meet at PTBENCH_ADDR",
+                               .fallback = "torchrun's, mpirun's or srun's, where they started it",
+                               .example = "1"},
+                              &RunOptions::rank, 0, 4095));
+  rows.push_back(whole_option({.name = "world-size",
+                               .value = "N",
+                               .group = group,
+                               .help = "ranks that were started one by one; with --rank",
+                               .example = "2"},
+                              &RunOptions::world_size, 1, 4096));
+  rows.push_back(whole_option({.name = "local-rank",
+                               .value = "L",
+                               .group = group,
+                               .help = "which of this host's ranks this is; with --rank",
+                               .fallback = "the rank",
+                               .example = "1"},
+                              &RunOptions::local_rank, 0, 4095));
+}
+
+void append_imbalance(RunOptionRows& rows) {
+  const std::string group = "Imbalance on purpose";
+  rows.push_back(Row{{.name = "shares",
+                      .value = "A+B",
+                      .group = group,
+                      .help = "samples in each rank's micro-batch, where they are to be unequal",
+                      .example = "96+32",
+                      .domain = "a whole number from 1 to 10^9 for each rank, joined by '+'",
+                      .excludes = {"batch-size", "global-batch"},
+                      .grid = true},
+                     set_shares});
+  rows.push_back(Row{{.name = "slow-rank",
+                      .value = "R:F",
+                      .group = group,
+                      .help = "make rank R compute F times slower",
+                      .example = "1:1.3",
+                      .domain = "a rank and a factor from 1 to 1000, as 1:1.3",
+                      .grid = true},
+                     set_slow_rank});
+}
+
+}  // namespace ptbench
