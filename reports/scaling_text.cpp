@@ -10,10 +10,11 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/judge/scaling.h"
+#include "src/judge/scaling_loss.h"
 #include "src/judge/serial_fraction.h"
 #include "src/measure/speaking.h"
 #include "src/measure/spread.h"
+#include "src/measure/straggler.h"
 
 namespace ptbench {
 namespace {

@@ -33,7 +33,7 @@ constexpr auto kSampleCodes = std::to_array<std::string_view>(
 std::string percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
 void warn(RunRecord& run, WarningRecord warning) {
-  std::erase_if(run.warnings, [&](const WarningRecord& old) { return old.code == warning.code; });
+  remove_warning(run, warning.code);
   run.warnings.push_back(std::move(warning));
 }
 

@@ -43,4 +43,8 @@ std::string_view name_of(ScalingMode mode) {
   throw Defect("a scaling mode without a name");
 }
 
+void remove_warning(RunRecord& run, std::string_view code) {
+  std::erase_if(run.warnings, [code](const WarningRecord& old) { return old.code == code; });
+}
+
 }  // namespace ptbench

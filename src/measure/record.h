@@ -281,6 +281,9 @@ struct RunRecord {
   std::vector<WarningRecord> warnings;
 };
 
+/// Takes the warnings with that code off the run.
+void remove_warning(RunRecord& run, std::string_view code);
+
 /// Which program wrote the file.
 struct GeneratorRecord {
   std::string name = "ptbench";

@@ -18,6 +18,10 @@ std::vector<double> ascending(std::span<const double> values) {
 
 }  // namespace
 
+bool is_positive(const std::optional<double>& value) {
+  return value && *value > 0 && std::isfinite(*value);
+}
+
 double mean(std::span<const double> values) {
   ensure(!values.empty(), "the mean of nothing");
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

@@ -5,7 +5,11 @@
 
 namespace ptbench {
 
-// All functions need at least one finite value; more is said where more is needed.
+// All functions of several values need at least one finite value; more is said where more is
+// needed.
+
+/// Whether it is known, finite and above 0.
+[[nodiscard]] bool is_positive(const std::optional<double>& value);
 
 /// Arithmetic mean.
 [[nodiscard]] double mean(std::span<const double> values);

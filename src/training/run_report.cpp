@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "src/base/host.h"
-#include "src/judge/scaling.h"
 #include "src/measure/pool_runs.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/repetition.h"
+#include "src/measure/straggler.h"
 #include "src/measure/summarize_run.h"
 #include "src/training/rank_memory.h"
 #include "strategies/verify.h"

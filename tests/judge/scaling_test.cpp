@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "src/judge/scaling_loss.h"
 #include "src/measure/summarize_run.h"
 
 namespace ptbench {
@@ -467,69 +468,6 @@ TEST_CASE("one rank waits for nobody, so its phases are enough", "[measure]") {
   const ScalingLossRecord loss = scaling_loss(alone, timed_serial());
   CHECK(loss.wait == 0);
   CHECK(loss.overhead.has_value());
-}
-
-TEST_CASE("a rank that computes far longer than the others is named", "[measure]") {
-  std::vector<RankRecord> ranks{rank_of(0, 0.0100, 0), rank_of(1, 0.0112, 0), rank_of(2, 0.0101, 0),
-                                rank_of(3, 0.0099, 0)};
-  const Straggler straggler = find_straggler(ranks).value();
-  CHECK(straggler.rank == 1);
-  CHECK(straggler.share == Approx(0.12));
-  ranks[1].compute_seconds = 0.0104;
-  CHECK_FALSE(find_straggler(ranks));
-  ranks[1].compute_seconds.reset();
-  CHECK_FALSE(find_straggler(ranks));
-  CHECK_FALSE(find_straggler(std::span(ranks).first(1)));
-  CHECK(find_straggler(std::vector{rank_of(0, 2, 0), rank_of(1, 1, 0)}).value().rank == 0);
-}
-
-TEST_CASE("the warning of a straggler goes where there is none", "[measure]") {
-  RunRecord run;
-  run.ranks = {rank_of(0, 0.01, 0.002), rank_of(1, 0.012, 0)};
-  for (int time = 0; time < 2; ++time) add_straggler_warning(run);
-  REQUIRE(run.warnings.size() == 1);
-  CHECK(run.warnings[0].code == "straggler");
-  CHECK_THAT(run.warnings[0].message, Contains("rank 1 computes 20.0 % longer"));
-  CHECK_THAT(run.warnings[0].remedy, Contains("End what else runs"));
-  run.ranks[1].compute_seconds = 0.01;
-  add_straggler_warning(run);
-  CHECK(run.warnings.empty());
-}
-
-TEST_CASE("a rank that is slow on purpose is named with what makes it slow", "[measure]") {
-  RunRecord run;
-  run.ranks = {rank_of(0, 0.02, 0), rank_of(1, 0.01, 0.01)};
-  struct Named {
-    std::string options;
-    std::string remedy;
-  };
-  for (const Named& named : std::vector<Named>{
-           {"/shares=96,32", "leave out --shares."},
-           {"/slow-rank=0:2", "leave out --slow-rank."},
-           {"/shares=96,32/slow-rank=0:2/data=here", "leave out --shares and --slow-rank."},
-           {"/shares=32,96", "End what else runs"},
-           {"/slow-rank=1:2", "End what else runs"},
-           {"/shares=", "End what else runs"}}) {
-    CAPTURE(named.options);
-    run.id = "mlp/ddp/n2/b64/fp32/threads=1" + named.options;
-    add_straggler_warning(run);
-    REQUIRE(run.warnings.size() == 1);
-    CHECK_THAT(run.warnings[0].message, Contains("rank 0 computes 100 % longer"));
-    CHECK_THAT(run.warnings[0].remedy, Contains(named.remedy));
-  }
-}
-
-TEST_CASE("ranks that share cores are slow in turn, so none is named", "[measure]") {
-  RunRecord run;
-  run.ranks = {rank_of(0, 0.02, 0), rank_of(1, 0.01, 0.01)};
-  run.warnings = {
-      {.code = "oversubscribed-cores", .message = "2 threads share 1 core", .remedy = ""}};
-  add_straggler_warning(run);
-  CHECK(run.warnings.size() == 1);
-  run.id = "mlp/ddp/n2/b64/fp32/slow-rank=0:2";
-  add_straggler_warning(run);
-  REQUIRE(run.warnings.size() == 2);
-  CHECK_THAT(run.warnings[1].remedy, Contains("--slow-rank"));
 }
 
 }  // namespace ptbench
