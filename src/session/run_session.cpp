@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <chrono>
 #include <cmath>
-#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
-#include "reports/read_result.h"
-#include "src/base/interrupt_signals.h"
-#include "src/base/log.h"
 #include "src/base/units.h"
-#include "src/measure/pool_runs.h"
 #include "src/measure/step_protocol.h"
 #include "src/process/child_process.h"
 #include "src/process/process_messages.h"
+#include "src/session/session_arguments.h"
 #include "src/session/session_folder.h"
 #include "src/session/session_process.h"
+#include "src/session/session_results.h"
 #include "src/training/plan_store.h"
 
 namespace ptbench {
@@ -32,10 +30,6 @@ constexpr ChildProcess::Duration kLongestSilence = std::chrono::minutes(30);
 constexpr double kLeastSeconds = 0.001;     // that --max-time takes
 constexpr double kWorthwhileSeconds = 0.5;  // of measuring: a slice
 
-constexpr std::string_view kTurns = "--turns";
-
-constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
-
 /// One process of a session.
 struct Task {
   std::string name;   ///< for messages: "repetition 3"
@@ -43,16 +37,6 @@ struct Task {
   std::vector<std::string> arguments;
   std::optional<ChildProcess::Duration> deadline;  ///< since it last said something
 };
-
-bool names_option(std::string_view argument, std::string_view option) {
-  return argument == option ||
-         (argument.starts_with(option) && argument.substr(option.size()).starts_with('='));
-}
-
-bool contains_option(const std::vector<std::string>& arguments, std::string_view option) {
-  return std::ranges::any_of(
-      arguments, [&](const std::string& argument) { return names_option(argument, option); });
-}
 
 /// "21.3 k samples/s ± 0.8 %"; empty where nothing is known.
 std::string estimate_of(const RunRecord& record) {
@@ -64,65 +48,11 @@ std::string estimate_of(const RunRecord& record) {
   return text;
 }
 
-/// What to add to "repetition 3": the way in which it ended.
-std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
-  if (ended.was_stopped)
-    return "was stopped, and killed as it did not go on within --timeout: see who stopped it";
-  if (ended.overdue) return "was killed: it neither ended nor reported";
-  if (ended.signal != 0)
-    return fmt::format("was killed by signal {}{}", ended.signal,
-                       ended.signal == SIGKILL ? " (out of memory?)" : "");
-  const std::string last = messages.last();
-  return fmt::format("ended with exit code {}{}{}", ended.code, last.empty() ? "" : ": ", last);
-}
-
-/// Whether a message is about what only a session hands to a process.
-bool names_own_option(std::string_view message) {
-  constexpr std::array<std::string_view, 7> kOwn{
-      "--pass", "--keep-plan", "--repeats", "--progress-prefix", "--launched-", "--output", kTurns};
-  return std::ranges::any_of(kOwn, [message](std::string_view option) {
-    return message.find(option) != std::string_view::npos;
-  });
-}
-
-/// The error that a process reported and that its user can mend.
-std::optional<Error> refusal_of(const ChildExit& ended, const ProcessMessages& messages) {
-  const auto code = static_cast<ExitCode>(ended.code);
-  if (!is_refusal(code)) return std::nullopt;
-  if (messages.error().empty()) return std::nullopt;
-  return Error(code, messages.error(), messages.remedy());
-}
-
 }  // namespace
 
 struct RunSession::State {
   State(SessionSetup wanted, const SessionSurroundings& surroundings)
       : setup(std::move(wanted)), around(surroundings) {}
-
-  [[nodiscard]] std::vector<std::string> arguments_of_preparation() const {
-    std::vector<std::string> arguments = setup.arguments;
-    arguments.emplace_back("--pass=prepare");
-    arguments.push_back(setup.plan_file && !setup.extends_plan
-                            ? "--plan=" + *setup.plan_file
-                            : "--keep-plan=" + own_plan().string());
-    return arguments;
-  }
-
-  [[nodiscard]] std::vector<std::string> arguments_of_repetition() const {
-    std::vector<std::string> arguments;
-    for (const std::string& argument : setup.arguments)
-      if (!names_option(argument, "--verify")) arguments.push_back(argument);
-    if (repetitions == 0)
-      arguments.insert(arguments.end(), setup.first_arguments.begin(), setup.first_arguments.end());
-    arguments.emplace_back(repetitions == 0 ? "--pass=first" : "--pass=next");
-    arguments.push_back("--plan=" + setup.plan_file.value_or(own_plan().string()));
-    arguments.emplace_back("--verify=off");
-    if (!is_of_fixed_length()) {
-      arguments.push_back(fmt::format("--max-time={}", next_seconds()));
-      arguments.push_back(fmt::format("--min-time={}", setup.least_seconds));
-    }
-    return arguments;
-  }
 
   /// With the choices of this configuration.
   [[nodiscard]] fs::path own_plan() const { return folder.file("plan.json"); }
@@ -136,15 +66,9 @@ struct RunSession::State {
       add_to_plan(*setup.plan_file, own_plan().string());
       return true;
     } catch (const Error& error) {
-      records.push_back(lost(Status::failed, error.what()));
-      refusal = error;
+      results.refuse(error);
       return false;
     }
-  }
-
-  [[nodiscard]] bool is_of_fixed_length() const {
-    return contains_option(setup.arguments, "--steps") ||
-           contains_option(setup.arguments, "--epochs");
   }
 
   /// What the next repetition may measure: its share, less what those before it took beyond theirs
@@ -157,14 +81,15 @@ struct RunSession::State {
   }
 
   [[nodiscard]] std::optional<ChildProcess::Duration> deadline_of_repetition() const {
-    if (is_of_fixed_length()) return std::nullopt;
+    if (is_of_fixed_length(setup)) return std::nullopt;
     return std::chrono::ceil<ChildProcess::Duration>(
         std::chrono::duration<double>(10 * setup.repetition_seconds + 600));
   }
 
   /// With the estimate so far, where anybody sees it.
   [[nodiscard]] std::string label_with_estimate(const std::string& label) const {
-    const std::string estimate = around.progress.visible() ? estimate_of(pooled()) : std::string();
+    const std::string estimate =
+        around.progress.visible() ? estimate_of(results.pooled()) : std::string();
     return estimate.empty() ? label : label + ", " + estimate;
   }
 
@@ -177,18 +102,14 @@ struct RunSession::State {
 
   bool may_begin(const Task& task) {
     if (!around.interrupt.requested()) return true;
-    records.push_back(lost(Status::interrupted, interruption(task)));
+    results.lose_to_signal(task.name);
     return false;
   }
 
   /// The record has what the process did.
   bool finish(const Task& task, const SessionProcess& process, const TaskEnd& ended) {
     around.progress.clear();
-    const fs::path result = result_file();
-    records.push_back(record_of(task, result, ended, process.messages()));
-    std::error_code ignored;
-    fs::remove(result, ignored);
-    return records.back().status == Status::ok;
+    return results.take(task.name, result_file(), ended, process.messages());
   }
 
   [[nodiscard]] fs::path result_file() const { return folder.file("result.json"); }
@@ -198,25 +119,26 @@ struct RunSession::State {
   }
 
   [[nodiscard]] Task next_repetition(const std::string& label) const {
-    return {.name = fmt::format("repetition {}", repetitions + 1),
-            .label = label_with_estimate(label),
-            .arguments = arguments_of_repetition(),
-            .deadline = deadline_of_repetition()};
+    return {
+        .name = fmt::format("repetition {}", repetitions + 1),
+        .label = label_with_estimate(label),
+        .arguments = arguments_of_repetition(setup, own_plan(), repetitions == 0, next_seconds()),
+        .deadline = deadline_of_repetition()};
   }
 
   /// What a process refuses that is too old to take turns, or too far away to be granted any.
   [[nodiscard]] bool knows_no_turns(const TaskEnd& ended, const ProcessMessages& messages) const {
-    const bool refuses = is_foreign() && ended.code == static_cast<int>(ExitCode::usage);
+    const bool refuses = setup.is_foreign() && ended.code == static_cast<int>(ExitCode::usage);
     const bool reaches_nobody =
         setup.launcher.has_value() && ended.code == static_cast<int>(ExitCode::failed);
-    return (refuses || reaches_nobody) && messages.error().find(kTurns) != std::string::npos;
+    return (refuses || reaches_nobody) && messages.error().find(kTurnsOption) != std::string::npos;
   }
 
   TurnsBegin begin_turns(const std::string& label) {
     Task task = next_repetition(label);
     stepper.emplace(std::move(task));
     if (!may_begin(stepper->task)) return leave_turns(TurnsBegin::failed);
-    stepper->task.arguments.push_back(fmt::format("{}={}", kTurns, stepper->turns.name()));
+    stepper->task.arguments.push_back(fmt::format("{}={}", kTurnsOption, stepper->turns.name()));
     stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around.interrupt,
                              around.progress);
     std::optional<TaskEnd> ended;
@@ -244,8 +166,7 @@ struct RunSession::State {
       if (!ended) return true;
       (void)finish(stepper->task, *stepper->process, *ended);
     } catch (const Error& broken) {
-      records.push_back(
-          lost(Status::failed, fmt::format("{}: {}", stepper->task.name, broken.what())));
+      results.lose(Status::failed, fmt::format("{}: {}", stepper->task.name, broken.what()));
     }
     stepper.reset();
     return false;
@@ -254,7 +175,7 @@ struct RunSession::State {
   bool end_turns(const std::string& set) {
     stepper->turns.close();
     const bool done = finish(stepper->task, *stepper->process, stepper->process->wait());
-    for (RepetitionRecord& repetition : records.back().samples.repetitions)
+    for (RepetitionRecord& repetition : results.last().samples.repetitions)
       repetition.lockstep = set;
     stepper.reset();
     return done;
@@ -271,140 +192,14 @@ struct RunSession::State {
     return launch(*setup.launcher, setup.program, std::move(arguments));
   }
 
-  /// Who asks this process alone to end means the run.
-  [[nodiscard]] bool was_interrupted(const ChildExit& ended) const {
-    return around.interrupt.requested() || is_interrupt_signal(ended.signal);
-  }
-
-  RunRecord record_of(const Task& task, const fs::path& result, const TaskEnd& ended,
-                      const ProcessMessages& messages) {
-    if (setup.launcher) return record_of_launch(task, result, ended, messages);
-    const bool interrupted = was_interrupted(ended);
-    std::string problem = describe_end(ended, messages);
-    const bool should_tell = ended.code == 0 || ended.code == 2 || ended.code == kInterrupted;
-    std::error_code ignored;
-    if (should_tell && !interrupted && !fs::exists(result, ignored)) {
-      problem = "wrote no result";
-      if (is_foreign())
-        return lost(Status::failed, unsuitable(fmt::format("{} {}", task.name, problem)));
-    } else if (should_tell || interrupted) {
-      if (auto record = record_in(result, task, interrupted, problem)) return std::move(*record);
-    }
-    if (interrupted) return lost(Status::interrupted, interruption(task));
-    refusal = refusal_of(ended, messages);
-    if (refusal && is_foreign() && names_own_option(refusal->what()))
-      refusal = Error(refusal->code(), unsuitable(refusal->what()), "build it anew");
-    return lost(Status::failed,
-                refusal ? std::string(refusal->what()) : fmt::format("{} {}", task.name, problem));
-  }
-
-  /// Launchers end with codes of their own: what the ranks left tells more.
-  RunRecord record_of_launch(const Task& task, const fs::path& result, const TaskEnd& ended,
-                             const ProcessMessages& messages) {
-    const bool interrupted = was_interrupted(ended);
-    const std::string end =
-        fmt::format("{}: its launcher {}", task.name, describe_end(ended, messages));
-    std::string problem = "left no result";
-    if (auto record = record_in(result, task, interrupted, problem)) {
-      if (record->status != Status::ok || ended.code == 0) return std::move(*record);
-      record->status = Status::failed;
-      record->reason = end;
-      return std::move(*record);
-    }
-    if (interrupted) return lost(Status::interrupted, interruption(task));
-    refusal = take_refusal(result);
-    if (refusal) return lost(Status::failed, refusal->what());
-    if (is_foreign() && names_own_option(messages.error()))
-      return lost(Status::failed, unsuitable(messages.error()));
-    return lost(Status::failed, ended.code == 0 ? fmt::format("{}, and {}", end, problem) : end);
-  }
-
-  /// What the process wrote; empty, with the `problem`, where that cannot be read.
-  std::optional<RunRecord> record_in(const fs::path& result, const Task& task, bool interrupted,
-                                     std::string& problem) {
-    std::error_code ignored;
-    if (!fs::exists(result, ignored)) return std::nullopt;
-    try {
-      RunRecord record = read(result);
-      if (interrupted && record.status == Status::ok) {
-        record.status = Status::interrupted;
-        record.reason = interruption(task);
-      }
-      return record;
-    } catch (const Error& error) {
-      problem =
-          fmt::format("left no result that can be read: {}", without_folder(result, error.what()));
-      return std::nullopt;
-    }
-  }
-
-  /// Whether the program may be something else than this one.
-  [[nodiscard]] bool is_foreign() const { return setup.program != "/proc/self/exe"; }
-
-  [[nodiscard]] std::string unsuitable(const std::string& sign) const {
-    return fmt::format("'{}' is no ptbench, or too old to be measured with: {}",
-                       printable(setup.program.string()), sign);
-  }
-
-  /// Throws a usage error where there is none.
-  RunRecord read(const fs::path& result) {
-    ResultFile file = read_result_file(result);
-    if (file.runs.size() != 1) throw usage_error("it is not one run");
-    RunRecord record = std::move(file.runs.front());
-    file.runs.clear();
-    if (!origin) origin = std::move(file);
-    return record;
-  }
-
-  static std::string interruption(const Task& task) {
-    return fmt::format("interrupted by a signal during {}", task.name);
-  }
-
-  /// Of a process that left none.
-  [[nodiscard]] RunRecord lost(Status status, std::string reason) const {
-    RunRecord record;
-    record.id = records.empty() ? setup.id : records.front().id;
-    record.status = status;
-    record.reason = std::move(reason);
-    return record;
-  }
-
-  /// What repetitions of one plan must share: seed, weights and data give their first step one
-  /// loss, bit by bit. Says which differ.
-  [[nodiscard]] std::optional<std::string> different_starts() const {
-    const RunRecord* first = nullptr;
-    for (const RunRecord& record : records) {
-      if (!record.loss.first) continue;
-      if (first == nullptr) first = &record;
-      if (record.strategy.plan_hash != first->strategy.plan_hash) continue;
-      if (*record.loss.first != *first->loss.first)
-        return fmt::format(
-            "repetitions of one plan began with different losses, {} and {}: they do not train the "
-            "same",
-            *first->loss.first, *record.loss.first);
-    }
-    return std::nullopt;
-  }
-
   void count_repetition() {
-    if (!records.back().samples.step_seconds.empty()) ++repetitions;
-  }
-
-  [[nodiscard]] RunRecord pooled() const {
-    RunRecord record = records.empty() ? lost(Status::ok, {}) : pool_runs(records, around.prior);
-    if (setup.launcher) record.strategy.launcher = setup.launcher->command;
-    if (const auto difference = different_starts(); difference && record.status == Status::ok) {
-      fail_verification(record, *difference);
-    }
-    return record;
+    if (!results.last().samples.step_seconds.empty()) ++repetitions;
   }
 
   SessionSetup setup;
   SessionSurroundings around;
   SessionFolder folder;
-  std::vector<RunRecord> records;
-  std::optional<ResultFile> origin;
-  std::optional<Error> refusal;
+  SessionResults results{setup, around};
   Size repetitions = 0;
   double spent_seconds = 0;  ///< by the processes of repetitions, from start to end
   bool may_repeat = false;
@@ -425,11 +220,12 @@ RunSession::~RunSession() = default;
 
 bool RunSession::prepare() {
   State& state = *state_;
-  const bool done = state.perform({.name = "the preparation",
-                                   .label = "preparing",
-                                   .arguments = state.arguments_of_preparation(),
-                                   .deadline = kLongestSilence}) &&
-                    state.extend_plan();
+  const bool done =
+      state.perform({.name = "the preparation",
+                     .label = "preparing",
+                     .arguments = arguments_of_preparation(state.setup, state.own_plan()),
+                     .deadline = kLongestSilence}) &&
+      state.extend_plan();
   state.may_repeat = done && std::ranges::find(state.setup.arguments, "--verify=only") ==
                                  state.setup.arguments.end();
   return state.may_repeat;
@@ -473,17 +269,12 @@ void RunSession::abandon_turns() { state_->stepper.reset(); }
 
 Size RunSession::repetitions() const { return state_->repetitions; }
 
-void RunSession::resume(RunRecord earlier) {
-  // How that one ended says nothing about what is measured now.
-  earlier.status = Status::ok;
-  earlier.reason.reset();
-  state_->records.insert(state_->records.begin(), std::move(earlier));
-}
+void RunSession::resume(RunRecord earlier) { state_->results.resume(std::move(earlier)); }
 
-RunRecord RunSession::record() const { return state_->pooled(); }
+RunRecord RunSession::record() const { return state_->results.pooled(); }
 
-const std::optional<ResultFile>& RunSession::origin() const { return state_->origin; }
+const std::optional<ResultFile>& RunSession::origin() const { return state_->results.origin(); }
 
-const std::optional<Error>& RunSession::refusal() const { return state_->refusal; }
+const std::optional<Error>& RunSession::refusal() const { return state_->results.refusal(); }
 
 }  // namespace ptbench
