@@ -14,137 +14,12 @@
 #include "src/base/log.h"
 #include "src/config/configuration.h"
 #include "src/config/run_arguments.h"
-#include "src/config/run_options.h"
 #include "src/measure/run_id.h"
+#include "src/session/sweep_combinations.h"
+#include "src/session/sweep_references.h"
 
 namespace ptbench {
 namespace {
-
-/// One combination of values, as `run` would get it.
-struct Combination {
-  RunOptions options;
-  std::vector<NamedAssignment> assignments;
-};
-
-std::size_t combinations_of(const SweepOptions& options) {
-  std::size_t count = 1;
-  for (const SweepSetting& setting : options.settings) {
-    count *= setting.values.size();
-    if (count > kMostSweepRows)
-      throw usage_error(fmt::format("the lists span more than {} rows", kMostSweepRows),
-                        "shorten the lists, or sweep over one option after the other");
-  }
-  return count;
-}
-
-/// How replicas share the work: what a strategy of one has no use for.
-constexpr std::array<std::string_view, 8> kOfSeveralReplicas{
-    "nproc",        "bucket-mb", "first-bucket-mb", "overlap", "reduce-precision",
-    "communicator", "slow-rank", "shares"};
-
-using Assignments = std::vector<NamedAssignment>;
-
-bool has(const Assignments& assignments, std::string_view name) {
-  return std::ranges::find(assignments, name, &NamedAssignment::name) != assignments.end();
-}
-
-void leave_out(Assignments& assignments, std::span<const std::string_view> names) {
-  std::erase_if(assignments, [names](const NamedAssignment& given) {
-    return std::ranges::find(names, given.name) != names.end();
-  });
-}
-
-bool takes_nproc(std::string_view strategy) { return find_strategy(strategy).several_ranks; }
-
-class Expansion {
- public:
-  explicit Expansion(const SweepOptions& sweep) : sweep_(sweep) {
-    for (const OptionRow<RunOptions>& row : table_.rows()) rows_.emplace(row.info.name, &row);
-    const SweepSetting* strategies = sweep.find("strategy");
-    ranks_communicate_ =
-        strategies != nullptr && std::ranges::any_of(strategies->values, takes_nproc);
-  }
-
-  /// `number` is read as digits, one a setting, the last one the lowest.
-  [[nodiscard]] Combination combination(std::size_t number) const {
-    std::vector<std::size_t> digits(sweep_.settings.size());
-    for (std::size_t at = digits.size(); at-- > 0;) {
-      const std::size_t base = sweep_.settings[at].values.size();
-      digits[at] = number % base;
-      number /= base;
-    }
-    Assignments assignments;
-    for (std::size_t at = 0; at < digits.size(); ++at)
-      assignments.push_back({sweep_.settings[at].option, sweep_.settings[at].values[digits[at]]});
-    return without_useless(of(std::move(assignments)));
-  }
-
-  [[nodiscard]] Combination of(Assignments assignments) const {
-    Combination result{.options = {}, .assignments = std::move(assignments)};
-    for (const NamedAssignment& given : result.assignments) {
-      const OptionRow<RunOptions>& row = *rows_.at(given.name);
-      row.set(result.options, row.info, given.text);
-    }
-    return result;
-  }
-
- private:
-  [[nodiscard]] Combination without_useless(Combination result) const {
-    if (takes_nproc(result.options.strategy)) return result;
-    const std::span useless(kOfSeveralReplicas);
-    leave_out(result.assignments, ranks_communicate_ ? useless : useless.first(1));
-    return of(std::move(result.assignments));
-  }
-
-  const SweepOptions& sweep_;
-  OptionTable<RunOptions> table_ = run_option_table();
-  std::map<std::string, const OptionRow<RunOptions>*> rows_;
-  bool ranks_communicate_ = false;  ///< in some row
-};
-
-/// `name` is not among the assignments yet.
-void assign(const Expansion& expansion, std::string name, std::string text, Combination& to) {
-  to.assignments.push_back({std::move(name), std::move(text)});
-  to = expansion.of(std::move(to.assignments));
-}
-
-Size usual_threads(Size nproc, const Topology& topology) {
-  return std::max<Size>(1, std::ssize(topology.cores) / nproc);
-}
-
-/// A row with more replicas would otherwise differ from one with fewer in two things at once.
-void share_threads(const Expansion& expansion, const Topology& topology,
-                   std::vector<Combination>& combinations) {
-  Size most = 1;
-  for (const Combination& combination : combinations)
-    most = std::max(most, combination.options.nproc);
-  const Size threads = usual_threads(most, topology);
-  for (Combination& combination : combinations) {
-    const RunOptions& options = combination.options;
-    if (options.threads || usual_threads(options.nproc, topology) == threads) continue;
-    assign(expansion, "threads", fmt::format("{}", threads), combination);
-  }
-}
-
-/// Of the largest row, as far as the machine has them.
-Size most_cores_of(const std::vector<Combination>& combinations, const Topology& topology) {
-  Size most = 1;
-  for (const Combination& combination : combinations) {
-    const RunOptions& options = combination.options;
-    most = std::max(
-        most, options.nproc * options.threads.value_or(usual_threads(options.nproc, topology)));
-  }
-  return std::min(most, std::ssize(topology.cores));
-}
-
-/// Empty where the model file cannot be read.
-std::optional<Workload> workload_of(const RunOptions& options) {
-  try {
-    return find_workload(options.workload);
-  } catch (const Error&) {
-    return {};
-  }
-}
 
 /// Empty where no row is compared.
 std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
@@ -162,16 +37,6 @@ std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
       combinations, [](const Combination& one) { return one.options.nproc > 1; });
   if (sweep.scaling || !has_several) return sweep.scaling;
   return has_global_batch ? ScalingMode::strong : ScalingMode::weak;
-}
-
-/// Strong scaling keeps it.
-void share_global_batch(const Expansion& expansion, std::vector<Combination>& combinations) {
-  for (Combination& combination : combinations) {
-    if (combination.options.global_batch) continue;
-    const std::optional<Workload> workload = workload_of(combination.options);
-    if (workload)
-      assign(expansion, "global-batch", fmt::format("{}", workload->batch), combination);
-  }
 }
 
 /// As near as one can say without a configuration.
@@ -237,86 +102,6 @@ RunRecord possible_record(const RunConfig& config) {
   record.data.workers = config.options.data_workers;
   return record;
 }
-
-/// What else is to be measured of a row's options and work, to compare it with.
-class References {
- public:
-  /// `most_cores`: those of the largest row.
-  References(const Expansion& expansion, const Topology& topology, ScalingMode mode,
-             Size most_cores)
-      : expansion_(expansion), topology_(topology), mode_(mode), most_cores_(most_cores) {}
-
-  [[nodiscard]] ScalingMode mode() const { return mode_; }
-
-  /// Serial training of the same global batch on all cores; empty for a row that uses fewer.
-  [[nodiscard]] std::optional<Combination> all_cores(const RunConfig& config,
-                                                     const Assignments& given) const {
-    if (most_cores_ < 2 || cores_of(config.options.nproc * config.threads) != most_cores_)
-      return {};
-    Assignments serial = baseline(config, given).assignments;
-    leave_out(serial, std::array<std::string_view, 2>{"batch-size", "threads"});
-    const Size batch = config.global_batch / config.step.accumulation_steps;
-    serial.push_back({"batch-size", fmt::format("{}", batch)});
-    if (most_cores_ != usual_threads(1, topology_))
-      serial.push_back({"threads", fmt::format("{}", most_cores_)});
-    return expansion_.of(std::move(serial));
-  }
-
-  /// Serial training with micro-batches as large as the row's, where these are smaller than the
-  /// baseline's because ranks share its batch; else empty.
-  [[nodiscard]] std::optional<Combination> same_micro_batch(const RunConfig& config,
-                                                            const Assignments& given) const {
-    if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.shares.empty())
-      return {};
-    Assignments serial = baseline(config, given).assignments;
-    leave_out(serial, std::array<std::string_view, 1>{"batch-size"});
-    serial.push_back({"batch-size", fmt::format("{}", config.batch)});
-    return expansion_.of(std::move(serial));
-  }
-
-  [[nodiscard]] Combination baseline(const RunConfig& config, Assignments given) const {
-    const StrategyRow serial = find_strategy("serial");
-    leave_out(given, kOfSeveralReplicas);
-    leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
-    given.insert(given.begin(), {"strategy", serial.name});
-    const Size accumulation = config.step.accumulation_steps;
-    if (accumulation != serial.accumulation_steps)
-      given.push_back({"accumulate", fmt::format("{}", accumulation)});
-    if (config.precision != "fp32") given.push_back({"precision", config.precision});
-    return expansion_.of(with_work_of(config, std::move(given)));
-  }
-
-  /// The row's own strategy on one rank.
-  [[nodiscard]] Combination one_rank(const RunConfig& config, Assignments given) const {
-    leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
-    return expansion_.of(with_work_of(config, std::move(given)));
-  }
-
- private:
-  [[nodiscard]] Size cores_of(Size threads) const {
-    return std::min(threads, std::ssize(topology_.cores));
-  }
-
-  [[nodiscard]] Assignments with_work_of(const RunConfig& config, Assignments given) const {
-    leave_out(given, std::array<std::string_view, 2>{"batch-size", "global-batch"});
-    given.push_back({"batch-size", fmt::format("{}", batch_of_one_rank(config))});
-    if (!has(given, "threads") && config.threads != usual_threads(1, topology_))
-      given.push_back({"threads", fmt::format("{}", config.threads)});
-    return given;
-  }
-
-  /// The mean one in weak scaling, should replicas differ.
-  [[nodiscard]] Size batch_of_one_rank(const RunConfig& config) const {
-    const Size together = config.global_batch / config.step.accumulation_steps;
-    const Size ranks = mode_ == ScalingMode::weak ? config.options.nproc : 1;
-    return std::max<Size>(1, together / ranks);
-  }
-
-  const Expansion& expansion_;
-  const Topology& topology_;
-  ScalingMode mode_;
-  Size most_cores_;
-};
 
 /// Rows by id, in the order in which they came.
 class RowCollection {
