@@ -6,9 +6,11 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "reports/json_text.h"
+#include "reports/record_members.h"
 #include "src/base/text.h"
 
 namespace ptbench {
@@ -70,19 +72,9 @@ void read_value(const Json& json, const Place& place, Size& target) {
   target = json.get<Size>();
 }
 
-// Below the overloads for their members and elements: unnamed namespaces are not searched by
-// argument.
-void read_value(const Json& json, const Place& place, SliceRecord& slice);
-void read_value(const Json& json, const Place& place, RepetitionRecord& repetition);
-void read_value(const Json& json, const Place& place, PlacementRecord& placement);
-void read_value(const Json& json, const Place& place, RankRecord& rank);
-void read_value(const Json& json, const Place& place, WarningRecord& warning);
-void read_value(const Json& json, const Place& place, DeviceRecord& device);
-void read_value(const Json& json, const Place& place, GeneratorRecord& generator);
-void read_value(const Json& json, const Place& place, HostRecord& host);
-void read_value(const Json& json, const Place& place, CpuRecord& cpu);
-void read_value(const Json& json, const Place& place, EnvironmentRecord& environment);
-void read_value(const Json& json, const Place& place, SamplesRecord& samples);
+// Ahead of what has members and elements: unnamed namespaces are not searched by argument.
+template <HasMembers Record>
+void read_value(const Json& json, const Place& place, Record& record);
 
 /// Numbers that JSON lacks are null in a list.
 void read_value(const Json& json, const Place& place, std::vector<double>& target) {
@@ -118,11 +110,6 @@ void read_value(const Json& json, const Place& place, std::map<std::string, T>& 
     read_value(value, Place(place, key), target[key]);
 }
 
-bool is_step_time(const Json& json) {
-  return json.is_number() && json.get<double>() >= kShortestStep &&
-         json.get<double>() <= kLongestSeconds;
-}
-
 /// The value of `key`; null where it is missing or null.
 const Json* find(const Json& object, std::string_view key) {
   const auto found = object.find(key);
@@ -134,119 +121,39 @@ void read_member(const Json& object, std::string_view key, const Place& place, T
   if (const Json* const value = find(object, key)) read_value(*value, Place(place, key), target);
 }
 
-void read_step_time(const Json& object, std::string_view key, const Place& place,
-                    std::optional<double>& target) {
-  const Json* const value = find(object, key);
-  if (value == nullptr) return;
-  if (!is_step_time(*value)) throw Place(place, key).cannot_be(*value);
-  target = value->get<double>();
+void require_step_time(const Json& json, const Place& place, double seconds) {
+  if (seconds < kShortestStep || seconds > kLongestSeconds) throw place.cannot_be(json);
 }
 
-void read_step_times(const Json& object, std::string_view key, const Place& place,
-                     std::vector<double>& target) {
-  read_member(object, key, place, target);
-  const auto is_wrong = [](double seconds) {
-    return seconds < kShortestStep || seconds > kLongestSeconds;
-  };
-  const auto wrong = std::ranges::find_if(target, is_wrong);
-  if (wrong == target.end()) return;
-  const auto index = static_cast<std::size_t>(wrong - target.begin());
-  throw Place(Place(place, key), index).cannot_be(object.at(std::string(key)).at(index));
+void read_step_time(const Json& json, const Place& place, std::optional<double>& target) {
+  if (!json.is_number()) throw place.cannot_be(json);
+  require_step_time(json, place, target.emplace(json.get<double>()));
 }
 
-void read_value(const Json& json, const Place& place, SliceRecord& slice) {
+void read_step_time(const Json& json, const Place& place, std::vector<double>& target) {
+  read_value(json, place, target);
+  for (std::size_t index = 0; index < target.size(); ++index)
+    require_step_time(json[index], Place(place, index), target[index]);
+}
+
+template <class Record, class Value>
+void read_row(const Json& object, const Place& place, const Member<Record, Value>& member,
+              Record& record) {
+  read_member(object, member.key, place, record.*member.value);
+}
+
+template <class Record, class Value>
+void read_row(const Json& object, const Place& place, const StepTimeMember<Record, Value>& member,
+              Record& record) {
+  if (const Json* const value = find(object, member.key))
+    read_step_time(*value, Place(place, member.key), record.*member.value);
+}
+
+template <HasMembers Record>
+void read_value(const Json& json, const Place& place, Record& record) {
   require_object(json, place);
-  read_member(json, "repetition", place, slice.repetition);
-  read_member(json, "first", place, slice.first);
-  read_member(json, "count", place, slice.count);
-  read_member(json, "clean", place, slice.clean);
-  read_step_time(json, "median_seconds", place, slice.median_seconds);
-  read_member(json, "core_latency_seconds", place, slice.core_latency_seconds);
-  read_member(json, "placement", place, slice.placement);
-  read_member(json, "foreign_cpu_fraction", place, slice.foreign_cpu_fraction);
-  read_member(json, "steal_fraction", place, slice.steal_fraction);
-  read_member(json, "frequency_hertz", place, slice.frequency_hertz);
-  read_member(json, "turn", place, slice.turn);
-}
-
-void read_value(const Json& json, const Place& place, RepetitionRecord& repetition) {
-  require_object(json, place);
-  read_step_time(json, "median_seconds", place, repetition.median_seconds);
-  read_member(json, "placement", place, repetition.placement);
-  read_member(json, "clean_slices", place, repetition.clean_slices);
-  read_step_time(json, "lower_quartile_seconds", place, repetition.lower_quartile_seconds);
-  read_step_time(json, "mean_seconds", place, repetition.mean_seconds);
-  read_member(json, "started_unix_seconds", place, repetition.started_unix_seconds);
-  read_member(json, "lockstep", place, repetition.lockstep);
-}
-
-void read_value(const Json& json, const Place& place, PlacementRecord& placement) {
-  require_object(json, place);
-  read_step_time(json, "median", place, placement.median_seconds);
-  read_member(json, "repetitions", place, placement.repetitions);
-}
-
-void read_value(const Json& json, const Place& place, RankRecord& rank) {
-  require_object(json, place);
-  read_member(json, "rank", place, rank.rank);
-  read_member(json, "host", place, rank.host);
-  read_member(json, "device", place, rank.device);
-  read_member(json, "compute_seconds", place, rank.compute_seconds);
-  read_member(json, "wait_seconds", place, rank.wait_seconds);
-  read_member(json, "peak_memory_bytes", place, rank.peak_memory_bytes);
-}
-
-void read_value(const Json& json, const Place& place, WarningRecord& warning) {
-  require_object(json, place);
-  read_member(json, "code", place, warning.code);
-  read_member(json, "message", place, warning.message);
-  read_member(json, "remedy", place, warning.remedy);
-}
-
-void read_value(const Json& json, const Place& place, DeviceRecord& device) {
-  require_object(json, place);
-  read_member(json, "id", place, device.id);
-  read_member(json, "name", place, device.name);
-  read_member(json, "memory_bytes", place, device.memory_bytes);
-}
-
-void read_value(const Json& json, const Place& place, GeneratorRecord& generator) {
-  require_object(json, place);
-  read_member(json, "name", place, generator.name);
-  read_member(json, "version", place, generator.version);
-  read_member(json, "git_commit", place, generator.git_commit);
-  read_member(json, "build_type", place, generator.build_type);
-}
-
-void read_value(const Json& json, const Place& place, HostRecord& host) {
-  require_object(json, place);
-  read_member(json, "name", place, host.name);
-  read_member(json, "os", place, host.os);
-  read_member(json, "kernel", place, host.kernel);
-}
-
-void read_value(const Json& json, const Place& place, CpuRecord& cpu) {
-  require_object(json, place);
-  read_member(json, "model", place, cpu.model);
-  read_member(json, "cores", place, cpu.cores);
-  read_member(json, "isa", place, cpu.isa);
-}
-
-void read_value(const Json& json, const Place& place, EnvironmentRecord& environment) {
-  require_object(json, place);
-  read_member(json, "host", place, environment.host);
-  read_member(json, "cpu", place, environment.cpu);
-  read_member(json, "memory_bytes", place, environment.memory_bytes);
-  read_member(json, "devices", place, environment.devices);
-  read_member(json, "libraries", place, environment.libraries);
-  read_member(json, "variables", place, environment.variables);
-}
-
-void read_value(const Json& json, const Place& place, SamplesRecord& samples) {
-  require_object(json, place);
-  read_step_times(json, "step_seconds", place, samples.step_seconds);
-  read_member(json, "slices", place, samples.slices);
-  read_member(json, "repetitions", place, samples.repetitions);
+  std::apply([&](const auto&... member) { (read_row(json, place, member, record), ...); },
+             kMembers<Record>);
 }
 
 /// Files may leave step_seconds out, which take most of the room; but then all of them.

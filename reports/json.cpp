@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "reports/json_text.h"
+#include "reports/record_members.h"
 #include "src/measure/field_table.h"
 
 namespace ptbench {
@@ -25,12 +27,6 @@ Json to_json_value(const std::optional<T>& value) {
   return value ? to_json_value(*value) : Json(nullptr);
 }
 
-Json to_json_value(const std::map<std::string, std::string>& entries) {
-  Json object = Json::object();
-  for (const auto& [key, value] : entries) object[key] = value;
-  return object;
-}
-
 Json to_json_value(const FieldValue& value) {
   return std::visit(
       [](const auto& held) -> Json {
@@ -42,58 +38,36 @@ Json to_json_value(const FieldValue& value) {
       value);
 }
 
-Json to_json_value(const SliceRecord& slice) {
-  return {{"repetition", slice.repetition},
-          {"first", slice.first},
-          {"count", slice.count},
-          {"clean", slice.clean},
-          {"median_seconds", to_json_value(slice.median_seconds)},
-          {"core_latency_seconds", to_json_value(slice.core_latency_seconds)},
-          {"placement", to_json_value(slice.placement)},
-          {"foreign_cpu_fraction", to_json_value(slice.foreign_cpu_fraction)},
-          {"steal_fraction", to_json_value(slice.steal_fraction)},
-          {"frequency_hertz", to_json_value(slice.frequency_hertz)},
-          {"turn", to_json_value(slice.turn)}};
+// Ahead of each other: unnamed namespaces are not searched by argument.
+template <class T>
+Json to_json_value(const std::vector<T>& values);
+template <class T>
+Json to_json_value(const std::map<std::string, T>& entries);
+template <HasMembers Record>
+Json to_json_value(const Record& record);
+
+template <HasMembers Record>
+void put_members(const Record& record, Json& object) {
+  const auto put = [&](const auto& member) {
+    object[std::string(member.key)] = to_json_value(record.*member.value);
+  };
+  std::apply([&](const auto&... member) { (put(member), ...); }, kMembers<Record>);
 }
 
-Json to_json_value(const RepetitionRecord& repetition) {
-  return {{"median_seconds", to_json_value(repetition.median_seconds)},
-          {"placement", to_json_value(repetition.placement)},
-          {"clean_slices", to_json_value(repetition.clean_slices)},
-          {"lower_quartile_seconds", to_json_value(repetition.lower_quartile_seconds)},
-          {"mean_seconds", to_json_value(repetition.mean_seconds)},
-          {"started_unix_seconds", to_json_value(repetition.started_unix_seconds)},
-          {"lockstep", to_json_value(repetition.lockstep)}};
-}
-
-Json to_json_value(const RankRecord& rank) {
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"device", rank.device},
-          {"compute_seconds", to_json_value(rank.compute_seconds)},
-          {"wait_seconds", to_json_value(rank.wait_seconds)},
-          {"peak_memory_bytes", to_json_value(rank.peak_memory_bytes)}};
-}
-
-Json to_json_value(const WarningRecord& warning) {
-  return {{"code", warning.code}, {"message", warning.message}, {"remedy", warning.remedy}};
-}
-
-Json to_json_value(const DeviceRecord& device) {
-  return {{"id", device.id},
-          {"name", to_json_value(device.name)},
-          {"memory_bytes", to_json_value(device.memory_bytes)}};
-}
-
-Json to_json_value(const std::map<std::string, PlacementRecord>& placements) {
+template <HasMembers Record>
+Json to_json_value(const Record& record) {
   Json object = Json::object();
-  for (const auto& [name, placement] : placements)
-    object[name] = {{"median", to_json_value(placement.median_seconds)},
-                    {"repetitions", to_json_value(placement.repetitions)}};
+  put_members(record, object);
   return object;
 }
 
-// Below the overloads for its elements: unnamed namespaces are not searched by argument.
+template <class T>
+Json to_json_value(const std::map<std::string, T>& entries) {
+  Json object = Json::object();
+  for (const auto& [key, value] : entries) object[key] = to_json_value(value);
+  return object;
+}
+
 Json to_json_value(const RunRecord& run);
 
 template <class T>
@@ -139,9 +113,7 @@ Json to_json_value(const RunRecord& run) {
   json["strategy"]["devices"] = to_json_value(run.strategy.devices);
   json["data"]["mean"] = or_null(run.data.mean);
   json["data"]["std"] = or_null(run.data.standard_deviation);
-  json["samples"]["step_seconds"] = to_json_value(run.samples.step_seconds);
-  json["samples"]["slices"] = to_json_value(run.samples.slices);
-  json["samples"]["repetitions"] = to_json_value(run.samples.repetitions);
+  put_members(run.samples, json["samples"]);
   json["step_seconds"]["by_placement"] = to_json_value(run.step_seconds.by_placement);
   if (!run.energy) json["energy"] = nullptr;
   if (!run.accuracy) json["accuracy"] = nullptr;
@@ -149,28 +121,6 @@ Json to_json_value(const RunRecord& run) {
   json["ranks"] = to_json_value(run.ranks);
   json["warnings"] = to_json_value(run.warnings);
   return json;
-}
-
-Json to_json_value(const GeneratorRecord& generator) {
-  return {{"name", generator.name},
-          {"version", generator.version},
-          {"git_commit", to_json_value(generator.git_commit)},
-          {"build_type", to_json_value(generator.build_type)}};
-}
-
-Json to_json_value(const EnvironmentRecord& environment) {
-  return {{"host",
-           {{"name", environment.host.name},
-            {"os", to_json_value(environment.host.os)},
-            {"kernel", to_json_value(environment.host.kernel)}}},
-          {"cpu",
-           {{"model", to_json_value(environment.cpu.model)},
-            {"cores", to_json_value(environment.cpu.cores)},
-            {"isa", to_json_value(environment.cpu.isa)}}},
-          {"memory_bytes", to_json_value(environment.memory_bytes)},
-          {"devices", to_json_value(environment.devices)},
-          {"libraries", to_json_value(environment.libraries)},
-          {"variables", to_json_value(environment.variables)}};
 }
 
 }  // namespace
