@@ -9,8 +9,8 @@
 #include "src/base/shape.h"
 #include "src/base/size.h"
 
-/// oneDNN behind ptbench's own words: its headers are included in onednn.cpp alone, so that another
-/// version of its API is a change there.
+/// oneDNN behind ptbench's own words: its headers are included in onednn_library.h alone, for the
+/// files called onednn, so that another version of its API is a change there.
 namespace ptbench::onednn {
 
 /// "2.6.3".
