@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <utility>
@@ -13,10 +12,15 @@
 #include "src/base/error.h"
 #include "src/comm/reduce.h"
 #include "src/device/isa.h"
+#include "strategies/dp_workers.h"
 #include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
+
+using dp::Lane;
+using dp::PhaseRange;
+using dp::run_all;
 
 /// Part `index` of a buffer that holds as many equal ones as there are replicas.
 template <class T>
@@ -58,54 +62,6 @@ void for_each_owned(Team* team, const std::vector<OwnedRange>& owned,
     for (const OwnedRange& part : owned)
       if (part.member == member) job(part.range);
   });
-}
-
-/// A part of the step that all replicas work on: what its range is called on their threads.
-struct PhaseRange {
-  StepPhase phase;
-  std::uint64_t payload = 0;
-};
-
-/// A replica as its master sees it.
-struct Lane {
-  Program& program;
-  DriverThread* driver = nullptr;  ///< null for replica 0, which the calling thread runs
-  Team* team = nullptr;
-  Drag drag;  ///< of what it computes
-  std::size_t index = 0;
-  PhaseRange range = {};                          ///< of the job
-  const FunctionRef<void(Lane&)>* job = nullptr;  ///< that runs
-  double end = 0;                                 ///< of the job that was timed last
-  ReplicaSeconds seconds = {};                    ///< summed over observed steps
-
-  /// On the driver's thread.
-  void operator()() {
-    const PhaseScope scope(nullptr, range.phase, range.payload);
-    (*job)(*this);
-  }
-};
-
-/// Runs `job` for all replicas at the same time, and returns when all have returned: no job waits
-/// for another, so that one that fails holds nobody up. Throws what the first of them threw.
-void run_all(std::vector<Lane>& lanes, const PhaseRange& range, FunctionRef<void(Lane&)> job) {
-  for (Lane& lane : lanes) {
-    if (lane.driver == nullptr) continue;
-    lane.range = range;
-    lane.job = &job;
-    lane.driver->start(lane);
-  }
-  std::exception_ptr failure;
-  for (Lane& lane : lanes) {
-    try {
-      if (lane.driver == nullptr)
-        job(lane);
-      else
-        lane.driver->wait();
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 /// The rows of all replicas in the master's memory, and the loss over them. A single replica's rows

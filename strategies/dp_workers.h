@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "src/base/function_ref.h"
+#include "src/device/driver_thread.h"
+#include "src/measure/step_phases.h"
+#include "strategies/drag.h"
+#include "strategies/strategy.h"
+#include "workloads/program.h"
+
+/// How the replicas of dp work at the same time.
+namespace ptbench::dp {
+
+/// A part of the step that all replicas work on: what its range is called on their threads.
+struct PhaseRange {
+  StepPhase phase{};
+  std::uint64_t payload = 0;
+};
+
+/// A replica as its master sees it.
+struct Lane {
+  Program& program;
+  DriverThread* driver = nullptr;  ///< null for replica 0, which the calling thread runs
+  Team* team = nullptr;
+  Drag drag;  ///< of what it computes
+  std::size_t index = 0;
+  PhaseRange range = {};                          ///< of the job
+  const FunctionRef<void(Lane&)>* job = nullptr;  ///< that runs
+  double end = 0;                                 ///< of the job that was timed last
+  ReplicaSeconds seconds = {};                    ///< summed over observed steps
+
+  /// On the driver's thread.
+  void operator()() {
+    const PhaseScope scope(nullptr, range.phase, range.payload);
+    (*job)(*this);
+  }
+};
+
+/// Runs `job` for all replicas at the same time, and returns when all have returned: no job waits
+/// for another, so that one that fails holds nobody up. Throws what the first of them threw.
+void run_all(std::vector<Lane>& lanes, const PhaseRange& range, FunctionRef<void(Lane&)> job);
+
+}  // namespace ptbench::dp
