@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/architecture/include_rules.h"
+#include "tests/architecture/size_rules.h"
 
 namespace ptbench::architecture {
 namespace {
@@ -66,6 +67,13 @@ TEST_CASE("the tree keeps to its architecture") {
   INFO(findings);
   CHECK(findings.empty());
   CHECK(code > 20);  // or the tree was not found
+}
+
+TEST_CASE("files and rooms of the tree are small enough to be of one subject") {
+  const std::vector<SourceFile> files = read_tree();
+  const std::string findings = text_of(check_lengths(files)) + text_of(check_room_sizes(files));
+  INFO(findings);
+  CHECK(findings.empty());
 }
 
 TEST_CASE("nothing in the tree is marked as unfinished") {
