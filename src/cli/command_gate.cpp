@@ -47,7 +47,7 @@ LockstepRule rule_of(const GateOptions& options) {
   return {.detect = options.judged.comparison.detect, .max_pairs = options.max_pairs};
 }
 
-/// Of the records of both sides; none without --keep.
+/// The paths of the records of both sides; none without --keep.
 std::vector<std::string> kept_paths(const GateOptions& options) {
   std::vector<std::string> paths;
   if (options.keep)

@@ -165,8 +165,8 @@ class KnownRecords {
   std::set<std::string> times_;  ///< when they were made, as lines have it
 };
 
-/// Of lines, oldest first, the newest entries that are neither among `without` nor the same as a
-/// newer one; newest first, `count` at most.
+/// The newest of the entries in lines, oldest first, that are neither among `without` nor the same
+/// as a newer one; newest first, `count` at most.
 std::vector<ResultFile> distinct_entries(const fs::path& file, std::ifstream& stream,
                                          const std::deque<Line>& lines, Size count,
                                          std::span<const ResultFile> without) {

@@ -45,7 +45,7 @@ struct RunConfig {
   [[nodiscard]] std::vector<OptionValue> imbalance() const;
   /// Which rank this process is; 0 where it is the run.
   [[nodiscard]] Size rank() const { return options.rank.value_or(0); }
-  /// Of the cores that this process may use, for its first thread; they wrap round.
+  /// Number of the core for the first thread, of those that this process may use; they wrap round.
   [[nodiscard]] int first_core() const {
     const Size place = options.core_share ? options.core_share->index : rank();
     return threads * static_cast<int>(place);

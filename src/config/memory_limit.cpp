@@ -24,7 +24,7 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
                      estimate_memory(graph, batch, config.type, config.step.optimizer).total());
 }
 
-/// The same with another batch or number of ranks.
+/// The prediction with another batch or number of ranks.
 double predicted_bytes_with(const RunConfig& config, const Graph& graph, Size batch, Size nproc) {
   RunConfig other = config;
   other.batch = batch;

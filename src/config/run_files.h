@@ -29,7 +29,7 @@ class RunFiles {
   /// known now that it can.
   void leave_training_files();
 
-  /// Of a process that reports to another one: only what training writes.
+  /// Publishes the files of a process that reports to another one: only what training writes.
   void publish_training_files();
 
   /// Writes `result` in every format that was asked for, and publishes the loss log. The summary

@@ -28,7 +28,7 @@ struct CommMeasurement {
   [[nodiscard]] double bus_bandwidth() const;
 };
 
-/// Those that can be measured: "all_reduce", …
+/// The collectives that can be measured: "all_reduce", …
 [[nodiscard]] std::vector<std::string> comm_collectives();
 
 struct CommPlan {

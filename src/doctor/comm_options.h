@@ -17,7 +17,7 @@ struct CommOptions {
   std::string communicator = "auto";
   double timeout_seconds = 60;
   bool json = false;
-  // Of a process that was started as one of the ranks.
+  // The place of a process that was started as one of the ranks.
   std::optional<int> region;  ///< descriptor
   Size rank = 0;
   std::optional<int> cpu;  ///< that it is pinned to

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kRepetitionSeconds = 2;
 
-/// Of an unusual spread.
+/// The finding of an unusual spread.
 Finding no_resolution_of(const SelfCheck& check) {
   return {.name = check.placement,
           .state = "warning",

@@ -33,7 +33,7 @@ Interval interval_of(const LockstepChange& change) {
           .high = std::expm1(change.estimate + change.half_width)};
 }
 
-/// Of pairs of processes in lockstep.
+/// Takes over the judgement of pairs of processes in lockstep.
 void take(const LockstepJudgement& judgement, RunComparison& result) {
   result.pairs = judgement.pairs;
   result.base_seconds = std::exp(judgement.base_log_time);

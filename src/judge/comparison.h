@@ -57,7 +57,7 @@ struct RunComparison {
   std::string id;
   Verdict verdict = Verdict::ambiguous;
   std::string reason;  ///< why; empty where the verdict says it all
-  /// Of either side: `statistic` in the placement class that weighs most in `change`, else
+  /// The time of either side: `statistic` in the placement class that weighs most in `change`, else
   /// step_seconds.median.
   std::optional<double> base_seconds;
   std::optional<double> new_seconds;
@@ -67,8 +67,8 @@ struct RunComparison {
   std::optional<Interval> change_ci99;  ///< interval of it, of `interval_level`
   double interval_level = 0.99;         ///< of pairs in lockstep higher, and the mean's too
   Statistic statistic = Statistic::median;
-  /// The same of the mean step, which slow steps are part of, with its 99.9 % interval; empty where
-  /// a repetition does not know its mean.
+  /// The change of the mean step, which slow steps are part of, with its 99.9 % interval; empty
+  /// where a repetition does not know its mean.
   std::optional<double> mean_change = std::nullopt;
   std::optional<Interval> mean_change_ci999 = std::nullopt;
   /// How often equal programs are called different so clearly; 1 where they were not. Empty where
@@ -138,7 +138,7 @@ struct SelfCheck {
   double standard_deviation = 0;  ///< run to run, of the logarithms that comparisons go by
   double median_deviation = 0;    ///< the same of medians, which a run's own interval goes by
   bool unusual = false;           ///< the first is beyond 3 × `PriorNoise::kUnlearnt`
-  /// Of halves of a group against each other, by their means; from 6 on.
+  /// Share of halves of a group that differ from each other by their means; from 6 on.
   std::optional<double> false_alarm_rate;
   Size splits = 0;               ///< how many were tried
   double resolvable_with_3 = 0;  ///< smallest change found in 95 of 100 comparisons with

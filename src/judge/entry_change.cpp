@@ -52,7 +52,7 @@ double usual_of(const LogTimes& entry, const Levels& levels, const PriorNoise& p
 
 double square(double value) { return value * value; }
 
-/// Of entries, each as its repetitions deviate.
+/// The values of entries, each as its repetitions deviate.
 struct EntryValues {
   std::vector<double> values;                ///< one an entry
   std::vector<std::vector<double>> entries;  ///< repetitions

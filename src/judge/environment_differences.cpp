@@ -125,7 +125,7 @@ void add_work(const RunRecord& base, const RunRecord& fresh, DifferenceList& dif
 constexpr std::string_view kWithinBase = " (both in BASE)";
 constexpr std::string_view kReleaseBuild = "Release";
 
-/// Of every run and the first of BASE, by `add`.
+/// The differences between every run and the first of BASE, as `add` finds them.
 std::vector<std::string> differences_of(std::span<const RunRecord* const> base,
                                         std::span<const RunRecord* const> fresh,
                                         void (*add)(const RunRecord&, const RunRecord&,

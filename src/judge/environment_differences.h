@@ -16,14 +16,14 @@ namespace ptbench {
 [[nodiscard]] std::vector<std::string> environment_differences(std::span<const ResultFile> base,
                                                                std::span<const ResultFile> fresh);
 
-/// The same of one run's circumstances: plan, threads and devices. Neither side is empty, and
-/// pointers are not null.
+/// The differences in one run's circumstances: plan, threads and devices. Neither side is empty,
+/// and pointers are not null.
 [[nodiscard]] std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
                                                        std::span<const RunRecord* const> fresh);
 
-/// The same of the work that was measured, which no option lets compare make light of: digest,
-/// parameters and input of the workload, optimizer, precision, batches, accumulation and data, as
-/// "optimizer.momentum 0.9 / 0".
+/// The differences in the work that was measured, which no option lets compare make light of:
+/// digest, parameters and input of the workload, optimizer, precision, batches, accumulation and
+/// data, as "optimizer.momentum 0.9 / 0".
 [[nodiscard]] std::vector<std::string> work_differences(std::span<const RunRecord* const> base,
                                                         std::span<const RunRecord* const> fresh);
 
@@ -32,8 +32,8 @@ namespace ptbench {
 [[nodiscard]] std::vector<std::string> build_remarks(std::span<const ResultFile> base,
                                                      std::span<const ResultFile> fresh);
 
-/// The same of one run: steps that were made longer on purpose, as "slowdown none / 5.00 %". A side
-/// may be empty.
+/// How one run's sides differ in steps that were made longer on purpose, as "slowdown none /
+/// 5.00 %". A side may be empty.
 [[nodiscard]] std::vector<std::string> run_remarks(std::span<const RunRecord* const> base,
                                                    std::span<const RunRecord* const> fresh);
 

@@ -18,7 +18,7 @@ namespace {
 
 using Entries = std::span<const RunRecord* const>;
 
-/// Of one run, each of an entry.
+/// The times of one run, each of an entry.
 std::vector<LogTimes> times_of_entries(Entries entries, Statistic statistic) {
   std::vector<LogTimes> times;
   for (const RunRecord* entry : entries)

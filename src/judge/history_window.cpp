@@ -62,13 +62,14 @@ RunRecord what_was_measured(const RunRecord& run) {
 /// What a run's entries that count were measured in.
 class Circumstances {
  public:
-  /// Of an entry that has the run, measured or not.
+  /// What an entry differs in that has the run, measured or not.
   [[nodiscard]] std::vector<std::string> differences(const ResultFile& entry) const {
     if (!environment_) return {};
     return environment_differences({&entry, 1}, {&*environment_, 1});
   }
 
-  /// Of the run, which was measured: its work, and its circumstances unless these are ignored.
+  /// What the run, which was measured, differs in: its work, and its circumstances unless these are
+  /// ignored.
   [[nodiscard]] std::vector<std::string> differences(const RunRecord& run,
                                                      bool ignore_circumstances) const {
     if (!run_) return {};

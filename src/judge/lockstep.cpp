@@ -48,7 +48,7 @@ Size count_looks(const LockstepRule& rule) {
 /// How many of `pairs` are left out on either side.
 Size count_trimmed(Size pairs) { return pairs < kFirstLook ? 0 : (pairs + 7) / 8; }
 
-/// Of the values that are not trimmed.
+/// The mean of the values that are not trimmed.
 struct TrimmedMean {
   double mean = 0;
   double variance = 0;  ///< of a value, so that the mean's is variance / count of all
@@ -122,7 +122,7 @@ Verdict combined(Verdict of_median, Verdict of_mean) {
 
 std::string percent(double log_change) { return format_percent(std::expm1(log_change)); }
 
-/// Of a statistic that is ambiguous by itself.
+/// The reason of a statistic that is ambiguous by itself.
 std::string why_ambiguous(std::string_view name, const LockstepChange& change, double detect) {
   std::string text = fmt::format(
       "the {} changes by {}, with an interval of {} to {}: {}", name, percent(change.estimate),
@@ -175,7 +175,7 @@ Separation separation_of_processes(std::span<const LockstepPair> pairs, double e
   return separation_of(base, fresh, estimate);
 }
 
-/// Of pairs that scatter too much for an interval.
+/// The verdict on pairs that scatter too much for an interval.
 void judge_by_separation(std::span<const LockstepPair> pairs, double detect,
                          LockstepJudgement& judgement) {
   const Separation separation = separation_of_processes(pairs, judgement.median.estimate);

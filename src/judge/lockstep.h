@@ -80,8 +80,8 @@ struct LockstepJudgement {
 [[nodiscard]] LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
                                       const PriorNoise& prior);
 
-/// The same of two sides' samples, whose number of pairs was fixed beforehand or was looked at up
-/// to `SamplesRecord::max_pairs`; empty where they have fewer than `kLeastPairs` pairs.
+/// The judgement of two sides' samples, whose number of pairs was fixed beforehand or was looked at
+/// up to `SamplesRecord::max_pairs`; empty where they have fewer than `kLeastPairs` pairs.
 [[nodiscard]] std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                               const SamplesRecord& fresh,
                                                               double detect,

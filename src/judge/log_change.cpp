@@ -13,9 +13,10 @@
 namespace ptbench {
 namespace {
 
-/// Of either side, for `Separation`: 5 come apart from 5 in 2 of 252 orders.
+/// Repetitions of either side, for `Separation`: 5 come apart from 5 in 2 of 252 orders.
 constexpr Size kLeastApart = 5;
-/// Of a placement class on either side: one repetition alone would say nothing of its own spread.
+/// Repetitions of a placement class on either side: one repetition alone would say nothing of its
+/// own spread.
 constexpr Size kLeastOfClass = 2;
 
 /// One placement class of both sides.
@@ -85,7 +86,7 @@ RoundTimes times_of(std::span<const Round> rounds) {
   return times;
 }
 
-/// Of each class from its own mean, one class after the other.
+/// What repetitions deviate by from their class's own mean, one class after the other.
 std::vector<double> deviations(const LogTimes& classes) {
   std::vector<double> all;
   for (const auto& [placement, times] : classes) {

@@ -15,7 +15,8 @@ namespace ptbench {
 
 /// Levels of confidence. A verdict errs in 1 of 100 equal programs at most.
 inline constexpr double kVerdictLevel = 0.99;
-/// Of the mean step, the second thing that a run is judged by: it adds a tenth to the errors.
+/// The level for the mean step, the second thing that a run is judged by: it adds a tenth to the
+/// errors.
 inline constexpr double kMeanLevel = 0.999;
 
 /// How a change's interval is found.
@@ -45,11 +46,11 @@ struct LogChange {
   double degrees_of_freedom = 1;
   Separation separation;  ///< in the direction of the estimate
   Size rounds = 0;        ///< whose differences it is the mean of; 0: a difference of means
-  // Of the placement class that weighs most:
+  // In the placement class that weighs most:
   std::string placement;
   double base_log_time = 0;  ///< mean of the logarithms
   double new_log_time = 0;
-  /// Of a repetition: in that class, or in its round, whatever its class.
+  /// The spread of a repetition: in that class, or in its round, whatever its class.
   Spread spread;
   double usual = 0;  ///< the prior's standard deviation of the same
 };
@@ -93,8 +94,8 @@ class ChangeEstimator {
 [[nodiscard]] Spread spread_by(const IntervalRule& rule,
                                std::span<const std::vector<double>> groups, double prior);
 
-/// Of sides whose placement classes with at least 5 repetitions a side, at least one, are all apart
-/// in the direction of `estimate`; the least gap.
+/// The gap between sides whose placement classes with at least 5 repetitions a side, at least one,
+/// are all apart in the direction of `estimate`; the least gap.
 [[nodiscard]] Separation separation_of(const LogTimes& base, const LogTimes& fresh,
                                        double estimate);
 

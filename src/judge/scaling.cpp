@@ -107,7 +107,7 @@ class Comparator {
   }
 
  private:
-  /// Of a ratio of throughputs.
+  /// The interval of a ratio of throughputs.
   [[nodiscard]] std::optional<Interval> interval(const RunRecord& run, const RunRecord& baseline,
                                                  double ratio) const {
     const bool in_rounds =

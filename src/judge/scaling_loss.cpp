@@ -56,7 +56,7 @@ bool are_timed(const std::vector<RankRecord>& ranks) {
   });
 }
 
-/// As the pass took them.
+/// The parts of a step as the pass took them.
 std::optional<StepParts> passed_parts(const RunRecord& run) {
   const PhasesRecord& phases = run.phases_seconds;
   if (!phases.forward || !phases.backward) return {};
@@ -78,7 +78,7 @@ std::optional<StepParts> passed_parts(const RunRecord& run) {
   return parts;
 }
 
-/// Of a step of so many seconds.
+/// The parts of a step of so many seconds.
 std::optional<StepParts> parts_of(const RunRecord& run, double step) {
   const std::optional<StepParts> parts = passed_parts(run);
   const double sum = all_seconds(run.phases_seconds);
@@ -86,7 +86,7 @@ std::optional<StepParts> parts_of(const RunRecord& run, double step) {
   return parts->times(step / sum);
 }
 
-/// Of one rank of `run`, over that of the baseline's single one.
+/// The work of one rank of `run`, over that of the baseline's single one.
 std::optional<double> work_ratio(const RunRecord& run, const RunRecord& baseline) {
   const Size samples = run.strategy.global_batch.value_or(0);
   const Size base_samples = baseline.strategy.global_batch.value_or(0);
@@ -95,8 +95,8 @@ std::optional<double> work_ratio(const RunRecord& run, const RunRecord& baseline
          (static_cast<double>(base_samples) * static_cast<double>(run.strategy.world_size));
 }
 
-/// Of serial training with micro-batches as large as the run's, for the work of one of its ranks.
-/// Empty where nothing tells.
+/// What serial training with micro-batches as large as the run's computes for the work of one of
+/// its ranks. Empty where nothing tells.
 std::optional<double> serial_compute(const RunRecord& run, const RunRecord& baseline,
                                      const RunRecord* same_micro_batch) {
   const auto batch = run.strategy.batch_per_replica;

@@ -97,7 +97,7 @@ void count_random_splits(std::span<const double> times, FalseAlarms& alarms) {
   }
 }
 
-/// Of one group; none where its halves are too small to be compared.
+/// Counts the splits of one group; none where its halves are too small to be compared.
 void count_splits_of(std::span<const double> times, FalseAlarms& alarms) {
   if (std::ssize(times) < 2 * kLeastRepetitions) return;
   if (count_splits(times.size()) <= kMostSplits)
@@ -113,7 +113,7 @@ double resolvable_with(Size repetitions, double standard_deviation) {
   return change <= 1 ? change : std::numeric_limits<double>::infinity();
 }
 
-/// Of values about their group's own mean.
+/// Standard deviation of values about their group's own mean.
 double deviation_within(std::span<const std::vector<double>> groups) {
   double squares = 0;
   double degrees = 0;

@@ -55,8 +55,8 @@ struct ScalingFamily {
   /// repetitions of the baseline, are fewer than 3.
   std::optional<SerialFraction> serial_fraction;
 };
-/// Of the runs with a scaling, those with some run of several ranks; in the order in which they
-/// begin in `runs`.
+/// The families of the runs with a scaling, but for those without a run of several ranks; in the
+/// order in which they begin in `runs`.
 [[nodiscard]] std::vector<ScalingFamily> scaling_families(std::span<const RunRecord> runs,
                                                           const PriorNoise& prior = {});
 

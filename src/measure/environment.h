@@ -43,8 +43,8 @@ struct EnvironmentRecord {
 /// Host, CPU, memory and variables of this process; devices and libraries are the caller's to add.
 [[nodiscard]] EnvironmentRecord describe_environment(const Topology& topology);
 
-/// Those of `environment` ("NAME=value" each, ended by a null pointer, as in environ(7)) that
-/// change what is measured and carry no secrets; names and values as valid UTF-8.
+/// The variables of `environment` ("NAME=value" each, ended by a null pointer, as in environ(7))
+/// that change what is measured and carry no secrets; names and values as valid UTF-8.
 [[nodiscard]] std::map<std::string, std::string> measured_variables(const char* const* environment);
 
 /// PRETTY_NAME of an os-release file (os-release(5)), unquoted; empty if it has none.

@@ -45,7 +45,7 @@ class MachineProbe final : public SliceProbe {
   [[nodiscard]] SliceConditions end() override;
 
  private:
-  /// Of all teams together.
+  /// The conditions of all teams together.
   [[nodiscard]] TeamConditions look();
 
   Team& team_;

@@ -170,7 +170,8 @@ std::optional<double> reached_noise(const RunRecord& run) {
   return 0.5 * std::log(interval->high / interval->low);
 }
 
-/// Of the repetitions that speak for the run, as comparisons see them, where it is unusual.
+/// The spread of the repetitions that speak for the run, as comparisons see them, where it is
+/// unusual.
 struct UnusualSpread {
   double standard_deviation = 0;
   double usual = 0;

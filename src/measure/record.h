@@ -110,7 +110,8 @@ struct RepetitionRecord {
   std::optional<std::string> placement;  ///< of its clean slices; empty on one core
   std::optional<Size> clean_slices;      ///< of that placement; 0: the median is of unclean ones
   std::optional<double> started_unix_seconds = std::nullopt;  ///< wall clock, when its steps began
-  /// Of the steps of the same slices; empty where samples are of several steps, or too few.
+  /// Lower quartile of the steps of the same slices; empty where samples are of several steps, or
+  /// too few.
   std::optional<double> lower_quartile_seconds = std::nullopt;
   std::optional<double> mean_seconds = std::nullopt;  ///< of the samples of the same slices
   /// Names the set of processes that took turns with each other: the same text on every side, and

@@ -27,7 +27,7 @@ std::pair<Placement, Size> clean_placement(std::span<const SliceRecord> slices) 
 
 constexpr std::size_t kLeastForQuartile = 20;
 
-/// Of the slices that speak for a repetition.
+/// Lower quartile of the slices that speak for a repetition.
 std::optional<double> lower_quartile(const SamplesRecord& record,
                                      const RepetitionRecord& repetition) {
   if (record.steps_per_sample != 1) return std::nullopt;

@@ -18,13 +18,13 @@ struct RepetitionTime {
   std::optional<double> started_unix_seconds;  ///< empty where that is not known
 };
 
-/// Of each repetition, in their order, the natural logarithm of its median, so that differences are
+/// The natural logarithm of the median of each repetition, in their order, so that differences are
 /// ratios. Clean is one with a median and at least one clean slice.
 [[nodiscard]] std::vector<RepetitionTime> median_times(const SamplesRecord& samples);
 
-/// The same of its lower quartile. What disturbs a machine makes steps slower, never faster, and
-/// seldom all of them, so that quartiles of equal processes scatter less than their medians. Empty
-/// where a clean repetition has none.
+/// The logarithm of its lower quartile instead. What disturbs a machine makes steps slower, never
+/// faster, and seldom all of them, so that quartiles of equal processes scatter less than their
+/// medians. Empty where a clean repetition has none.
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
     const SamplesRecord& samples);
 
@@ -39,7 +39,7 @@ void keep_means(SamplesRecord& samples);
 /// As `median_times`, of means. Empty where a clean repetition has none.
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> mean_times(const SamplesRecord& samples);
 
-/// Of each repetition, the natural logarithm of its mean step; its median where that is not known,
+/// The natural logarithm of the mean step of each repetition; its median where that is not known,
 /// empty where it has neither.
 [[nodiscard]] std::vector<std::optional<double>> log_means(const SamplesRecord& samples);
 
@@ -60,7 +60,7 @@ struct ComparedBy {
 /// beside a quartile, the median.
 [[nodiscard]] ComparedBy compared_by(std::span<const SamplesRecord* const> runs);
 
-/// Of a run that has it.
+/// The times by that statistic, of a run that has it.
 [[nodiscard]] std::vector<RepetitionTime> times_of(const SamplesRecord& samples,
                                                    Statistic statistic);
 

@@ -10,7 +10,7 @@ namespace ptbench {
 struct SliceConditions {
   std::optional<double> core_latency_begin = std::nullopt;  ///< seconds, one way; empty on one core
   std::optional<double> core_latency_end = std::nullopt;
-  /// Of the cores in use: others' share of their time; in short slices as of GatheredLoad.
+  /// Others' share of the time of the cores in use; in short slices as of GatheredLoad.
   std::optional<double> foreign_cpu_fraction = std::nullopt;
   std::optional<double> steal_fraction = std::nullopt;   ///< taken by the hypervisor
   std::optional<double> frequency_hertz = std::nullopt;  ///< the lower of both ends
@@ -39,7 +39,7 @@ inline constexpr double kCleanForeignFraction = 0.05;
 /// One of the kernel's ticks of 10 ms in half a second of two cores, which quiet hypervisors take
 /// now and then, but not two of them.
 inline constexpr double kCleanStealFraction = 0.015;
-/// Of all slices together; it does not come in ticks.
+/// Stolen share of all slices together, up to which they are quiet; it does not come in ticks.
 inline constexpr double kQuietStealFraction = 0.005;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,

@@ -23,8 +23,8 @@ struct Speaking {
 };
 [[nodiscard]] Speaking speaking_of(const SamplesRecord& samples);
 
-/// Of `logs`, one for each repetition that speaks. What the host usually does says nothing of
-/// repetitions that were disturbed: without a clean one the prior is not asked.
+/// The spread of `logs`, one for each repetition that speaks. What the host usually does says
+/// nothing of repetitions that were disturbed: without a clean one the prior is not asked.
 [[nodiscard]] Spread spread_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
                                         const PriorNoise& prior);
 
@@ -33,7 +33,7 @@ struct MeanError {
   double variance = 0;            ///< of the mean: s²/n
   double degrees_of_freedom = 1;  ///< that s² is known with
 };
-/// Of `logs`, one for each repetition that speaks, at least one.
+/// The error of the mean of `logs`, one for each repetition that speaks, at least one.
 [[nodiscard]] MeanError error_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
                                           const PriorNoise& prior);
 /// Half width of the interval of a sum of independent means that covers the truth with `level`:

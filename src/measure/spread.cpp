@@ -14,7 +14,7 @@ namespace {
 constexpr double kPriorDegrees = 10;
 constexpr std::string_view kNear = "near";
 
-/// Of values about their own mean.
+/// Squared deviations of values from their own mean, added up.
 double sum_of_squares(std::span<const double> values) {
   const double deviation = standard_deviation(values).value_or(0);
   return deviation * deviation * static_cast<double>(values.size() - 1);

@@ -49,9 +49,10 @@ class PhaseTimer {
   [[nodiscard]] PhasesRecord means() const;
   /// Mean duration of a step in seconds.
   [[nodiscard]] double step_seconds() const;
-  /// Of that, what this replica computed until it had its gradients: forward and backward.
+  /// The part of the step in which this replica computed until it had its gradients: forward and
+  /// backward.
   [[nodiscard]] double compute_seconds() const;
-  /// Of that, what it waited for slower ranks.
+  /// The part of the step in which it waited for slower ranks.
   [[nodiscard]] double wait_seconds() const { return mean_of(StepPhase::wait); }
 
  private:
@@ -77,7 +78,7 @@ class PhaseTimer {
 /// library.
 [[nodiscard]] bool find_nvtx_tool();
 
-/// The same, found out once: NVTX itself attaches a tool once a process.
+/// Whether a tool listens, found out once: NVTX itself attaches a tool once a process.
 [[nodiscard]] inline bool nvtx_listens() {
   static const bool listens = find_nvtx_tool();
   return listens;

@@ -59,7 +59,7 @@ class TurnGrants {
   void look();
   /// Whether the program sleeps and waits for a turn.
   [[nodiscard]] bool is_waited_for() const { return is_waited_for_; }
-  /// Of its last turn.
+  /// What it did in its last turn.
   [[nodiscard]] const TurnTaken& taken() const { return taken_; }
 
   /// To a program that waits.

@@ -18,7 +18,7 @@ constexpr double kStraggles = 0.05;
 constexpr const char* kStraggler = "straggler";
 constexpr const char* kSharedCores = "oversubscribed-cores";
 
-/// Of an option that is not at its default; empty for the others.
+/// The value of an option that is not at its default; empty for the others.
 std::string_view value_in_id(const RunRecord& run, std::string_view option) {
   const std::string key = fmt::format("/{}=", option);
   const std::size_t begin = run.id.find(key);

@@ -39,7 +39,7 @@ struct SocketMessage {
 [[nodiscard]] bool send_message(const Descriptor& socket, std::string_view text,
                                 int descriptor = -1) noexcept;
 [[nodiscard]] SocketMessage receive_message(const Descriptor& socket);
-/// The same, after waiting until `end`.
+/// The next message, after waiting for it until `end`.
 [[nodiscard]] SocketMessage receive_message(const Descriptor& socket,
                                             std::chrono::steady_clock::time_point end);
 /// For poll(2): what is left until `end`, rounded up.

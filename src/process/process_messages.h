@@ -21,7 +21,7 @@ class ProcessMessages {
   /// The process has ended: passes on what has no end of line.
   void finish();
 
-  /// Of the error that ended the process; empty if it reported none.
+  /// The error that ended the process, and its remedy; empty if it reported none.
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] const std::string& remedy() const { return remedy_; }
   /// The error, or else the last line with words that is no progress; without control characters.

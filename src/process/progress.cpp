@@ -23,13 +23,13 @@ bool can_clear_lines(std::FILE* stream) {
   return isatty(fileno(stream)) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-/// Of the terminal that `file` is; 0 for what is none.
+/// How wide the terminal is that `file` is; 0 for what is none.
 std::size_t columns_of(int file) {
   winsize size{};
   return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/// Of the terminal that this process was started from.
+/// How wide the terminal is that this process was started from.
 std::size_t columns_of_terminal() {
   const int terminal = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0) return 0;

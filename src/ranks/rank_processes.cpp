@@ -77,7 +77,7 @@ class RankProcess {
   [[nodiscard]] ChildProcess::Duration stopped() const { return pulse_.stopped(); }
   [[nodiscard]] const std::string& output() const { return output_; }
 
-  /// Of one that has failed. `reason`: which it gave to the others, if any.
+  /// The error of a rank that has failed. `reason`: which it gave to the others, if any.
   [[nodiscard]] Error error(const std::string& reason) const {
     const std::string name = this->name();
     if (!messages_.error().empty())

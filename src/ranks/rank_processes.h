@@ -13,7 +13,7 @@ namespace ptbench {
 
 /// The processes of a group on this host: this program, one process a rank.
 struct RankProcesses {
-  /// Of each rank, after the program's name. The region's descriptor is inherited.
+  /// The command line of each rank, after the program's name. The region's descriptor is inherited.
   std::vector<std::vector<std::string>> arguments;
   /// Without progress of any rank for about so long, or with one that is stopped, all are ended.
   std::chrono::milliseconds timeout{};

@@ -98,7 +98,7 @@ bool speaks(const Dialect& dialect, const Variables& variables) {
   }
 }
 
-/// Of the same step as the rest: those of an allocation may be more.
+/// The variable that counts the ranks of the same step as the rest: an allocation may have more.
 std::string world_size_variable(const Dialect& dialect, const Variables& variables) {
   const bool step = dialect.source == RankSource::slurm && variables.has("SLURM_STEP_NUM_TASKS");
   return step ? "SLURM_STEP_NUM_TASKS" : dialect.world_size;
@@ -188,7 +188,7 @@ std::optional<std::string> given_address(const Variables& variables) {
   return address;
 }
 
-/// The same for all ranks of a torchrun.
+/// Where the ranks of a torchrun meet, the same for all of them.
 std::string master_address(const Variables& variables) {
   const auto host = variables.text("MASTER_ADDR");
   const auto port = variables.count("MASTER_PORT", 0, kMostPort);

@@ -85,7 +85,7 @@ std::optional<Error> objection(const RankCard& own, const Introduction& other) {
   return difference(own, other);
 }
 
-/// Of each rank, from the cores of all.
+/// The share of each rank, from the cores of all.
 std::vector<CoreShare> shares_of(const std::vector<std::vector<int>>& cpus) {
   std::set<int> all;
   std::vector<CoreShare> shares(cpus.size());

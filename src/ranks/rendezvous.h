@@ -55,7 +55,7 @@ class RankGathering {
   /// Waits for all ranks. A rank that does not belong to them, is missing or ends meanwhile is an
   /// error, which those who have come are told too.
   void gather();
-  /// Of rank 0, once all are there.
+  /// Rank 0's share of the cores, once all are there.
   [[nodiscard]] CoreShare cores() const;
   /// Gives the memory to all.
   [[nodiscard]] PeerLinks admit(const SharedRegion& region);

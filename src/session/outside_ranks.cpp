@@ -60,7 +60,7 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
         "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
 }
 
-/// Of that rank: one repetition, and files on rank 0 alone.
+/// The options of that rank: one repetition, and files on rank 0 alone.
 RunOptions options_of(const RunOptions& given, const RankPlace& place) {
   RunOptions options = given;
   options.rank = place.rank;

@@ -34,7 +34,7 @@ inline constexpr std::string_view kRanksMark = "{n}";
 /// What a launched rank was refused, for the process that launched it: launchers end with codes of
 /// their own. `output` is where the rank's result would be.
 void leave_refusal(const std::filesystem::path& output, const Error& refusal);
-/// The same, read and removed; empty where there is none.
+/// What such a rank was refused, read and removed; empty where there is none.
 [[nodiscard]] std::optional<Error> take_refusal(const std::filesystem::path& output);
 
 /// Asks this process to end (SIGTERM) once its launcher, which is its parent, or the process that

@@ -39,8 +39,8 @@ std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegio
   return arguments;
 }
 
-/// Of rank 0, which describes the run as this process would, and has measured it, or as much as it
-/// could before it failed. False where it wrote none, or died while it did.
+/// The record of rank 0, which describes the run as this process would, and has measured it, or as
+/// much as it could before it failed. False where it wrote none, or died while it did.
 bool take_record(const std::string& output, RunRecord& record) {
   try {
     ResultFile result = read_result(output, "rank 0's result");

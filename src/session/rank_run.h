@@ -7,7 +7,7 @@
 
 namespace ptbench {
 
-/// Of memory that each rank of `config` brings, for SharedRegion::create. Addresses, not memory:
+/// The memory that each rank of `config` brings, for SharedRegion::create. Addresses, not memory:
 /// pages appear when they are touched.
 [[nodiscard]] Bytes bytes_per_rank(const RunConfig& config);
 

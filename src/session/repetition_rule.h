@@ -24,7 +24,8 @@ class RepetitionRule {
   [[nodiscard]] double repetition_seconds() const;
   [[nodiscard]] double least_seconds() const;
 
-  /// Of the one after `done`: "repetition 3 of 5", "repetition 7" beyond those that were promised.
+  /// How the repetition after `done` is called: "repetition 3 of 5", "repetition 7" beyond those
+  /// that were promised.
   [[nodiscard]] std::string label(Size done) const;
   /// Whether one more is to be begun after `done` (at least one) that took `elapsed_seconds`;
   /// `precise`: they are precise enough.

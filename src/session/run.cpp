@@ -243,8 +243,8 @@ void end_at_once(const OutsideRank& rank, const GivenUp& by) {
   std::_Exit(static_cast<int>(ExitCode::failed));
 }
 
-/// Of rank 0: what it was asked to leave for was another rank's failure, and who is stopped failed
-/// the others.
+/// Names the cause on rank 0: what it was asked to leave for was another rank's failure, and who is
+/// stopped failed the others.
 void name_cause(const OutsideRank& rank, const PeerWatch& watch, RunRecord& record) {
   const std::optional<GivenUp> by = rank.region.given_up();
   if (record.status == Status::interrupted && by && by->reason != kInterruptedReason) {
@@ -271,7 +271,7 @@ ExitCode take_part(const OutsideRank& rank, const RankPlace& place, const Topolo
                              });
 }
 
-/// The same, and how it fails.
+/// An outside rank's part of the run, and how it fails.
 ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankPlace& place,
                            const Topology& topology, InterruptWatch& interrupt) {
   PeerWatch watch(rank.region, std::move(links), rank.config.options.timeout(),

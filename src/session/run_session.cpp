@@ -203,7 +203,7 @@ struct RunSession::State {
   Size repetitions = 0;
   double spent_seconds = 0;  ///< by the processes of repetitions, from start to end
   bool may_repeat = false;
-  /// Of the repetition that takes turns.
+  /// The process of the repetition that takes turns.
   struct Stepper {
     explicit Stepper(Task wanted) : task(std::move(wanted)) {}
     Task task;

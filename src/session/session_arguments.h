@@ -19,11 +19,13 @@ inline constexpr std::array<std::string_view, 7> kSessionOptions{
     "--pass",      "--keep-plan", "--repeats", "--progress-prefix",
     "--launched-", "--output",    kTurnsOption};
 
-/// Of the `run` that chooses and verifies. `own_plan`: where the session keeps what was chosen.
+/// The arguments of the `run` that chooses and verifies. `own_plan`: where the session keeps what
+/// was chosen.
 [[nodiscard]] std::vector<std::string> arguments_of_preparation(
     const SessionSetup& setup, const std::filesystem::path& own_plan);
 
-/// Of the `run` that measures a repetition, for so many seconds unless its length is fixed.
+/// The arguments of the `run` that measures a repetition, for so many seconds unless its length is
+/// fixed.
 [[nodiscard]] std::vector<std::string> arguments_of_repetition(
     const SessionSetup& setup, const std::filesystem::path& own_plan, bool is_first,
     double seconds);

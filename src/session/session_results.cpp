@@ -165,7 +165,7 @@ RunRecord SessionResults::read(const fs::path& result) {
   return record;
 }
 
-/// Of a process that left none.
+/// The record of a process that left none.
 RunRecord SessionResults::lost(Status status, std::string reason) const {
   RunRecord record;
   record.id = records_.empty() ? setup_.id : records_.front().id;

@@ -25,16 +25,16 @@ class SessionResults {
   /// where it did not do all it was to do; the record says why.
   bool take(const std::string& task, const std::filesystem::path& result, const TaskEnd& ended,
             const ProcessMessages& messages);
-  /// Of a process that left none.
+  /// Adds the record of a process that left none.
   void lose(Status status, std::string reason);
-  /// Of one that was not begun, since a signal had come.
+  /// Adds the record of a process that was not begun, since a signal had come.
   void lose_to_signal(const std::string& task);
-  /// Of a session that cannot go on.
+  /// Adds the failure of a session that cannot go on.
   void refuse(const Error& error);
   /// What an earlier program measured comes first.
   void resume(RunRecord earlier);
 
-  /// Of the latest process.
+  /// The record of the latest process.
   [[nodiscard]] RunRecord& last() { return records_.back(); }
   /// Everything so far, pooled.
   [[nodiscard]] RunRecord pooled() const;

@@ -84,7 +84,7 @@ class Sweep {
   /// Rows in the order of the grid, without those of which nothing is known yet, compared with
   /// their baselines as far as these are measured; then what `earlier` held besides.
   [[nodiscard]] ResultFile result(std::size_t side) const;
-  /// Of this grid's rows.
+  /// What became of this grid's rows.
   [[nodiscard]] ExitCode exit_code() const;
   /// Why the rows that the grid could have were skipped; empty where any was tried.
   [[nodiscard]] std::optional<Error> refusal() const;
@@ -100,7 +100,7 @@ class Sweep {
     bool in_rounds = true;     ///< its k-th repetition was made in the k-th of these rounds
   };
 
-  /// Of a cell.
+  /// The place of a cell.
   struct Place {
     std::size_t row;
     std::size_t side;

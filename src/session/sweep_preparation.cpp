@@ -142,7 +142,7 @@ void Sweep::learn_origin(std::size_t side, const SweepSession& session) {
   measured.header.generator = session.origin()->generator;
   auto variables = std::move(measured.header.environment.variables);
   measured.header.environment = session.origin()->environment;
-  // Those of a launched rank are its launcher's.
+  // The variables of a launched rank are its launcher's.
   if (session.record().strategy.launcher)
     measured.header.environment.variables = std::move(variables);
   if (!measured.earlier) return;

@@ -15,7 +15,7 @@
 
 namespace ptbench {
 
-/// Of a transfer of n bytes, which takes latency + n / bandwidth.
+/// The speed of a transfer of n bytes, which takes latency + n / bandwidth.
 struct LinkSpeed {
   double latency_seconds = 0;
   double bytes_per_second = 0;

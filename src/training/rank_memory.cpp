@@ -11,7 +11,7 @@
 namespace ptbench {
 namespace {
 
-/// Of the loaders' threads, which fill batches ahead.
+/// What the loaders' threads keep, which fill batches ahead.
 Bytes staged_bytes(const TrainingGround& ground, const TrainingShape& shape) {
   const Size workers = ground.config.options.data_workers;
   if (workers == 0) return 0;

@@ -13,7 +13,7 @@ namespace {
 /// Foreign share of the cores up to which what was timed serves later runs too.
 constexpr double kQuiet = 0.1;
 
-/// Those of both; where both know an operator, what `first` says.
+/// The choices of both; where both know an operator, what `first` says.
 Choices joined(Choices first, const Choices& second) {
   first.insert(second.begin(), second.end());
   return first;

@@ -21,7 +21,7 @@
 namespace ptbench {
 namespace {
 
-/// Of a core, for each thread of several ranks; one rank's own threads were measured together.
+/// What each thread of several ranks has of a core; one rank's own threads were measured together.
 double core_share(const RunConfig& config, Size all_cores) {
   const Size threads = config.threads * config.options.nproc;
   if (config.options.nproc == 1 || config.options.core_share) return 1;

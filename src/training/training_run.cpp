@@ -124,7 +124,7 @@ class TrainingRun {
     return data;
   }
 
-  /// Of replicas of this process besides the first; null where it has one.
+  /// The devices of replicas of this process besides the first; null where it has one.
   std::unique_ptr<ReplicaDevices> other_devices() {
     if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
     return std::make_unique<ReplicaDevices>(topology_, config_.threads, config_.options.nproc);

@@ -85,7 +85,7 @@ struct TrainingGround {
                                                        const TrainingShape& shape,
                                                        std::shared_ptr<const ProgramPlan> plan);
 
-/// The same as serial training in this process alone.
+/// The run's training as serial training in this process alone.
 [[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingGround& ground,
                                                      const TrainingShape& shape,
                                                      std::shared_ptr<const ProgramPlan> plan);

@@ -12,7 +12,7 @@
 namespace ptbench {
 namespace {
 
-/// Of a verification, which --max-time does not count.
+/// The longest time of a verification, which --max-time does not count.
 constexpr double kSeconds = 60;
 
 /// Whether its last layer is the last one with parameters, so that no corner follows these.
