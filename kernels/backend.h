@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/gradient_passes.h"
+#include "kernels/arena_passes.h"
 #include "kernels/operator.h"
 #include "kernels/optimizer.h"
 #include "kernels/tensor.h"
 #include "src/base/clock.h"
 #include "src/base/function_ref.h"
+#include "src/device/device.h"
 
 namespace ptbench {
 
@@ -21,17 +22,23 @@ class KernelBackend {
  public:
   virtual ~KernelBackend() = default;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// In whose memory operators, optimizers and passes find all that they are bound to, and whose
+  /// queue for computing they give their work to. It outlives the backend.
+  [[nodiscard]] virtual Device& device() const = 0;
   /// Operations a second that the device reaches on multiply-adds of `type`, measured now; empty
   /// where nobody measures it.
   [[nodiscard]] virtual std::optional<double> measure_peak_flops(ElementType /*type*/,
                                                                  const Clock& /*clock*/) const {
     return std::nullopt;
   }
-  /// Seconds that `work`, operators of this backend, takes by `clock`; where it lasts long enough
-  /// to be interrupted, and the backend can tell, without what other programs took meanwhile.
+  /// Seconds that `work`, operators of this backend, takes by `clock` until the device has done it;
+  /// where it lasts long enough to be interrupted, and the backend can tell, without what other
+  /// programs took meanwhile.
   [[nodiscard]] virtual double seconds_of(FunctionRef<void()> work, const Clock& clock) const {
+    device().finish();
     const double begin = clock.now();
     work();
+    device().finish();
     return clock.now() - begin;
   }
   /// What plans depend on beyond the shapes: library versions, instruction set, team size.
@@ -39,8 +46,8 @@ class KernelBackend {
 
   /// Memory that a tensor takes, padding included. Here: row-major, nothing padded.
   [[nodiscard]] virtual Bytes bytes_of(const TensorSpec& tensor) const;
-  /// Row-major floats to and from the tensor's memory; importing rounds to its type and zeroes the
-  /// padding. For tests and tools, not for steps.
+  /// Row-major floats to and from the tensor's memory, as a HostMirror has it; importing rounds to
+  /// its type and zeroes the padding. For tests and tools, not for steps.
   virtual void import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
                              std::span<std::byte> memory) const;
   virtual void export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
@@ -55,9 +62,9 @@ class KernelBackend {
   [[nodiscard]] virtual std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const = 0;
-  /// Work on the gradient arena besides the update, by the same owners.
-  [[nodiscard]] virtual std::unique_ptr<GradientPasses> plan_gradient_passes(
-      std::span<float> gradients, const std::vector<OwnedRange>& owned) const = 0;
+  /// Work on an arena besides the update, by the same owners.
+  [[nodiscard]] virtual std::unique_ptr<ArenaPasses> plan_arena_passes(
+      std::span<float> arena, const std::vector<OwnedRange>& owned) const = 0;
 };
 
 }  // namespace ptbench

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/random.h"
+#include "src/device/host_mirror.h"
 
 namespace ptbench {
 namespace {
@@ -54,11 +55,18 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+/// Fills a device's memory in the same way.
+template <class T>
+void fill(Device& device, std::span<T> memory, std::uint64_t stream) {
+  const HostMirror<T> mirror(device, memory);
+  fill(mirror.values(), stream);
+  write_back(device, mirror);
+}
+
 /// The tensors that all candidates of an operator work on.
 class Tensors {
  public:
-  Tensors(const KernelBackend& backend, const OperatorSpec& spec, MemorySource& memory)
-      : memory_(memory) {
+  Tensors(const KernelBackend& backend, const OperatorSpec& spec) : device_(backend.device()) {
     const OperatorTensors tensors = tensors_of(spec);
     std::uint64_t stream = 0;
     for (const TensorSpec& input : tensors.inputs) {
@@ -74,21 +82,25 @@ class Tensors {
     Size buffers = 0;
     for (const ParameterSpec& buffer : buffers_of(spec)) buffers += buffer.shape.elements();
     bindings_.buffers = elements<float>(allocate(static_cast<Bytes>(buffers) * sizeof(float)));
-    labels_.assign(static_cast<std::size_t>(tensors.labels), 0);
-    bindings_.labels = labels_;
-    bindings_.loss = loss_;
-    bindings_.loss_scale = loss_scale_;
+    bindings_.labels =
+        elements<std::int32_t>(allocate(static_cast<Bytes>(tensors.labels) * sizeof(std::int32_t)));
+    bindings_.loss = elements<float>(allocate(sizeof(float)));
+    const auto scale = elements<float>(allocate(sizeof(float)));
+    const HostMirror<float> one(device_, scale);
+    one.values().front() = 1;
+    write_back(device_, one);
+    bindings_.loss_scale = scale;
   }
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
-  ~Tensors() = default;
+  ~Tensors() { finish_quietly(device_); }
 
   /// Without what depends on the candidate.
   [[nodiscard]] const Bindings& bindings() const { return bindings_; }
 
  private:
   std::span<std::byte> allocate(Bytes bytes) {
-    buffers_.push_back(memory_.allocate(bytes, kPurpose));
+    buffers_.push_back(device_.memory().allocate(bytes, kPurpose));
     return buffers_.back().as<std::byte>();
   }
   /// Padding is not zero here, which costs no kernel time.
@@ -96,17 +108,14 @@ class Tensors {
                               std::uint64_t stream) {
     const std::span<std::byte> bytes = allocate(backend.bytes_of(tensor));
     if (tensor.type == ElementType::f32)
-      fill(elements<float>(bytes), stream);
+      fill(device_, elements<float>(bytes), stream);
     else
-      fill(elements<Bf16>(bytes), stream);
+      fill(device_, elements<Bf16>(bytes), stream);
     return bytes;
   }
 
-  MemorySource& memory_;
+  Device& device_;
   std::vector<Buffer> buffers_;
-  std::vector<std::int32_t> labels_;
-  std::array<float, 1> loss_{};
-  std::array<float, 1> loss_scale_{1};
   Bindings bindings_;
 };
 
@@ -134,17 +143,20 @@ class Trial {
  public:
   /// `own` belongs to the trial while it lives.
   Trial(const KernelBackend& backend, const OperatorSpec& spec, std::string_view candidate,
-        const Tensors& tensors, TrialMemory& own, MemorySource& memory)
-      : plan_(backend.plan(spec, candidate)) {
+        const Tensors& tensors, TrialMemory& own)
+      : device_(backend.device()), plan_(backend.plan(spec, candidate)) {
+    MemorySource& memory = device_.memory();
     const ParameterLayout layout = plan_->layout();
     const Bytes arena = static_cast<Bytes>(layout.elements) * sizeof(float);
     const std::span<float> parameters = elements<float>(first_bytes(own.parameters, arena, memory));
-    fill(parameters, 0);
+    fill(device_, parameters, 0);
     Bindings bindings = tensors.bindings();
     bindings.parameters = parameters;
     bindings.gradients = elements<float>(first_bytes(own.gradients, arena, memory));
     bindings.workspace = first_bytes(own.workspace, plan_->workspace_bytes(), memory);
-    std::ranges::fill(bindings.workspace, std::byte{0});
+    const HostMirror<std::byte> workspace(device_, bindings.workspace);
+    std::ranges::fill(workspace.values(), std::byte{0});
+    write_back(device_, workspace);
     bindings.scratch = first_bytes(own.scratch, plan_->scratch_bytes(), memory);
     operator_ = plan_->bind(bindings);
     OptimizerSpec sgd;
@@ -155,6 +167,9 @@ class Trial {
           layout.owned);
     all_ = {0, layout.elements};
   }
+  ~Trial() { finish_quietly(device_); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
   void step() {
     operator_->parameters_changed();
@@ -164,6 +179,7 @@ class Trial {
   }
 
  private:
+  Device& device_;
   std::unique_ptr<OperatorPlan> plan_;
   std::unique_ptr<Operator> operator_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -248,15 +264,14 @@ using TrialSpaces = std::array<TrialMemory, 2>;
 class Search {
  public:
   Search(const KernelBackend& backend, const OperatorSpec& spec,
-         const std::vector<std::string>& candidates, TrialSpaces& spaces, MemorySource& memory,
-         const Clock& clock, const std::function<bool()>& keep_going)
+         const std::vector<std::string>& candidates, TrialSpaces& spaces, const Clock& clock,
+         const std::function<bool()>& keep_going)
       : backend_(backend),
         spec_(spec),
         spaces_(spaces),
-        memory_(memory),
         clock_(clock),
         keep_going_(keep_going),
-        tensors_(backend, spec, memory) {
+        tensors_(backend, spec) {
     for (const std::string& candidate : candidates)
       field_.push_back({.candidate = candidate, .words = words_of(candidate)});
   }
@@ -275,7 +290,7 @@ class Search {
   std::unique_ptr<Trial> trial_of(std::size_t index) {
     field_[index].is_tried = true;
     auto trial = std::make_unique<Trial>(backend_, spec_, field_[index].candidate, tensors_,
-                                         spaces_[next_space_], memory_);
+                                         spaces_[next_space_]);
     trial->step();
     return trial;
   }
@@ -309,7 +324,7 @@ class Search {
     usual_ = duel.least_of_challenger();
   }
 
-  /// Those for which `wanted` holds beside the best one so far, each against the best by then.
+  /// Candidates for which `wanted` holds beside the best one so far, each against the best by then.
   template <class Wanted>
   void challenge_with(const Wanted& wanted) {
     const std::size_t against = best_;
@@ -331,7 +346,6 @@ class Search {
   const KernelBackend& backend_;
   const OperatorSpec& spec_;
   TrialSpaces& spaces_;
-  MemorySource& memory_;
   const Clock& clock_;
   const std::function<bool()>& keep_going_;
   Tensors tensors_;
@@ -357,8 +371,7 @@ Choices without_unknown_candidates(const KernelBackend& backend,
 }
 
 Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
-               const Choices& known, MemorySource& memory, const Clock& clock,
-               const std::function<bool()>& keep_going) {
+               const Choices& known, const Clock& clock, const std::function<bool()>& keep_going) {
   Choices choices;
   TrialSpaces spaces;
   for (const OperatorSpec& spec : specs) {
@@ -372,7 +385,7 @@ Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& sp
     const std::vector<std::string> candidates = backend.candidates(spec);
     choices[key] = candidates.size() == 1
                        ? candidates.front()
-                       : Search(backend, spec, candidates, spaces, memory, clock, keep_going).run();
+                       : Search(backend, spec, candidates, spaces, clock, keep_going).run();
   }
   return choices;
 }

@@ -7,7 +7,6 @@
 
 #include "kernels/backend.h"
 #include "src/base/clock.h"
-#include "src/device/memory.h"
 
 namespace ptbench {
 
@@ -32,10 +31,10 @@ using Choices = std::map<std::string, std::string>;
 /// and in the middle of all turns, so that the same candidates are chosen again and beside other
 /// programs.
 ///
-/// Two candidates at a time have memory from `memory`, beside the operator's tensors. `keep_going`
-/// is asked between turns; false ends it, and leaves the choices of the rest out.
+/// Two candidates at a time have memory of the backend's device, beside the operator's tensors.
+/// `keep_going` is asked between turns; false ends it, and leaves the choices of the rest out.
 [[nodiscard]] Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
-                             const Choices& known, MemorySource& memory, const Clock& clock,
+                             const Choices& known, const Clock& clock,
                              const std::function<bool()>& keep_going);
 
 }  // namespace ptbench

@@ -73,7 +73,7 @@ class OperatorPlan {
   [[nodiscard]] virtual ParameterLayout layout() const { return {}; }
   [[nodiscard]] virtual Bytes workspace_bytes() const { return 0; }
   [[nodiscard]] virtual Bytes scratch_bytes() const { return 0; }
-  /// Of what backward needs besides to add gradients, where a library only overwrites.
+  /// Memory that backward needs besides to add gradients, where a library only overwrites.
   [[nodiscard]] virtual Bytes addend_bytes() const { return 0; }
   /// Everything that decides the arithmetic (layout, algorithm, partition), for the plan's hash.
   [[nodiscard]] virtual std::string description() const = 0;

@@ -17,9 +17,9 @@ std::vector<StrategyRow> strategy_catalog() {
           ddp_central_strategy(), grad_accum_strategy(), amp_strategy()};
 }
 
-StrategyRow find_strategy(std::string_view name) {
+StrategyRow find_strategy(std::string_view name, const std::vector<StrategyRow>& catalog) {
   std::vector<std::string> names;
-  for (StrategyRow& row : strategy_catalog()) {
+  for (const StrategyRow& row : catalog) {
     if (row.name == name) return row;
     names.push_back(row.name);
   }

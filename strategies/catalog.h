@@ -27,6 +27,7 @@ struct StrategyRow {
 [[nodiscard]] std::vector<StrategyRow> strategy_catalog();
 
 /// Throws a usage error with a suggestion for a name that is not in the catalog.
-[[nodiscard]] StrategyRow find_strategy(std::string_view name);
+[[nodiscard]] StrategyRow find_strategy(
+    std::string_view name, const std::vector<StrategyRow>& catalog = strategy_catalog());
 
 }  // namespace ptbench

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "src/comm/communicator.h"
-#include "src/device/memory.h"
+#include "src/comm/control_channel.h"
 #include "src/measure/step_phases.h"
 #include "strategies/strategy.h"
 
@@ -23,11 +23,12 @@ class Conductor {
     std::function<void()> rest = nullptr;  ///< called wherever rank 0 calls rest()
   };
 
-  /// All ranks make one, in the same order among their allocations. `timeout` bounds how long
-  /// rank 0 waits for the others. The communicator outlives it.
-  Conductor(Communicator& communicator, Communicator::Timeout timeout);
+  /// All ranks make one. `timeout` bounds how long rank 0 waits for the others. The channel
+  /// outlives it.
+  Conductor(ControlChannel& control, Communicator::Timeout timeout)
+      : control_(control), timeout_(timeout) {}
 
-  [[nodiscard]] bool leads() const { return communicator_.rank() == 0; }
+  [[nodiscard]] bool leads() const { return control_.rank() == 0; }
 
   /// On rank 0: from now on each step of `strategy` is told to the others first. The conductor
   /// outlives the strategy's steps.
@@ -48,11 +49,9 @@ class Conductor {
   enum class Word : std::uint8_t { stop, step, observed_step, look, rest, yes, no };
   /// Rank 0's word reaches all.
   [[nodiscard]] Word tell(Word word, Communicator::Timeout timeout);
-  void meet();
 
-  Communicator& communicator_;
+  ControlChannel& control_;
   Communicator::Timeout timeout_;
-  Buffer word_;
 };
 
 }  // namespace ptbench

@@ -36,61 +36,58 @@ class Ddp final : public Distributed {
         buckets_(plan_buckets(replica().all().size(),
                               slices_of_backward(replica().program().plan()),
                               options().first_bucket_bytes, options().bucket_bytes)),
-        reductions_(buckets_.size()) {
-    if (communicator().world_size() > 1) replica().divide_updates(own_parts());
+        reductions_(buckets_.size()),
+        own_parts_(parts_of_this_rank()) {
+    if (communicator().world_size() > 1) replica().divide_updates(own_parts_);
   }
 
-  [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts(); }
+  [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts_; }
 
  private:
-  float compute_gradients() override {
-    if (updates_at_once())
-      return replica().compute_gradients(
-          [this](Range slice) { replica().optimizer_step(slice, next_update()); });
+  void compute_gradients() override {
+    if (updates_at_once()) {
+      replica().compute_gradients(
+          [this](Range slice, const Event&) { replica().optimizer_step(slice, next_update()); });
+      return;
+    }
     started_ = 0;
-    const float loss = replica().compute_gradients([this](Range slice) {
-      if (options().overlap) start_final_buckets(slice.end);
+    replica().compute_gradients([this](Range slice, const Event& ready) {
+      if (options().overlap) start_final_buckets(slice.end, ready);
     });
+    const Event* const ready = after_given();
     for (; started_ < buckets_.size(); ++started_) {
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[started_]));
-      start_reduction(started_);
+      start_reduction(started_, ready);
     }
-    return loss;
   }
 
-  /// Gradients below `end` are final.
-  void start_final_buckets(Size end) {
+  /// Gradients below `end` are final after `ready`.
+  void start_final_buckets(Size end, const Event& ready) {
     for (; started_ < buckets_.size() && buckets_[started_].end <= end; ++started_) {
       const BucketScope scope(timer(), bytes_of(buckets_[started_]));
-      start_reduction(started_);
+      start_reduction(started_, &ready);
     }
   }
 
-  void start_reduction(std::size_t bucket) {
+  void start_reduction(std::size_t bucket, const Event* ready) {
     reductions_[bucket] =
-        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction());
+        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction(), ready);
   }
 
-  void finish_reduction() override {
-    if (!reductions_.empty()) wait(reductions_.back());
+  void order_reduction() override {
+    if (!reductions_.empty()) order(reductions_.back());
   }
-
-  bool gradients_finite() override {
-    bool finite = true;
-    for (const Range& bucket : buckets_)
-      finite = replica().gradients_finite(own_part(bucket)) && finite;
-    return finite;
-  }
+  [[nodiscard]] std::span<const Range> reduced_slices() override { return own_parts_; }
 
   /// While this rank updates its part of a bucket, others may still sum theirs of the next.
   void update(Size step) override {
     if (updates_at_once()) return;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      wait(reductions_[i]);
+      order(reductions_[i]);
       const Range part = own_part(buckets_[i]);
       if (!part.empty()) replica().optimizer_step(part, step);
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[i]));
-      (void)communicator().start_all_gather(parameters(buckets_[i]));
+      (void)communicator().start_all_gather(parameters(buckets_[i]), after_given());
     }
   }
 
@@ -106,8 +103,8 @@ class Ddp final : public Distributed {
     return {bucket.begin + part.begin, bucket.begin + part.end};
   }
 
-  /// Those that are not empty.
-  [[nodiscard]] std::vector<Range> own_parts() {
+  /// Those parts that are not empty.
+  [[nodiscard]] std::vector<Range> parts_of_this_rank() {
     std::vector<Range> parts;
     for (const Range& bucket : buckets_)
       if (const Range part = own_part(bucket); !part.empty()) parts.push_back(part);
@@ -120,6 +117,7 @@ class Ddp final : public Distributed {
 
   std::vector<Range> buckets_;
   std::vector<Communicator::Ticket> reductions_;  ///< by bucket, of this step
+  std::vector<Range> own_parts_;                  ///< of buckets, ascending
   std::size_t started_ = 0;                       ///< buckets, in this step
 };
 

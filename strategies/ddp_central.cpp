@@ -1,4 +1,6 @@
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "strategies/ddp.h"
@@ -9,37 +11,35 @@ namespace {
 
 class DdpCentral final : public Distributed {
  public:
-  explicit DdpCentral(StrategyContext context) : Distributed(std::move(context)) {}
-
-  [[nodiscard]] std::vector<Range> updated_slices() override {
-    return is_root() ? std::vector{replica().all()} : std::vector<Range>{};
+  explicit DdpCentral(StrategyContext context) : Distributed(std::move(context)) {
+    if (communicator().rank() == kRoot) own_.push_back(replica().all());
   }
+
+  [[nodiscard]] std::vector<Range> updated_slices() override { return own_; }
 
  private:
-  [[nodiscard]] bool is_root() { return communicator().rank() == kRoot; }
-
-  float compute_gradients() override {
-    const float loss = replica().compute_gradients([](Range) {});
-    const std::span<float> all = gradients(replica().all());
-    const PhaseScope scope(timer(), StepPhase::communication, all.size_bytes());
+  void compute_gradients() override {
+    replica().compute_gradients([](Range, const Event&) {});
+    const Values all = gradients(replica().all());
+    const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());
     Reduction sum = reduction();
     sum.at_root = true;
-    ticket_ = communicator().start_reduce(all, kRoot, sum);
-    return loss;
+    ticket_ = communicator().start_reduce(all, kRoot, sum, after_given());
   }
 
-  void finish_reduction() override { wait(ticket_); }
+  void order_reduction() override { order(ticket_); }
   /// Other ranks keep their own gradients, which nobody uses.
-  bool gradients_finite() override { return !is_root() || replica().gradients_finite(); }
+  [[nodiscard]] std::span<const Range> reduced_slices() override { return own_; }
 
   void update(Size step) override {
-    wait(ticket_);
-    if (is_root()) replica().optimizer_step(replica().all(), step);
-    const auto all = std::as_writable_bytes(parameters(replica().all()));
+    order(ticket_);
+    for (const Range& slice : own_) replica().optimizer_step(slice, step);
+    const std::span<std::byte> all = parameters(replica().all()).bytes;
     const PhaseScope scope(timer(), StepPhase::communication, all.size());
-    (void)communicator().start_broadcast(all, kRoot);
+    (void)communicator().start_broadcast(all, kRoot, after_given());
   }
 
+  std::vector<Range> own_;  ///< what this rank updates: all, or nothing
   Communicator::Ticket ticket_{};
 };
 

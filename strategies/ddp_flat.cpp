@@ -1,3 +1,7 @@
+#include <memory>
+#include <span>
+#include <utility>
+
 #include "strategies/ddp.h"
 #include "strategies/distributed.h"
 
@@ -6,25 +10,26 @@ namespace {
 
 class DdpFlat final : public Distributed {
  public:
-  explicit DdpFlat(StrategyContext context) : Distributed(std::move(context)) {}
+  explicit DdpFlat(StrategyContext context)
+      : Distributed(std::move(context)), all_(replica().all()) {}
 
  private:
-  float compute_gradients() override {
-    const float loss = replica().compute_gradients([](Range) {});
-    const std::span<float> all = gradients(replica().all());
-    const PhaseScope scope(timer(), StepPhase::communication, all.size_bytes());
-    ticket_ = communicator().start_all_reduce(all, reduction());
-    return loss;
+  void compute_gradients() override {
+    replica().compute_gradients([](Range, const Event&) {});
+    const Values all = gradients(all_);
+    const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());
+    ticket_ = communicator().start_all_reduce(all, reduction(), after_given());
   }
 
-  void finish_reduction() override { wait(ticket_); }
-  bool gradients_finite() override { return replica().gradients_finite(); }
+  void order_reduction() override { order(ticket_); }
+  [[nodiscard]] std::span<const Range> reduced_slices() override { return {&all_, 1}; }
 
   void update(Size step) override {
-    wait(ticket_);
-    replica().optimizer_step(replica().all(), step);
+    order(ticket_);
+    replica().optimizer_step(all_, step);
   }
 
+  Range all_;
   Communicator::Ticket ticket_{};
 };
 

@@ -14,14 +14,10 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/slice.h"
-#include "src/comm/exchange.h"
 #include "workloads/layout_digest.h"
 
 namespace ptbench {
 namespace {
-
-constexpr std::size_t kCell = 16;  // floats of a cache line
-constexpr std::size_t kCells = 2;  // the loss, and ranks whose gradients are not finite
 
 /// Something that ranks must have in common, with its digest on this rank.
 struct Trait {
@@ -120,23 +116,39 @@ std::unique_ptr<Replica> only(std::vector<std::unique_ptr<Replica>> replicas) {
 Distributed::Distributed(StrategyContext context)
     : replica_(only(std::move(context.replicas))),
       communicator_(context.communicator),
+      control_(context.control),
       options_(context.data_parallel),
       arrivals_(static_cast<std::size_t>(communicator_.world_size())),
-      cells_(communicator_.memory().allocate(kCells * kCell * sizeof(float), "sums over ranks")) {
+      given_(replica_->queue().make_event()) {
   check_agreement();
 }
 
-std::span<float> Distributed::gradients(Range slice) {
-  return slice_of(replica_->program().gradients(), slice);
+Values Distributed::gradients(Range slice) {
+  return values_of(slice_of(replica_->program().gradients(), slice));
 }
 
-std::span<float> Distributed::parameters(Range slice) {
-  return slice_of(replica_->program().parameters(), slice);
+Values Distributed::parameters(Range slice) {
+  return values_of(slice_of(replica_->program().parameters(), slice));
 }
 
-void Distributed::wait(Communicator::Ticket ticket) {
+const Event* Distributed::after_given() {
+  replica_->queue().record(*given_);
+  return given_.get();
+}
+
+void Distributed::order(Communicator::Ticket ticket) {
   const PhaseScope scope(timer(), StepPhase::communication);
-  communicator_.wait(ticket, options_.timeout);
+  communicator_.order(replica_->queue(), ticket, options_.timeout);
+}
+
+/// By the deadline that a queue does not know.
+void Distributed::wait_for_sums() {
+  if (sums_) communicator_.wait(*sums_, options_.timeout);
+}
+
+void Distributed::sum_over_ranks(std::span<float> cell) {
+  sums_ = communicator_.start_all_reduce(values_of(cell), {}, after_given());
+  order(*sums_);
 }
 
 void Distributed::check_agreement() {
@@ -161,15 +173,14 @@ std::vector<std::uint64_t> Distributed::of_all_ranks(const std::vector<std::uint
   std::vector<std::uint64_t> all;
   for (Size rank = 0; rank < communicator_.world_size(); ++rank)
     all.insert(all.end(), own.begin(), own.end());
-  exchange(communicator_, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)),
-           options_.timeout);
+  control_.exchange(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)),
+                    options_.timeout);
   return all;
 }
 
 /// As late as this, since weights are set after a strategy was built.
 void Distributed::share_first_parameters() {
-  const auto all = std::as_writable_bytes(parameters(replica_->all()));
-  wait(communicator_.start_broadcast(all, kRoot));
+  order(communicator_.start_broadcast(parameters(replica_->all()).bytes, kRoot, after_given()));
   replica_->program().parameters_changed();
 }
 
@@ -177,19 +188,21 @@ void Distributed::share_running_statistics() {
   const auto statistics = std::as_writable_bytes(replica_->program().running_statistics());
   if (statistics.empty() || communicator_.world_size() == 1) return;
   const PhaseScope scope(timer(), StepPhase::communication, statistics.size());
-  communicator_.wait(communicator_.start_broadcast(statistics, kRoot), options_.timeout);
+  communicator_.order(replica_->queue(),
+                      communicator_.start_broadcast(statistics, kRoot, after_given()),
+                      options_.timeout);
 }
 
-float Distributed::take_step() {
+void Distributed::take_step() {
   if (steps() == 0) share_first_parameters();
   if (options_.broadcast_buffers) share_running_statistics();
-  const float share = compute_gradients();
-  note_arrival();
+  compute_gradients();
+  if (is_observed()) timer()->arrive();
   if (replica_->updates_slice_by_slice()) {
     update(next_update());
     count_update();
   } else {
-    finish_reduction();
+    order_reduction();
     const bool finite = agree_on_finiteness();
     if (finite) {
       update(next_update());
@@ -197,36 +210,32 @@ float Distributed::take_step() {
     }
     replica_->finish_scaled_step(finite);
   }
-  // Waits for what `update` has started, too.
-  const float loss = sum_over_ranks(cells_.as<float>().first(1), share);
+  // Orders the queue after what `update` has started, too: tickets are in order.
+  sum_over_ranks(replica_->loss());
   replica_->program().parameters_changed();
-  return loss;
 }
 
-void Distributed::note_arrival() {
-  if (!is_observed()) return;
-  arrival_ = {.seconds = timer()->now(), .communication = timer()->total(StepPhase::communication)};
+float Distributed::read_loss() {
+  wait_for_sums();
+  return replica_->read_loss();
 }
 
-/// Reading of one clock, which all ranks of a host have. Until the last rank has come nobody's
-/// gradients can be whole: what passed until then was waiting, not communication.
+/// By one clock, which all ranks of a host have. Until the last rank has come nobody's gradients
+/// can be whole: what passed until then was waiting, not communication.
 void Distributed::after_observed_step() {
-  exchange(communicator_, std::as_bytes(std::span(&arrival_.seconds, 1)),
-           std::as_writable_bytes(std::span(arrivals_)), options_.timeout);
-  const double waited = *std::ranges::max_element(arrivals_) - arrival_.seconds;
-  const double communicated = timer()->total(StepPhase::communication) - arrival_.communication;
+  const double arrival = timer()->arrival();
+  control_.exchange(std::as_bytes(std::span(&arrival, 1)),
+                    std::as_writable_bytes(std::span(arrivals_)), options_.timeout);
+  const double waited = *std::ranges::max_element(arrivals_) - arrival;
+  const double communicated = timer()->since_arrival(StepPhase::communication);
   timer()->move(std::min(waited, communicated), StepPhase::communication, StepPhase::wait);
 }
 
 bool Distributed::agree_on_finiteness() {
-  const float own = gradients_finite() ? 0.0F : 1.0F;
-  return sum_over_ranks(cells_.as<float>().subspan(kCell, 1), own) == 0;
-}
-
-float Distributed::sum_over_ranks(std::span<float> cell, float value) {
-  cell.front() = value;
-  wait(communicator_.start_all_reduce(cell, {}));
-  return cell.front();
+  replica_->find_non_finite(reduced_slices());
+  sum_over_ranks(replica_->non_finite());
+  wait_for_sums();
+  return replica_->read_finite();
 }
 
 }  // namespace ptbench

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,10 @@ namespace ptbench {
 /// that is trained depends on them.
 class Distributed : public Strategy {
  public:
+  ~Distributed() override { finish_quietly(replica_->device()); }
+  Distributed(const Distributed&) = delete;
+  Distributed& operator=(const Distributed&) = delete;
+
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  protected:
@@ -37,47 +42,46 @@ class Distributed : public Strategy {
 
   [[nodiscard]] Communicator& communicator() { return communicator_; }
   [[nodiscard]] const DdpOptions& options() const { return options_; }
-  /// Of gradients: a sum.
+  /// How gradients are reduced: a sum.
   [[nodiscard]] Reduction reduction() const { return {.scale = 1, .wire = options_.wire}; }
-  [[nodiscard]] std::span<float> gradients(Range slice);
-  [[nodiscard]] std::span<float> parameters(Range slice);
-  /// Time on this thread that is the phase communication.
-  void wait(Communicator::Ticket ticket);
+  [[nodiscard]] Values gradients(Range slice);
+  [[nodiscard]] Values parameters(Range slice);
+  /// For a collective that is to begin after all that the replica's queue was given so far, and is
+  /// started at once.
+  [[nodiscard]] const Event* after_given();
+  /// What the replica's queue is given from now on begins after that operation. Time on this thread
+  /// is the phase communication.
+  void order(Communicator::Ticket ticket);
 
  private:
-  /// Runs this rank's micro-batches and starts what can be started of the reduction. Returns the
-  /// rank's share of the loss.
-  virtual float compute_gradients() = 0;
-  /// Waits until this rank has those gradients that it updates with.
-  virtual void finish_reduction() = 0;
-  /// Whether the gradients that this rank updates with are finite, after finish_reduction.
-  [[nodiscard]] virtual bool gradients_finite() = 0;
-  /// Number `step` from 1: makes all ranks' parameters those after the update, once all that it
-  /// started was waited for. finish_reduction need not have been called.
+  /// Runs this rank's micro-batches and starts what can be started of the reduction.
+  virtual void compute_gradients() = 0;
+  /// Orders the replica's queue after the reduction of those gradients that this rank updates with.
+  virtual void order_reduction() = 0;
+  /// The gradients that this rank updates with.
+  [[nodiscard]] virtual std::span<const Range> reduced_slices() = 0;
+  /// Number `step` from 1: makes all ranks' parameters those after the update, once the queue was
+  /// ordered after all that was started. order_reduction need not have been called.
   virtual void update(Size step) = 0;
 
-  /// What an observed step knows of its ranks' pace.
-  struct Arrival {
-    double seconds = 0;        ///< when this rank had computed its gradients
-    double communication = 0;  ///< seconds of it in all steps until then
-  };
-
-  float take_step() override;
+  void take_step() override;
+  float read_loss() override;
   void check_agreement();
   [[nodiscard]] std::vector<std::uint64_t> of_all_ranks(const std::vector<std::uint64_t>& own);
   void share_first_parameters();
   void share_running_statistics();
-  [[nodiscard]] float sum_over_ranks(std::span<float> cell, float value);
+  void sum_over_ranks(std::span<float> cell);
+  void wait_for_sums();
   [[nodiscard]] bool agree_on_finiteness();
-  void note_arrival();
   void after_observed_step() override;
 
   std::unique_ptr<Replica> replica_;
   Communicator& communicator_;
+  ControlChannel& control_;
   DdpOptions options_;
-  Arrival arrival_;               ///< of the step that is observed
-  std::vector<double> arrivals_;  ///< by rank
-  Buffer cells_;                  ///< single values that ranks sum, a cache line each
+  std::vector<double> arrivals_;                             ///< of an observed step, by rank
+  std::unique_ptr<Event> given_;                             ///< recorded for each collective
+  std::optional<Communicator::Ticket> sums_ = std::nullopt;  ///< of single values, the last
 };
 
 }  // namespace ptbench

@@ -10,17 +10,18 @@
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
-#include "src/comm/reduce.h"
-#include "src/device/isa.h"
+#include "src/device/host_mirror.h"
+#include "strategies/dp_rows.h"
 #include "strategies/dp_workers.h"
 #include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
 
-using dp::Lane;
+using dp::GatheredRows;
 using dp::PhaseRange;
 using dp::run_all;
+using dp::Worker;
 
 /// Part `index` of a buffer that holds as many equal ones as there are replicas.
 template <class T>
@@ -28,122 +29,6 @@ std::span<T> part_at(std::span<T> whole, std::size_t index, std::size_t replicas
   const std::size_t size = whole.size() / replicas;
   return whole.subspan(index * size, size);
 }
-
-/// Members of the team share the copying of what is worth waking them for.
-void copy_bytes(Team* team, std::span<const std::byte> from, std::span<std::byte> to) {
-  constexpr std::size_t kLine = 64;
-  constexpr std::size_t kWorthWaking = std::size_t{1} << 16U;
-  ensure(from.size() == to.size(), "a copy is as large as its source");
-  const std::size_t members = team == nullptr
-                                  ? 1
-                                  : std::clamp<std::size_t>(from.size() / kWorthWaking, 1,
-                                                            static_cast<std::size_t>(team->size()));
-  const auto copy_part = [&](int member) {
-    const auto lines = static_cast<Size>((from.size() + kLine - 1) / kLine);
-    const Range part = part_of(lines, member, static_cast<Size>(members));
-    const std::size_t begin = std::min(static_cast<std::size_t>(part.begin) * kLine, from.size());
-    const std::size_t end = std::min(static_cast<std::size_t>(part.end) * kLine, from.size());
-    std::ranges::copy(from.subspan(begin, end - begin), to.subspan(begin).begin());
-  };
-  if (members == 1)
-    copy_part(0);
-  else
-    team->run(static_cast<int>(members), copy_part);
-}
-
-/// Every part of an arena, on the team member who computes with it.
-void for_each_owned(Team* team, const std::vector<OwnedRange>& owned,
-                    FunctionRef<void(Range)> job) {
-  if (team == nullptr) {
-    for (const OwnedRange& part : owned) job(part.range);
-    return;
-  }
-  team->run([&](int member) {
-    for (const OwnedRange& part : owned)
-      if (part.member == member) job(part.range);
-  });
-}
-
-/// The rows of all replicas in the master's memory, and the loss over them. A single replica's rows
-/// stay where its program has them.
-class GatheredRows {
- public:
-  GatheredRows(const Program& first, Size replicas, MemorySource& memory)
-      : plan_(plan_of(first.plan(), replicas)),
-        inputs_(first.input()),
-        labels_(first.labels()),
-        logits_gradient_(first.logits_gradient()),
-        loss_(memory.allocate(sizeof(float), "the loss")),
-        loss_scale_(memory.allocate(sizeof(float), "the loss scale")),
-        workspace_(memory.allocate(plan_->workspace_bytes(), "workspace of the loss")),
-        scratch_(memory.allocate(plan_->scratch_bytes(), "scratch of the loss")) {
-    set_loss_scale(1);
-    std::span<const std::byte> logits = first.logits();
-    if (replicas > 1) {
-      allocate_rows(logits.size(), static_cast<Bytes>(replicas), memory);
-      logits = this->logits();
-    }
-    operator_ = plan_->bind({.inputs = {logits},
-                             .output = {},
-                             .output_gradients = {},
-                             .input_gradients = {logits_gradient_},
-                             .parameters = {},
-                             .gradients = {},
-                             .buffers = {},
-                             .labels = labels_,
-                             .loss = loss_.as<float>(),
-                             .loss_scale = loss_scale_.as<float>(),
-                             .workspace = workspace_.as<std::byte>(),
-                             .scratch = scratch_.as<std::byte>(),
-                             .addends = {}});
-  }
-
-  [[nodiscard]] std::span<float> inputs() const { return inputs_; }
-  [[nodiscard]] std::span<std::int32_t> labels() const { return labels_; }
-  /// Of several replicas.
-  [[nodiscard]] std::span<std::byte> logits() const { return logits_buffer_.as<std::byte>(); }
-  [[nodiscard]] std::span<const std::byte> logits_gradient() const { return logits_gradient_; }
-
-  void set_loss_scale(float scale) { loss_scale_.as<float>()[0] = scale; }
-  /// These rows' share of the global batch's mean loss.
-  float forward() {
-    operator_->forward();
-    return loss_.as<float>()[0];
-  }
-  void backward() { operator_->backward(GradientMode::replace); }
-
- private:
-  static std::unique_ptr<OperatorPlan> plan_of(const ProgramPlan& plan, Size replicas) {
-    const OperatorSpec spec = gathered_loss(plan.graph(), replicas);
-    const auto choice = plan.choices().find(key_of(spec));
-    ensure(choice != plan.choices().end(), "the loss over all replicas has been chosen");
-    return plan.backend().plan(spec, choice->second);
-  }
-
-  void allocate_rows(Bytes logits_bytes, Bytes replicas, MemorySource& memory) {
-    inputs_buffer_ = memory.allocate(replicas * inputs_.size_bytes(), "inputs of all replicas");
-    labels_buffer_ = memory.allocate(replicas * labels_.size_bytes(), "labels of all replicas");
-    logits_buffer_ = memory.allocate(replicas * logits_bytes, "logits of all replicas");
-    gradient_buffer_ = memory.allocate(replicas * logits_gradient_.size(), "their gradients");
-    inputs_ = inputs_buffer_.as<float>();
-    labels_ = labels_buffer_.as<std::int32_t>();
-    logits_gradient_ = gradient_buffer_.as<std::byte>();
-  }
-
-  std::unique_ptr<OperatorPlan> plan_;
-  std::span<float> inputs_;
-  std::span<std::int32_t> labels_;
-  std::span<std::byte> logits_gradient_;
-  Buffer inputs_buffer_;  ///< this and the next three: empty for a single replica
-  Buffer labels_buffer_;
-  Buffer logits_buffer_;
-  Buffer gradient_buffer_;
-  Buffer loss_;
-  Buffer loss_scale_;
-  Buffer workspace_;
-  Buffer scratch_;
-  std::unique_ptr<Operator> operator_;
-};
 
 std::unique_ptr<Replica> only(std::vector<std::unique_ptr<Replica>> replicas) {
   ensure(replicas.size() == 1, "dp is built over one whole replica, the master");
@@ -155,19 +40,34 @@ class Dp final : public Strategy {
   explicit Dp(StrategyContext context)
       : master_(only(std::move(context.replicas))),
         group_(std::move(context.group)),
-        rows_(master_->program(), replicas(), context.communicator.memory()),
-        isa_(detect_isa()) {
+        rows_(master_->program(), replicas()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");
     ensure(static_cast<bool>(group_.load), "dp has data to load");
-    add_lane({.program = master_->program(),
-              .team = group_.team,
-              .drag = drag_of(group_.slowdown, group_.team)});
-    for (const DrivenReplica& other : group_.others) add_lane(driven(other));
+    add_worker(
+        {.program = master_->program(), .drag = drag_of(group_.slowdown, master_->device())});
+    for (const DrivenReplica& other : group_.others) add_worker(driven(other));
+    master_gradients_ =
+        plan().backend().plan_arena_passes(master_->program().gradients(), plan().owned());
     const SoftmaxCrossEntropySpec loss = gathered_loss(plan().graph(), replicas());
-    ensure(loss.global_batch % loss.batch == 0, "the plan is for this number of replicas");
-    micro_batches_ = loss.global_batch / loss.batch;
+    ensure(loss.global_batch == loss.batch * master_->step().accumulation_steps,
+           "the plan is for this number of replicas and micro-batches");
     loader_ = std::exchange(group_.load, nullptr)(rows_.inputs(), rows_.labels());
   }
+
+  /// Replicas belong to the threads that drive them, which therefore release them.
+  ~Dp() override {
+    for (const Worker& worker : workers_) finish_quietly(worker.program.device());
+    for (std::size_t i = 0; i < group_.others.size(); ++i) {
+      const auto release = [&] {
+        parameters_[i].reset();
+        group_.others[i].program.reset();
+      };
+      group_.others[i].driver->start(release);
+      group_.others[i].driver->wait();
+    }
+  }
+  Dp(const Dp&) = delete;
+  Dp& operator=(const Dp&) = delete;
 
   [[nodiscard]] Replica& replica() override { return *master_; }
 
@@ -175,62 +75,76 @@ class Dp final : public Strategy {
     if (timer() == nullptr || observed_steps_ == 0) return {};
     const auto steps = static_cast<double>(observed_steps_);
     std::vector<ReplicaSeconds> means;
-    for (const Lane& lane : lanes_)
-      means.push_back({.compute = lane.seconds.compute / steps, .wait = lane.seconds.wait / steps});
+    for (const Worker& worker : workers_)
+      means.push_back(
+          {.compute = worker.seconds.compute / steps, .wait = worker.seconds.wait / steps});
     return means;
   }
 
  private:
   [[nodiscard]] Size replicas() const { return static_cast<Size>(group_.others.size()) + 1; }
   [[nodiscard]] const ProgramPlan& plan() const { return master_->program().plan(); }
-  [[nodiscard]] bool is_alone() const { return lanes_.size() == 1; }
+  [[nodiscard]] bool is_alone() const { return workers_.size() == 1; }
 
-  [[nodiscard]] Lane driven(const DrivenReplica& other) const {
+  [[nodiscard]] Worker driven(const DrivenReplica& other) {
     ensure(other.program != nullptr && other.driver != nullptr, "a replica has a driver");
-    ensure(other.program->plan().hash() == plan().hash(), "replicas are planned alike");
+    const ProgramPlan& own = other.program->plan();
+    ensure(own.hash() == plan().hash(), "replicas are planned alike");
+    const auto plan_passes = [&] {
+      parameters_.push_back(
+          own.backend().plan_arena_passes(other.program->parameters(), own.owned()));
+    };
+    other.driver->start(plan_passes);
+    other.driver->wait();
+    other_gradients_.emplace_back(other.program->gradients());
     return {.program = *other.program,
+            .parameters = parameters_.back().get(),
             .driver = other.driver,
-            .team = other.team,
-            .drag = drag_of(other.slowdown, other.team)};
+            .drag = drag_of(other.slowdown, other.program->device())};
   }
 
-  [[nodiscard]] Drag drag_of(double slowdown, Team* team) const {
-    return {slowdown - 1, clock_, threads_of(team)};
+  [[nodiscard]] Drag drag_of(double slowdown, Device& device) const {
+    return {slowdown - 1, clock_, threads_of(device)};
   }
 
-  void add_lane(Lane lane) {
-    lane.index = lanes_.size();
-    gradients_.push_back(lane.program.gradients().data());
-    lanes_.push_back(lane);
+  void add_worker(Worker worker) {
+    worker.index = workers_.size();
+    workers_.push_back(std::move(worker));
   }
 
   void observe_replicas(PhaseTimer* observer) override {
     master_->observe(observer);
     observed_steps_ = 0;
-    for (Lane& lane : lanes_) lane.seconds = {};
+    for (Worker& worker : workers_) worker.seconds = {};
   }
 
-  float take_step() override {
+  float read_loss() override { return master_->read_loss(); }
+
+  void take_step() override {
     if (master_->scaler().active()) rows_.set_loss_scale(master_->scaler().scale());
-    double loss = 0;  // float rounds each of many small shares
-    for (Size micro_batch = 0; micro_batch < micro_batches_; ++micro_batch) {
+    for (Size micro_batch = 0; micro_batch < master_->step().accumulation_steps; ++micro_batch) {
       load(micro_batch);
       scatter();
       replicate();
       forward(micro_batch);
       gather();
-      loss += double{forward_loss(micro_batch)};
+      forward_loss(micro_batch);
       backward(micro_batch);
       reduce();
     }
+    master_->add_up_losses();
     update();
     if (timer() != nullptr) ++observed_steps_;
-    return static_cast<float>(loss);
   }
 
   void load(Size micro_batch) {
     const PhaseScope scope(timer(), StepPhase::data, payload_of(micro_batch));
+    master_->program().await_batch();
     loader_->next();
+    if (is_alone())
+      master_->program().send_batch();
+    else
+      rows_.send_labels();
   }
 
   void scatter() {
@@ -238,9 +152,9 @@ class Dp final : public Strategy {
     const PhaseRange range{.phase = StepPhase::scatter, .payload = inputs.size_bytes()};
     const PhaseScope scope(timer(), range.phase, range.payload);
     if (is_alone()) return;
-    run_all(lanes_, range, [&](const Lane& lane) {
-      copy_bytes(lane.team, std::as_bytes(part_at(inputs, lane.index, lanes_.size())),
-                 std::as_writable_bytes(lane.program.input()));
+    run_all(workers_, range, [&](const Worker& worker) {
+      worker.queue().copy(std::as_bytes(part_at(inputs, worker.index, workers_.size())),
+                          std::as_writable_bytes(worker.program.device_input()));
     });
   }
 
@@ -251,90 +165,97 @@ class Dp final : public Strategy {
         .payload = from.parameters().size_bytes() + from.running_statistics().size_bytes()};
     const PhaseScope scope(timer(), range.phase, range.payload);
     if (is_alone()) return;
-    run_all(lanes_, range, [&](const Lane& lane) {
-      if (lane.index > 0) pull_model(from, lane);
+    master_->device().finish();
+    run_all(workers_, range, [&](const Worker& worker) {
+      if (worker.index > 0) pull_model(from, worker);
     });
   }
 
-  static void pull_model(const Program& from, const Lane& lane) {
-    for_each_owned(lane.team, lane.program.plan().owned(), [&](Range range) {
-      std::copy_n(from.parameters().data() + range.begin, range.size(),
-                  lane.program.parameters().data() + range.begin);
-    });
-    std::ranges::copy(from.running_statistics(), lane.program.running_statistics().begin());
-    lane.program.parameters_changed();
+  /// Each part of the parameters by the thread that computes with it.
+  static void pull_model(const Program& from, const Worker& worker) {
+    const std::span<const float> parameters = from.parameters();
+    worker.parameters->assign({0, std::ssize(parameters)}, parameters);
+    worker.queue().copy(std::as_bytes(from.running_statistics()),
+                        std::as_writable_bytes(worker.program.running_statistics()));
+    worker.program.parameters_changed();
   }
 
   void forward(Size micro_batch) {
     const PhaseRange range{.phase = StepPhase::forward, .payload = payload_of(micro_batch)};
     const PhaseScope scope(timer(), range.phase, range.payload);
-    compute(range, [](const Lane& lane) { lane.program.forward_to_logits(); });
+    compute(range, [](const Worker& worker) { worker.program.forward_to_logits(); });
   }
 
   void gather() {
     const PhaseScope scope(timer(), StepPhase::gather, rows_.logits().size());
     if (is_alone()) return;
-    for (const Lane& lane : lanes_)
-      copy_bytes(group_.team, lane.program.logits(),
-                 part_at(rows_.logits(), lane.index, lanes_.size()));
+    for (const Worker& worker : workers_)
+      master_->queue().copy(worker.program.logits(),
+                            part_at(rows_.logits(), worker.index, workers_.size()));
+    master_->device().finish();
   }
 
-  float forward_loss(Size micro_batch) {
+  void forward_loss(Size micro_batch) {
     const PhaseScope scope(timer(), StepPhase::forward, payload_of(micro_batch));
-    return rows_.forward();
+    rows_.forward();
+    const auto share = master_->losses().subspan(static_cast<std::size_t>(micro_batch), 1);
+    master_->queue().copy(std::as_bytes(rows_.loss()), std::as_writable_bytes(share));
   }
 
   void backward(Size micro_batch) {
     const PhaseRange range{.phase = StepPhase::backward, .payload = payload_of(micro_batch)};
     const PhaseScope scope(timer(), range.phase, range.payload);
     rows_.backward();
-    compute(range, [&](const Lane& lane) {
+    master_->device().finish();
+    compute(range, [&](const Worker& worker) {
       if (!is_alone())
-        copy_bytes(lane.team, part_at(rows_.logits_gradient(), lane.index, lanes_.size()),
-                   lane.program.logits_gradient());
+        worker.queue().copy(part_at(rows_.logits_gradient(), worker.index, workers_.size()),
+                            worker.program.logits_gradient());
       // What the others have is added to the master's after each micro-batch.
-      const bool adds = lane.index == 0 && micro_batch > 0;
-      lane.program.backward_from_logits(
-          adds ? Program::GradientMode::add : Program::GradientMode::replace, [](Range) {});
+      const bool adds = worker.index == 0 && micro_batch > 0;
+      worker.program.backward_from_logits(adds ? GradientMode::add : GradientMode::replace,
+                                          [](Range, const Event&) {});
     });
   }
 
   void reduce() {
     const PhaseScope scope(timer(), StepPhase::reduce, master_->program().gradients().size_bytes());
     if (is_alone()) return;
-    const ReducedBuffers buffers{.sources = gradients_,
-                                 .destinations = std::span(gradients_).first(1)};
-    for_each_owned(group_.team, plan().owned(),
-                   [&](Range range) { reduce_range(isa_, buffers, range, {}, ResultType::fp32); });
+    master_gradients_->add(master_->all(), other_gradients_);
+    master_->device().finish();
   }
 
   void update() {
+    const Range all = master_->all();
     if (master_->updates_slice_by_slice()) {
-      master_->optimizer_step(master_->all(), next_update());
+      master_->optimizer_step(all, next_update());
       count_update();
       return;
     }
-    const bool finite = master_->gradients_finite();
+    master_->find_non_finite(std::span(&all, 1));
+    const bool finite = master_->read_finite();
     if (finite) {
-      master_->optimizer_step(master_->all(), next_update());
+      master_->optimizer_step(all, next_update());
       count_update();
     }
     master_->finish_scaled_step(finite);
   }
 
   /// Work of all replicas, on each one's own time.
-  void compute(const PhaseRange& range, FunctionRef<void(Lane&)> job) {
-    run_all(lanes_, range, [&](Lane& lane) {
+  void compute(const PhaseRange& range, FunctionRef<void(const Worker&)> job) {
+    run_all(workers_, range, [&](Worker& worker) {
+      worker.program.device().finish();
       const double begin = clock_.now();
-      lane.drag.begin();
-      job(lane);
-      lane.drag.end();
-      lane.end = clock_.now();
-      if (timer() != nullptr) lane.seconds.compute += lane.end - begin;
+      worker.drag.begin();
+      job(worker);
+      worker.program.device().finish();
+      worker.drag.end();
+      worker.end = clock_.now();
+      if (timer() != nullptr) worker.seconds.compute += worker.end - begin;
     });
     if (timer() == nullptr) return;
-    const double end = std::ranges::max_element(lanes_, {}, &Lane::end)->end;
-    for (Lane& lane : lanes_) lane.seconds.wait += end - lane.end;
+    const double end = std::ranges::max_element(workers_, {}, &Worker::end)->end;
+    for (Worker& worker : workers_) worker.seconds.wait += end - worker.end;
   }
 
   static std::uint64_t payload_of(Size micro_batch) {
@@ -345,12 +266,12 @@ class Dp final : public Strategy {
   ReplicaGroup group_;
   GatheredRows rows_;
   std::unique_ptr<BatchLoader> loader_;
-  std::vector<Lane> lanes_;        ///< by replica
-  std::vector<float*> gradients_;  ///< by replica
+  std::vector<Worker> workers_;                           ///< by replica
+  std::vector<std::unique_ptr<ArenaPasses>> parameters_;  ///< of replicas 1, 2, …
+  std::unique_ptr<ArenaPasses> master_gradients_;
+  std::vector<std::span<const float>> other_gradients_;  ///< of replicas 1, 2, …
   SteadyClock clock_;
-  Isa isa_;
-  Size micro_batches_ = 1;   ///< of each replica in a step
-  Size observed_steps_ = 0;  ///< that the lanes' seconds are sums of
+  Size observed_steps_ = 0;  ///< that the workers' seconds are sums of
 };
 
 }  // namespace

@@ -4,20 +4,21 @@
 
 namespace ptbench::dp {
 
-void run_all(std::vector<Lane>& lanes, const PhaseRange& range, FunctionRef<void(Lane&)> job) {
-  for (Lane& lane : lanes) {
-    if (lane.driver == nullptr) continue;
-    lane.range = range;
-    lane.job = &job;
-    lane.driver->start(lane);
+void run_all(std::vector<Worker>& workers, const PhaseRange& range,
+             FunctionRef<void(Worker&)> job) {
+  for (Worker& worker : workers) {
+    if (worker.driver == nullptr) continue;
+    worker.range = range;
+    worker.job = &job;
+    worker.driver->start(worker);
   }
   std::exception_ptr failure;
-  for (Lane& lane : lanes) {
+  for (Worker& worker : workers) {
     try {
-      if (lane.driver == nullptr)
-        job(lane);
+      if (worker.driver == nullptr)
+        worker.run(job);
       else
-        lane.driver->wait();
+        worker.driver->wait();
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }

@@ -21,26 +21,32 @@ struct PhaseRange {
 };
 
 /// A replica as its master sees it.
-struct Lane {
+struct Worker {
   Program& program;
-  DriverThread* driver = nullptr;  ///< null for replica 0, which the calling thread runs
-  Team* team = nullptr;
-  Drag drag;  ///< of what it computes
+  ArenaPasses* parameters = nullptr;  ///< over its own, for a replica that gets the master's
+  DriverThread* driver = nullptr;     ///< null for replica 0, which the calling thread runs
+  Drag drag;                          ///< of what it computes
   std::size_t index = 0;
-  PhaseRange range = {};                          ///< of the job
-  const FunctionRef<void(Lane&)>* job = nullptr;  ///< that runs
-  double end = 0;                                 ///< of the job that was timed last
-  ReplicaSeconds seconds = {};                    ///< summed over observed steps
+  PhaseRange range = {};                            ///< of the job
+  const FunctionRef<void(Worker&)>* job = nullptr;  ///< that runs
+  double end = 0;                                   ///< of the job that was timed last
+  ReplicaSeconds seconds = {};                      ///< summed over observed steps
 
+  [[nodiscard]] Queue& queue() const { return program.device().compute(); }
+  /// Runs `work` until the device has done it, since other devices use the results.
+  void run(FunctionRef<void(Worker&)> work) {
+    work(*this);
+    program.device().finish();
+  }
   /// On the driver's thread.
   void operator()() {
     const PhaseScope scope(nullptr, range.phase, range.payload);
-    (*job)(*this);
+    run(*job);
   }
 };
 
-/// Runs `job` for all replicas at the same time, and returns when all have returned: no job waits
-/// for another, so that one that fails holds nobody up. Throws what the first of them threw.
-void run_all(std::vector<Lane>& lanes, const PhaseRange& range, FunctionRef<void(Lane&)> job);
+/// Runs `job` for all replicas at the same time, and returns when all devices have done it: no job
+/// waits for another, so that one that fails holds nobody up. Throws what the first of them threw.
+void run_all(std::vector<Worker>& workers, const PhaseRange& range, FunctionRef<void(Worker&)> job);
 
 }  // namespace ptbench::dp

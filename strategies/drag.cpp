@@ -43,9 +43,10 @@ std::optional<double> Drag::realized() const {
   return spun_ / worked_;
 }
 
-Drag::Threads threads_of(Team* team) {
-  if (team == nullptr) return {};
-  return [team](FunctionRef<void()> job) { team->run([&](int) { job(); }); };
+Drag::Threads threads_of(Device& device) {
+  return [&device](FunctionRef<void()> job) {
+    device.run_on_host(device.host_threads(), [&](int) { job(); });
+  };
 }
 
 }  // namespace ptbench

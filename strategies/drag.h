@@ -5,7 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/function_ref.h"
-#include "src/device/team.h"
+#include "src/device/device.h"
 
 namespace ptbench {
 
@@ -26,6 +26,7 @@ class Drag {
   /// clock, and what the threads are of, outlive the drag.
   Drag(double share, const Clock& clock, Threads threads = {});
 
+  [[nodiscard]] bool is_on() const { return clock_ != nullptr; }
   /// Work goes on.
   void begin() {
     if (clock_ != nullptr) begin_ = clock_->now();
@@ -47,7 +48,7 @@ class Drag {
   double spun_ = 0;    ///< seconds
 };
 
-/// All members of the team, null: the calling thread alone.
-[[nodiscard]] Drag::Threads threads_of(Team* team);
+/// All host threads that compute on `device`, which outlives what it returns.
+[[nodiscard]] Drag::Threads threads_of(Device& device);
 
 }  // namespace ptbench

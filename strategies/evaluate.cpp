@@ -33,8 +33,10 @@ std::optional<double> accuracy(Program& program, const Dataset& dataset,
     // The last batch is filled up with its last sample again, which does not count.
     for (Size i = 0; i < batch; ++i)
       indices[static_cast<std::size_t>(i)] = std::min(begin + i, dataset.size() - 1);
+    program.await_batch();
     dataset.gather(indices, program.input(), program.labels());
-    (void)program.evaluate();
+    program.send_batch();
+    program.evaluate();
     program.read_logits(logits);
     correct += count_correct(program, logits, std::min(batch, dataset.size() - begin));
   }

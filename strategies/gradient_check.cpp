@@ -8,6 +8,7 @@
 #include <numeric>
 #include <span>
 
+#include "src/device/host_mirror.h"
 #include "workloads/arena_tensors.h"
 
 namespace ptbench {
@@ -65,7 +66,8 @@ GradientCheck::Products& GradientCheck::Products::operator+=(const Products& oth
 }
 
 void GradientCheck::add_term(const Program& oracle, Size number) {
-  const std::span<const float> sum = oracle.gradients();
+  const auto gradients = read_back(oracle.device(), oracle.gradients());
+  const std::span<const float> sum = gradients.values();
   sum_so_far_.resize(sum.size());
   magnitudes_.resize(sum.size());
   for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -79,14 +81,16 @@ void GradientCheck::add(Strategy& tested, double tested_scale, Strategy& oracle,
                         double oracle_scale) {
   const Program& left = tested.replica().program();
   const Program& right = oracle.replica().program();
+  const auto gradients_of_left = read_back(left.device(), left.gradients());
+  const auto gradients_of_right = read_back(right.device(), right.gradients());
   const std::vector<TensorGroup> of_left = tensor_groups(left.plan());
   const std::vector<TensorGroup> of_right = tensor_groups(right.plan());
   std::size_t last = of_left.size();
   while (last > 0 && of_left[last - 1].parameters.empty()) --last;
   std::size_t next = 0;
   for (std::size_t i = 0; i < of_left.size(); ++i) {
-    const auto g = export_arena(left.plan(), of_left[i], left.gradients());
-    const auto o = export_arena(right.plan(), of_right[i], right.gradients());
+    const auto g = export_arena(left.plan(), of_left[i], gradients_of_left.values());
+    const auto o = export_arena(right.plan(), of_right[i], gradients_of_right.values());
     const auto terms =
         magnitudes_.empty() ? o : export_arena(right.plan(), of_right[i], std::span(magnitudes_));
     for (std::size_t tensor = 0; tensor < g.size(); ++tensor, ++next) {

@@ -55,7 +55,7 @@ bool is_enough(const PhaseTimer& timer, double elapsed) {
 ObservedSteps measure_phases(Strategy& strategy, const Clock& clock,
                              const std::function<bool()>& keep_going) {
   warm_up(strategy, clock, keep_going);
-  PhaseTimer timer(clock);
+  PhaseTimer timer(clock, &strategy.replica().queue());
   const Observation observation(strategy, timer);
   const double begin = clock.now();
   while (!is_enough(timer, clock.now() - begin) && keep_going()) (void)strategy.step();

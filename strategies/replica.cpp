@@ -16,14 +16,25 @@ Bytes bytes_of(Range slice) { return static_cast<Bytes>(slice.size()) * sizeof(f
 }  // namespace
 
 Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
-                 MemorySource& arenas, MemorySource& memory)
-    : program_(std::move(plan), arenas, memory, step.accumulation_steps > 1),
+                 MemorySource& arenas)
+    : program_(std::move(plan), arenas, step.accumulation_steps > 1),
+      queue_(program_.device().compute()),
       step_(step),
       scaler_(step.loss_scale) {
   for (int i = 0; i < step.optimizer.state_arenas(); ++i)
     state_.push_back(arenas.allocate(program_.parameters().size_bytes(), "optimizer state"));
   owned_ = program_.plan().owned();
   plan_optimizer();
+  allocate_cells(arenas);
+}
+
+void Replica::allocate_cells(MemorySource& arenas) {
+  constexpr std::size_t kLine = 16;  // floats
+  const auto losses = static_cast<std::size_t>(step_.accumulation_steps);
+  cells_ = arenas.allocate((2 * kLine + losses) * sizeof(float), "losses of micro-batches");
+  loss_ = {device(), losses > 1 ? cells_.as<float>().first(1) : program_.loss()};
+  non_finite_ = {device(), cells_.as<float>().subspan(kLine, 1)};
+  losses_ = losses > 1 ? cells_.as<float>().subspan(2 * kLine, losses) : loss_.memory();
 }
 
 std::vector<std::span<float>> Replica::optimizer_state() const {
@@ -40,13 +51,17 @@ void Replica::plan_optimizer() {
 }
 
 void Replica::set_learning_rate(double lr) {
+  device().finish();
   step_.optimizer.lr = lr;
   plan_optimizer();
 }
 
 void Replica::follow_statistics_every(Size period) {
+  device().finish();
   statistics_period_ = period;
-  if (period > 1) kept_statistics_.resize(program_.running_statistics().size());
+  if (period > 1)
+    kept_statistics_ = device().memory().allocate(program_.running_statistics().size_bytes(),
+                                                  "running statistics that are kept");
 }
 
 void Replica::divide_updates(std::vector<Range> slices) {
@@ -62,69 +77,100 @@ void Replica::divide_updates(std::vector<Range> slices) {
             {.range = {slice.begin + part.begin, slice.begin + part.end}, .member = member});
     }
   owned_ = std::move(divided);
+  device().finish();
   plan_optimizer();
   updated_ = std::move(slices);
 }
 
-float Replica::compute_gradients(GradientsReady ready) {
+void Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
-  double loss = 0;  // float rounds each of many small shares
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
-    loss += double{forward(micro_batch)};
+    forward(micro_batch);
     if (micro_batch + 1 < step_.accumulation_steps)
-      backward(micro_batch, [](Range) {});
+      backward(micro_batch, [](Range, const Event&) {});
     else
       backward(micro_batch, ready);
     if (after_micro_batch_) after_micro_batch_(micro_batch);
   }
-  return static_cast<float>(loss);
+  add_up_losses();
+}
+
+float Replica::read_loss() const {
+  loss_.fetch(queue());
+  queue().finish();
+  return loss_.values().front();
 }
 
 void Replica::load(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::data, payload_of(micro_batch));
+  program_.await_batch();
   loader_->next();
+  program_.send_batch();
 }
 
-float Replica::forward(Size micro_batch) {
+void Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
-  drag_.begin();
+  begin_drag();
   const bool follows = micro_batch % statistics_period_ == 0;
-  if (!follows) std::ranges::copy(program_.running_statistics(), kept_statistics_.begin());
-  const float loss = program_.forward();
-  if (!follows) std::ranges::copy(kept_statistics_, program_.running_statistics().begin());
-  drag_.end();
-  return loss;
+  const auto statistics = std::as_writable_bytes(program_.running_statistics());
+  if (!follows) queue().copy(statistics, kept_statistics_.as<std::byte>());
+  program_.forward();
+  if (!follows) queue().copy(kept_statistics_.as<std::byte>(), statistics);
+  if (losses_.size() > 1)
+    queue().copy(std::as_bytes(program_.loss()),
+                 std::as_writable_bytes(losses_.subspan(static_cast<std::size_t>(micro_batch), 1)));
+  end_drag();
 }
 
 void Replica::backward(Size micro_batch, GradientsReady ready) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
-  drag_.begin();
-  program_.backward(micro_batch == 0 ? Program::GradientMode::replace : Program::GradientMode::add,
-                    [&](Range slice) {
-                      drag_.end();
-                      ready(slice);
-                      drag_.begin();
+  begin_drag();
+  program_.backward(micro_batch == 0 ? GradientMode::replace : GradientMode::add,
+                    [&](Range slice, const Event& event) {
+                      end_drag();
+                      ready(slice, event);
+                      begin_drag();
                     });
-  drag_.end();
+  end_drag();
 }
 
-bool Replica::gradients_finite(Range slice) {
-  const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
-  drag_.begin();
-  const bool finite = program_.gradients_finite(slice);
-  drag_.end();
-  return finite;
+void Replica::find_non_finite(std::span<const Range> slices) {
+  std::uint64_t bytes = 0;
+  for (const Range& slice : slices) bytes += bytes_of(slice);
+  const PhaseScope scope(timer_, StepPhase::optimizer, bytes);
+  begin_drag();
+  program_.find_non_finite(slices, non_finite());
+  end_drag();
+}
+
+bool Replica::read_finite() const {
+  non_finite_.fetch(queue());
+  queue().finish();
+  return non_finite_.values().front() == 0;
 }
 
 void Replica::optimizer_step(Range slice, Size step) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
   ensure(updated_.empty() || std::ranges::find(updated_, slice) != updated_.end(),
          "a slice is one of those that updates were divided for");
-  drag_.begin();
+  begin_drag();
   optimizer_->step(slice, step, 1 / scaler_.scale());
-  drag_.end();
+  end_drag();
   program_.parameters_changed();
+}
+
+/// What is dragged is what the device does meanwhile, not what it was given before or is given.
+void Replica::begin_drag() {
+  if (!drag_.is_on()) return;
+  queue().finish();
+  drag_.begin();
+}
+
+void Replica::end_drag() {
+  if (!drag_.is_on()) return;
+  queue().finish();
+  drag_.end();
 }
 
 }  // namespace ptbench

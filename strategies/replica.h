@@ -8,6 +8,8 @@
 
 #include "kernels/backend.h"
 #include "src/data/batch_loader.h"
+#include "src/device/device.h"
+#include "src/device/host_mirror.h"
 #include "src/measure/step_phases.h"
 #include "strategies/drag.h"
 #include "strategies/loss_scaling.h"
@@ -23,29 +25,45 @@ struct StepSpec {
 };
 
 /// One full copy of a model on one device, with its optimizer and its share of the data. What
-/// strategies work with: they see slices of arenas, not layers.
+/// strategies work with: they see slices of arenas, not layers. Its calls give work to the device's
+/// queue for computing, and wait for none of it unless they say so.
 class Replica {
  public:
   using GradientsReady = Program::GradientsReady;
 
-  /// `arenas` provides parameters, gradients and optimizer state, `memory` the rest. The plan's
-  /// backend, both sources and their devices outlive the replica.
-  Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step, MemorySource& arenas,
-          MemorySource& memory);
+  /// `arenas` provides parameters, gradients, optimizer state and losses in memory of the plan's
+  /// device, the device the rest. The plan's backend, its device and `arenas` outlive the replica.
+  Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step, MemorySource& arenas);
+  /// Waits for the device.
+  ~Replica() { finish_quietly(device()); }
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
 
   [[nodiscard]] Program& program() { return program_; }
+  [[nodiscard]] Device& device() const { return program_.device(); }
+  /// The device's queue for computing, to which the replica gives its work.
+  [[nodiscard]] Queue& queue() const { return queue_; }
   [[nodiscard]] const StepSpec& step() const { return step_; }
   /// The whole arena, as one slice.
   [[nodiscard]] Range all() const { return {0, program_.plan().arena_elements()}; }
 
-  /// Takes its micro-batches from `loader`, which fills program().input() and labels().
+  /// Takes its micro-batches from `loader`, which fills program().input() and labels() on the host.
   void attach(std::unique_ptr<BatchLoader> loader) { loader_ = std::move(loader); }
   [[nodiscard]] const BatchLoader& loader() const { return *loader_; }
 
   /// Runs this replica's micro-batches of the next global batch: data, forward, backward. Announces
   /// slices of the gradient arena as they become final, all of them in the last micro-batch.
-  /// Returns the replica's share of the global batch's mean loss.
-  float compute_gradients(GradientsReady ready);
+  /// loss() is this replica's share afterwards.
+  void compute_gradients(GradientsReady ready);
+  /// One element of the device's memory: a share of the global batch's mean loss.
+  [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
+  /// For who computes the loss elsewhere: one element a micro-batch, and their sum to loss().
+  [[nodiscard]] std::span<float> losses() const { return losses_; }
+  void add_up_losses() {
+    if (losses_.size() > 1) program_.add_up(losses_, loss_.memory());
+  }
+  /// loss() on the host, once the queue's work is done, for which this waits.
+  [[nodiscard]] float read_loss() const;
 
   /// Whether a slice may be updated before all gradients are known. Not with loss scaling, which
   /// skips a step whose gradients are not finite.
@@ -58,12 +76,15 @@ class Replica {
   /// computed of it may be very unequal.
   void divide_updates(std::vector<Range> slices);
 
-  /// With loss scaling, after all gradients are final: whether they are finite, so that the step
-  /// may be made.
-  [[nodiscard]] bool gradients_finite() { return gradients_finite(all()); }
-  /// Of `slice` alone, where this replica has the final gradients of no more.
-  [[nodiscard]] bool gradients_finite(Range slice);
-  /// The arenas of optimizer state, each as long as the parameters and laid out like them.
+  /// With loss scaling, after the gradients of `slices` are final: makes non_finite() 1 where one
+  /// of them is not finite, so that the step may not be made, else 0.
+  void find_non_finite(std::span<const Range> slices);
+  /// One element of the device's memory.
+  [[nodiscard]] std::span<float> non_finite() const { return non_finite_.memory(); }
+  /// Whether non_finite() is 0 once the queue's work is done, for which this waits.
+  [[nodiscard]] bool read_finite() const;
+  /// The arenas of optimizer state, each as long as the parameters and laid out like them, in the
+  /// device's memory.
   [[nodiscard]] std::vector<std::span<float>> optimizer_state() const;
   /// Updates to come are made at this rate.
   void set_learning_rate(double lr);
@@ -93,11 +114,15 @@ class Replica {
 
  private:
   void plan_optimizer();
+  void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
-  float forward(Size micro_batch);
+  void forward(Size micro_batch);
   void backward(Size micro_batch, GradientsReady ready);
+  void begin_drag();
+  void end_drag();
 
   Program program_;
+  Queue& queue_;
   StepSpec step_;
   LossScaler scaler_;
   std::vector<Buffer> state_;
@@ -109,7 +134,11 @@ class Replica {
   Drag drag_;
   Size statistics_period_ = 1;
   std::function<void(Size)> after_micro_batch_;
-  std::vector<float> kept_statistics_;  ///< while a micro-batch runs that they do not follow
+  Buffer kept_statistics_;   ///< while a micro-batch runs that they do not follow
+  Buffer cells_;             ///< a line each: the loss, whether gradients are finite, the losses
+  std::span<float> losses_;  ///< by micro-batch
+  HostMirror<float> loss_;
+  HostMirror<float> non_finite_;
 };
 
 }  // namespace ptbench

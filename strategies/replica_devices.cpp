@@ -2,58 +2,50 @@
 
 #include <functional>
 
-#include "kernels/cpu/cpu_backend.h"
 #include "src/base/error.h"
-#include "src/device/device.h"
 #include "src/device/driver_thread.h"
 
 namespace ptbench {
 
-/// A device whose team belongs to the driver, who therefore makes and destroys it.
-class ReplicaDevices::Seat {
+/// A site that belongs to its driver's thread, which therefore opens and closes it.
+class ReplicaDevices::DrivenSite {
  public:
-  Seat(const Topology& topology, int threads, int first_core, DriverThread::Waiting waiting)
+  DrivenSite(const SiteChoice& choice, const std::vector<SiteRow>& catalog,
+             DriverThread::Waiting waiting)
       : driver_(waiting) {
-    run([&] {
-      auto device = std::make_unique<CpuDevice>(topology, threads, first_core);
-      backend_ = std::make_unique<CpuBackend>(*device);
-      device_ = std::move(device);
-    });
+    run([&] { site_ = open_site(choice, catalog); });
   }
-  ~Seat() {
-    run([this] {
-      backend_.reset();
-      device_.reset();
-    });
+  ~DrivenSite() {
+    run([this] { site_ = Site(); });
   }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
+  DrivenSite(const DrivenSite&) = delete;
+  DrivenSite& operator=(const DrivenSite&) = delete;
 
   [[nodiscard]] DrivenReplica build(const Graph& graph, const Lowering& lowering,
                                     const ProgramPlan& plan) {
-    DrivenReplica replica{.program = nullptr, .driver = &driver_, .team = &device_->team()};
+    DrivenReplica replica{.program = nullptr, .driver = &driver_};
     run([&] {
-      auto own = std::make_shared<const ProgramPlan>(graph, lowering, *backend_, plan.choices());
+      auto own =
+          std::make_shared<const ProgramPlan>(graph, lowering, *site_.backend, plan.choices());
       ensure(own->hash() == plan.hash(), "replicas are planned alike");
-      replica.program =
-          std::make_unique<Program>(std::move(own), device_->memory(), device_->memory());
+      replica.program = std::make_unique<Program>(std::move(own), site_.device->memory());
     });
     return replica;
   }
 
   [[nodiscard]] DriverThread& driver() { return driver_; }
-  /// Begins `job`, which outlives it, on each member of the team.
-  void start_on_team(const FunctionRef<void()>& job) {
-    team_job_.job = &job;
-    team_job_.team = &device_->team();
-    driver_.start(team_job_);
+  /// Begins `job`, which outlives it, on each host thread of the device.
+  void start_on_all_threads(const FunctionRef<void()>& job) {
+    job_.job = &job;
+    job_.device = site_.device.get();
+    driver_.start(job_);
   }
-  [[nodiscard]] const std::vector<int>& cpus() const { return device_->team().cpus(); }
+  [[nodiscard]] std::span<const int> cpus() const { return site_.device->cpus(); }
 
-  /// The process's own time is counted by replica 0's team.
-  [[nodiscard]] TeamConditions look() {
-    TeamConditions conditions;
-    run([&] { conditions = look_at(device_->team()); });
+  /// The process's own time is counted by replica 0's device.
+  [[nodiscard]] DeviceConditions look() {
+    DeviceConditions conditions;
+    run([&] { conditions = site_.device->look(); });
     conditions.cpu_seconds = 0;
     return conditions;
   }
@@ -64,25 +56,28 @@ class ReplicaDevices::Seat {
     driver_.wait();
   }
 
-  struct TeamJob {
+  struct JobOnAllThreads {
     const FunctionRef<void()>* job = nullptr;
-    Team* team = nullptr;
+    Device* device = nullptr;
     void operator()() const {
-      team->run([this](int) { (*job)(); });
+      device->run_on_host(device->host_threads(), [this](int) { (*job)(); });
     }
   };
 
   DriverThread driver_;
-  TeamJob team_job_;  ///< that was begun last
-  std::unique_ptr<CpuDevice> device_;
-  std::unique_ptr<CpuBackend> backend_;
+  JobOnAllThreads job_;  ///< that was begun last
+  Site site_;
 };
 
-ReplicaDevices::ReplicaDevices(const Topology& topology, int threads, Size replicas)
-    : shares_cores_(threads * replicas > static_cast<Size>(topology.cores.size())) {
+ReplicaDevices::ReplicaDevices(const SiteChoice& first, Size replicas,
+                               const std::vector<SiteRow>& catalog)
+    : shares_cores_(first.threads * replicas > std::ssize(first.topology.cores)) {
   const auto waiting = shares_cores_ ? DriverThread::Waiting::sleep : DriverThread::Waiting::spin;
-  for (int replica = 1; replica < static_cast<int>(replicas); ++replica)
-    seats_.push_back(std::make_unique<Seat>(topology, threads, threads * replica, waiting));
+  SiteChoice choice = first;
+  for (Size replica = 1; replica < replicas; ++replica) {
+    choice.first_core += choice.threads;
+    driven_.push_back(std::make_unique<DrivenSite>(choice, catalog, waiting));
+  }
 }
 
 ReplicaDevices::~ReplicaDevices() = default;
@@ -90,25 +85,25 @@ ReplicaDevices::~ReplicaDevices() = default;
 std::vector<DrivenReplica> ReplicaDevices::build(const Graph& graph, const Lowering& lowering,
                                                  const ProgramPlan& plan) {
   std::vector<DrivenReplica> built;
-  for (const auto& seat : seats_) built.push_back(seat->build(graph, lowering, plan));
+  for (const auto& site : driven_) built.push_back(site->build(graph, lowering, plan));
   return built;
 }
 
-void ReplicaDevices::run_on_all(Team& first, FunctionRef<void()> job) {
-  for (const auto& seat : seats_) seat->start_on_team(job);
-  first.run([&](int) { job(); });
-  for (const auto& seat : seats_) seat->driver().wait();
+void ReplicaDevices::run_on_all(Device& first, FunctionRef<void()> job) {
+  for (const auto& site : driven_) site->start_on_all_threads(job);
+  first.run_on_host(first.host_threads(), [&](int) { job(); });
+  for (const auto& site : driven_) site->driver().wait();
 }
 
 std::vector<int> ReplicaDevices::cpus() const {
   std::vector<int> all;
-  for (const auto& seat : seats_) all.insert(all.end(), seat->cpus().begin(), seat->cpus().end());
+  for (const auto& site : driven_) all.insert(all.end(), site->cpus().begin(), site->cpus().end());
   return all;
 }
 
-std::vector<TeamConditions> ReplicaDevices::look() {
-  std::vector<TeamConditions> all;
-  for (const auto& seat : seats_) all.push_back(seat->look());
+std::vector<DeviceConditions> ReplicaDevices::look() {
+  std::vector<DeviceConditions> all;
+  for (const auto& site : driven_) all.push_back(site->look());
   if (shares_cores_ || all.empty()) return all;
   all.push_back({.has_latency = true,
                  .latency = latency_between(),
@@ -122,9 +117,9 @@ CoreLatency ReplicaDevices::latency_between() {
   std::vector<std::function<void()>> parts;
   for (int position = 1; position < static_cast<int>(replicas()); ++position)
     parts.emplace_back([&ring, position] { ring.take_part(position); });
-  for (std::size_t i = 0; i < seats_.size(); ++i) seats_[i]->driver().start(parts[i]);
+  for (std::size_t i = 0; i < driven_.size(); ++i) driven_[i]->driver().start(parts[i]);
   ring.take_part(0);
-  for (const auto& seat : seats_) seat->driver().wait();
+  for (const auto& site : driven_) site->driver().wait();
   return ring.worst();
 }
 

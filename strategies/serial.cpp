@@ -12,28 +12,32 @@ class Serial final : public Strategy {
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
-  float take_step() override {
-    return replica_->updates_slice_by_slice() ? step_slice_by_slice() : scaled_step();
+  void take_step() override {
+    if (replica_->updates_slice_by_slice())
+      step_slice_by_slice();
+    else
+      scaled_step();
   }
+  float read_loss() override { return replica_->read_loss(); }
 
   /// Backward is done with an operator's parameters once it has announced their gradients, so the
   /// update can follow at once, while they are still in the caches of those who computed them.
-  float step_slice_by_slice() {
-    const float loss = replica_->compute_gradients(
-        [this](Range slice) { replica_->optimizer_step(slice, next_update()); });
+  void step_slice_by_slice() {
+    replica_->compute_gradients(
+        [this](Range slice, const Event&) { replica_->optimizer_step(slice, next_update()); });
     count_update();
-    return loss;
   }
 
-  float scaled_step() {
-    const float loss = replica_->compute_gradients([](Range) {});
-    const bool finite = replica_->gradients_finite();
+  void scaled_step() {
+    replica_->compute_gradients([](Range, const Event&) {});
+    const Range all = replica_->all();
+    replica_->find_non_finite(std::span(&all, 1));
+    const bool finite = replica_->read_finite();
     if (finite) {
-      replica_->optimizer_step(replica_->all(), next_update());
+      replica_->optimizer_step(all, next_update());
       count_update();
     }
     replica_->finish_scaled_step(finite);
-    return loss;
   }
 
   std::unique_ptr<Replica> replica_;

@@ -10,9 +10,9 @@
 
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 #include "src/data/batch_loader.h"
 #include "src/device/driver_thread.h"
-#include "src/device/team.h"
 #include "src/measure/step_phases.h"
 #include "strategies/drag.h"
 #include "strategies/replica.h"
@@ -31,21 +31,35 @@ struct ReplicaSeconds {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// One optimizer step over the next global batch, data to update. Returns the global batch's mean
-  /// loss, as of before the update. Allocates nothing.
-  float step() {
-    float loss = 0;
-    const bool is_dragged = drag_turn_ == 0 || steps_ / drag_turn_ % 2 == 1;
-    if (is_dragged) drag_.begin();
+  /// One optimizer step over the next global batch, data to update: gives its work to the devices,
+  /// and waits for as little of it as it can. Allocates nothing.
+  void start_step() {
+    const bool is_dragged = drag_.is_on() && (drag_turn_ == 0 || steps_ / drag_turn_ % 2 == 1);
+    if (is_dragged) {
+      replica().device().finish();
+      drag_.begin();
+    }
     {
       const StepScope scope(timer_, steps() + 1);
       if (before_step_) before_step_();
-      loss = take_step();
+      take_step();
       ++steps_;
     }
-    if (is_dragged) drag_.end();
-    if (timer_ != nullptr) after_observed_step();
-    return loss;
+    if (is_dragged) {
+      replica().device().finish();
+      drag_.end();
+    }
+    if (timer_ == nullptr) return;
+    timer_->resolve();
+    after_observed_step();
+  }
+  /// Waits for the steps that were started, and returns the last one's loss: the global batch's
+  /// mean, as of before the update; 0 before the first step. No other rank need call it.
+  [[nodiscard]] float finish_step() { return read_loss(); }
+  /// Both.
+  float step() {
+    start_step();
+    return finish_step();
   }
   /// Optimizer steps so far, skipped ones among them.
   [[nodiscard]] Size steps() const { return steps_; }
@@ -94,8 +108,8 @@ class Strategy {
   void count_update() { ++updates_; }
 
  private:
-  /// What step() returns.
-  virtual float take_step() = 0;
+  virtual void take_step() = 0;
+  virtual float read_loss() = 0;
   /// For what an observed step needs to know besides, and others have not.
   virtual void after_observed_step() {}
   /// To those replicas that the thread which calls step() runs: a timer is for one thread.
@@ -124,17 +138,15 @@ struct DdpOptions {
 struct DrivenReplica {
   std::unique_ptr<Program> program;  ///< made and run on the driver's thread
   DriverThread* driver = nullptr;
-  Team* team = nullptr;  ///< of its device; null: the driver copies alone
-  double slowdown = 1;   ///< how many times as long it computes, in imbalance on purpose
+  double slowdown = 1;  ///< how many times as long it computes, in imbalance on purpose
 };
 
 /// What a strategy over several replicas in one process is built over, beside the first replica.
 struct ReplicaGroup {
   std::vector<DrivenReplica> others;  ///< replicas 1, 2, …
-  Team* team = nullptr;  ///< of the first one's device; null: the calling thread copies alone
-  double slowdown = 1;   ///< of the first one's passes
-  /// Makes what fills these buffers with one micro-batch of every replica, in their order; called
-  /// once, while the strategy is built.
+  double slowdown = 1;                ///< of the first one's passes
+  /// Makes what fills these buffers of the host with one micro-batch of every replica, in their
+  /// order; called once, while the strategy is built.
   std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
                                              std::span<std::int32_t> labels)>
       load;
@@ -143,7 +155,8 @@ struct ReplicaGroup {
 /// What a strategy is built over; everything outlives it.
 struct StrategyContext {
   std::vector<std::unique_ptr<Replica>> replicas;  ///< this process's, with data attached
-  Communicator& communicator;
+  Communicator& communicator;  ///< of values in the memory of the replica's device
+  ControlChannel& control;     ///< between the same ranks
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   DdpOptions data_parallel = {};
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise

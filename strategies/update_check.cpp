@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/reference/reference_optimizer.h"
+#include "src/device/host_mirror.h"
 #include "strategies/norms.h"
 #include "workloads/arena_tensors.h"
 
@@ -26,13 +27,35 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// One operator's tensors in every arena of a training: parameters, then optimizer state.
 using Arenas = std::vector<std::vector<std::vector<float>>>;
 
-Arenas export_training(Replica& replica, const TensorGroup& of) {
-  const ProgramPlan& plan = replica.program().plan();
-  Arenas arenas{export_arena(plan, of, replica.program().parameters())};
-  for (const std::span<float> state : replica.optimizer_state())
-    arenas.push_back(export_arena(plan, of, state));
-  return arenas;
-}
+/// A training's arenas as the host sees them, and how they lie.
+class TrainingView {
+ public:
+  explicit TrainingView(Replica& replica)
+      : plan_(replica.program().plan()),
+        groups_(tensor_groups(plan_)),
+        gradients_(read_back(replica.device(), replica.program().gradients())) {
+    arenas_.push_back(read_back(replica.device(), replica.program().parameters()));
+    for (const std::span<float> state : replica.optimizer_state())
+      arenas_.push_back(read_back(replica.device(), state));
+  }
+
+  [[nodiscard]] const std::vector<TensorGroup>& groups() const { return groups_; }
+  [[nodiscard]] Arenas arenas_of(std::size_t group) const {
+    Arenas arenas;
+    for (const HostMirror<float>& arena : arenas_)
+      arenas.push_back(export_arena(plan_, groups_[group], arena.values()));
+    return arenas;
+  }
+  [[nodiscard]] std::vector<std::vector<float>> gradients_of(std::size_t group) const {
+    return export_arena(plan_, groups_[group], gradients_.values());
+  }
+
+ private:
+  const ProgramPlan& plan_;
+  std::vector<TensorGroup> groups_;
+  HostMirror<float> gradients_;
+  std::vector<HostMirror<float>> arenas_;  ///< parameters, then optimizer state
+};
 
 /// One tensor before an update, and what the rule makes of it.
 struct RuleUpdate {
@@ -138,14 +161,12 @@ void check_tensor(const OptimizerSpec& optimizer, Size update, const RuleUpdate&
 UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec& optimizer,
                          Size update, double gradient_scale) {
   UpdateCheck check;
-  Replica& from = before.replica();
-  Replica& to = tested.replica();
-  const std::vector<TensorGroup> read = tensor_groups(from.program().plan());
-  const std::vector<TensorGroup> made = tensor_groups(to.program().plan());
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const Arenas old = export_training(from, read[i]);
-    const Arenas after = export_training(to, made[i]);
-    auto gradients = export_arena(to.program().plan(), made[i], to.program().gradients());
+  const TrainingView from(before.replica());
+  const TrainingView to(tested.replica());
+  for (std::size_t i = 0; i < to.groups().size(); ++i) {
+    const Arenas old = from.arenas_of(i);
+    const Arenas after = to.arenas_of(i);
+    auto gradients = to.gradients_of(i);
     for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor) {
       RuleUpdate rule{.parameters = old[0][tensor],
                       .state = {},
@@ -160,7 +181,8 @@ UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec
         values.emplace_back(after[arena][tensor]);
       }
       apply_rule(optimizer, update, rule);
-      check_tensor(optimizer, update, rule, values, made[i].parameters[tensor].name, check.worst);
+      check_tensor(optimizer, update, rule, values, to.groups()[i].parameters[tensor].name,
+                   check.worst);
       check.update_norm =
           std::hypot(check.update_norm, distance_of(rule.new_parameters, rule.parameters));
       check.parameter_norm = std::hypot(check.parameter_norm, norm_of(rule.parameters));
@@ -171,15 +193,15 @@ UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec
 
 Difference check_nothing_changed(Strategy& before, Strategy& tested) {
   Difference worst;
-  const std::vector<TensorGroup> read = tensor_groups(before.replica().program().plan());
-  const std::vector<TensorGroup> made = tensor_groups(tested.replica().program().plan());
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const Arenas old = export_training(before.replica(), read[i]);
-    const Arenas after = export_training(tested.replica(), made[i]);
+  const TrainingView from(before.replica());
+  const TrainingView to(tested.replica());
+  for (std::size_t i = 0; i < to.groups().size(); ++i) {
+    const Arenas old = from.arenas_of(i);
+    const Arenas after = to.arenas_of(i);
     for (std::size_t arena = 0; arena < old.size(); ++arena)
       for (std::size_t tensor = 0; tensor < old[arena].size(); ++tensor)
         if (!are_same_bits(old[arena][tensor], after[arena][tensor]))
-          keep_worse(worst, kInfinity, made[i].parameters[tensor].name,
+          keep_worse(worst, kInfinity, to.groups()[i].parameters[tensor].name,
                      arena == 0 ? "parameters" : name_of_state(arena - 1));
   }
   return worst;

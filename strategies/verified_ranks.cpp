@@ -14,10 +14,13 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/slice.h"
-#include "src/comm/exchange.h"
+#include "src/device/host_mirror.h"
 
 namespace ptbench {
 namespace {
+
+/// Of an arena, that is sent at once.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 
 /// What rank 0 tells beside arenas.
 struct Order {
@@ -36,10 +39,16 @@ struct RankResult {
   Size unknown_statistics = 0;  ///< running statistics that are no number
 };
 
-/// Of numbers as they lie: any single difference changes it.
-std::uint64_t digest_of(std::span<const float> values, std::uint64_t hash = fnv1a("")) {
-  for (const float value : values) hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
+/// Of numbers in the device's memory as they lie: any single difference changes it.
+std::uint64_t digest_of(Device& device, std::span<float> memory, std::uint64_t hash = fnv1a("")) {
+  const auto mirror = read_back(device, memory);
+  for (const float value : mirror.values())
+    hash = fnv1a_word(std::bit_cast<std::uint32_t>(value), hash);
   return hash;
+}
+
+std::uint64_t digest_of_parameters(Strategy& tested) {
+  return digest_of(tested.replica().device(), tested.replica().program().parameters());
 }
 
 /// Other than 0; 0 where the rank has but a part of it.
@@ -47,21 +56,24 @@ std::uint64_t digest_of_state(Strategy& tested) {
   if (tested.updated_slices() != std::vector<Range>{tested.replica().all()}) return 0;
   std::uint64_t hash = fnv1a("");
   for (const std::span<float> state : tested.replica().optimizer_state())
-    hash = digest_of(state, hash);
+    hash = digest_of(tested.replica().device(), state, hash);
   return std::max<std::uint64_t>(hash, 1);
 }
 
-Size not_a_number(std::span<const float> values) {
-  return std::ranges::count_if(values, [](float value) { return std::isnan(value); });
+/// Running statistics that are no number.
+Size unknown_statistics(Strategy& tested) {
+  Replica& replica = tested.replica();
+  const auto statistics = read_back(replica.device(), replica.program().running_statistics());
+  return std::ranges::count_if(statistics.values(), [](float value) { return std::isnan(value); });
 }
 
 }  // namespace
 
-std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
+std::optional<Size> first_differing_rank(Strategy& tested, ControlChannel& control,
                                          Communicator::Timeout timeout) {
-  if (communicator.world_size() == 1) return std::nullopt;
+  if (control.world_size() == 1) return std::nullopt;
   const std::vector<std::uint64_t> all =
-      of_all_ranks(communicator, digest_of(tested.replica().program().parameters()), timeout);
+      control.of_all_ranks(digest_of_parameters(tested), timeout);
   const auto differing =
       std::ranges::find_if(all, [&](std::uint64_t digest) { return digest != all.front(); });
   if (differing == all.end()) return std::nullopt;
@@ -73,10 +85,10 @@ double moved_rate(double own, double from, double to) {
   return from > 0 ? own * (to / from) : own + to;
 }
 
-VerifiedRanks::VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
+VerifiedRanks::VerifiedRanks(Strategy& tested, ControlChannel& control, Conductor& conductor,
                              Communicator::Timeout timeout, bool broadcast_buffers)
     : tested_(tested),
-      communicator_(communicator),
+      control_(control),
       conductor_(conductor),
       timeout_(timeout),
       broadcast_buffers_(broadcast_buffers) {}
@@ -123,7 +135,26 @@ VerifiedRanks::Task VerifiedRanks::hear() {
 }
 
 void VerifiedRanks::broadcast(std::span<std::byte> bytes) {
-  communicator_.wait(communicator_.start_broadcast(bytes, 0), timeout_);
+  control_.broadcast(bytes, 0, timeout_);
+}
+
+/// Of the device's memory.
+void VerifiedRanks::broadcast_arena(std::span<float> arena) {
+  Device& device = tested_.replica().device();
+  const auto mirror = read_back(device, arena);
+  const auto bytes = std::as_writable_bytes(mirror.values());
+  for (std::size_t begin = 0; begin < bytes.size(); begin += kPieceBytes)
+    broadcast(bytes.subspan(begin, std::min(kPieceBytes, bytes.size() - begin)));
+  if (!is_root()) write_back(device, mirror);
+}
+
+/// What lies there becomes no number.
+void VerifiedRanks::forget(std::span<float> memory) {
+  Device& device = tested_.replica().device();
+  device.finish();
+  const HostMirror<float> mirror(device, memory);
+  std::ranges::fill(mirror.values(), std::numeric_limits<float>::quiet_NaN());
+  write_back(device, mirror);
 }
 
 void VerifiedRanks::pass_state() {
@@ -142,28 +173,24 @@ void VerifiedRanks::pass_state() {
   // The first step begins with parameters that the strategy itself has to give to all ranks.
   const std::span<float> parameters = replica.program().parameters();
   if (tested_.steps() > 0)
-    broadcast(std::as_writable_bytes(parameters));
+    broadcast_arena(parameters);
   else if (!is_root())
-    std::ranges::fill(parameters, std::numeric_limits<float>::quiet_NaN());
-  for (const std::span<float> state : replica.optimizer_state())
-    broadcast(std::as_writable_bytes(state));
+    forget(parameters);
+  for (const std::span<float> state : replica.optimizer_state()) broadcast_arena(state);
   const std::span<float> statistics = replica.program().running_statistics();
-  if (!broadcast_buffers_ && !statistics.empty()) broadcast(std::as_writable_bytes(statistics));
-  if (broadcast_buffers_ && !is_root())
-    std::ranges::fill(statistics, std::numeric_limits<float>::quiet_NaN());
+  if (!broadcast_buffers_) broadcast_arena(statistics);
+  if (broadcast_buffers_ && !is_root()) forget(statistics);
   replica.program().parameters_changed();
 }
 
 std::optional<std::string> VerifiedRanks::compare_ranks() {
-  const Program& program = tested_.replica().program();
   const std::vector<RankResult> all =
-      of_all_ranks(communicator_,
-                   RankResult{.parameters = digest_of(program.parameters()),
-                              .state = digest_of_state(tested_),
-                              .updates = tested_.updates(),
-                              .scaler = tested_.replica().scaler(),
-                              .unknown_statistics = not_a_number(program.running_statistics())},
-                   timeout_);
+      control_.of_all_ranks(RankResult{.parameters = digest_of_parameters(tested_),
+                                       .state = digest_of_state(tested_),
+                                       .updates = tested_.updates(),
+                                       .scaler = tested_.replica().scaler(),
+                                       .unknown_statistics = unknown_statistics(tested_)},
+                            timeout_);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank].parameters != all[0].parameters)
       return fmt::format("the parameters of rank {} differ from rank 0's", rank);
@@ -184,13 +211,13 @@ std::optional<std::string> VerifiedRanks::compare_ranks() {
 /// The lowest rank that has it is asked for what several have.
 std::vector<VerifiedRanks::Owned> VerifiedRanks::owners() {
   const std::vector<Range> own = tested_.updated_slices();
-  const std::vector<Size> counts = of_all_ranks(communicator_, std::ssize(own), timeout_);
+  const std::vector<Size> counts = control_.of_all_ranks(std::ssize(own), timeout_);
   const auto most = static_cast<std::size_t>(*std::ranges::max_element(counts));
   std::vector<Range> padded = own;
   padded.resize(most);
   std::vector<Range> all(most * counts.size());
-  exchange(communicator_, std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)),
-           timeout_);
+  control_.exchange(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)),
+                    timeout_);
   std::vector<Owned> owned;
   for (std::size_t rank = 0; rank < counts.size(); ++rank)
     for (std::size_t i = 0; i < static_cast<std::size_t>(counts[rank]); ++i)
@@ -218,21 +245,22 @@ bool VerifiedRanks::covers_all(const std::vector<Owned>& owned) const {
 }
 
 /// In pieces, so that rank 0 needs no second arena for every rank.
-void VerifiedRanks::gather(std::span<float> arena, const std::vector<Owned>& owned) {
-  constexpr Size kPiece = Size{1} << 18U;
+void VerifiedRanks::gather(std::span<float> memory, const std::vector<Owned>& owned) {
+  constexpr Size kPiece = kPieceBytes / sizeof(float);
   const bool all_at_root = std::ranges::all_of(
       owned, [](const Owned& part) { return part.rank == 0 || part.range.empty(); });
   if (all_at_root) return;
-  const auto ranks = static_cast<std::size_t>(communicator_.world_size());
+  Device& device = tested_.replica().device();
+  const auto mirror = read_back(device, memory);
+  const std::span<float> arena = mirror.values();
+  const auto ranks = static_cast<std::size_t>(control_.world_size());
   std::vector<float> received;
   for (Size begin = 0; begin < std::ssize(arena); begin += kPiece) {
     const Range piece{begin, std::min<Size>(begin + kPiece, std::ssize(arena))};
     const auto size = static_cast<std::size_t>(piece.size());
     const std::span<float> own = slice_of(arena, piece);
     if (is_root()) received.resize(ranks * size);
-    communicator_.wait(communicator_.start_gather(std::as_bytes(own),
-                                                  std::as_writable_bytes(std::span(received)), 0),
-                       timeout_);
+    control_.gather(std::as_bytes(own), std::as_writable_bytes(std::span(received)), 0, timeout_);
     if (!is_root()) continue;
     for (const Owned& part : owned) {
       const Range wanted = intersect(part.range, piece);
@@ -244,6 +272,7 @@ void VerifiedRanks::gather(std::span<float> arena, const std::vector<Owned>& own
       std::ranges::copy(from, own.subspan(first).begin());
     }
   }
+  if (is_root()) write_back(device, mirror);
 }
 
 }  // namespace ptbench

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
+#include "src/device/host_mirror.h"
 #include "strategies/conductor.h"
 #include "strategies/strategy.h"
 
@@ -14,7 +16,7 @@ namespace ptbench {
 /// The first rank whose parameters are not those of rank 0, bit for bit; empty where there is none,
 /// as after each step of a data-parallel strategy. Running statistics may differ. All ranks call it
 /// between the same two steps, and get one answer.
-[[nodiscard]] std::optional<Size> first_differing_rank(Strategy& tested, Communicator& communicator,
+[[nodiscard]] std::optional<Size> first_differing_rank(Strategy& tested, ControlChannel& control,
                                                        Communicator::Timeout timeout);
 
 /// The rate of a side whose rate is `own` where it should be `from`, once `from` becomes `to`: what
@@ -28,7 +30,7 @@ class VerifiedRanks {
   /// All ranks make one over their part of the same training. Everything outlives it.
   /// `broadcast_buffers`: the training gives rank 0's running statistics to all before each step,
   /// so that the others' need not be there: they are made NaN instead.
-  VerifiedRanks(Strategy& tested, Communicator& communicator, Conductor& conductor,
+  VerifiedRanks(Strategy& tested, ControlChannel& control, Conductor& conductor,
                 Communicator::Timeout timeout, bool broadcast_buffers);
 
   /// On rank 0, between steps: the others get its parameters, optimizer state, number of updates,
@@ -51,8 +53,8 @@ class VerifiedRanks {
     Range range;
   };
 
-  [[nodiscard]] bool is_alone() const { return communicator_.world_size() == 1; }
-  [[nodiscard]] bool is_root() const { return communicator_.rank() == 0; }
+  [[nodiscard]] bool is_alone() const { return control_.world_size() == 1; }
+  [[nodiscard]] bool is_root() const { return control_.rank() == 0; }
   void call(Task task);
   [[nodiscard]] Task hear();
   void pass_state();
@@ -61,11 +63,13 @@ class VerifiedRanks {
   [[nodiscard]] std::optional<std::string> compare_ranks();
   [[nodiscard]] std::vector<Owned> owners();
   [[nodiscard]] bool covers_all(const std::vector<Owned>& owned) const;
-  void gather(std::span<float> arena, const std::vector<Owned>& owned);
+  void gather(std::span<float> memory, const std::vector<Owned>& owned);
   void broadcast(std::span<std::byte> bytes);
+  void broadcast_arena(std::span<float> arena);
+  void forget(std::span<float> memory);
 
   Strategy& tested_;
-  Communicator& communicator_;
+  ControlChannel& control_;
   Conductor& conductor_;
   Communicator::Timeout timeout_;
   bool broadcast_buffers_;

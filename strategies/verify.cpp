@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/device/host_mirror.h"
 #include "strategies/norms.h"
 #include "strategies/training_state.h"
 #include "strategies/update_check.h"
@@ -32,12 +33,15 @@ double deviation_norm(std::span<const float> variances) {
 /// Of rank 0: mean and variance of each batch norm, in this order.
 Difference check_statistics(const Program& tested, const Program& oracle, double bound) {
   Difference worst{.share = 0, .tensor = {}, .what = "running statistics"};
+  const auto of_tested = read_back(tested.device(), tested.running_statistics());
+  const auto of_oracle = read_back(oracle.device(), oracle.running_statistics());
   const std::vector<TensorGroup> left = tensor_groups(tested.plan());
   const std::vector<TensorGroup> right = tensor_groups(oracle.plan());
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (left[i].statistics.empty()) continue;
-    const std::span<const float> ours = statistics_of(tested, left[i]);
-    const std::span<const float> theirs = statistics_of(oracle, right[i]);
+    const std::span<const float> ours = statistics_of(tested.plan(), left[i], of_tested.values());
+    const std::span<const float> theirs =
+        statistics_of(oracle.plan(), right[i], of_oracle.values());
     const std::size_t channels = theirs.size() / 2;
     const std::span<const float> variances = theirs.subspan(channels);
     const auto add = [&](double difference, double scale, std::size_t tensor) {
@@ -55,7 +59,9 @@ Difference check_statistics(const Program& tested, const Program& oracle, double
 /// NaN counts as infinite.
 double largest_gradient(Strategy& strategy) {
   double largest = 0;
-  for (const float value : strategy.replica().program().gradients())
+  Replica& replica = strategy.replica();
+  const auto gradients = read_back(replica.device(), replica.program().gradients());
+  for (const float value : gradients.values())
     largest = std::isfinite(value) ? std::max(largest, std::abs(double{value}))
                                    : std::numeric_limits<double>::infinity();
   return largest;

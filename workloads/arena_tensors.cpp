@@ -42,8 +42,9 @@ void import_arena(const ProgramPlan& plan, const TensorGroup& of,
   step.plan->import_parameters(views, slice_of(arena, step.arena));
 }
 
-std::span<float> statistics_of(const Program& program, const TensorGroup& of) {
-  return slice_of(program.running_statistics(), program.plan().steps()[of.step].buffers);
+std::span<const float> statistics_of(const ProgramPlan& plan, const TensorGroup& of,
+                                     std::span<const float> statistics) {
+  return slice_of(statistics, plan.steps()[of.step].buffers);
 }
 
 }  // namespace ptbench

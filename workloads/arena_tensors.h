@@ -21,7 +21,8 @@ struct TensorGroup {
 [[nodiscard]] std::vector<TensorGroup> tensor_groups(const ProgramPlan& plan);
 
 /// Row-major values of the operator's parameters, or of what lies like them in an arena of this
-/// plan: gradients, optimizer state. One vector a tensor, in the order of `of.parameters`.
+/// plan, as a HostMirror has it: gradients, optimizer state. One vector a tensor, in the order of
+/// `of.parameters`.
 [[nodiscard]] std::vector<std::vector<float>> export_arena(const ProgramPlan& plan,
                                                            const TensorGroup& of,
                                                            std::span<const float> arena);
@@ -29,7 +30,8 @@ struct TensorGroup {
 void import_arena(const ProgramPlan& plan, const TensorGroup& of,
                   const std::vector<std::vector<float>>& tensors, std::span<float> arena);
 
-/// The operator's part of a program's running statistics, tensor after tensor.
-[[nodiscard]] std::span<float> statistics_of(const Program& program, const TensorGroup& of);
+/// The operator's part of `statistics`, all running statistics of a program, tensor after tensor.
+[[nodiscard]] std::span<const float> statistics_of(const ProgramPlan& plan, const TensorGroup& of,
+                                                   std::span<const float> statistics);
 
 }  // namespace ptbench

@@ -21,7 +21,7 @@ struct Workload {
   Size synthetic_samples = 0;  ///< default length of a synthetic epoch
   OptimizerSpec optimizer;
   std::string model_file;  ///< path of the file that describes it; empty for the catalog's own
-  /// For data of this shape. Throws a usage error where the model does not take it.
+  /// The graph for data of this shape. Throws a usage error where the model does not take it.
   std::function<Graph(const Shape& input_shape)> build;
 };
 

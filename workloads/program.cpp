@@ -10,6 +10,8 @@
 namespace ptbench {
 namespace {
 
+constexpr std::size_t kCell = 16;  // floats of a cache line
+
 Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
 
 std::vector<float> drawn(const ParameterSpec& tensor, std::uint64_t seed) {
@@ -41,25 +43,41 @@ std::vector<std::span<T>> consecutive(std::span<T> all, const std::vector<Parame
 
 }  // namespace
 
-Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
-                 MemorySource& memory, bool accumulates)
-    : plan_(std::move(plan)), accumulates_(accumulates) {
+Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, bool accumulates)
+    : plan_(std::move(plan)),
+      device_(plan_->backend().device()),
+      queue_(device_.compute()),
+      is_immediate_(queue_.is_immediate()),
+      accumulates_(accumulates) {
+  MemorySource& memory = device().memory();
   const Bytes arena = float_bytes(plan_->arena_elements());
   parameters_ = arenas.allocate(arena, "parameters");
   gradients_ = arenas.allocate(arena, "gradients");
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
-  labels_ = memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
-  loss_ = memory.allocate(sizeof(float), "the loss");
-  loss_scale_ = memory.allocate(sizeof(float), "the loss scale");
+  label_buffer_ =
+      memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
+  cells_ = arenas.allocate(2 * kCell * sizeof(float), "the loss and its scale");
   activations_ = memory.allocate(plan_->activations().total, "activations");
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
   if (accumulates) addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
-  set_loss_scale(1);
-  passes_ = plan_->backend().plan_gradient_passes(gradients(), plan_->owned());
+  mirror_cells();
+  passes_ = plan_->backend().plan_arena_passes(gradients(), plan_->owned());
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
   for (std::size_t i = 0; i < plan_->steps().size(); ++i)
     operators_.push_back(plan_->steps()[i].plan->bind(bindings_of(i, uses)));
+}
+
+void Program::mirror_cells() {
+  input_ = {device(), elements<float>(tensor_memory(kDataTensor))};
+  labels_ = {device(), label_buffer_.as<std::int32_t>()};
+  loss_ = {device(), cells_.as<float>().first(1)};
+  loss_scale_ = {device(), cells_.as<float>().subspan(kCell, 1)};
+  loss_scale_.values().front() = 1;
+  write_back(device(), loss_scale_);
+  batch_sent_ = queue_.make_event();
+  batch_used_ = queue_.make_event();
+  gradients_ready_ = queue_.make_event();
 }
 
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
@@ -97,9 +115,9 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
       bindings.output_gradients.resize(
           static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
   } else {
-    bindings.labels = labels();
-    bindings.loss = loss_.as<float>();
-    bindings.loss_scale = loss_scale_.as<float>();
+    bindings.labels = labels_.memory();
+    bindings.loss = loss_.memory();
+    bindings.loss_scale = loss_scale_.memory();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
   bindings.gradients = slice_of(gradients(), planned.arena);
@@ -111,8 +129,6 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
   return bindings;
 }
 
-std::span<float> Program::input() const { return elements<float>(tensor_memory(kDataTensor)); }
-
 std::span<const std::byte> Program::logits() const {
   return tensor_memory(plan_->graph().operators.back().inputs.front());
 }
@@ -122,10 +138,40 @@ std::span<std::byte> Program::logits_gradient() const {
       {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
 }
 
+void Program::wait_for_batch() const {
+  if (input_.is_copy())
+    batch_sent_->finish();
+  else
+    batch_used_->finish();
+}
+
+void Program::copy_batch() {
+  Queue& transfer = device().transfer();
+  transfer.wait(*batch_used_);
+  input_.send(transfer);
+  labels_.send(transfer);
+  transfer.record(*batch_sent_);
+  queue_.wait(*batch_sent_);
+}
+
+void Program::set_loss_scale(float scale) {
+  if (loss_scale_.values().front() == scale) return;
+  device().finish();
+  loss_scale_.values().front() = scale;
+  write_back(device(), loss_scale_);
+}
+
+float Program::read_loss() const {
+  loss_.fetch(queue_);
+  queue_.finish();
+  return loss_.values().front();
+}
+
 void Program::read_logits(std::span<float> values) const {
-  const Size tensor = plan_->graph().operators.back().inputs.front();
-  plan_->backend().export_tensor(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec,
-                                 logits(), values);
+  const LoweredOperator& last = plan_->graph().operators.back();
+  const auto tensor = static_cast<std::size_t>(last.inputs.front());
+  const auto mirror = read_back(device(), tensor_memory(last.inputs.front()));
+  plan_->backend().export_tensor(plan_->graph().tensors[tensor].spec, mirror.values(), values);
 }
 
 void Program::refresh() {
@@ -139,16 +185,16 @@ void Program::forward_to_logits() {
   for (std::size_t i = 0; i + 1 < operators_.size(); ++i) operators_[i]->forward();
 }
 
-float Program::forward() {
+void Program::forward() {
   forward_to_logits();
   operators_.back()->forward();
-  return loss_.as<float>()[0];
+  note_batch_used();
 }
 
-float Program::evaluate() {
+void Program::evaluate() {
   refresh();
   for (const auto& planned : operators_) planned->evaluate();
-  return loss_.as<float>()[0];
+  note_batch_used();
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
@@ -162,8 +208,11 @@ void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     operators_[i]->backward(mode);
-    if (!step.arena.empty()) ready(step.arena);
+    if (step.arena.empty()) continue;
+    if (!is_immediate_) queue_.record(*gradients_ready_);
+    ready(step.arena, *gradients_ready_);
   }
+  note_batch_used();
 }
 
 void Program::import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next) {
@@ -172,10 +221,13 @@ void Program::import_step(std::size_t step, FunctionRef<std::span<const float>(S
   std::vector<std::span<const float>> tensors;
   for (const ParameterSpec& tensor : parameters_of(spec))
     tensors.push_back(next(tensor.shape.elements()));
-  planned.plan->import_parameters(tensors, slice_of(parameters(), planned.arena));
-  const auto statistics = slice_of(buffers_.as<float>(), planned.buffers);
-  for (const auto& part : consecutive(statistics, buffers_of(spec)))
+  const auto arena = read_back(device(), slice_of(parameters(), planned.arena));
+  planned.plan->import_parameters(tensors, arena.values());
+  write_back(device(), arena);
+  const HostMirror<float> statistics(device(), slice_of(running_statistics(), planned.buffers));
+  for (const auto& part : consecutive(statistics.values(), buffers_of(spec)))
     std::ranges::copy(next(static_cast<Size>(part.size())), part.begin());
+  write_back(device(), statistics);
 }
 
 void Program::initialise(std::uint64_t seed) {
@@ -215,9 +267,10 @@ std::vector<NamedTensor> Program::export_tensors() const {
     std::vector<std::span<float>> tensors;
     for (std::size_t count = parameters_of(spec).size(); tensors.size() < count;)
       tensors.emplace_back(values[next++].values);
-    step.plan->export_parameters(slice_of<const float>(parameters(), step.arena), tensors);
-    for (const auto& part :
-         consecutive(slice_of<const float>(buffers_.as<float>(), step.buffers), buffers_of(spec)))
+    const auto arena = read_back(device(), slice_of(parameters(), step.arena));
+    step.plan->export_parameters(arena.values(), tensors);
+    const auto statistics = read_back(device(), slice_of(running_statistics(), step.buffers));
+    for (const auto& part : consecutive(statistics.values(), buffers_of(spec)))
       std::ranges::copy(part, values[next++].values.begin());
   }
   return values;

@@ -9,6 +9,8 @@
 #include "kernels/backend.h"
 #include "kernels/choose.h"
 #include "src/base/function_ref.h"
+#include "src/device/device.h"
+#include "src/device/host_mirror.h"
 #include "src/device/memory.h"
 #include "workloads/graph.h"
 #include "workloads/lower.h"
@@ -58,7 +60,7 @@ class ProgramPlan {
   /// `accumulates` and `source`: as of the Program.
   [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
                                         const MemorySource& source) const;
-  /// Of all operators that were chosen, these among them.
+  /// The choices of all operators that were chosen, these among them.
   [[nodiscard]] const Choices& choices() const { return choices_; }
   /// 16 hexadecimal digits over everything that decides layout and arithmetic. Ranks must agree.
   [[nodiscard]] const std::string& hash() const { return hash_; }
@@ -82,43 +84,80 @@ class ProgramPlan {
   std::string hash_;
 };
 
-/// A plan with memory: runs steps, and allocates nothing while it does.
+/// A plan with memory: runs steps, and allocates nothing while it does. Passes give their work to
+/// the device's queue for computing and return; what they read and write is the device's until
+/// then, so spans of device memory are for operators, copies and communicators, and the host looks
+/// through mirrors (read_back).
 class Program {
  public:
-  using GradientsReady = FunctionRef<void(Range slice)>;
+  /// `ready` was recorded in the device's queue where the gradients of `slice` became final, and is
+  /// recorded again for the next one.
+  using GradientsReady = FunctionRef<void(Range slice, const Event& ready)>;
 
-  using GradientMode = ptbench::GradientMode;
-
-  /// `arenas` provides parameters and gradients (ranks may share them), `memory` the rest. The
-  /// plan's backend and its device outlive the program. `accumulates`: gradients can be added up
-  /// over several backward passes.
-  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, MemorySource& memory,
-          bool accumulates = false);
+  /// `arenas` provides parameters, gradients and the loss in memory of the plan's device (ranks may
+  /// share them), the device the rest. The plan's backend and its device outlive the program.
+  /// `accumulates`: gradients can be added up over several backward passes.
+  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, bool accumulates = false);
+  /// Waits for the device.
+  ~Program() { finish_quietly(device_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 
   [[nodiscard]] const ProgramPlan& plan() const { return *plan_; }
-  /// Where the next micro-batch goes: batch × sample elements, and one label a sample.
-  [[nodiscard]] std::span<float> input() const;
-  [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.as<std::int32_t>(); }
-  /// Copies batch × classes values, after a forward pass or `evaluate`.
-  void read_logits(std::span<float> values) const;
+  [[nodiscard]] Device& device() const { return device_; }
+
+  /// Where the host puts the next micro-batch: batch × sample elements, and one label a sample.
+  /// May be written once `await_batch` has returned.
+  [[nodiscard]] std::span<float> input() const { return input_.values(); }
+  [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.values(); }
+  /// Blocks the host until the micro-batch that was sent last need not lie there any more.
+  void await_batch() const {
+    if (!is_immediate_) wait_for_batch();
+  }
+  /// Gives what the host has put there to the passes to come.
+  void send_batch() {
+    if (input_.is_copy()) copy_batch();
+  }
+  /// Where the passes find their micro-batch, in the device's memory: as input(), and as labels().
+  [[nodiscard]] std::span<float> device_input() const { return input_.memory(); }
+  [[nodiscard]] std::span<std::int32_t> device_labels() const { return labels_.memory(); }
+
+  // In the device's memory.
+
   [[nodiscard]] std::span<float> parameters() const { return parameters_.as<float>(); }
   [[nodiscard]] std::span<float> gradients() const { return gradients_.as<float>(); }
-  /// Of batch norm, in forward order.
+  /// The means and variances of batch norms, in forward order.
   [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
+  /// One element: the micro-batch's share of the global batch's mean loss.
+  [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { parameters_changed_ = true; }
-  /// Whether the gradients of `slice` are finite.
-  [[nodiscard]] bool gradients_finite(Range slice) { return passes_->finite(slice); }
-  /// What gradients are multiplied by, from the loss on; 1 at first.
-  void set_loss_scale(float scale) { loss_scale_.as<float>()[0] = scale; }
+  /// Stores 1 in `found`, one element of device memory, where a gradient of `slices` is not finite,
+  /// else 0.
+  void find_non_finite(std::span<const Range> slices, std::span<float> found) {
+    passes_->find_non_finite(slices, found);
+  }
+  /// Stores the sum of `terms`, added up in double precision, in `sum`, one element; all of them in
+  /// the device's memory.
+  void add_up(std::span<const float> terms, std::span<float> sum) { passes_->add_up(terms, sum); }
+  /// What gradients are multiplied by, from the loss on; 1 at first. Another scale than before
+  /// waits for the device.
+  void set_loss_scale(float scale);
 
-  /// This micro-batch's share of the global batch's mean loss.
-  float forward();
+  /// With the micro-batch that was sent.
+  void forward();
   /// As a trained model computes: with the running statistics, which stay as they are.
-  float evaluate();
+  void evaluate();
   /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
   void backward(GradientMode mode, GradientsReady ready);
+
+  // Results on the host, for which these wait.
+
+  /// The loss of the last pass.
+  [[nodiscard]] float read_loss() const;
+  /// Batch × classes values of the last forward pass or `evaluate`.
+  void read_logits(std::span<float> values) const;
 
   // The same passes for a loss that is computed elsewhere.
 
@@ -144,25 +183,40 @@ class Program {
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
   [[nodiscard]] Bindings bindings_of(std::size_t step,
                                      const std::vector<std::vector<Use>>& uses) const;
+  void mirror_cells();
   void refresh();
+  void wait_for_batch() const;
+  void copy_batch();
+  void note_batch_used() {
+    if (!is_immediate_) queue_.record(*batch_used_);
+  }
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
   void import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next);
 
   std::shared_ptr<const ProgramPlan> plan_;
+  Device& device_;
+  Queue& queue_;       ///< for computing
+  bool is_immediate_;  ///< the queue: nothing needs to be waited for
   Buffer parameters_;
   Buffer gradients_;
   bool accumulates_;
   Buffer buffers_;  ///< running statistics
-  Buffer labels_;
-  Buffer loss_;
-  Buffer loss_scale_;
+  Buffer label_buffer_;
+  Buffer cells_;        ///< the loss and its scale
   Buffer activations_;  ///< in one piece, so that it lies on few, large pages
   Buffer workspace_;
   Buffer scratch_;
   Buffer addends_;  ///< empty where nothing accumulates
+  HostMirror<float> input_;
+  HostMirror<std::int32_t> labels_;
+  HostMirror<float> loss_;
+  HostMirror<float> loss_scale_;
+  std::unique_ptr<Event> batch_sent_;
+  std::unique_ptr<Event> batch_used_;
+  std::unique_ptr<Event> gradients_ready_;  ///< recorded for each slice
   std::vector<std::unique_ptr<Operator>> operators_;
-  std::unique_ptr<GradientPasses> passes_;
+  std::unique_ptr<ArenaPasses> passes_;
   bool parameters_changed_ = true;
 };
 

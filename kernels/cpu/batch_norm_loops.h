@@ -107,7 +107,7 @@ struct MaskedGradient {
   const T* second = nullptr;  ///< where Two
   const T* output = nullptr;  ///< y, where Known is output
 
-  /// Of the plane that begins `offset` elements further on.
+  /// The gradient of the plane that begins `offset` elements further on.
   [[nodiscard]] MaskedGradient from(Size offset) const {
     return {first + offset, Two ? second + offset : nullptr,
             Known == Mask::output ? output + offset : nullptr};

@@ -235,7 +235,7 @@ class Conv2d final : public Operator {
   Isa isa_;
   std::vector<WeightCopies> copies_;
   std::array<std::vector<std::unique_ptr<Kernel>>, 3> kernels_;
-  /// Of members that write to the arena, the weights pass to the addends; none where nobody adds.
+  /// The weights passes to the addends, of members that write to the arena; none where nobody adds.
   std::vector<std::unique_ptr<Kernel>> added_;
 };
 
@@ -299,8 +299,8 @@ class Conv2dPlan final : public OperatorPlan {
   }
 
  private:
-  /// Of the products of a pass: Winograd's filtering takes (tile + 2)² for tile² results of 3×3
-  /// windows, those of the last tiles beyond the edge too.
+  /// The share of a pass's products that are executed: Winograd's filtering takes (tile + 2)² for
+  /// tile² results of 3×3 windows, those of the last tiles beyond the edge too.
   [[nodiscard]] double executed_share(Pass pass) const {
     const Size tile = layout_->of(pass).front().plan->winograd_tile();
     if (tile == 0) return 1;

@@ -69,7 +69,7 @@ struct Layout {
   Bytes copy_bytes = 0;                                ///< the workspace
   std::vector<MemberScratch> scratch;
   Bytes scratch_bytes = 0;
-  int members = 1;  ///< of the pass that has most
+  int members = 1;  ///< the members of the pass that has most
 
   [[nodiscard]] const std::vector<Part>& of(Pass pass) const {
     return parts[static_cast<std::size_t>(pass)];

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cpu/gradient_passes.h"
+#include "kernels/cpu/arena_passes.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/operators.h"
@@ -149,9 +149,9 @@ std::unique_ptr<Optimizer> CpuBackend::plan_optimizer(const OptimizerSpec& spec,
   return plan_cpu_optimizer(spec, arenas, owned, device_.team(), isa_);
 }
 
-std::unique_ptr<GradientPasses> CpuBackend::plan_gradient_passes(
-    std::span<float> gradients, const std::vector<OwnedRange>& owned) const {
-  return plan_cpu_gradient_passes(gradients, owned, device_.team(), isa_);
+std::unique_ptr<ArenaPasses> CpuBackend::plan_arena_passes(
+    std::span<float> arena, const std::vector<OwnedRange>& owned) const {
+  return plan_cpu_arena_passes(arena, owned, device_.team(), isa_);
 }
 
 }  // namespace ptbench

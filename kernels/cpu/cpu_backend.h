@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
-#include "src/device/device.h"
+#include "src/device/cpu_device.h"
 #include "src/device/isa.h"
 
 namespace ptbench {
@@ -24,6 +24,7 @@ class CpuBackend final : public KernelBackend {
   explicit CpuBackend(CpuDevice& device);
 
   [[nodiscard]] std::string name() const override { return "cpu"; }
+  [[nodiscard]] Device& device() const override { return device_; }
   [[nodiscard]] std::optional<double> measure_peak_flops(ElementType type,
                                                          const Clock& clock) const override;
   [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& clock) const override;
@@ -42,8 +43,8 @@ class CpuBackend final : public KernelBackend {
   [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const override;
-  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
-      std::span<float> gradients, const std::vector<OwnedRange>& owned) const override;
+  [[nodiscard]] std::unique_ptr<ArenaPasses> plan_arena_passes(
+      std::span<float> arena, const std::vector<OwnedRange>& owned) const override;
 
  private:
   CpuDevice& device_;

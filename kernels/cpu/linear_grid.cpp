@@ -148,7 +148,7 @@ class GridLinear final : public Operator {
                                            .bias = parameters + chunk.bias,
                                            .output = part.output,
                                            .scratchpad = scratchpad});
-    const auto weights_to = [&](float* gradient) {
+    const auto weights_to = [&](const float* gradient) {
       return products.weights->bind({.input = input,
                                      .weights = gradient,
                                      .bias = gradient + chunk.bias,

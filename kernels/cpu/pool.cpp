@@ -88,7 +88,7 @@ class Pool final : public Operator {
   struct Plane {
     Size input;     ///< where its input begins
     Size output;    ///< where its output begins
-    Size channels;  ///< of its 16, those that are not padding
+    Size channels;  ///< how many of its 16 are not padding
     int member;     ///< who computes it
   };
 

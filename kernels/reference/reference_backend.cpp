@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/reference/reference_gradient_passes.h"
+#include "kernels/reference/reference_arena_passes.h"
 #include "kernels/reference/reference_optimizer.h"
 #include "kernels/reference/reference_plan.h"
 #include "src/base/error.h"
@@ -34,9 +34,9 @@ std::unique_ptr<Optimizer> ReferenceBackend::plan_optimizer(
   return std::make_unique<ReferenceOptimizer>(spec, arenas);
 }
 
-std::unique_ptr<GradientPasses> ReferenceBackend::plan_gradient_passes(
-    std::span<float> gradients, const std::vector<OwnedRange>& /*owned*/) const {
-  return std::make_unique<ReferenceGradientPasses>(gradients);
+std::unique_ptr<ArenaPasses> ReferenceBackend::plan_arena_passes(
+    std::span<float> arena, const std::vector<OwnedRange>& /*owned*/) const {
+  return std::make_unique<ReferenceArenaPasses>(arena);
 }
 
 }  // namespace ptbench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "src/device/host_device.h"
 
 namespace ptbench {
 
@@ -14,6 +15,7 @@ namespace ptbench {
 class ReferenceBackend final : public KernelBackend {
  public:
   [[nodiscard]] std::string name() const override { return "reference"; }
+  [[nodiscard]] Device& device() const override { return device_; }
   [[nodiscard]] std::string fingerprint() const override { return "reference"; }
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override;
   [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
@@ -21,8 +23,11 @@ class ReferenceBackend final : public KernelBackend {
   [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
       const OptimizerSpec& spec, const OptimizerArenas& arenas,
       const std::vector<OwnedRange>& owned) const override;
-  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
-      std::span<float> gradients, const std::vector<OwnedRange>& owned) const override;
+  [[nodiscard]] std::unique_ptr<ArenaPasses> plan_arena_passes(
+      std::span<float> arena, const std::vector<OwnedRange>& owned) const override;
+
+ private:
+  mutable HostDevice device_;
 };
 
 }  // namespace ptbench

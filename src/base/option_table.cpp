@@ -124,4 +124,13 @@ std::string real_domain(double least, double most) {
       whole ? limit_text(static_cast<std::uint64_t>(most)) : fmt::format("{:.15g}", most));
 }
 
+std::string names_domain(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
 }  // namespace ptbench

@@ -84,6 +84,8 @@ void check_assignments(const std::vector<OptionInfo>& options,
 
 [[nodiscard]] std::string whole_domain(std::uint64_t least, std::uint64_t most);
 [[nodiscard]] std::string real_domain(double least, double most);
+/// "a, b or c".
+[[nodiscard]] std::string names_domain(const std::vector<std::string>& names);
 
 /// An option and how its text gets into a configuration. `set` throws a usage error for a text that
 /// is not one of its values, and leaves the configuration as it was.

@@ -8,6 +8,7 @@
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
+#include "src/comm/catalog.h"
 #include "src/config/run_options.h"
 #include "src/device/probe.h"
 #include "src/device/topology.h"
@@ -44,6 +45,18 @@ Table strategies() {
               .rows = {}};
   for (const StrategyRow& strategy : strategy_catalog())
     table.rows.push_back({strategy.name, strategy.several_ranks, strategy.summary});
+  return table;
+}
+
+Table communicators() {
+  Table table{.name = "communicators",
+              .columns = {{"name", "name"},
+                          {"several_ranks", "n > 1"},
+                          {"needs", "needs"},
+                          {"summary", "summary"}},
+              .rows = {}};
+  for (const CommunicatorRow& row : communicator_catalog())
+    table.rows.push_back({row.name, row.several_ranks, row.needs, row.summary});
   return table;
 }
 
@@ -114,8 +127,9 @@ struct Catalog {
   Table (*table)();
 };
 
-constexpr std::array<Catalog, 5> kCatalogs{{{"workloads", workloads},
+constexpr std::array<Catalog, 6> kCatalogs{{{"workloads", workloads},
                                             {"strategies", strategies},
+                                            {"communicators", communicators},
                                             {"devices", devices},
                                             {"optimizers", optimizers},
                                             {"options", options}}};

@@ -9,11 +9,12 @@
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/cli/command_table.h"
-#include "src/comm/shared_memory.h"
-#include "src/comm/solo.h"
+#include "src/comm/catalog.h"
+#include "src/comm/shared_region.h"
 #include "src/config/configuration.h"
 #include "src/device/affinity.h"
 #include "src/device/core_latency.h"
+#include "src/device/cpu_device.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_bench.h"
 #include "src/doctor/comm_options.h"
@@ -45,13 +46,12 @@ std::string cores_text(const Topology& topology) {
 std::string header_line(const Topology& topology, Size ranks, const std::string& communicator) {
   std::vector<int> cpus;
   for (const Core& core : topology.cores) cpus.push_back(core.cpu);
-  Team team(std::move(cpus));
-  const auto latency = worst_core_latency(team);
+  const DeviceConditions cores = CpuDevice(topology, std::move(cpus)).look();
   return fmt::format(
       "{}, {}{}; {}; communicator {}\n\n", printable(topology.cpu_model), cores_text(topology),
-      latency && !latency->disturbed
-          ? fmt::format(" ({} apart: {})", format_duration(latency->seconds),
-                        name_of(placement_of(latency->seconds)))
+      cores.has_latency && !cores.latency.disturbed
+          ? fmt::format(" ({} apart: {})", format_duration(cores.latency.seconds),
+                        name_of(placement_of(cores.latency.seconds)))
           : "",
       ranks == 1 ? std::string("1 rank") : fmt::format("{} ranks, processes", ranks), communicator);
 }
@@ -70,30 +70,35 @@ ExitCode be_rank(const CommOptions& options) {
   std::vector<CommMeasurement> rows;
   std::string name;
   {
-    SharedMemoryCommunicator communicator(region, options.rank);
-    rows = measure_collectives(communicator, plan_of(options));
-    name = communicator.name();
+    HostMemorySource memory;
+    const auto communicator = find_communicator(options.communicator, region.world_size())
+                                  .make({.memory = memory, .region = &region, .rank = options.rank})
+                                  .data;
+    rows = measure_collectives(*communicator, plan_of(options));
+    name = communicator->name();
   }
   if (options.rank == 0) print(rows, options, name);
   return ExitCode::ok;
 }
 
-ExitCode run_alone(const CommOptions& options, const Topology& topology) {
+ExitCode run_alone(const CommunicatorRow& row, const CommOptions& options,
+                   const Topology& topology) {
   const AffinityGuard affinity;
   pin_to(topology.cores.front().cpu);
   HostMemorySource memory;
-  SoloCommunicator communicator(memory);
-  const auto rows = measure_collectives(communicator, plan_of(options));
-  if (!options.json) write_standard_output(header_line(topology, 1, communicator.name()));
-  print(rows, options, communicator.name());
+  const auto communicator = row.make({.memory = memory}).data;
+  const auto rows = measure_collectives(*communicator, plan_of(options));
+  if (!options.json) write_standard_output(header_line(topology, 1, row.name));
+  print(rows, options, row.name);
   return ExitCode::ok;
 }
 
-std::vector<std::string> arguments_of_rank(const CommOptions& options, const SharedRegion& region,
-                                           Size rank, int cpu) {
+std::vector<std::string> arguments_of_rank(const CommunicatorRow& row, const CommOptions& options,
+                                           const SharedRegion& region, Size rank, int cpu) {
   const CommPlan plan = plan_of(options);
   std::vector<std::string> arguments{
       "comm",
+      fmt::format("--communicator={}", row.name),
       fmt::format("--region={}", region.descriptor()),
       fmt::format("--as-rank={}", rank),
       fmt::format("--cpu={}", cpu),
@@ -121,20 +126,21 @@ void warn_of_shared_cores(const Topology& topology, Size ranks) {
                           ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
 }
 
-ExitCode run_processes(const CommOptions& options, const Topology& topology, Size ranks) {
+ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
+                       const Topology& topology, Size ranks) {
   InterruptWatch interrupt;  // before any thread is made
   const CommPlan plan = plan_of(options);
   const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
                                                    static_cast<int>(topology.cores.size()));
   warn_of_shared_cores(topology, ranks);
-  const std::string header = options.json ? "" : header_line(topology, ranks, "shm");
+  const std::string header = options.json ? "" : header_line(topology, ranks, row.name);
   RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
                             return interrupt.requested();
                           }};
   for (Size rank = 0; rank < ranks; ++rank) {
     const std::size_t core = static_cast<std::size_t>(rank) % topology.cores.size();
     processes.arguments.push_back(
-        arguments_of_rank(options, region, rank, topology.cores[core].cpu));
+        arguments_of_rank(row, options, region, rank, topology.cores[core].cpu));
   }
   const RankOutcome outcome = run_ranks(region, processes);
   if (outcome.interrupted) return ExitCode::interrupted;
@@ -148,16 +154,17 @@ ExitCode comm_command(const CommOptions& options) {
   refuse_outside_ranks("comm");
   require_communicator(options.communicator);
   const Topology topology = discover_topology();
-  const bool is_solo = options.communicator == "solo";
-  const Size ranks = options.nproc.value_or(
-      is_solo ? 1 : std::max<Size>(2, static_cast<Size>(topology.cores.size())));
-  if (is_solo && ranks > 1)
-    throw usage_error(fmt::format("--communicator solo is for one rank, --nproc is {}", ranks),
-                      "leave out --communicator");
+  const auto several = std::max<Size>(2, static_cast<Size>(topology.cores.size()));
+  const Size usual = find_communicator(options.communicator, several).several_ranks ? several : 1;
+  const Size ranks = options.nproc.value_or(usual);
+  const CommunicatorRow row = find_communicator(options.communicator, ranks);
+  if (!row.several_ranks && ranks > 1)
+    throw usage_error(
+        fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
+        "leave out --communicator");
   require_memory_for(plan_of(options), ranks);
-  if (is_solo || (options.communicator == "auto" && ranks == 1))
-    return run_alone(options, topology);
-  return run_processes(options, topology, ranks);
+  return row.several_ranks ? run_processes(row, options, topology, ranks)
+                           : run_alone(row, options, topology);
 }
 
 }  // namespace

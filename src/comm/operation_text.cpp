@@ -20,6 +20,8 @@ std::string_view name_of(Collective collective) {
     case Collective::gather: return "gather";
     case Collective::broadcast: return "broadcast";
     case Collective::barrier: return "barrier";
+    case Collective::send: return "send";
+    case Collective::receive: return "receive";
   }
   return "unknown";
 }
@@ -27,8 +29,10 @@ std::string_view name_of(Collective collective) {
 /// What tells this operation from others of its name and length.
 std::string details_of(const shared::Operation& operation) {
   switch (operation.collective) {
-    case Collective::broadcast: return fmt::format(" from rank {}", operation.root);
-    case Collective::gather: return fmt::format(" to rank {}", operation.root);
+    case Collective::broadcast:
+    case Collective::receive: return fmt::format(" from rank {}", operation.root);
+    case Collective::gather:
+    case Collective::send: return fmt::format(" to rank {}", operation.root);
     case Collective::reduce:
       return fmt::format(" {} rank {}", operation.at_root ? "at" : "to", operation.root);
     default: return {};
@@ -45,8 +49,9 @@ std::string reduction_of(const shared::Operation& operation) {
 
 std::string operation_text(const shared::Operation& operation) {
   if (operation.collective == Collective::barrier) return "barrier";
-  return fmt::format("{} of {} bytes{}{}", name_of(operation.collective),
-                     format_count(static_cast<Size>(operation.bytes)), details_of(operation),
+  return fmt::format("{} of {} bytes{}{}{}", name_of(operation.collective),
+                     format_count(static_cast<Size>(operation.bytes)),
+                     operation.type == ElementType::bf16 ? " of bf16" : "", details_of(operation),
                      reduction_of(operation));
 }
 

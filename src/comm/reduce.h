@@ -26,10 +26,14 @@ enum class ResultType : std::uint8_t { fp32, wire };
 
 /// Which values are reduced, and where the result goes. All spans are whole buffers of equal length
 /// that do not overlap; a destination may be one of the sources.
-struct ReducedBuffers {
-  std::span<const float* const> sources;  ///< in the order in which they are summed
-  std::span<float* const> destinations;   ///< one or more
+template <class Value>
+struct ReducedBuffersOf {
+  std::span<const Value* const> sources;  ///< in the order in which they are summed
+  std::span<Value* const> destinations;   ///< one or more
 };
+using ReducedBuffers = ReducedBuffersOf<float>;
+/// Of bf16 values, as the bits that they lie in: the upper half of a float's.
+using ReducedBf16 = ReducedBuffersOf<std::uint16_t>;
 
 /// Stores the reduction of the sources' elements in `range` to every destination. The sum is fp32,
 /// in the order of the sources, so its bits do not depend on `isa` or on how ranges are cut. With
@@ -37,5 +41,9 @@ struct ReducedBuffers {
 /// scaled sum is rounded too. Allocates nothing.
 void reduce_range(Isa isa, const ReducedBuffers& buffers, Range range, Reduction reduction,
                   ResultType result);
+
+/// The same of bf16 values: they are summed in fp32, in the order of the sources, and the scaled
+/// sum is rounded once, as it is stored.
+void reduce_bf16_range(Isa isa, const ReducedBf16& buffers, Range range, float scale);
 
 }  // namespace ptbench

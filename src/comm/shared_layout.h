@@ -6,24 +6,43 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/element_type.h"
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
 #include "src/comm/shared_ranges.h"
 #include "src/device/futex.h"
 
 // What lies in the memory that the ranks of a SharedRegion share, in this order: the header, a
-// block for each rank, the board of phases, and each rank's arena and staging area. Raise
-// kSharedAbi with every change here.
+// block for each rank, the board of phases, the lanes and mailboxes of each channel, each rank's
+// arena and staging area, and the staging areas of the other channels. All of it begins as zeros.
+// Raise kSharedAbi with every change here.
 namespace ptbench::shared {
 
 inline constexpr std::uint64_t kMagic = 0x68636e6562747000;  // "\0ptbench"
-inline constexpr std::uint32_t kSharedAbi = 2;
+inline constexpr std::uint32_t kSharedAbi = 3;
 
-/// Operations that a rank may have started and not waited for.
+/// A channel carries operations in an order of their own: those of all ranks on data, those of all
+/// ranks on control messages, and those of a group. Groups that share no rank may have one channel.
+inline constexpr std::size_t kDataChannel = 0;
+inline constexpr std::size_t kControlChannel = 1;
+inline constexpr std::size_t kFirstGroupChannel = 2;
+/// That a rank may be in at once.
+inline constexpr std::size_t kMostGroups = 16;
+inline constexpr std::size_t kChannels = kFirstGroupChannel + kMostGroups;
+
+/// Operations that a rank may have started and not waited for, on data of all ranks.
 inline constexpr std::uint64_t kMostOutstanding = 256;
-/// A rank that finished operation n knows that all have started it, thus finished n − 256 and read
-/// everyone's slot of that; it may then have started n + 256 at most. So twice as many are enough.
-inline constexpr std::uint64_t kSlots = 2 * kMostOutstanding;
+[[nodiscard]] constexpr std::uint64_t most_outstanding(std::size_t channel) {
+  return channel == kDataChannel ? kMostOutstanding : kMostOutstanding / 4;
+}
+/// A rank that finished operation n of m outstanding ones knows that all have started it, thus
+/// finished n − m and read everyone's slot of that; it may then have started n + m at most. So
+/// twice as many are enough. A power of two.
+[[nodiscard]] constexpr std::uint64_t slots_of(std::size_t channel) {
+  return 2 * most_outstanding(channel);
+}
+/// Sends from one rank to another that may be started and not waited for.
+inline constexpr std::uint64_t kMostLetters = 16;
 /// Buffers that a rank's arena has out at once; a program takes a few dozen.
 inline constexpr std::size_t kMostBuffers = 1024;
 inline constexpr std::size_t kReasonSize = 512;
@@ -38,15 +57,18 @@ enum class Collective : std::uint8_t {
   gather,
   broadcast,
   barrier,
+  send,  ///< to one rank, which receives: no collective, but started and waited for as those are
+  receive,
 };
 
 /// What ranks must agree on.
 struct Operation {
   Collective collective = Collective::barrier;
   WireType wire = WireType::fp32;
+  ElementType type = ElementType::f32;
   bool at_root = false;  ///< Reduction::at_root
   float scale = 1;
-  Size root = 0;
+  Size root = 0;  ///< of a message, the other rank
   Bytes bytes = 0;
   friend bool operator==(const Operation&, const Operation&) = default;
 };
@@ -58,17 +80,49 @@ struct alignas(64) Slot {
   std::uint64_t offset;  ///< of the rank's values from the region's first byte
 };
 
-/// What a rank sleeps for: that the last one starts an operation, or has worked on it.
-enum class Change : std::uint32_t { none, start, work };
-
-/// Written by its rank alone, but for the bell.
-struct RankBlock {
+/// One rank's side of one channel; its slots follow. Written by its rank alone.
+struct Lane {
   /// The last operation whose values of other ranks it has read and written.
   alignas(kLinePair) std::atomic<std::uint64_t> worked;
-  /// Rung for this rank by whoever makes the change that it sleeps for.
+};
+
+/// A send: `sequence` says that the rest is there, its number among those of its pair, from 1.
+struct alignas(64) Letter {
+  std::atomic<std::uint64_t> sequence;
+  Bytes bytes;
+  std::uint64_t offset;  ///< of the values from the region's first byte
+};
+
+/// What one rank sends to one other in one channel.
+struct Mailbox {
+  /// The last letter that was copied; written by the receiver.
+  alignas(kLinePair) std::atomic<std::uint64_t> taken;
+  alignas(kLinePair) std::array<Letter, kMostLetters> letters;
+};
+
+/// What a rank may sleep for; a set of them is their sum.
+enum class Change : std::uint32_t {
+  none = 0,
+  start = 1,   ///< the last rank starts a collective
+  work = 2,    ///< the last rank has worked on one
+  letter = 4,  ///< a send to this rank starts
+  taken = 8,   ///< one of its own sends was copied
+};
+
+/// Written by its rank alone, but for the bell and the members.
+struct RankBlock {
+  /// Operations that it has worked on, in all channels; for who watches whether it gets on.
+  alignas(kLinePair) std::atomic<std::uint64_t> worked;
+  /// Rung for this rank by whoever makes a change that it sleeps for.
   alignas(kLinePair) FutexWord bell;
-  std::atomic<Change> sleeps_for;
-  alignas(kLinePair) std::array<Slot, kSlots> slots;
+  /// A set of Change for each channel.
+  std::array<std::atomic<std::uint32_t>, kChannels> sleeps_for;
+  /// Ranks of the group that this rank is, or was, in by that channel which have not left it. Each
+  /// member takes itself off in every member's block; 0: the channel is free for this rank. Below
+  /// zero where others left before this rank was there.
+  alignas(kLinePair) std::array<std::atomic<std::int64_t>, kMostGroups> members;
+  /// No operation of a group that this rank has left had a higher number.
+  std::uint64_t last_number;
   /// Of its arena. Here, so that all who allocate for this rank, one after another or through
   /// mappings of their own, know of each other's.
   TakenRanges<kMostBuffers> taken;
@@ -82,6 +136,12 @@ struct Surrender {
   std::array<char, kReasonSize> reason;  ///< ends with a null character
 };
 
+/// Ranks that sleep for a change in one channel, so that nobody looks at every block where there
+/// are none.
+struct Sleepers {
+  alignas(kLinePair) std::atomic<std::uint32_t> count;
+};
+
 struct Header {
   std::uint64_t magic;
   std::uint32_t abi;
@@ -90,11 +150,12 @@ struct Header {
   Bytes bytes_per_rank;  ///< of an arena, and of a staging area
   std::chrono::nanoseconds longest_nap;
   alignas(kLinePair) Surrender surrender;
-  /// Ranks that sleep, so that nobody looks at every block where there are none.
-  alignas(kLinePair) std::atomic<std::uint32_t> sleepers;
+  std::array<Sleepers, kChannels> sleepers;  ///< by channel
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "ranks may be processes");
 static_assert(sizeof(Slot) == 64);
+static_assert(sizeof(Letter) == 64);
+static_assert(sizeof(Lane) == kLinePair);
 
 }  // namespace ptbench::shared

@@ -17,6 +17,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "src/comm/shared_wait.h"
 
 namespace ptbench {
 namespace {
@@ -29,23 +30,55 @@ constexpr Bytes round_up_bytes(Bytes bytes, Bytes multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
+constexpr Bytes kPage = 4096;
+
+/// Of an arena, and of a staging area for data. An odd number of huge pages: AMD's first caches
+/// take addresses for the same one when their bits 12 to 27 are, so that equal offsets in arenas a
+/// multiple of 256 MiB apart would evict each other all the time (measured on Zen 4: 7 times
+/// slower).
+constexpr Bytes area_of(Bytes bytes_per_rank) {
+  return (round_up_bytes(bytes_per_rank, kHugePage) / kHugePage | 1U) * kHugePage;
+}
+
 /// Where everything lies, a function of two numbers.
 struct Layout {
   Layout(Size world_size, Bytes bytes_per_rank)
-      : blocks(round_up_bytes(sizeof(shared::Header), shared::kLinePair)),
-        phases(blocks + static_cast<Bytes>(world_size) * sizeof(shared::RankBlock)),
-        areas(round_up_bytes(phases + static_cast<Bytes>(world_size) * sizeof(PhaseBoard::Slot),
-                             kHugePage)),
-        area((round_up_bytes(bytes_per_rank, kHugePage) / kHugePage | 1U) * kHugePage),
-        total(areas + 2 * static_cast<Bytes>(world_size) * area) {}
+      : ranks(static_cast<Bytes>(world_size)),
+        blocks(round_up_bytes(sizeof(shared::Header), shared::kLinePair)),
+        phases(blocks + ranks * sizeof(shared::RankBlock)),
+        lanes(round_up_bytes(phases + ranks * sizeof(PhaseBoard::Slot), kPage)),
+        mailboxes(round_up_bytes(lanes_of(shared::kChannels), kPage)),
+        areas(round_up_bytes(
+            mailboxes + shared::kChannels * ranks * ranks * sizeof(shared::Mailbox), kHugePage)),
+        area(area_of(bytes_per_rank)),
+        small_areas(areas + 2 * ranks * area),
+        small_area(std::min(area, area_of(kSmallArea))),
+        total(small_areas + ranks * (shared::kChannels - 1) * small_area) {}
 
+  /// The lanes of all ranks in one channel lie together.
+  [[nodiscard]] Bytes lanes_of(std::size_t channel) const {
+    const Bytes before = channel == 0 ? 0 : lane_bytes(0) + (channel - 1) * lane_bytes(1);
+    return lanes + ranks * before;
+  }
+  [[nodiscard]] static Bytes lane_bytes(std::size_t channel) {
+    return sizeof(shared::Lane) + shared::slots_of(channel) * sizeof(shared::Slot);
+  }
+  [[nodiscard]] Bytes lane(std::size_t channel, Size rank) const {
+    return lanes_of(channel) + static_cast<Bytes>(rank) * lane_bytes(channel);
+  }
+
+  /// Staged values of control messages and groups, so that many channels take few addresses.
+  static constexpr Bytes kSmallArea = Bytes{64} << 20U;
+
+  Bytes ranks;
   Bytes blocks;
   Bytes phases;
-  Bytes areas;  ///< arena and staging area of rank 0, of rank 1, …
-  /// Of either. An odd number of pages: AMD's first caches take addresses for the same one when
-  /// their bits 12 to 27 are, so that equal offsets in arenas a multiple of 256 MiB apart would
-  /// evict each other all the time (measured on Zen 4: 7 times slower).
-  Bytes area;
+  Bytes lanes;
+  Bytes mailboxes;    ///< of each channel, of each sender, for each receiver
+  Bytes areas;        ///< arena and staging area of rank 0, of rank 1, …
+  Bytes area;         ///< bytes of either
+  Bytes small_areas;  ///< staging areas of rank 0 for channel 1, 2, …, of rank 1, …
+  Bytes small_area;   ///< bytes of one
   Bytes total;
 };
 
@@ -54,11 +87,6 @@ int usable_cores() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return CPU_COUNT(&set);
-}
-
-void ring_bell(shared::RankBlock& block) {
-  block.bell.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake_all(block.bell);
 }
 
 /// The kernel counts shared memory as a file.
@@ -166,6 +194,7 @@ SharedRegion SharedRegion::create(Size world_size, Bytes bytes_per_rank, int cor
   header->world_size = world_size;
   header->bytes_per_rank = bytes_per_rank;
   header->longest_nap = longest_nap;
+  // Lanes and mailboxes are zeros already, and cost no memory before somebody uses them.
   header->magic = shared::kMagic;
   return region;
 }
@@ -195,6 +224,23 @@ shared::RankBlock& SharedRegion::rank_block(Size rank) const {
   return *std::launder(reinterpret_cast<shared::RankBlock*>(at(offset)));
 }
 
+shared::Lane& SharedRegion::lane(std::size_t channel, Size rank) const {
+  return *std::launder(reinterpret_cast<shared::Lane*>(at(mapping_->layout().lane(channel, rank))));
+}
+
+shared::Slot* SharedRegion::slots(std::size_t channel, Size rank) const {
+  std::byte* first = at(mapping_->layout().lane(channel, rank)) + sizeof(shared::Lane);
+  return std::launder(reinterpret_cast<shared::Slot*>(first));
+}
+
+shared::Mailbox& SharedRegion::mailbox(std::size_t channel, Size sender, Size receiver) const {
+  const Layout layout = mapping_->layout();
+  const Bytes before = (channel * layout.ranks + static_cast<Bytes>(sender)) * layout.ranks +
+                       static_cast<Bytes>(receiver);
+  std::byte* place = at(layout.mailboxes + before * sizeof(shared::Mailbox));
+  return *std::launder(reinterpret_cast<shared::Mailbox*>(place));
+}
+
 std::span<PhaseBoard::Slot> SharedRegion::phases() const {
   auto* slots = reinterpret_cast<PhaseBoard::Slot*>(at(mapping_->layout().phases));
   return {std::launder(slots), static_cast<std::size_t>(world_size())};
@@ -209,22 +255,19 @@ std::span<std::byte> SharedRegion::arena(Size rank) const {
   return {at(layout.areas + 2 * static_cast<Bytes>(rank) * layout.area), layout.area};
 }
 
-std::span<std::byte> SharedRegion::staging(Size rank) const {
-  const std::span<std::byte> before = arena(rank);
-  return {before.data() + before.size(), before.size()};
+std::span<std::byte> SharedRegion::staging(Size rank, std::size_t channel) const {
+  const Layout layout = mapping_->layout();
+  if (channel == shared::kDataChannel)
+    return {arena(rank).data() + layout.area, static_cast<std::size_t>(layout.area)};
+  const Bytes before = static_cast<Bytes>(rank) * (shared::kChannels - 1) + channel - 1;
+  return {at(layout.small_areas + before * layout.small_area),
+          static_cast<std::size_t>(layout.small_area)};
 }
 
 std::byte* SharedRegion::at(std::uint64_t offset) const { return mapping_->start() + offset; }
 
 std::uint64_t SharedRegion::offset_of(const void* address) const {
   return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - mapping_->start());
-}
-
-void SharedRegion::ring(shared::Change change) const noexcept {
-  for (Size rank = 0; rank < world_size(); ++rank) {
-    shared::RankBlock& block = rank_block(rank);
-    if (block.sleeps_for.load(std::memory_order_seq_cst) == change) ring_bell(block);
-  }
 }
 
 void SharedRegion::give_up(Size rank, std::string_view reason) const noexcept {
@@ -236,7 +279,7 @@ void SharedRegion::give_up(Size rank, std::string_view reason) const noexcept {
   std::copy_n(reason.begin(), size, surrender.reason.begin());
   surrender.reason.at(size) = '\0';
   surrender.state.store(shared::Surrender::told, std::memory_order_seq_cst);
-  for (Size each = 0; each < world_size(); ++each) ring_bell(rank_block(each));
+  for (Size each = 0; each < world_size(); ++each) shared::ring_bell(rank_block(each));
 }
 
 std::optional<GivenUp> SharedRegion::given_up() const {

@@ -59,12 +59,15 @@ class SharedRegion {
   // For the communicator: what lies in the memory.
   [[nodiscard]] shared::Header& header() const;
   [[nodiscard]] shared::RankBlock& rank_block(Size rank) const;
+  [[nodiscard]] shared::Lane& lane(std::size_t channel, Size rank) const;
+  /// Of a lane, slots_of(channel).
+  [[nodiscard]] shared::Slot* slots(std::size_t channel, Size rank) const;
+  [[nodiscard]] shared::Mailbox& mailbox(std::size_t channel, Size sender, Size receiver) const;
   [[nodiscard]] std::span<std::byte> arena(Size rank) const;
-  [[nodiscard]] std::span<std::byte> staging(Size rank) const;
+  [[nodiscard]] std::span<std::byte> staging(Size rank,
+                                             std::size_t channel = shared::kDataChannel) const;
   [[nodiscard]] std::byte* at(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t offset_of(const void* address) const;
-  /// Wakes the ranks that sleep for such a change.
-  void ring(shared::Change change) const noexcept;
 
  private:
   class Mapping;

@@ -1,5 +1,7 @@
 #include "src/comm/solo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -9,50 +11,109 @@
 namespace ptbench {
 namespace {
 
-void reduce_alone(Isa isa, std::span<float> values, Reduction reduction, ResultType result) {
-  if (reduction.scale == 1 && reduction.wire == WireType::fp32) return;
-  const std::array<const float*, 1> source{values.data()};
-  const std::array<float*, 1> destination{values.data()};
-  reduce_range(isa, {.sources = source, .destinations = destination},
-               {0, static_cast<Size>(values.size())}, reduction, result);
+void await(const Event* event) {
+  if (event != nullptr) event->finish();
+}
+
+void reduce_bf16_alone(Isa isa, Values values, Reduction reduction) {
+  auto* bits = reinterpret_cast<std::uint16_t*>(values.bytes.data());
+  const std::array<const std::uint16_t*, 1> source{bits};
+  const std::array<std::uint16_t*, 1> destination{bits};
+  reduce_bf16_range(isa, {.sources = source, .destinations = destination}, {0, values.count()},
+                    reduction.scale);
+}
+
+void reduce_floats_alone(Isa isa, Values values, Reduction reduction, ResultType result) {
+  auto* floats = reinterpret_cast<float*>(values.bytes.data());
+  const std::array<const float*, 1> source{floats};
+  const std::array<float*, 1> destination{floats};
+  reduce_range(isa, {.sources = source, .destinations = destination}, {0, values.count()},
+               reduction, result);
 }
 
 }  // namespace
 
-Communicator::Ticket SoloCommunicator::start_all_reduce(std::span<float> values,
-                                                        Reduction reduction) {
-  reduce_alone(isa_, values, reduction, ResultType::wire);
+/// `travels`: whether the result goes back to others as the values came, in a larger world.
+Communicator::Ticket SoloCommunicator::reduce(Values values, Reduction reduction, bool travels,
+                                              const Event* after) {
+  ensure(values.bytes.size() % bytes_of(values.type) == 0, "values are whole elements");
+  await(after);
+  const bool is_bf16 = values.type == ElementType::bf16;
+  if (is_bf16 && reduction.scale != 1)
+    reduce_bf16_alone(isa_, values, reduction);
+  else if (!is_bf16 && (reduction.scale != 1 || reduction.wire != WireType::fp32))
+    reduce_floats_alone(isa_, values, reduction, travels ? ResultType::wire : ResultType::fp32);
   return Ticket{++started_};
 }
 
-Communicator::Ticket SoloCommunicator::start_reduce_scatter(std::span<float> values,
-                                                            Reduction reduction) {
-  reduce_alone(isa_, values, reduction, ResultType::fp32);
+Communicator::Ticket SoloCommunicator::start_all_reduce(Values values, Reduction reduction,
+                                                        const Event* after) {
+  return reduce(values, reduction, true, after);
+}
+
+Communicator::Ticket SoloCommunicator::start_reduce_scatter(Values values, Reduction reduction,
+                                                            const Event* after) {
+  return reduce(values, reduction, false, after);
+}
+
+Communicator::Ticket SoloCommunicator::start_all_gather(Values /*values*/, const Event* after) {
+  await(after);
   return Ticket{++started_};
 }
 
-Communicator::Ticket SoloCommunicator::start_all_gather(std::span<float> /*values*/) {
-  return Ticket{++started_};
-}
-
-Communicator::Ticket SoloCommunicator::start_reduce(std::span<float> values, Size root,
-                                                    Reduction reduction) {
+Communicator::Ticket SoloCommunicator::start_reduce(Values values, Size root, Reduction reduction,
+                                                    const Event* after) {
   ensure(root == 0, "the root of a reduction is a rank of the group");
-  reduce_alone(isa_, values, reduction, ResultType::fp32);
-  return Ticket{++started_};
+  return reduce(values, reduction, false, after);
 }
 
 Communicator::Ticket SoloCommunicator::start_gather(std::span<const std::byte> part,
-                                                    std::span<std::byte> whole, Size root) {
+                                                    std::span<std::byte> whole, Size root,
+                                                    const Event* after) {
   ensure(root == 0, "the root of a gather is a rank of the group");
   ensure(whole.size() == part.size(), "a gather's whole holds every rank's part");
+  await(after);
   if (part.data() != whole.data()) std::ranges::copy(part, whole.begin());
   return Ticket{++started_};
 }
 
-Communicator::Ticket SoloCommunicator::start_broadcast(std::span<std::byte> /*bytes*/, Size root) {
+Communicator::Ticket SoloCommunicator::start_broadcast(std::span<std::byte> /*bytes*/, Size root,
+                                                       const Event* after) {
   ensure(root == 0, "the root of a broadcast is a rank of the group");
+  await(after);
   return Ticket{++started_};
+}
+
+Communicator::Ticket SoloCommunicator::start_send(std::span<const std::byte> bytes, Size to,
+                                                  const Event* after) {
+  ensure(to == 0, "a message is for a rank of the group");
+  await(after);
+  return match({.ticket = ++started_, .sent = bytes, .received = {}, .is_send = true});
+}
+
+Communicator::Ticket SoloCommunicator::start_receive(std::span<std::byte> bytes, Size from,
+                                                     const Event* after) {
+  ensure(from == 0, "a message is for a rank of the group");
+  await(after);
+  return match({.ticket = ++started_, .sent = {}, .received = bytes, .is_send = false});
+}
+
+Communicator::Ticket SoloCommunicator::match(Half half) {
+  const Ticket ticket{half.ticket};
+  if (halves_.empty() || halves_.front().is_send == half.is_send) {
+    halves_.push_back(half);
+    return ticket;
+  }
+  const Half& other = halves_.front();
+  const std::span<const std::byte> from = half.is_send ? half.sent : other.sent;
+  const std::span<std::byte> to = half.is_send ? other.received : half.received;
+  if (from.size() != to.size())
+    throw run_error(fmt::format("rank 0: receive of {} bytes from rank 0: {} bytes were sent",
+                                to.size(), from.size()),
+                    "send and receive as many bytes");
+  std::ranges::copy(from, to.begin());
+  halves_.erase(halves_.begin());
+  return ticket;
 }
 
 Communicator::Ticket SoloCommunicator::start_barrier() { return Ticket{++started_}; }
@@ -60,6 +121,22 @@ Communicator::Ticket SoloCommunicator::start_barrier() { return Ticket{++started
 void SoloCommunicator::wait(Ticket ticket, Timeout /*timeout*/) {
   const auto number = static_cast<std::uint64_t>(ticket);
   ensure(number >= 1 && number <= started_, "a ticket comes from a started operation");
+  if (halves_.empty() || halves_.front().ticket > number) return;
+  const Half& half = halves_.front();
+  throw run_error(fmt::format("rank 0: {} of {} bytes {} rank 0: rank 0 does not {} it",
+                              half.is_send ? "send" : "receive",
+                              half.is_send ? half.sent.size() : half.received.size(),
+                              half.is_send ? "to" : "from", half.is_send ? "receive" : "send"),
+                  "start both sides of a message before waiting for one");
+}
+
+void SoloCommunicator::order(Queue& /*queue*/, Ticket ticket, Timeout timeout) {
+  wait(ticket, timeout);
+}
+
+std::unique_ptr<Communicator> SoloCommunicator::split(Size /*colour*/, Size /*key*/,
+                                                      Timeout /*timeout*/) {
+  return std::make_unique<SoloCommunicator>(memory_);
 }
 
 }  // namespace ptbench

@@ -1,38 +1,71 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "src/comm/communicator.h"
 #include "src/device/isa.h"
 
 namespace ptbench {
 
 /// A world of one: every collective is done when started. A reduction scales and rounds as in a
-/// larger world (reduce.h); all else is the identity.
+/// larger world (reduce.h); all else is the identity. A message is copied when the second of its
+/// two sides starts.
 class SoloCommunicator final : public Communicator {
  public:
+  static constexpr std::string_view kName = "solo";
+
   /// `memory` outlives the communicator.
   explicit SoloCommunicator(MemorySource& memory) : memory_(memory), isa_(detect_isa()) {}
 
-  [[nodiscard]] std::string name() const override { return "solo"; }
+  [[nodiscard]] std::string name() const override { return std::string(kName); }
   [[nodiscard]] Size rank() const override { return 0; }
   [[nodiscard]] Size world_size() const override { return 1; }
   [[nodiscard]] MemorySource& memory() override { return memory_; }
 
-  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override;
-  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override;
-  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override;
-  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
-                                    Reduction reduction) override;
+  [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
+                                        const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
+                                            const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_all_gather(Values values, const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
+                                    const Event* after = nullptr) override;
   [[nodiscard]] Ticket start_gather(std::span<const std::byte> part, std::span<std::byte> whole,
-                                    Size root) override;
-  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override;
+                                    Size root, const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root,
+                                       const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_send(std::span<const std::byte> bytes, Size to,
+                                  const Event* after = nullptr) override;
+  [[nodiscard]] Ticket start_receive(std::span<std::byte> bytes, Size from,
+                                     const Event* after = nullptr) override;
   [[nodiscard]] Ticket start_barrier() override;
-  /// Throws a defect for a ticket that was never given out.
+  /// Throws a defect for a ticket that was never given out, and a run error, at once, where a
+  /// message lacks its other side.
   void wait(Ticket ticket, Timeout timeout) override;
+  void order(Queue& queue, Ticket ticket, Timeout timeout) override;
+  [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size key,
+                                                    Timeout timeout = kLongWork) override;
 
  private:
+  /// One side of a message that waits for the other.
+  struct Half {
+    std::uint64_t ticket = 0;
+    std::span<const std::byte> sent;  ///< or
+    std::span<std::byte> received;
+    bool is_send = false;
+  };
+
+  Ticket reduce(Values values, Reduction reduction, bool travels, const Event* after);
+  Ticket match(Half half);
+
   MemorySource& memory_;
   Isa isa_;
   std::uint64_t started_ = 0;
+  std::vector<Half> halves_;  ///< in the order in which they came; all are sends, or none
 };
 
 }  // namespace ptbench

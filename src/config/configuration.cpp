@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <utility>
 
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
+#include "src/comm/catalog.h"
 #include "src/device/isa.h"
 #include "src/device/probe.h"
 
@@ -231,14 +231,6 @@ std::vector<OptionValue> RunConfig::imbalance() const {
   if (const auto& slow = options.slow_rank; slow && slow->factor > 1)
     made.push_back({"slow-rank", fmt::format("{}:{}", slow->rank, slow->factor)});
   return made;
-}
-
-void require_communicator(const std::string& communicator) {
-  constexpr std::array<std::string_view, 3> kAbsent{"mpi", "gloo", "nccl"};
-  if (std::ranges::find(kAbsent, communicator) == kAbsent.end()) return;
-  throw capability_error(fmt::format("--communicator {}: this build has no {} communicator",
-                                     communicator, communicator),
-                         "use --communicator shm");
 }
 
 RunConfig configure_run(const RunOptions& options, const Topology& topology) {

@@ -63,7 +63,4 @@ struct RunConfig {
 /// that are not here).
 [[nodiscard]] RunConfig configure_run(const RunOptions& options, const Topology& topology);
 
-/// Throws a capability error for a communicator that has a name and that this build lacks.
-void require_communicator(const std::string& communicator);
-
 }  // namespace ptbench

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "src/base/number.h"
+#include "src/comm/catalog.h"
 #include "src/config/run_option_rows.h"
 
 namespace ptbench {
@@ -37,10 +37,18 @@ void set_device(RunOptions& options, const OptionInfo& option, std::string_view 
   options.device = text;
 }
 
+/// The communicators of this build that several ranks may use.
+std::vector<std::string> several_rank_communicators() {
+  std::vector<std::string> names;
+  for (const CommunicatorRow& row : communicator_catalog())
+    if (row.several_ranks) names.push_back(row.name);
+  return names;
+}
+
 /// Takes those too that this build lacks, which is another error.
 void set_communicator(RunOptions& options, const OptionInfo& option, std::string_view text) {
-  constexpr std::array<std::string_view, 5> kNames{"auto", "shm", "mpi", "gloo", "nccl"};
-  if (std::ranges::find(kNames, text) == kNames.end()) refuse_value(option, text);
+  const std::vector<std::string> names = communicator_names(true);
+  if (std::ranges::find(names, text) == names.end()) refuse_value(option, text);
   options.communicator = text;
 }
 
@@ -167,10 +175,11 @@ void append_communication(RunOptionRows& rows) {
   rows.push_back(Row{{.name = "communicator",
                       .value = "NAME",
                       .group = group,
-                      .help = "who moves gradients between ranks; this build has shm",
-                      .fallback = "auto",
-                      .domain = "auto, shm, mpi, gloo or nccl",
-                      .choices = {"auto", "shm"}},
+                      .help = "who moves gradients between ranks; this build has " +
+                              names_domain(several_rank_communicators()),
+                      .fallback = std::string(kAutomaticCommunicator),
+                      .domain = names_domain(communicator_names(true)),
+                      .choices = communicator_choices(true)},
                      set_communicator});
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",

@@ -9,7 +9,7 @@
 namespace ptbench {
 namespace {
 
-/// Below this, waking a team costs more than its copying saves.
+/// Below this, waking other threads costs more than its copying saves.
 constexpr Bytes kSharedCopyBytes = Bytes{64} << 10U;
 
 std::size_t index(Size value) { return static_cast<std::size_t>(value); }
@@ -22,19 +22,20 @@ std::span<T> part(std::span<T> all, Range range, std::size_t elements) {
 }  // namespace
 
 BatchLoader::BatchLoader(const SampleSource& source, Sampler sampler, std::span<float> inputs,
-                         std::span<std::int32_t> labels, Team* team, int workers,
+                         std::span<std::int32_t> labels, Device* device, int workers,
                          std::chrono::milliseconds deadline, std::vector<int> worker_cpus)
     : source_(&source),
       sampler_(std::move(sampler)),
       inputs_(inputs),
       labels_(labels),
       elements_(index(source.sample_shape().elements())),
-      team_(inputs.size_bytes() > kSharedCopyBytes ? team : nullptr) {
+      device_(inputs.size_bytes() > kSharedCopyBytes ? device : nullptr) {
   ensure(inputs.size() == labels.size() * elements_,
          "the staging buffers hold the same number of samples");
   ensure(workers >= 0, "there are no fewer than 0 workers");
   if (workers == 0) return;
-  if (worker_cpus.empty() && team != nullptr) worker_cpus = team->cpus();
+  if (worker_cpus.empty() && device != nullptr)
+    worker_cpus.assign(device->cpus().begin(), device->cpus().end());
   prefetcher_ =
       std::make_unique<Prefetcher>(source, sampler_,
                                    Prefetcher::Plan{.micro_batch = static_cast<Size>(labels.size()),
@@ -69,14 +70,15 @@ void BatchLoader::copy_next() {
   prefetcher_->release();
 }
 
-/// Calls `job` for all samples of the micro-batch, in parts that the team's members share.
+/// Calls `job` for all samples of the micro-batch, in parts that the device's host threads share.
 void BatchLoader::share(FunctionRef<void(Range samples)> job) {
   const auto samples = static_cast<Size>(labels_.size());
-  if (team_ == nullptr) {
+  const int parts = device_ == nullptr ? 1 : device_->host_threads();
+  if (parts == 1) {
     job({0, samples});
     return;
   }
-  team_->run([&](int member) { job(part_of(samples, member, team_->size())); });
+  device_->run_on_host(parts, [&](int part) { job(part_of(samples, part, parts)); });
 }
 
 }  // namespace ptbench

@@ -15,7 +15,7 @@ namespace ptbench {
 namespace {
 
 constexpr double kLeastSeconds = 0.05;
-/// Of many windows, each of which may count a tick of 10 ms too many.
+/// The length of many windows, each of which may count a tick of 10 ms too many.
 constexpr double kGatheredSeconds = 1;
 constexpr std::size_t kLineBytes = 256;  // a label and ten numbers of up to 20 digits
 

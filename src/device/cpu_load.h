@@ -52,7 +52,7 @@ class GatheredLoad {
 /// its making allocates. For one thread.
 class CpuLoad {
  public:
-  /// Of these CPUs; none: of all.
+  /// The load of these CPUs; none: of all.
   explicit CpuLoad(std::vector<int> cpus = {});
 
   void restart() { begin_ = since_boot(); }

@@ -1,18 +1,30 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 
+#include "src/base/function_ref.h"
 #include "src/base/size.h"
+#include "src/device/core_latency.h"
 #include "src/device/memory.h"
-#include "src/device/team.h"
-#include "src/device/topology.h"
+#include "src/device/queue.h"
 
 namespace ptbench {
 
-/// Something that computes training steps. Operators are planned for one device and queue their
-/// work there in call order; `synchronize` waits until it is done.
+/// What a device sees of its own cores. Plain data, so that processes can send it.
+struct DeviceConditions {
+  bool has_latency = false;  ///< there are two cores to measure it between
+  CoreLatency latency = {};
+  double frequency_hertz = 0;  ///< of the slowest core
+  double cpu_seconds = 0;      ///< that the device's process has used, on whatever CPU
+};
+
+/// Something that computes training steps. Its operators are planned by a backend and give their
+/// work to `compute`, in the order in which they are called; that work may be done later. Its
+/// memory belongs to that work: whoever else looks at it goes through a HostMirror.
+///
+/// A device belongs to the thread that made it.
 class Device {
  public:
   virtual ~Device() = default;
@@ -21,31 +33,35 @@ class Device {
   /// Its maker's name: "AMD EPYC".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual Bytes memory_bytes() const = 0;
+
   [[nodiscard]] virtual MemorySource& memory() = 0;
-  /// Waits for all queued work; a CPU has none queued.
-  virtual void synchronize() = 0;
+  /// Whether the host may read and write memory() as its own, once the queues are finished.
+  [[nodiscard]] virtual bool shares_memory_with_host() const = 0;
+  /// Memory of the host from which and to which queues of any device copy while the host goes on.
+  [[nodiscard]] virtual MemorySource& page_locked_memory() = 0;
+
+  /// Where operators run.
+  [[nodiscard]] virtual Queue& compute() = 0;
+  /// For copies beside them.
+  [[nodiscard]] virtual Queue& transfer() = 0;
+  /// Blocks the host until all work of all queues is done.
+  virtual void finish() = 0;
+
+  /// Threads of the host that compute here, the maker's among them; 1 where it only gives work.
+  [[nodiscard]] virtual int host_threads() const { return 1; }
+  /// The CPUs of these threads; none where they run anywhere.
+  [[nodiscard]] virtual std::span<const int> cpus() const { return {}; }
+  /// Calls job(part) for every part below `parts`, at the same time where there are as many host
+  /// threads, and returns when all have returned. Not to be called by a job.
+  virtual void run_on_host(int parts, FunctionRef<void(int part)> job) {
+    for (int part = 0; part < parts; ++part) job(part);
+  }
+  /// Between jobs. Takes about 1 ms.
+  [[nodiscard]] virtual DeviceConditions look() = 0;
 };
 
-/// A set of cores with its team of pinned threads.
-class CpuDevice final : public Device {
- public:
-  /// `threads` members on the first cores of `topology` from `first_core` on, wrapping round when
-  /// there are more threads than cores.
-  CpuDevice(Topology topology, int threads, int first_core = 0);
-
-  [[nodiscard]] std::string id() const override { return "cpu"; }
-  [[nodiscard]] std::string name() const override { return topology_.cpu_model; }
-  [[nodiscard]] Bytes memory_bytes() const override { return topology_.memory_bytes; }
-  [[nodiscard]] MemorySource& memory() override { return memory_; }
-  void synchronize() override {}
-
-  [[nodiscard]] Team& team() { return team_; }
-  [[nodiscard]] const Topology& topology() const { return topology_; }
-
- private:
-  Topology topology_;
-  HostMemorySource memory_;
-  Team team_;
-};
+/// For who is about to release what queues may still work on, also where that work has failed: who
+/// waited for it was told.
+void finish_quietly(Device& device) noexcept;
 
 }  // namespace ptbench

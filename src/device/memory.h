@@ -67,8 +67,8 @@ struct ResidentMemory {
 /// What `more` has beyond `less`, nowhere below 0.
 [[nodiscard]] ResidentMemory growth(const ResidentMemory& less, const ResidentMemory& more);
 
-/// Of this process now, and the largest since it began or since the last reset (with what files and
-/// shared memory take now).
+/// The memory of this process now, and the largest since it began or since the last reset (with
+/// what files and shared memory take now).
 [[nodiscard]] ResidentMemory resident_memory();
 [[nodiscard]] ResidentMemory peak_resident_memory();
 /// Lets the peak begin anew at the present size.

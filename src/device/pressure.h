@@ -13,13 +13,13 @@ namespace ptbench {
 struct Pressure {
   /// Periods (of 100 ms, usually) in which a quota was used up, in this group and those above it.
   std::optional<Size> throttled_periods = std::nullopt;
-  /// That threads waited for the next period, those of all CPUs added up.
+  /// Seconds that threads waited for the next period, the seconds of all CPUs added up.
   std::optional<double> throttled_seconds = std::nullopt;
   /// How often cores slowed themselves down for heat.
   std::optional<Size> thermal_throttles = std::nullopt;
-  /// Moved between memory and swap, by anybody on the machine.
+  /// Bytes moved between memory and swap, by anybody on the machine.
   std::optional<Bytes> swapped_bytes = std::nullopt;
-  /// Of this process, in swap now.
+  /// Bytes of this process that are in swap now.
   std::optional<Bytes> own_swap_bytes = std::nullopt;
 
   friend bool operator==(const Pressure&, const Pressure&) = default;

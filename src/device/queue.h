@@ -6,15 +6,20 @@
 
 namespace ptbench {
 
-/// A point in the work of a queue. Several queues, and the host, may wait for one; it can be recorded
-/// again and again, and stands for its last record. It outlives the work that waits for it.
+/// Whether an event knows when it happened. Those that only order work cost less without.
+enum class EventClock : bool { off, on };
+
+/// A point in the work of a queue. Several queues, and the host, may wait for one. It can be
+/// recorded again and again: who waits, waits for the last record before. It outlives the work that
+/// waits for it.
 class Event {
  public:
   virtual ~Event() = default;
   /// Blocks the host until the work before the last record is done; not at all where the event was
   /// never recorded. Throws a run error where that work failed.
-  virtual void finish() = 0;
-  /// Seconds between two events of one device that were recorded and have been finished.
+  virtual void finish() const = 0;
+  /// Seconds between two events of one device that have clocks, were recorded, and have been
+  /// finished.
   [[nodiscard]] virtual double seconds_since(const Event& earlier) const = 0;
 };
 
@@ -24,15 +29,18 @@ class Event {
 class Queue {
  public:
   virtual ~Queue() = default;
+  /// Whether all that was given is done when the call returns.
+  [[nodiscard]] virtual bool is_immediate() const { return false; }
   /// An event of this queue's device. The device outlives it.
-  [[nodiscard]] virtual std::unique_ptr<Event> make_event() = 0;
+  [[nodiscard]] virtual std::unique_ptr<Event> make_event(EventClock clock = EventClock::off) = 0;
   /// Copies as many bytes as there are. Either side is memory of the device, memory of another
   /// device of its kind, or page-locked memory of the host; both stay untouched by others until
   /// the copy is done.
   virtual void copy(std::span<const std::byte> from, std::span<std::byte> to) = 0;
   /// `event` stands for the end of what was given so far.
   virtual void record(Event& event) = 0;
-  /// What is given from now on begins after `event` as it was last recorded; the host goes on.
+  /// What is given from now on begins after `event` as it was last recorded by any queue of a
+  /// device of this kind; the host goes on, where the queue works later.
   virtual void wait(const Event& event) = 0;
   /// Blocks the host until all that was given is done. Throws a run error where some of it failed.
   virtual void finish() = 0;

@@ -116,15 +116,19 @@ Size check_gather(const Call& call, Pattern pattern) {
 std::vector<Collective> collectives() {
   return {
       {"all_reduce", two_ring_factor, true, false,
-       [](const Call& call) { return call.communicator.start_all_reduce(call.values, {}); },
+       [](const Call& call) {
+         return call.communicator.start_all_reduce(values_of(call.values), {});
+       },
        [](const Call& call, Pattern pattern) { return check_sum(call, pattern, call.all()); }},
       {"reduce_scatter", ring_factor, true, false,
-       [](const Call& call) { return call.communicator.start_reduce_scatter(call.values, {}); },
+       [](const Call& call) {
+         return call.communicator.start_reduce_scatter(values_of(call.values), {});
+       },
        [](const Call& call, Pattern pattern) {
          return check_sum(call, pattern, call.part(call.rank()));
        }},
       {"all_gather", ring_factor, false, false,
-       [](const Call& call) { return call.communicator.start_all_gather(call.values); },
+       [](const Call& call) { return call.communicator.start_all_gather(values_of(call.values)); },
        check_all_gather},
       {"broadcast", one_factor, false, true,
        [](const Call& call) {
@@ -134,7 +138,9 @@ std::vector<Collective> collectives() {
          return check_owner(call, pattern, call.all(), kRoot);
        }},
       {"reduce", one_factor, true, true,
-       [](const Call& call) { return call.communicator.start_reduce(call.values, kRoot, {}); },
+       [](const Call& call) {
+         return call.communicator.start_reduce(values_of(call.values), kRoot, {});
+       },
        [](const Call& call, Pattern pattern) {
          return call.rank() == kRoot ? check_sum(call, pattern, call.all())
                                      : check_owner(call, pattern, call.all(), call.rank());
@@ -228,7 +234,7 @@ class Measuring {
 
 /// Floats that a rank gives: all of them, or its share of what a gather brings together, which is
 /// the same for all.
-Size values_of(const std::string& collective, Size count, Size ranks) {
+Size floats_of(const std::string& collective, Size count, Size ranks) {
   return collective == "gather" ? (count + ranks - 1) / ranks : count;
 }
 
@@ -271,7 +277,7 @@ std::vector<CommMeasurement> measure_collectives(Communicator& communicator, con
   std::vector<CommMeasurement> results;
   for (const std::string& name : plan.collectives)
     for (const Bytes bytes : plan.sizes) {
-      const Size own = values_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
+      const Size own = floats_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
       const Size all = name == "gather" ? own * ranks : own;
       const bool has_whole = name == "gather" && communicator.rank() == kRoot;
       const Call call{

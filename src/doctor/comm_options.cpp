@@ -1,13 +1,13 @@
 #include "src/doctor/comm_options.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "src/base/number.h"
+#include "src/comm/catalog.h"
 
 namespace ptbench {
 namespace {
@@ -63,8 +63,8 @@ void set_collectives(CommOptions& options, const OptionInfo& option, std::string
 
 /// Takes those too that this build lacks, which is another error.
 void set_communicator(CommOptions& options, const OptionInfo& option, std::string_view text) {
-  constexpr std::array<std::string_view, 6> kNames{"auto", "shm", "solo", "mpi", "gloo", "nccl"};
-  if (std::ranges::find(kNames, text) == kNames.end()) refuse_value(option, text);
+  const std::vector<std::string> names = communicator_names(false);
+  if (std::ranges::find(names, text) == names.end()) refuse_value(option, text);
   options.communicator = text;
 }
 
@@ -101,10 +101,10 @@ std::vector<Row> shown_rows() {
           Row{{.name = "communicator",
                .value = "NAME",
                .group = group,
-               .help = "shared memory, or solo for one rank",
-               .fallback = "auto",
-               .domain = "auto, shm, solo, mpi, gloo or nccl",
-               .choices = {"auto", "shm", "solo"}},
+               .help = "who moves values between ranks",
+               .fallback = std::string(kAutomaticCommunicator),
+               .domain = names_domain(communicator_names(false)),
+               .choices = communicator_choices(false)},
               set_communicator},
           real_option({.name = "timeout",
                        .value = "S",

@@ -16,8 +16,10 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "src/base/error.h"
 #include "src/base/units.h"
+#include "src/comm/catalog.h"
 #include "src/config/version.h"
 #include "src/device/core_latency.h"
+#include "src/device/cpu_device.h"
 #include "src/device/cpu_load.h"
 #include "src/device/frequency.h"
 #include "src/device/hwloc_version.h"
@@ -25,7 +27,6 @@
 #include "src/device/memory.h"
 #include "src/device/pressure.h"
 #include "src/device/probe.h"
-#include "src/device/team.h"
 #include "src/device/topology.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/step_phases.h"
@@ -71,8 +72,8 @@ FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda) {
                                         name_of(detect_isa()), onednn_version()),
                             ""});
   group.findings.push_back({"cuda", name_of(cuda.state), FieldValue(), cuda.detail, cuda.remedy});
-  for (const char* engine : {"mpi", "gloo", "nccl"})
-    group.findings.push_back({engine, "not part of this build", FieldValue(), "", ""});
+  for (const AbsentCommunicator& engine : absent_communicators())
+    group.findings.push_back({engine.name, "not part of this build", FieldValue(), "", ""});
   return group;
 }
 
@@ -131,15 +132,15 @@ std::vector<int> spread_cpus(const Topology& topology) {
 Finding examine_core_latency(const Topology& topology) {
   constexpr const char* kName = "core_latency_seconds";
   if (topology.cores.size() < 2) return note(kName, FieldValue(), "one core only");
-  Team team(spread_cpus(topology));
-  const std::optional<CoreLatency> latency = worst_core_latency(team);
-  if (!latency) return note(kName, FieldValue(), "one core only");
-  if (latency->disturbed)
+  const DeviceConditions cores = CpuDevice(topology, spread_cpus(topology)).look();
+  if (!cores.has_latency) return note(kName, FieldValue(), "one core only");
+  if (cores.latency.disturbed)
     return {kName, kWarning, FieldValue(), "not known: other programs hold the cores",
             kQuietRemedy};
-  return note(kName, latency->seconds,
-              fmt::format("{} at worst from core to core: {}", format_duration(latency->seconds),
-                          name_of(placement_of(latency->seconds))));
+  const double seconds = cores.latency.seconds;
+  return note(kName, seconds,
+              fmt::format("{} at worst from core to core: {}", format_duration(seconds),
+                          name_of(placement_of(seconds))));
 }
 
 Finding examine_huge_pages() {

@@ -2,27 +2,18 @@
 
 #include <algorithm>
 
-#include "src/device/frequency.h"
-
 namespace ptbench {
 namespace {
 
-double slowest_frequency(Team& team) {
-  std::vector<double> frequencies(static_cast<std::size_t>(team.size()));
-  team.run(
-      [&](int member) { frequencies[static_cast<std::size_t>(member)] = effective_frequency(); });
-  return *std::ranges::min_element(frequencies);
-}
-
-std::vector<int> all_cpus(const Team& team, const ProbePeers* peers) {
-  std::vector<int> cpus = team.cpus();
+std::vector<int> all_cpus(const Device& device, const ProbePeers* peers) {
+  std::vector<int> cpus(device.cpus().begin(), device.cpus().end());
   if (peers == nullptr) return cpus;
   const std::vector<int> others = peers->cpus();
   cpus.insert(cpus.end(), others.begin(), others.end());
   return cpus;
 }
 
-void add(const TeamConditions& part, TeamConditions& all) {
+void add(const DeviceConditions& part, DeviceConditions& all) {
   all.has_latency |= part.has_latency;
   all.latency.seconds = std::max(all.latency.seconds, part.latency.seconds);
   all.latency.disturbed |= part.latency.disturbed;
@@ -30,30 +21,19 @@ void add(const TeamConditions& part, TeamConditions& all) {
   all.cpu_seconds += part.cpu_seconds;
 }
 
-std::optional<double> latency_of(const TeamConditions& conditions) {
+std::optional<double> latency_of(const DeviceConditions& conditions) {
   return conditions.has_latency ? std::optional(conditions.latency.seconds) : std::nullopt;
 }
 
 }  // namespace
 
-/// The frequency first: cores recover from wide units in under 1 ms.
-TeamConditions look_at(Team& team) {
-  TeamConditions conditions{.frequency_hertz = slowest_frequency(team)};
-  if (const auto latency = worst_core_latency(team)) {
-    conditions.has_latency = true;
-    conditions.latency = *latency;
-  }
-  conditions.cpu_seconds = process_cpu_seconds();
-  return conditions;
-}
+MachineProbe::MachineProbe(Device& device, ProbePeers* peers)
+    : device_(device), peers_(peers), load_(all_cpus(device, peers)) {}
 
-MachineProbe::MachineProbe(Team& team, ProbePeers* peers)
-    : team_(team), peers_(peers), load_(all_cpus(team, peers)) {}
-
-TeamConditions MachineProbe::look() {
-  TeamConditions all = look_at(team_);
+DeviceConditions MachineProbe::look() {
+  DeviceConditions all = device_.look();
   if (peers_ == nullptr) return all;
-  for (const TeamConditions& part : peers_->look()) add(part, all);
+  for (const DeviceConditions& part : peers_->look()) add(part, all);
   return all;
 }
 
@@ -64,7 +44,7 @@ void MachineProbe::begin() {
 }
 
 SliceConditions MachineProbe::end() {
-  const TeamConditions end = look();
+  const DeviceConditions end = look();
   std::optional<CpuTimes> times_end = load_.since_boot();
   if (times_end) times_end->own = end.cpu_seconds;
   SliceConditions conditions;

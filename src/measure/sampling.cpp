@@ -38,7 +38,7 @@ class Measurement {
  public:
   Measurement(FunctionRef<void()> step, const SamplingConfig& config, StopRule& rule,
               const Clock& clock, FunctionRef<bool()> interrupted,
-              FunctionRef<void(const SamplingProgress&)> progress)
+              FunctionRef<void(const SamplingProgress&)> progress, FunctionRef<void()> finish)
       : step_(step),
         config_(config),
         rule_(rule),
@@ -46,6 +46,7 @@ class Measurement {
         clock_(clock),
         interrupted_(interrupted),
         progress_(progress),
+        finish_(finish),
         begin_(clock.now()) {}
 
   Samples run() {
@@ -63,6 +64,7 @@ class Measurement {
       if (stop_if_interrupted()) return;
       const double begin = clock_.now();
       step_();
+      finish_();
       last = clock_.now() - begin;
       fastest_step_ = std::min(fastest_step_, last);
       ++samples_.warmup_discarded;
@@ -126,6 +128,7 @@ class Measurement {
     const double begin = clock_.now();
     do {
       step_();
+      finish_();
       ++samples_.warmup_discarded;
     } while (clock_.now() - begin < kSettleSeconds);
   }
@@ -205,6 +208,7 @@ class Measurement {
     do {
       more = std::min(more, limits_.steps - samples_.steps - steps);
       for (Size i = 0; i < more; ++i) step_();
+      finish_();
       steps += more;
       seconds = clock_.now() - begin;
       more = steps_within(config_.sample_seconds - seconds, seconds / static_cast<double>(steps));
@@ -267,6 +271,7 @@ class Measurement {
   const Clock& clock_;
   FunctionRef<bool()> interrupted_;
   FunctionRef<void(const SamplingProgress&)> progress_;
+  FunctionRef<void()> finish_;
   double begin_;
   double fastest_step_ = std::numeric_limits<double>::infinity();
   double window_seconds_ = 0;
@@ -285,9 +290,9 @@ class Measurement {
 
 Samples measure(FunctionRef<void()> step, const SamplingConfig& config, StopRule& rule,
                 const Clock& clock, FunctionRef<bool()> interrupted,
-                FunctionRef<void(const SamplingProgress&)> progress) {
+                FunctionRef<void(const SamplingProgress&)> progress, FunctionRef<void()> finish) {
   ensure(rule.limits().steps > 0 && rule.limits().samples > 0, "a stop rule that measures nothing");
-  return Measurement(step, config, rule, clock, interrupted, progress).run();
+  return Measurement(step, config, rule, clock, interrupted, progress, finish).run();
 }
 
 }  // namespace ptbench

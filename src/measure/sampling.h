@@ -70,13 +70,19 @@ struct SamplingProgress {
   std::optional<double> seconds_left;  ///< estimated
 };
 
-/// Warms up, then takes samples until `rule` has enough or `interrupted` says yes. `step` runs one
-/// whole optimizer step and is called exactly warmup_discarded + steps times. `interrupted` and
-/// `progress` are called between samples and between warm-up steps, outside the time that counts,
-/// so `progress` is also the place to write logs; so is the probe, at the ends of slices. After
-/// warm-up, nothing is allocated between steps. What `step` throws passes through.
+/// For steps that are done when they return.
+inline constexpr auto kNothingToFinish = [] {};
+
+/// Warms up, then takes samples until `rule` has enough or `interrupted` says yes. `step` starts
+/// one whole optimizer step and is called exactly warmup_discarded + steps times; `finish` waits
+/// until the steps that were started are done, and is called before each look at the clock.
+/// `interrupted` and `progress` are called between samples and between warm-up steps, outside the
+/// time that counts, so `progress` is also the place to write logs; so is the probe, at the ends of
+/// slices. After warm-up, nothing is allocated between steps. What `step` and `finish` throw passes
+/// through.
 [[nodiscard]] Samples measure(FunctionRef<void()> step, const SamplingConfig& config,
                               StopRule& rule, const Clock& clock, FunctionRef<bool()> interrupted,
-                              FunctionRef<void(const SamplingProgress&)> progress);
+                              FunctionRef<void(const SamplingProgress&)> progress,
+                              FunctionRef<void()> finish = kNothingToFinish);
 
 }  // namespace ptbench

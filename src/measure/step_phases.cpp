@@ -36,33 +36,94 @@ static_assert(index_of(StepPhase::wait) + 1 == kStepPhases);
 
 std::string_view name_of(StepPhase phase) { return kRows[index_of(phase)].name; }
 
-void PhaseTimer::enter(StepPhase phase) {
-  ensure(depth_ < kDeepest, "phases nest deeper than any strategy does");
-  const double now = clock_.now();
-  if (depth_ > 0) seconds_[index_of(stack_[depth_ - 1])] += now - since_;
-  stack_[depth_++] = phase;
-  entered_[index_of(phase)] = true;
-  since_ = now;
-}
+void PhaseTimer::enter(StepPhase phase) { note({.change = Change::enter, .phase = phase}); }
 
-void PhaseTimer::leave() {
-  if (depth_ == 0) return;
-  const double now = clock_.now();
-  seconds_[index_of(stack_[--depth_])] += now - since_;
-  since_ = now;
-}
+void PhaseTimer::leave() noexcept { note_in_destructor({.change = Change::leave}); }
+
+void PhaseTimer::arrive() { note({.change = Change::arrive}); }
 
 void PhaseTimer::begin_step() {
-  ensure(depth_ == 0, "a step begins outside of all phases");
-  step_begin_ = clock_.now();
+  if (queue_ != nullptr) {
+    queue_->finish();
+    marks_.clear();  // of a step that an exception ended
+    lacks_marks_ = false;
+    depth_ = 0;
+    queue_begin_ = clock_.now();
+  }
+  note({.change = Change::begin_step});
 }
 
-void PhaseTimer::end_step() {
-  all_steps_ += clock_.now() - step_begin_;
-  ++steps_;
+void PhaseTimer::end_step() noexcept { note_in_destructor({.change = Change::end_step}); }
+
+/// Scopes end where an exception is on its way too, which tells more than what a queue adds to it.
+void PhaseTimer::note_in_destructor(Mark mark) noexcept {
+  try {
+    note(mark);
+  } catch (...) {
+    lacks_marks_ = true;
+  }
 }
 
-double PhaseTimer::total(StepPhase phase) const { return seconds_[index_of(phase)]; }
+PhaseTimer::~PhaseTimer() {
+  if (queue_ == nullptr) return;
+  try {
+    queue_->finish();
+  } catch (...) {
+    lacks_marks_ = true;  // who waited for the queue was told
+  }
+}
+
+void PhaseTimer::note(Mark mark) {
+  if (queue_ == nullptr) {
+    apply(mark, clock_.now());
+    return;
+  }
+  if (marks_.size() == events_.size()) events_.push_back(queue_->make_event(EventClock::on));
+  queue_->record(*events_[marks_.size()]);
+  marks_.push_back(mark);
+}
+
+void PhaseTimer::resolve() {
+  if (queue_ == nullptr) return;
+  queue_->finish();
+  ensure(!lacks_marks_, "a step whose queue has not failed is known to its end");
+  for (std::size_t i = 0; i < marks_.size(); ++i)
+    apply(marks_[i], queue_begin_ + events_[i]->seconds_since(*events_.front()));
+  marks_.clear();
+}
+
+void PhaseTimer::apply(Mark mark, double now) {
+  switch (mark.change) {
+    case Change::begin_step:
+      ensure(depth_ == 0, "a step begins outside of all phases");
+      step_begin_ = now;
+      break;
+    case Change::enter:
+      ensure(depth_ < kDeepest, "phases nest deeper than any strategy does");
+      if (depth_ > 0) seconds_[index_of(stack_[depth_ - 1])] += now - since_;
+      stack_[depth_++] = mark.phase;
+      entered_[index_of(mark.phase)] = true;
+      since_ = now;
+      break;
+    case Change::leave:
+      if (depth_ == 0) break;
+      seconds_[index_of(stack_[--depth_])] += now - since_;
+      since_ = now;
+      break;
+    case Change::arrive:
+      arrival_ = now;
+      until_arrival_ = seconds_;
+      break;
+    case Change::end_step:
+      all_steps_ += now - step_begin_;
+      ++steps_;
+      break;
+  }
+}
+
+double PhaseTimer::since_arrival(StepPhase phase) const {
+  return seconds_[index_of(phase)] - until_arrival_[index_of(phase)];
+}
 
 void PhaseTimer::move(double seconds, StepPhase from, StepPhase to) {
   seconds_[index_of(from)] -= seconds;

@@ -2,10 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "src/base/clock.h"
 #include "src/base/size.h"
+#include "src/device/queue.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -27,20 +30,37 @@ inline constexpr Size kStepPhases = 10;
 [[nodiscard]] std::string_view name_of(StepPhase phase);
 
 /// Adds up the time of phases over steps, nested ones exclusively: while the optimizer runs within
-/// backward, only the optimizer's time counts. For one thread. Allocates nothing.
+/// backward, only the optimizer's time counts. For one thread.
+///
+/// Where work is given to a queue that does it later, phases are what lies between events in that
+/// queue, and are known once the step has ended. Allocates nothing but such events, in the first
+/// steps.
 class PhaseTimer {
  public:
-  explicit PhaseTimer(const Clock& clock) : clock_(clock) {}
+  /// `queue`: of the device that computes; null, or one that is immediate: phases are what the
+  /// calling thread spends in them. Both outlive the timer.
+  explicit PhaseTimer(const Clock& clock, Queue* queue = nullptr)
+      : clock_(clock), queue_(queue != nullptr && !queue->is_immediate() ? queue : nullptr) {}
+  /// Waits for the queue, where there is one.
+  ~PhaseTimer();
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
 
   void enter(StepPhase phase);
   /// Leaves the innermost phase.
-  void leave();
+  void leave() noexcept;
 
   void begin_step();
-  void end_step();
-  [[nodiscard]] double now() const { return clock_.now(); }
-  /// Seconds in that phase so far, over all steps; while outside of all phases.
-  [[nodiscard]] double total(StepPhase phase) const;
+  void end_step() noexcept;
+  /// After end_step: the phases of the step are known from here on. Waits for the queue, where
+  /// there is one, and throws what it throws.
+  void resolve();
+  /// Outside of all phases of a step: this replica has its gradients.
+  void arrive();
+  /// When it had them in the last step: a reading of the clock.
+  [[nodiscard]] double arrival() const { return arrival_; }
+  /// Seconds in that phase after the arrival of the last step.
+  [[nodiscard]] double since_arrival(StepPhase phase) const;
   /// What was taken for one phase was another.
   void move(double seconds, StepPhase from, StepPhase to);
   [[nodiscard]] Size steps() const { return steps_; }
@@ -58,9 +78,24 @@ class PhaseTimer {
  private:
   static constexpr std::size_t kDeepest = 8;
 
+  /// What happens at one moment of a step.
+  enum class Change : std::uint8_t { begin_step, enter, leave, arrive, end_step };
+  struct Mark {
+    Change change = Change::begin_step;
+    StepPhase phase = StepPhase::data;
+  };
+
+  void note(Mark mark);
+  void note_in_destructor(Mark mark) noexcept;
+  void apply(Mark mark, double now);
   [[nodiscard]] double mean_of(StepPhase phase) const;
 
   const Clock& clock_;
+  Queue* queue_;                                ///< null: moments are readings of the clock
+  std::vector<Mark> marks_;                     ///< of this step, in the queue
+  std::vector<std::unique_ptr<Event>> events_;  ///< one a mark, kept from step to step
+  double queue_begin_ = 0;                      ///< when the step began
+  bool lacks_marks_ = false;                    ///< the queue failed: the step cannot be resolved
   std::array<double, kStepPhases> seconds_{};
   std::array<bool, kStepPhases> entered_{};
   std::array<StepPhase, kDeepest> stack_{};
@@ -68,6 +103,8 @@ class PhaseTimer {
   double since_ = 0;  ///< when the innermost phase last began to count
   double step_begin_ = 0;
   double all_steps_ = 0;  ///< seconds
+  double arrival_ = 0;
+  std::array<double, kStepPhases> until_arrival_{};  ///< seconds in each phase by then
   Size steps_ = 0;
 };
 

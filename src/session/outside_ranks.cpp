@@ -12,12 +12,22 @@
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
+#include "src/base/option_table.h"
+#include "src/comm/catalog.h"
 #include "src/config/version.h"
 #include "src/session/rank_run.h"
 #include "strategies/catalog.h"
 
 namespace ptbench {
 namespace {
+
+/// Which communicators would take ranks of several hosts: "mpi or gloo".
+std::string between_hosts() {
+  std::vector<std::string> names;
+  for (const AbsentCommunicator& absent : absent_communicators())
+    if (absent.several_hosts) names.push_back(absent.name);
+  return names_domain(names);
+}
 
 /// Options in which ranks may differ: who they are, and files that only rank 0 reads or writes.
 constexpr std::array<std::string_view, 11> kOwn{
@@ -55,8 +65,8 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
   if (place.several_hosts)
     throw capability_error(
         fmt::format("the {} ranks from {} are on several hosts: several hosts need the "
-                    "communicators mpi or gloo, which this build does not have",
-                    place.world_size, name_of(place.source)),
+                    "communicators {}, which this build does not have",
+                    place.world_size, name_of(place.source), between_hosts()),
         "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
 }
 

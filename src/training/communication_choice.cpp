@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/device/host_mirror.h"
 #include "src/device/memory.h"
 #include "src/measure/statistics.h"
 #include "src/training/shared_choices.h"
@@ -143,7 +144,7 @@ void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
     if (!bytes) {
       bytes = bucket_bytes_for(measure_link());
       choices[bucket_key_] = fmt::format("{}", *bytes);
-      choices = share_choices(ground_.communicator, choices);
+      choices = share_choices(ground_.control, choices);
       bytes = bytes_in(choices, bucket_key_);
     }
     chosen.bucket_bytes = *bytes;
@@ -154,9 +155,9 @@ void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
 
 LinkSpeed CommunicationChoice::measure_link() {
   const Buffer memory = ground_.communicator.memory().allocate(kLargeMessage, "link test");
-  const std::span<float> values = memory.as<float>();
-  const double small = seconds_of_exchange(values.first(kSmallMessage / sizeof(float)));
-  const double large = seconds_of_exchange(values);
+  const HostMirror<float> values(ground_.device(), memory.as<float>());
+  const double small = seconds_of_exchange(values, kSmallMessage / sizeof(float));
+  const double large = seconds_of_exchange(values, values.values().size());
   const double slope =
       std::max((large - small) / static_cast<double>(kLargeMessage - kSmallMessage), 1e-15);
   return {.latency_seconds = std::max(0.0, small - slope * static_cast<double>(kSmallMessage)),
@@ -165,12 +166,15 @@ LinkSpeed CommunicationChoice::measure_link() {
 
 /// What a bucket costs beside computation: its reduction and what sends it back. The least of
 /// several, each of values that their owners have just written.
-double CommunicationChoice::seconds_of_exchange(std::span<float> values) {
+double CommunicationChoice::seconds_of_exchange(const HostMirror<float>& memory,
+                                                std::size_t count) {
+  const Values values = values_of(memory.memory().first(count));
   Communicator& communicator = ground_.communicator;
   const Communicator::Timeout timeout = ground_.data_parallel.timeout;
   double least = std::numeric_limits<double>::infinity();
   for (int exchange = 0; exchange < kExchanges; ++exchange) {
-    std::ranges::fill(values, 1.0F);
+    std::ranges::fill(memory.values().first(count), 1.0F);
+    write_back(ground_.device(), memory);
     communicator.wait(communicator.start_barrier(), timeout);
     const double begin = clock_.now();
     (void)communicator.start_reduce_scatter(values, {.wire = ground_.data_parallel.wire});
@@ -184,7 +188,7 @@ std::optional<bool> CommunicationChoice::overlap_pays(
     const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
     const std::function<bool()>& keep_going) {
   const Bytes copies = 2 * plan->memory(shape_.step.optimizer, shape_.step.accumulation_steps > 1,
-                                        ground_.device.memory())
+                                        ground_.device().memory())
                                .total();
   const auto fits = [&] { return copies * static_cast<Bytes>(shape_.ranks) < available_memory(); };
   if (!role_.decide(fits)) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "kernels/choose.h"
 #include "src/base/clock.h"
 #include "src/base/size.h"
+#include "src/device/host_mirror.h"
 #include "src/training/rank_role.h"
 #include "src/training/training_setup.h"
 
@@ -52,7 +53,7 @@ class CommunicationChoice {
   [[nodiscard]] std::optional<bool> known_overlap(const Choices& choices) const;
   void choose_buckets(Choices& choices, DdpOptions& chosen);
   [[nodiscard]] LinkSpeed measure_link();
-  [[nodiscard]] double seconds_of_exchange(std::span<float> values);
+  [[nodiscard]] double seconds_of_exchange(const HostMirror<float>& memory, std::size_t count);
   [[nodiscard]] std::optional<bool> overlap_pays(const std::shared_ptr<const ProgramPlan>& plan,
                                                  const DdpOptions& chosen,
                                                  const std::function<bool()>& keep_going);

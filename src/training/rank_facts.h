@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "src/base/size.h"
-#include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 #include "src/device/memory.h"
 #include "strategies/strategy.h"
 
@@ -20,7 +20,7 @@ struct RankFacts {
 };
 
 /// The facts of all ranks, on rank 0; empty on the others. All ranks call it.
-[[nodiscard]] std::vector<RankFacts> gather_facts(Communicator& communicator, const RankFacts& own,
+[[nodiscard]] std::vector<RankFacts> gather_facts(ControlChannel& control, const RankFacts& own,
                                                   Communicator::Timeout timeout);
 
 }  // namespace ptbench

@@ -27,7 +27,7 @@ void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
   (void)layout_digest(plan);     // loads the code that brings weights into their layouts
   reset_peak_resident_memory();  // and gives its memory back
   facts.code = growth(facts.before, resident_memory());
-  MemorySource& memory = ground.device.memory();
+  MemorySource& memory = ground.device().memory();
   const MemoryPrediction data =
       plan.memory(shape.step.optimizer, shape.step.accumulation_steps > 1, memory);
   facts.data_bytes = data.total() + staged_bytes(ground, shape);

@@ -5,18 +5,17 @@
 #include <new>
 #include <span>
 
-#include "src/comm/exchange.h"
+#include "src/comm/shared_arena.h"
 
 namespace ptbench {
 
-RankProbe::RankProbe(const SharedRegion& region, Communicator& communicator, Conductor& conductor,
-                     Team& team, Communicator::Timeout timeout)
-    : communicator_(communicator), conductor_(conductor), team_(team), timeout_(timeout) {
-  const auto threads = static_cast<std::size_t>(team.size());
-  const auto ranks = static_cast<std::size_t>(communicator.world_size());
+RankProbe::RankProbe(const SharedRegion& region, ControlChannel& control, Conductor& conductor,
+                     Device& device, Communicator::Timeout timeout)
+    : control_(control), conductor_(conductor), device_(device), timeout_(timeout) {
+  const auto threads = device.cpus().size();
+  const auto ranks = static_cast<std::size_t>(control.world_size());
   cpus_.resize(threads * ranks);
-  exchange(communicator, std::as_bytes(std::span(team.cpus())),
-           std::as_writable_bytes(std::span(cpus_)), timeout);
+  control.exchange(std::as_bytes(device.cpus()), std::as_writable_bytes(std::span(cpus_)), timeout);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto first = cpus_.begin() + static_cast<std::ptrdiff_t>(rank * threads);
     if (std::find(cpus_.begin(), first, *first) == first) ring_.push_back(static_cast<Size>(rank));
@@ -26,30 +25,31 @@ RankProbe::RankProbe(const SharedRegion& region, Communicator& communicator, Con
 
 void RankProbe::share_ring(const SharedRegion& region) {
   constexpr std::uint64_t kAlignment = alignof(LatencyRing);
-  ring_memory_ = communicator_.memory().allocate(sizeof(LatencyRing) + kAlignment, "latency ring");
+  SharedArena arena(region, control_.rank());
+  ring_memory_ = arena.allocate(sizeof(LatencyRing) + kAlignment, "latency ring");
   std::uint64_t offset =
       (region.offset_of(ring_memory_.data()) + kAlignment - 1) / kAlignment * kAlignment;
-  wait(communicator_.start_broadcast(std::as_writable_bytes(std::span(&offset, 1)), 0));
+  control_.broadcast(std::as_writable_bytes(std::span(&offset, 1)), 0, timeout_);
   // The bytes are a ring for every rank once rank 0 has made one there.
   latency_ring_ = reinterpret_cast<LatencyRing*>(region.at(offset));
 }
 
 void RankProbe::measure_latency() {
   if (ring_.size() < 2) return;
-  if (communicator_.rank() == 0) new (latency_ring_) LatencyRing(static_cast<int>(ring_.size()));
-  wait(communicator_.start_barrier());
-  const auto own = std::ranges::find(ring_, communicator_.rank());
+  if (control_.rank() == 0) new (latency_ring_) LatencyRing(static_cast<int>(ring_.size()));
+  control_.barrier(timeout_);
+  const auto own = std::ranges::find(ring_, control_.rank());
   if (own != ring_.end()) latency_ring_->take_part(static_cast<int>(own - ring_.begin()));
-  wait(communicator_.start_barrier());
+  control_.barrier(timeout_);
 }
 
-std::vector<TeamConditions> RankProbe::look() {
+std::vector<DeviceConditions> RankProbe::look() {
   conductor_.look();
   measure_latency();
-  std::vector<TeamConditions> all(static_cast<std::size_t>(communicator_.world_size()));
-  const TeamConditions between;
-  wait(communicator_.start_gather(std::as_bytes(std::span(&between, 1)),
-                                  std::as_writable_bytes(std::span(all)), 0));
+  std::vector<DeviceConditions> all(static_cast<std::size_t>(control_.world_size()));
+  const DeviceConditions between;
+  control_.gather(std::as_bytes(std::span(&between, 1)), std::as_writable_bytes(std::span(all)), 0,
+                  timeout_);
   if (ring_.size() < 2) return {all.begin() + 1, all.end()};
   all.front() = {.has_latency = true,
                  .latency = latency_ring_->worst(),
@@ -58,9 +58,9 @@ std::vector<TeamConditions> RankProbe::look() {
 }
 
 void RankProbe::contribute() {
-  const TeamConditions own = look_at(team_);
+  const DeviceConditions own = device_.look();
   measure_latency();
-  wait(communicator_.start_gather(std::as_bytes(std::span(&own, 1)), {}, 0));
+  control_.gather(std::as_bytes(std::span(&own, 1)), {}, 0, timeout_);
 }
 
 }  // namespace ptbench

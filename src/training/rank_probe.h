@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 #include "src/comm/shared_region.h"
 #include "src/device/core_latency.h"
+#include "src/device/device.h"
 #include "src/device/memory.h"
-#include "src/device/team.h"
 #include "src/measure/machine_probe.h"
 #include "strategies/conductor.h"
 
@@ -16,23 +16,22 @@ namespace ptbench {
 class RankProbe final : public ProbePeers {
  public:
   /// All ranks make one, at the same time. Everything outlives it.
-  RankProbe(const SharedRegion& region, Communicator& communicator, Conductor& conductor,
-            Team& team, Communicator::Timeout timeout);
+  RankProbe(const SharedRegion& region, ControlChannel& control, Conductor& conductor,
+            Device& device, Communicator::Timeout timeout);
 
   /// On rank 0.
   [[nodiscard]] std::vector<int> cpus() const override { return cpus_; }
-  [[nodiscard]] std::vector<TeamConditions> look() override;
+  [[nodiscard]] std::vector<DeviceConditions> look() override;
   /// On the others, when rank 0 looks.
   void contribute();
 
  private:
-  void wait(Communicator::Ticket ticket) { communicator_.wait(ticket, timeout_); }
   void measure_latency();
   void share_ring(const SharedRegion& region);
 
-  Communicator& communicator_;
+  ControlChannel& control_;
   Conductor& conductor_;
-  Team& team_;
+  Device& device_;
   Communicator::Timeout timeout_;
   std::vector<int> cpus_;  ///< of all ranks, in their order
   std::vector<Size>

@@ -33,11 +33,11 @@ Choices RunChoices::choose_operators(const TrainingShape& shape, const Verificat
   watch_.enter(RankPhase::choosing);
   Choices choices;
   if (role_.leads()) choices = with_one_layout(ground_, shape, choose_and_keep(shape, check));
-  return share_choices(ground_.communicator, choices);
+  return share_choices(ground_.control, choices);
 }
 
 Choices RunChoices::choose_and_keep(const TrainingShape& shape, const VerificationPlan& check) {
-  const std::string fingerprint = ground_.backend.fingerprint();
+  const std::string fingerprint = ground_.backend().fingerprint();
   store_.emplace(options_.plan_file ? PlanStore::of_file(*options_.plan_file, fingerprint)
                                     : PlanStore::of_host(fingerprint));
   const Choices known = store_->load();
@@ -62,9 +62,8 @@ Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& 
 Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
   const std::vector<OperatorSpec> specs = operators_of(ground_.graph, shape);
   if (!store_->named_by_user())
-    known = without_unknown_candidates(ground_.backend, specs, std::move(known));
-  Choices chosen = choose(ground_.backend, specs, known, ground_.device.memory(), ground_.clock,
-                          watch_.keep_going());
+    known = without_unknown_candidates(ground_.backend(), specs, std::move(known));
+  Choices chosen = choose(ground_.backend(), specs, known, ground_.clock, watch_.keep_going());
   watch_.stop_if_interrupted();
   return chosen;
 }
@@ -74,7 +73,8 @@ DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
                                             Choices& choices) {
   if (!ground_.config.strategy.buckets || shape.ranks == 1) return ground_.data_parallel;
   const Choices before = communication_in(choices);
-  const CpuLoad load(ground_.device.team().cpus());
+  const std::span<const int> cpus = ground_.device().cpus();
+  const CpuLoad load({cpus.begin(), cpus.end()});
   CommunicationChoice choice(ground_, shape, role_, ground_.clock);
   const DdpOptions decided = choice.decide(plan, choices, watch_.keep_going());
   if (role_.leads()) watch_.stop_if_interrupted();
@@ -106,7 +106,7 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
   keep_for_repetitions(decided);
   if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
   if (store_->named_by_user()) return;
-  PlanStore cache = PlanStore::of_host(ground_.backend.fingerprint());
+  PlanStore cache = PlanStore::of_host(ground_.backend().fingerprint());
   (void)cache.load();
   cache.save(decided);
   if (foreign_share > kQuiet)
@@ -116,7 +116,7 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
 /// In the file of which the processes that come after a preparation plan.
 void RunChoices::keep_for_repetitions(const Choices& choices) const {
   if (options_.keep_plan)
-    PlanStore::of_file(*options_.keep_plan, ground_.backend.fingerprint()).save(choices);
+    PlanStore::of_file(*options_.keep_plan, ground_.backend().fingerprint()).save(choices);
 }
 
 void RunChoices::warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {

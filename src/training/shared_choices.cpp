@@ -28,19 +28,16 @@ Choices choices_of(std::string_view text) {
   return choices;
 }
 
-void broadcast(Communicator& communicator, std::span<std::byte> bytes) {
-  communicator.wait(communicator.start_broadcast(bytes, 0), Communicator::kLongWork);
-}
-
 }  // namespace
 
-Choices share_choices(Communicator& communicator, const Choices& choices) {
-  if (communicator.world_size() == 1) return choices;
+Choices share_choices(ControlChannel& control, const Choices& choices) {
+  constexpr auto kPatience = Communicator::kLongWork;
+  if (control.world_size() == 1) return choices;
   std::string text = text_of(choices);
   std::uint64_t size = text.size();
-  broadcast(communicator, std::as_writable_bytes(std::span(&size, 1)));
+  control.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, kPatience);
   text.resize(size);
-  broadcast(communicator, std::as_writable_bytes(std::span(text)));
+  control.broadcast(std::as_writable_bytes(std::span(text)), 0, kPatience);
   return choices_of(text);
 }
 

@@ -25,13 +25,21 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
   TargetWatch target(options_, data, steps_per_epoch, around_.clock, watch_.keep_going());
   UntilReached rule(*measuring.rule, target.reached());
   const double started = unix_seconds();
-  Samples samples = ptbench::measure([&] { target.step(step(strategy)); }, measuring.config, rule,
-                                     around_.clock, [this] { return watch_.is_interrupted(); },
-                                     [&](const SamplingProgress& progress) {
-                                       show(progress);
-                                       if (progress.warming_up) strategy.drag().count_anew();
-                                       target.look(strategy.replica().program());
-                                     });
+  const bool reads_every_loss = must_read_every_loss(strategy);
+  Samples samples = ptbench::measure(
+      [&] {
+        strategy.start_step();
+        if (reads_every_loss || strategy.steps() == 1) target.step(read_loss(strategy));
+      },
+      measuring.config, rule, around_.clock, [this] { return watch_.is_interrupted(); },
+      [&](const SamplingProgress& progress) {
+        show(progress);
+        if (progress.warming_up) strategy.drag().count_anew();
+        target.look(strategy.replica().program());
+      },
+      [&] {
+        if (!reads_every_loss) (void)read_loss(strategy);
+      });
   samples.started_unix_seconds = started;
   add_standstill_warning(record_, samples.standstill);
   record_.time_to_target_seconds = target.seconds();
@@ -66,8 +74,14 @@ std::optional<TurnClient> TimedSteps::turns(Conductor& conductor) {
                      .wake = [this] { watch_.enter_unseen(RankPhase::measuring); }});
 }
 
-float TimedSteps::step(Strategy& strategy) {
-  const float loss = strategy.step();
+/// Where the device works later than it is asked to, reading a loss makes it wait.
+bool TimedSteps::must_read_every_loss(Strategy& strategy) const {
+  return strategy.replica().queue().is_immediate() || around_.files.loss_log() != nullptr ||
+         TargetWatch::asked(options_);
+}
+
+float TimedSteps::read_loss(Strategy& strategy) {
+  const float loss = strategy.finish_step();
   if (LossLog* log = around_.files.loss_log()) log->append(loss);
   const LossScaler& scaler = strategy.replica().scaler();
   if (!std::isfinite(loss) && !scaler.active()) {

@@ -36,7 +36,8 @@ class TimedSteps {
  private:
   [[nodiscard]] MeasuringPlan plan(Size steps_per_epoch) const;
   [[nodiscard]] std::optional<TurnClient> turns(Conductor& conductor);
-  float step(Strategy& strategy);
+  [[nodiscard]] bool must_read_every_loss(Strategy& strategy) const;
+  float read_loss(Strategy& strategy);
   void show(const SamplingProgress& progress);
   [[nodiscard]] std::string throughput_so_far() const;
   void warn_of_missed_target();

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/cpu_backend.h"
-#include "src/comm/shared_memory.h"
-#include "src/comm/solo.h"
+#include "kernels/site.h"
+#include "src/comm/catalog.h"
+#include "src/comm/control_channel.h"
 #include "src/config/memory_limit.h"
 #include "src/data/source.h"
 #include "src/device/device.h"
@@ -62,19 +62,20 @@ class TrainingRun {
     const DataSource data = load_data();
     const Graph graph = config_.workload.build(data.train.sample_shape());
     report_workload(graph, record_);
-    CpuDevice device(topology_, config_.threads, config_.first_core());
-    const CpuBackend backend(device);
-    SoloCommunicator alone(device.memory());
+    const Site site = open_site(site_choice());
+    RankCommunicators alone = talk_to_nobody(*site.device);
+    ControlChannel alone_control(std::move(alone.control));
     const auto replica_devices = other_devices();
-    const auto group = join_group(device.team());
-    Communicator& communicator = group ? static_cast<Communicator&>(*group) : alone;
+    RankCommunicators group = join_group(*site.device);
+    ControlChannel control(std::move(group.control));
     TrainingGround ground{.config = config_,
                           .graph = graph,
                           .data = data.train,
-                          .backend = backend,
-                          .device = device,
-                          .communicator = communicator,
-                          .alone = alone,
+                          .site = site,
+                          .communicator = *group.data,
+                          .control = control,
+                          .alone = *alone.data,
+                          .alone_control = alone_control,
                           .data_parallel = config_.data_parallel,
                           .replica_devices = replica_devices.get(),
                           .clock = around_.clock};
@@ -85,7 +86,7 @@ class TrainingRun {
     const VerificationPlan check = plan_verification(ground, shape);
     facts_.before = resident_memory();
     record_.memory.before_bytes = facts_.before.total();
-    Conductor conductor(communicator, config_.data_parallel.timeout);
+    Conductor conductor(control, config_.data_parallel.timeout);
     play(RankRole(conductor), ground, shape, check, data);
   }
 
@@ -104,7 +105,7 @@ class TrainingRun {
     if (!role.decide([&] { return measures(); })) return;
     train_timed(role, ground, shape, data);
     if (role.decide([&] { return times_phases(); })) time_phases(role, ground, shape);
-    report_ranks(gather_facts(ground.communicator, facts_, Communicator::kLongWork), replicas_,
+    report_ranks(gather_facts(ground.control, facts_, Communicator::kLongWork), replicas_,
                  shared_bytes_, record_);
   }
 
@@ -127,18 +128,35 @@ class TrainingRun {
   /// The devices of replicas of this process besides the first; null where it has one.
   std::unique_ptr<ReplicaDevices> other_devices() {
     if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
-    return std::make_unique<ReplicaDevices>(topology_, config_.threads, config_.options.nproc);
+    return std::make_unique<ReplicaDevices>(site_choice(), config_.options.nproc);
   }
 
-  /// The group of ranks that this process is one of; null where it is alone.
-  std::unique_ptr<SharedMemoryCommunicator> join_group(Team& team) {
-    if (around_.region == nullptr) return nullptr;
-    return std::make_unique<SharedMemoryCommunicator>(*around_.region, config_.rank(), &team);
+  /// Where this rank's replica trains, or the first one of this process.
+  [[nodiscard]] SiteChoice site_choice() const {
+    const std::string& device = config_.options.device;
+    return {.device = device == "auto" ? "cpu" : device,
+            .topology = topology_,
+            .threads = config_.threads,
+            .first_core = config_.first_core()};
+  }
+
+  static RankCommunicators talk_to_nobody(Device& device) {
+    return find_communicator(kAutomaticCommunicator, 1).make({.memory = device.memory()});
+  }
+
+  /// The group of ranks that this process is one of; where it has none, a world of one.
+  RankCommunicators join_group(Device& device) {
+    if (around_.region == nullptr) return talk_to_nobody(device);
+    return find_communicator(config_.options.communicator, around_.region->world_size())
+        .make({.memory = device.memory(),
+               .region = around_.region,
+               .rank = config_.rank(),
+               .device = &device});
   }
 
   void plan(const TrainingGround& ground, const TrainingShape& shape, const Choices& choices) {
     watch_.enter(RankPhase::planning);
-    plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend,
+    plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend(),
                                                 choices);
     record_.strategy.plan_hash = plan_->hash();
     record_.compute.executed_flops_per_step =  // where shares differ, as if all did as rank 0
@@ -176,7 +194,7 @@ class TrainingRun {
                   .rest = [] { (void)wait_until_quiet(); }});
     // All ranks compare, since only a comparison looks at steps that nobody else does.
     const auto parted =
-        first_differing_rank(*strategy, ground.communicator, config_.data_parallel.timeout);
+        first_differing_rank(*strategy, ground.control, config_.data_parallel.timeout);
     if (role.leads()) report(samples, parted, ground, *strategy, data);
     facts_.peak = peak_resident_memory();
   }
@@ -197,15 +215,15 @@ class TrainingRun {
   /// Who looks at all ranks' cores; null where there is one rank.
   std::unique_ptr<RankProbe> rank_probe(const RankRole& role, const TrainingGround& ground) {
     if (around_.region == nullptr) return nullptr;
-    return std::make_unique<RankProbe>(*around_.region, ground.communicator, role.conductor(),
-                                       ground.device.team(), config_.data_parallel.timeout);
+    return std::make_unique<RankProbe>(*around_.region, ground.control, role.conductor(),
+                                       ground.device(), config_.data_parallel.timeout);
   }
 
   /// On rank 0. `ranks` looks at the others' cores; null where there are none.
   Samples time_steps(const RankRole& role, const TrainingGround& ground, Strategy& strategy,
                      const DataSource& data, RankProbe* ranks) {
     ProbePeers* peers = ranks != nullptr ? static_cast<ProbePeers*>(ranks) : ground.replica_devices;
-    MachineProbe probe(ground.device.team(), peers);
+    MachineProbe probe(ground.device(), peers);
     TimedSteps steps(config_.options, around_, watch_, record_);
     Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);
@@ -220,7 +238,7 @@ class TrainingRun {
       return;
     }
     report_steps(samples, strategy, config_,
-                 {.backend = ground.backend,
+                 {.backend = ground.backend(),
                   .clock = around_.clock,
                   .cores = static_cast<Size>(topology_.cores.size())},
                  record_);
@@ -247,7 +265,7 @@ class TrainingRun {
     watch_.enter(RankPhase::timing_phases);
     const auto copy = build_training(ground, shape, plan_);
     start_weights(config_, copy->replica().program());
-    PhaseTimer timer(around_.clock);
+    PhaseTimer timer(around_.clock, &copy->replica().queue());
     role.in_step(*copy,
                  [&] {
                    ObservedSteps steps = measure_phases(*copy, around_.clock, watch_.keep_going());

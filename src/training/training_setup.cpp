@@ -77,8 +77,8 @@ Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape
       if (const auto known = choices.find(key); known != choices.end())
         wishes.insert(wishes.begin(), known->second);
       choices[key] = candidate_with_layout(
-          ground.backend, specs[i],
-          layout_digest(largest[i], *ground.backend.plan(largest[i], model)), wishes);
+          ground.backend(), specs[i],
+          layout_digest(largest[i], *ground.backend().plan(largest[i], model)), wishes);
     }
   }
   return choices;
@@ -103,19 +103,21 @@ namespace {
 std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
                                        const TrainingGround& ground, const TrainingShape& shape) {
   return std::make_unique<BatchLoader>(ground.data, sampler_of(ground, shape), inputs, labels,
-                                       &ground.device.team(),
+                                       &ground.device(),
                                        static_cast<int>(ground.config.options.data_workers));
 }
 
 std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
                                 std::shared_ptr<const ProgramPlan> plan,
-                                const StrategyRow& strategy, Communicator& communicator) {
-  auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory(),
-                                           ground.device.memory());
+                                const StrategyRow& strategy, Communicator& communicator,
+                                ControlChannel& control) {
+  auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory());
   Program& program = replica->program();
   replica->attach(load_into(program.input(), program.labels(), ground, shape));
-  StrategyContext context{
-      .replicas = {}, .communicator = communicator, .data_parallel = ground.data_parallel};
+  StrategyContext context{.replicas = {},
+                          .communicator = communicator,
+                          .control = control,
+                          .data_parallel = ground.data_parallel};
   context.replicas.push_back(std::move(replica));
   return strategy.build(std::move(context));
 }
@@ -127,12 +129,12 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingGround& ground,
   ReplicaDevices* devices = ground.replica_devices;
   ensure(shape.shares.empty() && shape.ranks == (devices == nullptr ? 1 : devices->replicas()),
          "every replica has a device and an equal share");
-  MemorySource& memory = ground.device.memory();
-  StrategyContext context{
-      .replicas = {}, .communicator = ground.alone, .data_parallel = ground.data_parallel};
-  context.replicas.push_back(std::make_unique<Replica>(plan, shape.step, memory, memory));
+  StrategyContext context{.replicas = {},
+                          .communicator = ground.alone,
+                          .control = ground.alone_control,
+                          .data_parallel = ground.data_parallel};
+  context.replicas.push_back(std::make_unique<Replica>(plan, shape.step, ground.device().memory()));
   ReplicaGroup& group = context.group;
-  group.team = &ground.device.team();
   group.slowdown = ground.config.slowdown_of(0);
   if (devices != nullptr) group.others = devices->build(ground.graph, shape.lowering(), *plan);
   for (std::size_t i = 0; i < group.others.size(); ++i)
@@ -149,25 +151,25 @@ std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const Tra
                                          std::shared_ptr<const ProgramPlan> plan) {
   auto strategy = shape.one_process ? build_in_one_process(ground, shape, plan)
                                     : build(ground, shape, std::move(plan), ground.config.strategy,
-                                            ground.communicator);
+                                            ground.communicator, ground.control);
   if (const double slowdown = ground.config.slowdown_of(shape.rank); slowdown > 1)
-    strategy->replica().slow_down(
-        Drag(slowdown - 1, ground.clock, threads_of(&ground.device.team())));
+    strategy->replica().slow_down(Drag(slowdown - 1, ground.clock, threads_of(ground.device())));
   return strategy;
 }
 
 std::unique_ptr<Strategy> build_serial(const TrainingGround& ground, const TrainingShape& shape,
                                        std::shared_ptr<const ProgramPlan> plan) {
-  return build(ground, shape, std::move(plan), serial_strategy(), ground.alone);
+  return build(ground, shape, std::move(plan), serial_strategy(), ground.alone,
+               ground.alone_control);
 }
 
 Drag step_drag(const TrainingGround& ground) {
   const double share = ground.config.options.slowdown;
-  Team* const team = &ground.device.team();
+  Device* const first = &ground.device();
   ReplicaDevices* const others = ground.replica_devices;
-  if (others == nullptr) return {share, ground.clock, threads_of(team)};
+  if (others == nullptr) return {share, ground.clock, threads_of(*first)};
   return {share, ground.clock,
-          [others, team](FunctionRef<void()> job) { others->run_on_all(*team, job); }};
+          [others, first](FunctionRef<void()> job) { others->run_on_all(*first, job); }};
 }
 
 void start_weights(const RunConfig& config, Program& program) {

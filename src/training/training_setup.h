@@ -5,8 +5,10 @@
 
 #include "kernels/backend.h"
 #include "kernels/choose.h"
+#include "kernels/site.h"
 #include "src/base/clock.h"
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 #include "src/config/configuration.h"
 #include "src/data/dataset.h"
 #include "src/device/device.h"
@@ -55,13 +57,17 @@ struct TrainingGround {
   const RunConfig& config;
   const Graph& graph;
   const Dataset& data;
-  const KernelBackend& backend;
-  CpuDevice& device;
+  const Site& site;  ///< of this rank's replica, or of the first one
   Communicator& communicator;
+  ControlChannel& control;
   Communicator& alone;  ///< a world of one, for what this rank trains by itself
+  ControlChannel& alone_control;
   DdpOptions data_parallel;
   ReplicaDevices* replica_devices = nullptr;  ///< where ranks are replicas of this process
   const Clock& clock;                         ///< of drags
+
+  [[nodiscard]] const KernelBackend& backend() const { return *site.backend; }
+  [[nodiscard]] Device& device() const { return *site.device; }
 };
 
 /// The operators that a training consists of, with what a master computes for all replicas.

@@ -146,7 +146,7 @@ VerificationRecord compare_with_oracle(const TrainingGround& ground, const Verif
   const auto oracle =
       build_serial(ground, *plan.oracle,
                    std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
-                                                       ground.backend, planned.choices()));
+                                                       ground.backend(), planned.choices()));
   start_weights(ground.config, oracle->replica().program());
   oracle->replica().follow_statistics_every(plan.statistics_period);
   const double begin = ground.clock.now();
@@ -162,7 +162,7 @@ VerificationRecord run_verification(const RankRole& role, const TrainingGround& 
                                     const std::function<bool()>& keep_going) {
   const auto tested = build_training(ground, plan.tested, planned);
   start_weights(ground.config, tested->replica().program());
-  VerifiedRanks ranks(*tested, ground.communicator, role.conductor(), ground.data_parallel.timeout,
+  VerifiedRanks ranks(*tested, ground.control, role.conductor(), ground.data_parallel.timeout,
                       ground.data_parallel.broadcast_buffers);
   VerificationRecord record;
   role.in_step(

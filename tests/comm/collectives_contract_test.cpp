@@ -1,4 +1,4 @@
-// What every communicator does, on worlds of one to four ranks.
+// What every communicator does with collectives, on the worlds of communicator_factories.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,17 @@
 
 #include "src/base/error.h"
 #include "src/comm/reduce.h"
-#include "src/comm/solo.h"
-#include "tests/support/communicators.h"
+#include "tests/comm/communicator_factories.h"
+#include "tests/comm/contract_values.h"
 
 namespace ptbench {
 namespace {
 
-using testing::ThreadGroup;
+using testing::fill;
+using testing::Placed;
+using testing::test_worlds;
+using testing::TestWorld;
+using testing::value_of;
 
 constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 
@@ -27,52 +31,13 @@ using Floats = std::vector<float>;
 /// What one rank does; returns the rank's result.
 using Body = std::function<Floats(Communicator&)>;
 
-/// By rank. `world_size` 0 is the solo communicator.
-std::vector<Floats> results_of(Size world_size, const Body& body) {
-  if (world_size == 0) {
-    HostMemorySource memory;
-    SoloCommunicator solo(memory);
-    return {body(solo)};
-  }
-  std::vector<Floats> results(static_cast<std::size_t>(world_size));
-  ThreadGroup(world_size).run([&](Communicator& communicator) {
+/// By rank.
+std::vector<Floats> results_of(const TestWorld& world, const Body& body) {
+  std::vector<Floats> results(static_cast<std::size_t>(world.size));
+  world.run([&](Communicator& communicator) {
     results[static_cast<std::size_t>(communicator.rank())] = body(communicator);
   });
   return results;
-}
-
-/// Where an operation's values lie.
-class Values {
- public:
-  Values(Communicator& communicator, bool in_place, Size count) {
-    // Not at the start of a line, as parts of arenas are not.
-    constexpr Size kShift = 3;
-    if (in_place)
-      buffer_ = communicator.memory().allocate(static_cast<Bytes>(count + kShift) * sizeof(float),
-                                               "values");
-    else
-      vector_.resize(static_cast<std::size_t>(count + kShift));
-    all_ = in_place ? buffer_.as<float>() : std::span<float>(vector_);
-    all_ = all_.subspan(static_cast<std::size_t>(kShift), static_cast<std::size_t>(count));
-  }
-
-  [[nodiscard]] std::span<float> span() { return all_; }
-  [[nodiscard]] Floats copy() const { return {all_.begin(), all_.end()}; }
-
- private:
-  Buffer buffer_;
-  Floats vector_;
-  std::span<float> all_;
-};
-
-/// Different on each rank and at each index, with bits below bf16's.
-float value_of(Size rank, Size index) {
-  const Size mixed = (index * 7919 + rank * 104729) % 20011;
-  return static_cast<float>(mixed - 10005) * 0.0137F;
-}
-
-void fill(std::span<float> values, Size rank) {
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_of(rank, static_cast<Size>(i));
 }
 
 float as_sent(float value, WireType wire) {
@@ -92,26 +57,25 @@ bool equal_bits(std::span<const float> left, std::span<const float> right) {
          (left.empty() || std::memcmp(left.data(), right.data(), left.size_bytes()) == 0);
 }
 
-std::size_t ranks_of(Size world_size) {
-  return static_cast<std::size_t>(std::max<Size>(world_size, 1));
-}
-
 struct Case {
-  Size world_size;  ///< 0: solo
+  TestWorld world;
   Size count;
   bool in_place;
 };
 
+/// Many times as many as are summed at once, for some worlds more than fit into a cache.
+Size many_for(const TestWorld& world) { return world.size == 2 ? 1'000'003 : 100'003; }
+
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const Size world_size : {0, 1, 2, 3, 4})
-    for (const Size count : {0, 1, 15, 17, 1000003})
-      for (const bool in_place : {true, false}) all.push_back({world_size, count, in_place});
+  for (const TestWorld& world : test_worlds())
+    for (const Size count : {Size{0}, Size{1}, Size{15}, Size{17}, many_for(world)})
+      for (const bool in_place : {true, false}) all.push_back({world, count, in_place});
   return all;
 }
 
 std::string text_of(const Case& test) {
-  return fmt::format("world {}, {} values, {}", test.world_size, test.count,
+  return fmt::format("{}, {} values, {}", test.world.text(), test.count,
                      test.in_place ? "in place" : "staged");
 }
 
@@ -132,17 +96,16 @@ TEST_CASE("an all-reduce leaves the same bits on every rank: the sum in rank ord
   for (const Case& test : cases()) {
     INFO(text_of(test));
     for (const Reduction reduction : kReductions) {
-      const std::vector<Floats> results =
-          results_of(test.world_size, [&](Communicator& communicator) {
-            Values values(communicator, test.in_place, test.count);
-            fill(values.span(), communicator.rank());
-            communicator.wait(communicator.start_all_reduce(values.span(), reduction), kTimeout);
-            return values.copy();
-          });
+      const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+        Placed values(communicator, test.in_place, test.count);
+        fill(values.span(), communicator.rank());
+        communicator.wait(communicator.start_all_reduce(values_of(values.span()), reduction),
+                          kTimeout);
+        return values.copy();
+      });
       Floats expected;
       for (Size i = 0; i < test.count; ++i)
-        expected.push_back(as_sent(
-            reduced(static_cast<Size>(ranks_of(test.world_size)), i, reduction), reduction.wire));
+        expected.push_back(as_sent(reduced(test.world.size, i, reduction), reduction.wire));
       for (const Floats& result : results) CHECK(equal_bits(result, expected));
     }
   }
@@ -151,16 +114,15 @@ TEST_CASE("an all-reduce leaves the same bits on every rank: the sum in rank ord
 TEST_CASE("a reduce-scatter leaves each rank its part of the sum", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
-    const auto world_size = static_cast<Size>(ranks_of(test.world_size));
+    const Size world_size = test.world.size;
     for (const Reduction reduction : kReductions) {
-      const std::vector<Floats> results =
-          results_of(test.world_size, [&](Communicator& communicator) {
-            Values values(communicator, test.in_place, test.count);
-            fill(values.span(), communicator.rank());
-            communicator.wait(communicator.start_reduce_scatter(values.span(), reduction),
-                              kTimeout);
-            return values.copy();
-          });
+      const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+        Placed values(communicator, test.in_place, test.count);
+        fill(values.span(), communicator.rank());
+        communicator.wait(communicator.start_reduce_scatter(values_of(values.span()), reduction),
+                          kTimeout);
+        return values.copy();
+      });
       for (Size rank = 0; rank < world_size; ++rank) {
         const Range part = rank_part(test.count, rank, world_size);
         Floats expected;
@@ -178,14 +140,13 @@ TEST_CASE("a reduce-scatter leaves each rank its part of the sum", "[comm]") {
 TEST_CASE("an all-gather puts every rank's part everywhere", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
-    const auto world_size = static_cast<Size>(ranks_of(test.world_size));
-    const std::vector<Floats> results =
-        results_of(test.world_size, [&](Communicator& communicator) {
-          Values values(communicator, test.in_place, test.count);
-          fill(values.span(), communicator.rank());
-          communicator.wait(communicator.start_all_gather(values.span()), kTimeout);
-          return values.copy();
-        });
+    const Size world_size = test.world.size;
+    const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+      Placed values(communicator, test.in_place, test.count);
+      fill(values.span(), communicator.rank());
+      communicator.wait(communicator.start_all_gather(values_of(values.span())), kTimeout);
+      return values.copy();
+    });
     Floats expected(static_cast<std::size_t>(test.count));
     for (Size rank = 0; rank < world_size; ++rank) {
       const Range part = rank_part(test.count, rank, world_size);
@@ -199,16 +160,16 @@ TEST_CASE("an all-gather puts every rank's part everywhere", "[comm]") {
 TEST_CASE("a reduction to one rank leaves the others' values as they were", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
-    const auto world_size = static_cast<Size>(ranks_of(test.world_size));
+    const Size world_size = test.world.size;
     const Size root = world_size - 1;
     for (const Reduction reduction : reductions_to_one()) {
-      const std::vector<Floats> results =
-          results_of(test.world_size, [&](Communicator& communicator) {
-            Values values(communicator, test.in_place, test.count);
-            fill(values.span(), communicator.rank());
-            communicator.wait(communicator.start_reduce(values.span(), root, reduction), kTimeout);
-            return values.copy();
-          });
+      const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+        Placed values(communicator, test.in_place, test.count);
+        fill(values.span(), communicator.rank());
+        communicator.wait(communicator.start_reduce(values_of(values.span()), root, reduction),
+                          kTimeout);
+        return values.copy();
+      });
       for (Size rank = 0; rank < world_size; ++rank) {
         Floats expected;
         for (Size i = 0; i < test.count; ++i)
@@ -222,19 +183,18 @@ TEST_CASE("a reduction to one rank leaves the others' values as they were", "[co
 TEST_CASE("a gather puts the parts one after the other on its root", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
-    const auto world_size = static_cast<Size>(ranks_of(test.world_size));
+    const Size world_size = test.world.size;
     const Size root = world_size / 2;
-    const std::vector<Floats> results =
-        results_of(test.world_size, [&](Communicator& communicator) {
-          const bool is_root = communicator.rank() == root;
-          Values part(communicator, test.in_place, test.count);
-          Values whole(communicator, test.in_place, is_root ? test.count * world_size : 0);
-          fill(part.span(), communicator.rank());
-          communicator.wait(communicator.start_gather(std::as_bytes(part.span()),
-                                                      std::as_writable_bytes(whole.span()), root),
-                            kTimeout);
-          return is_root ? whole.copy() : part.copy();
-        });
+    const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+      const bool is_root = communicator.rank() == root;
+      Placed part(communicator, test.in_place, test.count);
+      Placed whole(communicator, test.in_place, is_root ? test.count * world_size : 0);
+      fill(part.span(), communicator.rank());
+      communicator.wait(communicator.start_gather(std::as_bytes(part.span()),
+                                                  std::as_writable_bytes(whole.span()), root),
+                        kTimeout);
+      return is_root ? whole.copy() : part.copy();
+    });
     Floats expected;
     for (Size rank = 0; rank < world_size; ++rank)
       for (Size i = 0; i < test.count; ++i) expected.push_back(value_of(rank, i));
@@ -245,17 +205,16 @@ TEST_CASE("a gather puts the parts one after the other on its root", "[comm]") {
 TEST_CASE("a broadcast of any number of bytes comes to all", "[comm]") {
   for (const Case& test : cases()) {
     INFO(text_of(test));
-    const auto world_size = static_cast<Size>(ranks_of(test.world_size));
+    const Size world_size = test.world.size;
     const Size root = world_size - 1;
-    const std::vector<Floats> results =
-        results_of(test.world_size, [&](Communicator& communicator) {
-          Values values(communicator, test.in_place, test.count);
-          fill(values.span(), communicator.rank());
-          auto bytes = std::as_writable_bytes(values.span());
-          if (!bytes.empty()) bytes = bytes.first(bytes.size() - 1);
-          communicator.wait(communicator.start_broadcast(bytes, root), kTimeout);
-          return values.copy();
-        });
+    const std::vector<Floats> results = results_of(test.world, [&](Communicator& communicator) {
+      Placed values(communicator, test.in_place, test.count);
+      fill(values.span(), communicator.rank());
+      auto bytes = std::as_writable_bytes(values.span());
+      if (!bytes.empty()) bytes = bytes.first(bytes.size() - 1);
+      communicator.wait(communicator.start_broadcast(bytes, root), kTimeout);
+      return values.copy();
+    });
     for (const Floats& result : results) {
       const auto sent = std::as_bytes(std::span(results[static_cast<std::size_t>(root)]));
       const auto came = std::as_bytes(std::span(result));
@@ -269,11 +228,12 @@ TEST_CASE("a broadcast of any number of bytes comes to all", "[comm]") {
 }
 
 TEST_CASE("nobody passes a barrier before all have come", "[comm]") {
-  for (const Size world_size : {0, 1, 2, 3, 4}) {
+  for (const TestWorld& world : test_worlds()) {
+    INFO(world.text());
     constexpr int kRounds = 200;
     std::array<std::atomic<int>, 4> came{};
     std::atomic<int> early = 0;
-    (void)results_of(world_size, [&](Communicator& communicator) {
+    (void)results_of(world, [&](Communicator& communicator) {
       for (int round = 1; round <= kRounds; ++round) {
         came.at(static_cast<std::size_t>(communicator.rank())) = round;
         communicator.wait(communicator.start_barrier(), kTimeout);
@@ -287,21 +247,21 @@ TEST_CASE("nobody passes a barrier before all have come", "[comm]") {
 }
 
 TEST_CASE("several operations can be on their way at once", "[comm]") {
-  for (const Size world_size : {0, 1, 2, 3, 4})
+  for (const TestWorld& world : test_worlds())
     for (const bool in_place : {true, false}) {
       constexpr Size kBuckets = 40;
       constexpr Size kBucket = 1003;
       constexpr int kRounds = 20;
-      const std::vector<Floats> results = results_of(world_size, [&](Communicator& communicator) {
-        Values values(communicator, in_place, kBuckets * kBucket);
+      const std::vector<Floats> results = results_of(world, [&](Communicator& communicator) {
+        Placed values(communicator, in_place, kBuckets * kBucket);
         Floats all;
         for (int round = 0; round < kRounds; ++round) {
           fill(values.span(), communicator.rank() + round);
           std::vector<Communicator::Ticket> tickets;
           for (Size bucket = 0; bucket < kBuckets; ++bucket)
             tickets.push_back(communicator.start_all_reduce(
-                values.span().subspan(static_cast<std::size_t>(bucket * kBucket),
-                                      static_cast<std::size_t>(kBucket)),
+                values_of(values.span().subspan(static_cast<std::size_t>(bucket * kBucket),
+                                                static_cast<std::size_t>(kBucket))),
                 {}));
           // The first ones one by one, the rest by the last.
           for (const std::size_t at : std::array<std::size_t, 4>{0, 1, 2, 39})
@@ -311,7 +271,7 @@ TEST_CASE("several operations can be on their way at once", "[comm]") {
         }
         return all;
       });
-      const auto ranks = static_cast<Size>(ranks_of(world_size));
+      const Size ranks = world.size;
       Size wrong = 0;
       for (const Floats& result : results) {
         REQUIRE(result.size() == static_cast<std::size_t>(kRounds * kBuckets * kBucket));
@@ -327,8 +287,8 @@ TEST_CASE("several operations can be on their way at once", "[comm]") {
 }
 
 TEST_CASE("waiting twice for an operation is waiting once", "[comm]") {
-  for (const Size world_size : {0, 1, 2})
-    CHECK_NOTHROW(results_of(world_size, [](Communicator& communicator) {
+  for (const TestWorld& world : test_worlds())
+    CHECK_NOTHROW(results_of(world, [](Communicator& communicator) {
       const auto first = communicator.start_barrier();
       const auto second = communicator.start_barrier();
       communicator.wait(second, kTimeout);
@@ -338,8 +298,9 @@ TEST_CASE("waiting twice for an operation is waiting once", "[comm]") {
 }
 
 TEST_CASE("a communicator refuses what no rank can mean", "[comm]") {
-  for (const Size world_size : {0, 1})
-    (void)results_of(world_size, [](Communicator& communicator) {
+  for (const TestWorld& world : test_worlds()) {
+    if (world.size > 1) continue;
+    (void)results_of(world, [](Communicator& communicator) {
       CHECK_THROWS_AS(communicator.start_broadcast({}, 1), Defect);
       CHECK_THROWS_AS(communicator.start_reduce({}, -1, {}), Defect);
       CHECK_THROWS_AS(communicator.start_gather({}, {}, 1), Defect);
@@ -347,8 +308,11 @@ TEST_CASE("a communicator refuses what no rank can mean", "[comm]") {
       CHECK_THROWS_AS(communicator.start_gather(part, {}, 0), Defect);
       CHECK_THROWS_AS(communicator.wait(Communicator::Ticket{0}, kTimeout), Defect);
       CHECK_THROWS_AS(communicator.wait(Communicator::Ticket{1}, kTimeout), Defect);
+      std::array<std::byte, 5> no_floats{};
+      CHECK_THROWS_AS(communicator.start_all_reduce({.bytes = no_floats}, {}), Defect);
       return Floats();
     });
+  }
 }
 
 }  // namespace

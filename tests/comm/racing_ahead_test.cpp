@@ -117,7 +117,9 @@ class Model {
       case Collective::reduce: return rank == operation.root ? sum(operation, given) : own;
       case Collective::gather: return is_gathered(operation, rank) ? joined(given) : own;
       case Collective::broadcast: return given[static_cast<std::size_t>(operation.root)];
-      case Collective::barrier: return own;
+      case Collective::barrier:
+      case Collective::send:
+      case Collective::receive: return own;
     }
     return {};
   }
@@ -224,19 +226,22 @@ class Runner {
     const auto bytes = std::as_writable_bytes(used.values);
     switch (operation.collective) {
       case Collective::all_reduce:
-        return communicator_.start_all_reduce(used.values, operation.reduction);
+        return communicator_.start_all_reduce(values_of(used.values), operation.reduction);
       case Collective::reduce_scatter:
-        return communicator_.start_reduce_scatter(used.values, operation.reduction);
-      case Collective::all_gather: return communicator_.start_all_gather(used.values);
+        return communicator_.start_reduce_scatter(values_of(used.values), operation.reduction);
+      case Collective::all_gather: return communicator_.start_all_gather(values_of(used.values));
       case Collective::reduce:
-        return communicator_.start_reduce(used.values, operation.root, operation.reduction);
+        return communicator_.start_reduce(values_of(used.values), operation.root,
+                                          operation.reduction);
       case Collective::gather: {
         const bool is_root = operation.root == communicator_.rank();
         const auto whole = std::as_writable_bytes(std::span(used.whole));
         return communicator_.start_gather(bytes, is_root ? whole : whole.first(0), operation.root);
       }
       case Collective::broadcast: return communicator_.start_broadcast(bytes, operation.root);
-      case Collective::barrier: break;
+      case Collective::barrier:
+      case Collective::send:
+      case Collective::receive: break;
     }
     return communicator_.start_barrier();
   }

@@ -12,8 +12,8 @@ TEST_CASE("a recording communicator tells what was called, in order", "[comm]") 
   RecordingCommunicator communicator(3, 1);
   std::array<float, 6> values{};
   std::array<std::byte, 4> bytes{};
-  const auto first = communicator.start_all_reduce(values, {.scale = 0.5F});
-  (void)communicator.start_reduce(std::span(values).subspan(2), 2, {});
+  const auto first = communicator.start_all_reduce(values_of(values), {.scale = 0.5F});
+  (void)communicator.start_reduce(values_of(std::span(values).subspan(2)), 2, {});
   (void)communicator.start_broadcast(bytes, 0);
   (void)communicator.start_gather(bytes, {}, 0);
   const auto last = communicator.start_barrier();
@@ -35,11 +35,11 @@ TEST_CASE("a recording communicator tells what was called, in order", "[comm]") 
 TEST_CASE("a recording communicator does what its script says, when it is waited for", "[comm]") {
   RecordingCommunicator communicator(4, 0, RecordingCommunicator::alike(4));
   std::array<float, 2> values{1, 2};
-  const auto ticket = communicator.start_all_reduce(values, {.scale = 0.5F});
+  const auto ticket = communicator.start_all_reduce(values_of(values), {.scale = 0.5F});
   CHECK(values == std::array<float, 2>{1, 2});
   communicator.wait(ticket, kTimeout);
   communicator.wait(ticket, kTimeout);
-  communicator.wait(communicator.start_all_gather(values), kTimeout);
+  communicator.wait(communicator.start_all_gather(values_of(values)), kTimeout);
   CHECK(values == std::array<float, 2>{2, 4});
 }
 
@@ -49,7 +49,8 @@ TEST_CASE("a script may end a wait as a rank's death would", "[comm]") {
   });
   std::array<float, 2> values{};
   CHECK_NOTHROW(communicator.wait(communicator.start_barrier(), kTimeout));
-  CHECK_THROWS_AS(communicator.wait(communicator.start_all_gather(values), kTimeout), Error);
+  CHECK_THROWS_AS(communicator.wait(communicator.start_all_gather(values_of(values)), kTimeout),
+                  Error);
   CHECK_THROWS_AS(communicator.wait(Communicator::Ticket{9}, kTimeout), Defect);
 }
 

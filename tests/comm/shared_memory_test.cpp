@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/device/cpu_device.h"
 #include "src/device/topology.h"
 #include "tests/support/communicators.h"
 
@@ -35,7 +37,7 @@ void meet(Communicator& communicator, Communicator::Timeout timeout = kTimeout) 
 
 void sum(Communicator& communicator, std::span<float> values,
          Communicator::Timeout timeout = kTimeout) {
-  communicator.wait(communicator.start_all_reduce(values, {}), timeout);
+  communicator.wait(communicator.start_all_reduce(values_of(values), {}), timeout);
 }
 
 ExitCode code_of(const std::exception_ptr& failure) {
@@ -80,7 +82,7 @@ TEST_CASE("ranks that reduce unlike lengths, or in unlike ways, are told so", "[
     const auto failures = group.failures([&](Communicator& communicator) {
       std::vector<float> values(communicator.rank() == 2 ? unlike.count : 4);
       const Reduction reduction = communicator.rank() == 2 ? unlike.reduction : Reduction{};
-      communicator.wait(communicator.start_all_reduce(values, reduction), kTimeout);
+      communicator.wait(communicator.start_all_reduce(values_of(values), reduction), kTimeout);
     });
     for (const auto& failure : failures)
       CHECK_THAT(message_of(failure), Contains("rank 2") && Contains(unlike.says));
@@ -105,9 +107,12 @@ TEST_CASE("a rank that never comes is named, and in time", "[comm]") {
 
 TEST_CASE("a rank that starts and then does not work is named", "[comm]") {
   const ThreadGroup group(2);
+  std::atomic<bool> has_started = false;
   const auto failures = group.failures([&](Communicator& communicator) {
     std::array<float, 4> values{};
-    const auto ticket = communicator.start_all_reduce(values, {});
+    const auto ticket = communicator.start_all_reduce(values_of(values), {});
+    if (communicator.rank() == 1) has_started = true;
+    while (!has_started) std::this_thread::yield();
     if (communicator.rank() == 0) communicator.wait(ticket, kShort);
     while (!group.region().given_up()) std::this_thread::yield();
   });
@@ -146,7 +151,7 @@ TEST_CASE("a rank that leaves its operations gives up", "[comm]") {
   const ThreadGroup group(2);
   const auto failures = group.failures([](Communicator& communicator) {
     std::array<float, 4> values{};
-    const auto ticket = communicator.start_all_reduce(values, {});
+    const auto ticket = communicator.start_all_reduce(values_of(values), {});
     if (communicator.rank() == 0) communicator.wait(ticket, kTimeout);
   });
   CHECK(message_of(failures[0]) ==
@@ -222,13 +227,14 @@ TEST_CASE("a team shares the work on long values and changes no bit", "[comm]") 
     for (std::size_t rank = 0; rank < 2; ++rank)
       ranks.emplace_back([&, rank] {
         const int cpu = discover_topology().cores.front().cpu;
-        Team team(std::vector<int>(static_cast<std::size_t>(members), cpu));
-        SharedMemoryCommunicator communicator(region, static_cast<Size>(rank), &team);
+        CpuDevice device(discover_topology(),
+                         std::vector<int>(static_cast<std::size_t>(members), cpu));
+        SharedMemoryCommunicator communicator(region, static_cast<Size>(rank), &device);
         for (std::size_t i = 0; i < kCount; ++i)
           results[rank].push_back(static_cast<float>((i * 37 + rank * 11) % 1009) * 0.37F);
         sum(communicator, results[rank]);
         results[rank].front() = static_cast<float>(rank);
-        communicator.wait(communicator.start_all_gather(results[rank]), kTimeout);
+        communicator.wait(communicator.start_all_gather(values_of(results[rank])), kTimeout);
       });
     for (std::thread& rank : ranks) rank.join();
     return results;
@@ -321,7 +327,7 @@ TEST_CASE("staged operations that overlap never run out of room", "[comm]") {
       }
       const auto count = static_cast<std::size_t>(i * 7919) % kMost + 1;
       values.at(place).assign(count, static_cast<float>(i + communicator.rank()));
-      tickets.at(place) = communicator.start_all_reduce(values.at(place), {});
+      tickets.at(place) = communicator.start_all_reduce(values_of(values.at(place)), {});
     }
     communicator.wait(tickets.at(static_cast<std::size_t>((kOperations - 1) % 4)), kTimeout);
   }));

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,8 +28,12 @@ constexpr Communicator::Timeout kForever = 2h;
 constexpr std::chrono::milliseconds kLongNap = 1h;
 constexpr Size kRanks = 3;
 
+/// In all channels together.
 std::uint32_t sleepers_of(const SharedRegion& region) {
-  return region.header().sleepers.load(std::memory_order_seq_cst);
+  std::uint32_t sum = 0;
+  for (const shared::Sleepers& sleepers : region.header().sleepers)
+    sum += sleepers.count.load(std::memory_order_seq_cst);
+  return sum;
 }
 
 void await_sleepers(const SharedRegion& region, std::uint32_t count) {
@@ -36,11 +41,8 @@ void await_sleepers(const SharedRegion& region, std::uint32_t count) {
 }
 
 void wake_all(const SharedRegion& region) {
-  for (Size rank = 0; rank < region.world_size(); ++rank) {
-    shared::RankBlock& block = region.rank_block(rank);
-    block.bell.fetch_add(1);
-    futex_wake_all(block.bell);
-  }
+  for (Size rank = 0; rank < region.world_size(); ++rank)
+    shared::ring_bell(region.rank_block(rank));
 }
 
 struct Outcome {
@@ -73,7 +75,7 @@ ThreadGroup long_sleepers(int cores = 0) {
 }
 
 /// What a rank gives to operations.
-struct Values {
+struct Given {
   std::array<float, 100> values{};
   std::array<float, 100 * kRanks> all{};
 
@@ -84,54 +86,70 @@ constexpr Size kRoot = 1;
 
 struct Collective {
   std::string name;
-  Communicator::Ticket (*start)(Communicator&, Values&);
+  Communicator::Ticket (*start)(Communicator&, Given&);
   /// Ranks that sleep until `late` has worked, where all have started.
   std::uint32_t (*wait_for_work)(Size late);
 };
 
 constexpr std::uint32_t kOthers = kRanks - 1;
 
+enum class Channel : std::uint8_t { data, control, group };
+constexpr std::array<Channel, 3> kChannelsTried{Channel::data, Channel::control, Channel::group};
+
+/// By which the ranks of `data` talk; null where that is itself.
+std::unique_ptr<Communicator> made(SharedMemoryCommunicator& data, Channel channel) {
+  if (channel == Channel::control) return data.make_control();
+  return channel == Channel::group ? data.split(7, data.rank()) : nullptr;
+}
+
 std::vector<Collective> collectives() {
   const auto others = [](Size) { return kOthers; };
   return {
-      {"all_reduce", [](Communicator& c, Values& v) { return c.start_all_reduce(v.values, {}); },
+      {"all_reduce",
+       [](Communicator& c, Given& v) { return c.start_all_reduce(values_of(v.values), {}); },
        others},
       {"reduce_scatter",
-       [](Communicator& c, Values& v) { return c.start_reduce_scatter(v.values, {}); }, others},
-      {"all_gather", [](Communicator& c, Values& v) { return c.start_all_gather(v.values); },
+       [](Communicator& c, Given& v) { return c.start_reduce_scatter(values_of(v.values), {}); },
        others},
-      {"reduce", [](Communicator& c, Values& v) { return c.start_reduce(v.values, kRoot, {}); },
+      {"all_gather",
+       [](Communicator& c, Given& v) { return c.start_all_gather(values_of(v.values)); }, others},
+      {"reduce",
+       [](Communicator& c, Given& v) { return c.start_reduce(values_of(v.values), kRoot, {}); },
        others},
       {"reduce at its root",
-       [](Communicator& c, Values& v) {
-         return c.start_reduce(v.values, kRoot, {.at_root = true});
+       [](Communicator& c, Given& v) {
+         return c.start_reduce(values_of(v.values), kRoot, {.at_root = true});
        },
        [](Size late) { return late == kRoot ? kOthers : 0U; }},
       {"gather",
-       [](Communicator& c, Values& v) {
+       [](Communicator& c, Given& v) {
          const auto whole = std::as_writable_bytes(std::span(v.all));
          return c.start_gather(v.bytes(), c.rank() == kRoot ? whole : whole.first(0), kRoot);
        },
        [](Size late) { return late == kRoot ? kOthers : 0U; }},
-      {"broadcast", [](Communicator& c, Values& v) { return c.start_broadcast(v.bytes(), kRoot); },
+      {"broadcast", [](Communicator& c, Given& v) { return c.start_broadcast(v.bytes(), kRoot); },
        [](Size late) { return late == kRoot ? 0U : 1U; }},
-      {"barrier", [](Communicator& c, Values&) { return c.start_barrier(); },
+      {"barrier", [](Communicator& c, Given&) { return c.start_barrier(); },
        [](Size) { return 0U; }},
   };
 }
 
 TEST_CASE("who starts last wakes all who sleep until then", "[comm]") {
-  for (const int cores : {1, 100})
-    for (const Collective& collective : collectives())
-      for (Size late = 0; late < kRanks; ++late) {
-        INFO(fmt::format("{}, rank {} late, {} cores", collective.name, late, cores));
-        const ThreadGroup group = long_sleepers(cores);
-        check_woken(group, [&](Communicator& communicator) {
-          Values values;
-          if (communicator.rank() == late) await_sleepers(group.region(), kOthers);
-          communicator.wait(collective.start(communicator, values), kForever);
-        });
-      }
+  for (const Channel channel : kChannelsTried)
+    for (const int cores : {1, 100})
+      for (const Collective& collective : collectives())
+        for (Size late = 0; late < kRanks; ++late) {
+          INFO(fmt::format("{}, rank {} late, {} cores, channel {}", collective.name, late, cores,
+                           static_cast<int>(channel)));
+          const ThreadGroup group = long_sleepers(cores);
+          check_woken(group, [&](SharedMemoryCommunicator& data) {
+            const auto other = made(data, channel);
+            Communicator& communicator = other ? *other : static_cast<Communicator&>(data);
+            Given given;
+            if (communicator.rank() == late) await_sleepers(group.region(), kOthers);
+            communicator.wait(collective.start(communicator, given), kForever);
+          });
+        }
 }
 
 TEST_CASE("who works last wakes all who sleep until then", "[comm]") {
@@ -142,8 +160,8 @@ TEST_CASE("who works last wakes all who sleep until then", "[comm]") {
                          by_starting ? ", works as it starts another" : ""));
         const ThreadGroup group = long_sleepers();
         check_woken(group, [&](Communicator& communicator) {
-          Values values;
-          auto ticket = collective.start(communicator, values);
+          Given given;
+          auto ticket = collective.start(communicator, given);
           if (communicator.rank() == late) {
             await_sleepers(group.region(), collective.wait_for_work(late));
             // The others have started; now this rank works on the first operation.
@@ -160,11 +178,11 @@ TEST_CASE("a gather's root wakes those who sleep for it while others have yet to
   const ThreadGroup group = long_sleepers();
   std::atomic<bool> is_woken = false;
   check_woken(group, [&](Communicator& communicator) {
-    Values values;
-    const auto whole = std::as_writable_bytes(std::span(values.all));
+    Given given;
+    const auto whole = std::as_writable_bytes(std::span(given.all));
     const bool is_root = communicator.rank() == kRoot;
     const auto ticket =
-        communicator.start_gather(values.bytes(), is_root ? whole : whole.first(0), kRoot);
+        communicator.start_gather(given.bytes(), is_root ? whole : whole.first(0), kRoot);
     if (is_root) await_sleepers(group.region(), 1);
     while (communicator.rank() == kRanks - 1 && !is_woken && !group.region().given_up())
       std::this_thread::yield();
@@ -180,10 +198,11 @@ TEST_CASE("a rank that gives up wakes all who sleep, whatever for", "[comm]") {
         INFO(fmt::format("rank {}, by launcher {}, started {}", late, by_launcher, have_started));
         const ThreadGroup group = long_sleepers();
         const Outcome outcome = run_watched(group, [&](SharedMemoryCommunicator& communicator) {
-          Values values;
+          Given given;
           const bool is_late = communicator.rank() == late;
           Communicator::Ticket ticket{};
-          if (!is_late || have_started) ticket = communicator.start_all_reduce(values.values, {});
+          if (!is_late || have_started)
+            ticket = communicator.start_all_reduce(values_of(given.values), {});
           if (!is_late) communicator.wait(ticket, kForever);
           await_sleepers(group.region(), kOthers);
           if (by_launcher)
@@ -199,14 +218,62 @@ TEST_CASE("a rank that gives up wakes all who sleep, whatever for", "[comm]") {
       }
 }
 
+TEST_CASE("who sends or receives last wakes the other", "[comm]") {
+  for (const bool receives : {false, true})
+    for (const Channel channel : kChannelsTried) {
+      INFO(fmt::format("{} late, channel {}", receives ? "receiver" : "sender",
+                       static_cast<int>(channel)));
+      const ThreadGroup group(2, Bytes{1} << 20U, 0, kLongNap);
+      std::array<float, 2> got{};
+      check_woken(group, [&](SharedMemoryCommunicator& data) {
+        const auto other = made(data, channel);
+        Communicator& communicator = other ? *other : static_cast<Communicator&>(data);
+        float value = 3;
+        const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+        const bool is_receiver = data.rank() == 1;
+        if (is_receiver == receives) await_sleepers(group.region(), 1);
+        if (is_receiver) value = 0;
+        communicator.wait(
+            is_receiver ? communicator.start_receive(bytes, 0) : communicator.start_send(bytes, 1),
+            kForever);
+        got.at(static_cast<std::size_t>(data.rank())) = value;
+      });
+      CHECK(got == std::array<float, 2>{3, 3});
+    }
+}
+
+TEST_CASE("a rank that sleeps in one channel wakes to work in another", "[comm]") {
+  for (const bool by_message : {false, true}) {
+    const ThreadGroup group(2, Bytes{1} << 20U, 0, kLongNap);
+    check_woken(group, [&](SharedMemoryCommunicator& data) {
+      const auto control = data.make_control();
+      Given given;
+      if (data.rank() == 0) {
+        // Rank 1 needs this rank's part of it before it comes to the barrier.
+        const auto ticket = by_message ? data.start_receive(given.bytes(), 1)
+                                       : data.start_all_reduce(values_of(given.values), {});
+        control->wait(control->start_barrier(), kForever);
+        data.wait(ticket, kForever);
+      } else {
+        await_sleepers(group.region(), 1);
+        data.wait(by_message ? data.start_send(given.bytes(), 0)
+                             : data.start_all_reduce(values_of(given.values), {}),
+                  kForever);
+        control->wait(control->start_barrier(), kForever);
+      }
+    });
+    CHECK(sleepers_of(group.region()) == 0);
+  }
+}
+
 TEST_CASE("ranks that take turns at being late wake each other every time", "[comm]") {
   const ThreadGroup group = long_sleepers();
   check_woken(group, [&](Communicator& communicator) {
-    Values values;
+    Given given;
     for (Size round = 0; round < 300; ++round) {
       for (Size pause = 0; pause < (round * 7 + communicator.rank() * 5) % 11; ++pause)
         std::this_thread::sleep_for(20us);
-      communicator.wait(communicator.start_all_reduce(values.values, {}), kForever);
+      communicator.wait(communicator.start_all_reduce(values_of(given.values), {}), kForever);
     }
   });
 }

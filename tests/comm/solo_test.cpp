@@ -21,7 +21,7 @@ TEST_CASE("a world of one: collectives are the identity", "[comm]") {
   std::array<float, 3> values{1, 2, 3};
   std::array<std::byte, 2> bytes{std::byte{4}, std::byte{5}};
   std::array<std::byte, 2> whole{};
-  const auto reduced = solo.start_all_reduce(values, {});
+  const auto reduced = solo.start_all_reduce(values_of(values), {});
   const auto gathered = solo.start_gather(bytes, whole, 0);
   const auto sent = solo.start_broadcast(bytes, 0);
   const auto met = solo.start_barrier();
@@ -38,10 +38,10 @@ TEST_CASE("a world of one scales what it reduces", "[comm]") {
   HostMemorySource memory;
   SoloCommunicator solo(memory);
   std::array<float, 3> values{1, 2, 3};
-  solo.wait(solo.start_all_reduce(values, {.scale = 0.5F}), kTimeout);
+  solo.wait(solo.start_all_reduce(values_of(values), {.scale = 0.5F}), kTimeout);
   CHECK(values == std::array<float, 3>{0.5F, 1, 1.5F});
-  solo.wait(solo.start_reduce(values, 0, {.scale = 4}), kTimeout);
-  solo.wait(solo.start_reduce_scatter(values, {.scale = 0.5F}), kTimeout);
+  solo.wait(solo.start_reduce(values_of(values), 0, {.scale = 4}), kTimeout);
+  solo.wait(solo.start_reduce_scatter(values_of(values), {.scale = 0.5F}), kTimeout);
   CHECK(values == std::array<float, 3>{1, 2, 3});
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a world of one rounds what would travel in bf16", "[comm]") {
   SoloCommunicator solo(memory);
   // 1 + 2^-8 is a tie that goes to the even 1, and 3·2^-8 above one is half-way to 1 + 2^-6.
   std::array<float, 3> values{1.00390625F, 1.01171875F, -7};
-  solo.wait(solo.start_all_reduce(values, {.wire = WireType::bf16}), kTimeout);
+  solo.wait(solo.start_all_reduce(values_of(values), {.wire = WireType::bf16}), kTimeout);
   CHECK(values == std::array<float, 3>{1, 1.015625F, -7});
 }
 

@@ -183,17 +183,19 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                                           .classes = config.workload.classes,
                                           .samples = config.synthetic_samples,
                                           .seed = 0});
-  CpuDevice device(discover_topology(), 1);
-  const CpuBackend backend(device);
-  SoloCommunicator alone(device.memory());
+  const Site site = open_site({.topology = discover_topology()});
+  const KernelBackend& backend = *site.backend;
+  SoloCommunicator alone(site.device->memory());
+  ControlChannel alone_control(std::make_unique<SoloCommunicator>(site.device->memory()));
   const SteadyClock clock;
   const TrainingGround ground{.config = config,
                               .graph = graph,
                               .data = data.train,
-                              .backend = backend,
-                              .device = device,
+                              .site = site,
                               .communicator = alone,
+                              .control = alone_control,
                               .alone = alone,
+                              .alone_control = alone_control,
                               .data_parallel = {},
                               .replica_devices = nullptr,
                               .clock = clock};

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/data/batch_loader.h"
 #include "src/data/dataset.h"
+#include "src/device/cpu_device.h"
 
 using namespace ptbench;
 
@@ -110,7 +111,7 @@ TEST_CASE("the loader refuses buffers that do not fit each other", "[data]") {
 TEST_CASE("a team loads the same batches as one thread", "[data]") {
   const int cpu = sched_getcpu();
   REQUIRE(cpu >= 0);
-  Team team({cpu, cpu, cpu});
+  CpuDevice device(discover_topology(), {cpu, cpu, cpu});
   const Dataset dataset = counting_dataset(200, 1000);
   // 1 and 64 samples: small enough for one thread, and large enough to be shared.
   for (const Size micro_batch : {Size{1}, Size{64}, Size{65}}) {
@@ -120,7 +121,7 @@ TEST_CASE("a team loads the same batches as one thread", "[data]") {
     std::vector<std::int32_t> labels(samples);
     std::vector<std::int32_t> alone_labels(samples);
     const Sampler sampler(dataset.size(), {.micro_batch = micro_batch}, true, 1);
-    BatchLoader loader(dataset, sampler, inputs, labels, &team);
+    BatchLoader loader(dataset, sampler, inputs, labels, &device);
     BatchLoader alone(dataset, sampler, alone_inputs, alone_labels);
     for (int step = 0; step < 7; ++step) {
       loader.next();

@@ -10,6 +10,7 @@
 
 #include "src/base/error.h"
 #include "src/data/batch_loader.h"
+#include "src/device/cpu_device.h"
 
 using namespace ptbench;
 using namespace std::chrono_literals;
@@ -70,10 +71,10 @@ class Gate : public Counting {
 class Loading {
  public:
   Loading(const SampleSource& source, const BatchShape& shape, bool shuffle, int workers,
-          std::chrono::milliseconds deadline = 60s, Team* team = nullptr)
+          std::chrono::milliseconds deadline = 60s, Device* device = nullptr)
       : inputs_(static_cast<std::size_t>(shape.micro_batch * 5)),
         labels_(static_cast<std::size_t>(shape.micro_batch)),
-        loader_(source, Sampler(103, shape, shuffle, 3), inputs_, labels_, team, workers,
+        loader_(source, Sampler(103, shape, shuffle, 3), inputs_, labels_, device, workers,
                 deadline) {}
 
   BatchLoader& loader() { return loader_; }
@@ -87,9 +88,9 @@ class Loading {
 };
 
 void check_same_batches(const SampleSource& source, const BatchShape& shape, bool shuffle,
-                        int workers, Team* team = nullptr) {
+                        int workers, Device* device = nullptr) {
   Loading expected(source, shape, shuffle, 0);
-  Loading threaded(source, shape, shuffle, workers, 60s, team);
+  Loading threaded(source, shape, shuffle, workers, 60s, device);
   CHECK(threaded.loader().sampler().samples_left_out() ==
         expected.loader().sampler().samples_left_out());
   for (int step = 0; step < 60; ++step) {
@@ -121,7 +122,7 @@ TEST_CASE("loader threads deliver the same batches in the same order", "[data]")
 TEST_CASE("a team copies what loader threads gathered", "[data]") {
   const int cpu = sched_getcpu();
   REQUIRE(cpu >= 0);
-  Team team({cpu, cpu, cpu});
+  CpuDevice device(discover_topology(), {cpu, cpu, cpu});
   const Shape shape{30000};
   std::vector<std::uint8_t> pixels(std::size_t{30000} * 9);
   for (std::size_t i = 0; i < pixels.size(); ++i)
@@ -135,7 +136,7 @@ TEST_CASE("a team copies what loader threads gathered", "[data]") {
     std::vector<std::int32_t> labels(samples);
     std::vector<std::int32_t> alone_labels(samples);
     const Sampler sampler(9, {.micro_batch = micro_batch}, true, 1);
-    BatchLoader loader(dataset, sampler, inputs, labels, &team, 2);
+    BatchLoader loader(dataset, sampler, inputs, labels, &device, 2);
     BatchLoader alone(dataset, sampler, alone_inputs, alone_labels);
     for (int step = 0; step < 7; ++step) {
       loader.next();
@@ -248,9 +249,9 @@ TEST_CASE("loader threads may run on all of the team's processors", "[data]") {
   std::vector<int> cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu)
     if (CPU_ISSET(static_cast<unsigned>(cpu), &allowed)) cpus.push_back(cpu);
-  Team team(cpus);
+  CpuDevice device(discover_topology(), cpus);
   const Where source;
-  Loading loading(source, {.micro_batch = 4}, true, 1, 60s, &team);
+  Loading loading(source, {.micro_batch = 4}, true, 1, 60s, &device);
   loading.loader().next();
   CHECK(source.processors() == static_cast<int>(cpus.size()));
 }

@@ -47,6 +47,7 @@ class FakeBackend final : public KernelBackend {
   FakeBackend(std::vector<std::string> names, std::map<std::string, double> seconds)
       : names_(std::move(names)), seconds_(std::move(seconds)) {}
 
+  [[nodiscard]] Device& device() const override { return reference_.device(); }
   [[nodiscard]] std::string name() const override { return "fake"; }
   [[nodiscard]] std::string fingerprint() const override { return "fake"; }
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& /*spec*/) const override {
@@ -61,9 +62,9 @@ class FakeBackend final : public KernelBackend {
       const std::vector<OwnedRange>& owned) const override {
     return reference_.plan_optimizer(spec, arenas, owned);
   }
-  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
+  [[nodiscard]] std::unique_ptr<ArenaPasses> plan_arena_passes(
       std::span<float> gradients, const std::vector<OwnedRange>& owned) const override {
-    return reference_.plan_gradient_passes(gradients, owned);
+    return reference_.plan_arena_passes(gradients, owned);
   }
   [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& /*clock*/) const override {
     work();
@@ -88,9 +89,8 @@ class FakeBackend final : public KernelBackend {
 OperatorSpec some_spec() { return ReluSpec{.tensor = {.shape = Shape({1, 1})}}; }
 
 std::string chosen_by(const FakeBackend& backend, const Choices& known = {}) {
-  HostMemorySource memory;
   const SteadyClock clock;
-  const Choices choices = choose(backend, {some_spec()}, known, memory, clock, [] { return true; });
+  const Choices choices = choose(backend, {some_spec()}, known, clock, [] { return true; });
   return choices.at(key_of(some_spec()));
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "src/device/cpu_device.h"
 #include "src/device/topology.h"
 
 namespace ptbench {
@@ -23,8 +24,8 @@ void compute_for_a_while(const std::vector<int>& cpus) {
 
 TEST_CASE("the probe tells what the cores of a team did", "[measure]") {
   const std::vector<int> cpus = some_cpus(2);
-  Team team(cpus);
-  MachineProbe probe(team);
+  CpuDevice device(discover_topology(), cpus);
+  MachineProbe probe(device);
   for (int slice = 0; slice < 2; ++slice) {
     probe.begin();
     compute_for_a_while(cpus);
@@ -41,8 +42,8 @@ TEST_CASE("the probe tells what the cores of a team did", "[measure]") {
 
 TEST_CASE("a slice too short for the kernel's ticks has no load", "[measure]") {
   const std::vector<int> cpus = some_cpus(2);
-  Team team(cpus);
-  MachineProbe probe(team);
+  CpuDevice device(discover_topology(), cpus);
+  MachineProbe probe(device);
   const CpuLoad watch(cpus);
   probe.begin();
   const SliceConditions conditions = probe.end();
@@ -54,8 +55,8 @@ TEST_CASE("a slice too short for the kernel's ticks has no load", "[measure]") {
 }
 
 TEST_CASE("a team of one core has no placement", "[measure]") {
-  Team team(some_cpus(1));
-  MachineProbe probe(team);
+  CpuDevice device(discover_topology(), some_cpus(1));
+  MachineProbe probe(device);
   probe.begin();
   const SliceConditions conditions = probe.end();
   CHECK_FALSE(conditions.core_latency_begin.has_value());

@@ -1,6 +1,8 @@
 #include "src/measure/step_phases.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
+#include <span>
 
 #include "src/base/error.h"
 #include "tests/measure/allocation_count.h"
@@ -36,6 +38,96 @@ TEST_CASE("a nested phase takes its time away from the one around it", "[measure
   CHECK(phases.optimizer == Approx(2));
   CHECK(phases.other == Approx(0).margin(1e-12));
   CHECK(timer.step_seconds() == Approx(9));
+}
+
+/// A queue whose work takes as long as a test says, while no time passes on the host.
+class LaterQueue final : public Queue {
+ public:
+  class Moment final : public Event {
+   public:
+    void finish() const override {}
+    [[nodiscard]] double seconds_since(const Event& earlier) const override {
+      return seconds - dynamic_cast<const Moment&>(earlier).seconds;
+    }
+    double seconds = 0;
+  };
+
+  [[nodiscard]] std::unique_ptr<Event> make_event(EventClock clock) override {
+    REQUIRE(clock == EventClock::on);
+    ++events;
+    return std::make_unique<Moment>();
+  }
+  void copy(std::span<const std::byte> /*from*/, std::span<std::byte> /*to*/) override {}
+  void record(Event& event) override {
+    if (fails) throw Defect("the queue has failed");
+    dynamic_cast<Moment&>(event).seconds = now;
+  }
+  void wait(const Event& /*event*/) override {}
+  void finish() override {}
+  void work(double seconds) { now += seconds; }
+
+  double now = 1000;
+  int events = 0;
+  bool fails = false;
+};
+
+TEST_CASE("phases of work that is done later lie between events", "[measure]") {
+  FakeClock clock;
+  LaterQueue queue;
+  PhaseTimer timer(clock, &queue);
+  for (int step = 1; step <= 2; ++step) {
+    const double begin = clock.now();
+    {
+      const StepScope scope(&timer, step);
+      queue.work(1);
+      {
+        const PhaseScope backward(&timer, StepPhase::backward);
+        queue.work(3);
+        {
+          const PhaseScope optimizer(&timer, StepPhase::optimizer);
+          queue.work(2);
+        }
+        queue.work(4);
+      }
+      timer.arrive();
+      const PhaseScope communication(&timer, StepPhase::communication);
+      queue.work(5);
+    }
+    clock.pass(7);  // does not count
+    CHECK(timer.steps() == step - 1);
+    timer.resolve();
+    CHECK(timer.steps() == step);
+    CHECK(timer.since_arrival(StepPhase::communication) == Approx(5));
+    CHECK(timer.arrival() == Approx(begin + 10));
+  }
+  const PhasesRecord phases = timer.means();
+  CHECK(phases.backward == Approx(7));
+  CHECK(phases.optimizer == Approx(2));
+  CHECK(phases.communication == Approx(5));
+  CHECK(phases.other == Approx(1));
+  CHECK(timer.step_seconds() == Approx(15));
+  CHECK(queue.events == 9);  // kept from step to step
+}
+
+TEST_CASE("a queue that fails within a step ends no process and leaves no phases", "[measure]") {
+  FakeClock clock;
+  LaterQueue queue;
+  PhaseTimer timer(clock, &queue);
+  {
+    const StepScope scope(&timer, 1);
+    const PhaseScope forward(&timer, StepPhase::forward);
+    queue.fails = true;
+  }
+  CHECK_THROWS_AS(timer.resolve(), Defect);
+  queue.fails = false;
+  {
+    const StepScope scope(&timer, 2);
+    const PhaseScope forward(&timer, StepPhase::forward);
+    queue.work(3);
+  }
+  timer.resolve();
+  CHECK(timer.steps() == 1);
+  CHECK(timer.means().forward == Approx(3));
 }
 
 TEST_CASE("what no phase covers is other, and all add up to the step", "[measure]") {

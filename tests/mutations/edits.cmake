@@ -3,64 +3,66 @@
 
 edit(strategies/ddp.cpp
 [==[    reductions_[bucket] =
-        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction());]==]
+        communicator().start_reduce_scatter(gradients(buckets_[bucket]), reduction(), ready);]==]
 [==[    const std::size_t count = buckets_.size();
     const bool left_out = mutated("gradients-unreduced") ||
                           (mutated("last-bucket-unreduced") && bucket + 1 == count) ||
                           (mutated("middle-bucket-unreduced") && bucket == count / 2) ||
                           (mutated("tiny-bucket-unreduced") && bucket == 0);
-    const std::span<float> values = gradients(left_out ? Range{} : buckets_[bucket]);
+    const Values values = gradients(left_out ? Range{} : buckets_[bucket]);
     if (mutated("gradients-of-a-rank-dropped") && communicator().rank() == 1)
-      std::ranges::fill(values, 0.0F);
+      std::ranges::fill(floats_of(values), 0.0F);
     Reduction sum = reduction();
     const auto ranks = static_cast<float>(communicator().world_size());
     if (mutated("gradients-divided-by-ranks")) sum.scale = 1 / ranks;
     if (mutated("gradients-times-ranks")) sum.scale = ranks;
-    reductions_[bucket] = communicator().start_reduce_scatter(values, sum);]==])
+    reductions_[bucket] = communicator().start_reduce_scatter(values, sum, ready);]==])
 
 edit(strategies/ddp.cpp
-[==[start_all_gather(parameters(buckets_[i]))]==]
+[==[start_all_gather(parameters(buckets_[i]),]==]
 [==[start_all_gather(
-          parameters(mutated("parameters-not-gathered") && i == 0 ? Range{} : buckets_[i]))]==])
+          parameters(mutated("parameters-not-gathered") && i == 0 ? Range{} : buckets_[i]),]==])
 
 edit(strategies/ddp_flat.cpp
-[==[start_all_reduce(all, reduction())]==]
+[==[start_all_reduce(all, reduction(),]==]
 [==[start_all_reduce(
-        mutated("flat-gradients-unreduced") ? std::span<float>() : all, reduction())]==])
+        mutated("flat-gradients-unreduced") ? Values() : all, reduction(),]==])
 
 edit(strategies/ddp_flat.cpp
-[==[    replica().optimizer_step(replica().all(), step);]==]
+[==[    replica().optimizer_step(all_, step);]==]
 [==[    const bool differs = communicator().rank() == 1;
-    if (mutated("rank-updates-differently") && differs) gradients(replica().all())[0] *= 1.01F;
-    replica().optimizer_step(replica().all(), step);
+    if (mutated("rank-updates-differently") && differs)
+      floats_of(gradients(all_))[0] *= 1.01F;
+    replica().optimizer_step(all_, step);
     if (mutated("state-of-a-rank-differs") && differs)
       for (const std::span<float> state : replica().optimizer_state()) state[0] += 1e-3F;
     if (mutated("rank-diverges-after-20-steps") && differs && steps() >= 20)
-      parameters(replica().all())[0] += 1e-3F;]==])
+      floats_of(parameters(all_))[0] += 1e-3F;]==])
 
 edit(strategies/ddp_central.cpp
 [==[    sum.at_root = true;]==]
 [==[    sum.at_root = true;
-    if (mutated("central-rank-dropped") && !is_root()) std::ranges::fill(all, 0.0F);]==])
+    if (mutated("central-rank-dropped") && communicator().rank() != kRoot)
+      std::ranges::fill(floats_of(all), 0.0F);]==])
 
 edit(strategies/ddp_central.cpp
-[==[    (void)communicator().start_broadcast(all, kRoot);]==]
-[==[    if (!mutated("central-not-broadcast")) (void)communicator().start_broadcast(all, kRoot);]==])
+[==[    (void)communicator().start_broadcast(all, kRoot, after_given());]==]
+[==[    if (!mutated("central-not-broadcast"))
+      (void)communicator().start_broadcast(all, kRoot, after_given());]==])
 
 edit(strategies/distributed.cpp
 [==[if (statistics.empty() ||]==]
 [==[if (statistics.empty() || mutated("statistics-not-broadcast") ||]==])
 
 edit(strategies/distributed.cpp
-[==[start_broadcast(statistics, kRoot)]==]
+[==[start_broadcast(statistics, kRoot,]==]
 [==[start_broadcast(
-      statistics, mutated("statistics-of-rank-1") ? 1 : kRoot)]==])
+      statistics, mutated("statistics-of-rank-1") ? 1 : kRoot,]==])
 
 edit(strategies/distributed.cpp
-[==[const float share = compute_gradients();]==]
-[==[const float own_share = compute_gradients();
-  const float share =
-      mutated("loss-of-a-rank-dropped") && communicator_.rank() == 1 ? 0.0F : own_share;]==])
+[==[  compute_gradients();]==]
+[==[  compute_gradients();
+  if (mutated("loss-of-a-rank-dropped") && communicator_.rank() == 1) replica_->loss()[0] = 0;]==])
 
 edit(strategies/distributed.cpp
 [==[    if (finite) {]==]
@@ -74,7 +76,7 @@ edit(strategies/distributed.cpp
 edit(strategies/distributed.cpp
 [==[    replica_->finish_scaled_step(finite);]==]
 [==[    if (mutated("skipped-step-changes-a-parameter") && !finite)
-      parameters(replica_->all())[0] += 1e-3F;
+      floats_of(parameters(replica_->all()))[0] += 1e-3F;
     const bool is_kept = mutated("scale-not-halved") ||
                          (mutated("scale-of-a-rank-not-halved") && communicator_.rank() == 1);
     replica_->finish_scaled_step(finite || is_kept);]==])
@@ -85,26 +87,23 @@ edit(strategies/distributed.cpp
     share_first_parameters();]==])
 
 edit(strategies/dp.cpp
-[==[    const ReducedBuffers buffers{.sources = gradients_,]==]
-[==[    const std::size_t lanes = gradients_.size();
-    const float scale = mutated("gradients-times-replicas") ? static_cast<float>(lanes) : 1.0F;
-    const ReducedBuffers buffers{.sources = std::span(gradients_).first(
-                                     mutated("replica-gradients-dropped") ? 1 : lanes),]==])
+[==[    master_gradients_->add(master_->all(), other_gradients_);]==]
+[==[    if (!mutated("replica-gradients-dropped"))
+      master_gradients_->add(master_->all(), other_gradients_);
+    if (mutated("gradients-times-replicas"))
+      for (float& gradient : master_->program().gradients())
+        gradient *= static_cast<float>(workers_.size());]==])
 
 edit(strategies/dp.cpp
-[==[if (lane.index > 0) pull_model]==]
-[==[if (lane.index > 0 && !(mutated("replicas-keep-parameters") && steps() > 0))
+[==[if (worker.index > 0) pull_model]==]
+[==[if (worker.index > 0 && !(mutated("replicas-keep-parameters") && steps() > 0))
         pull_model]==])
 
 edit(strategies/dp.cpp
-[==[part_at(inputs, lane.index, lanes_.size())]==]
+[==[part_at(inputs, worker.index, workers_.size())]==]
 [==[part_at(
-                                inputs, mutated("replicas-share-samples") ? 0 : lane.index,
-                                lanes_.size())]==])
-
-edit(strategies/dp.cpp
-[==[reduce_range(isa_, buffers, range, {}, ResultType::fp32)]==]
-[==[reduce_range(isa_, buffers, range, {.scale = scale}, ResultType::fp32)]==])
+                                inputs, mutated("replicas-share-samples") ? 0 : worker.index,
+                                workers_.size())]==])
 
 edit(src/data/sampler.cpp
 [==[before_(shape.before()),]==]
@@ -147,7 +146,8 @@ edit(strategies/replica.cpp
 edit(strategies/replica.cpp
 [==[const bool follows = micro_batch % statistics_period_ == 0;]==]
 [==[const bool is_frozen = mutated("statistics-frozen") && statistics_period_ == 1;
-  kept_statistics_.resize(program_.running_statistics().size());
+  if (kept_statistics_.bytes() == 0)
+    kept_statistics_ = device().memory().allocate(program_.running_statistics().size_bytes(), "");
   const bool follows = micro_batch % statistics_period_ == 0 && !is_frozen;]==])
 
 edit(strategies/replica.cpp

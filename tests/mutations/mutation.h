@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "kernels/backend.h"
+#include "src/comm/communicator.h"
 
 namespace ptbench::testing {
 
@@ -33,8 +35,14 @@ namespace ptbench::testing {
   return spec;
 }
 
+/// What lies in the memory of a CPU.
+[[nodiscard]] inline std::span<float> floats_of(const Values& values) {
+  return {reinterpret_cast<float*>(values.bytes.data()), values.bytes.size() / sizeof(float)};
+}
+
 }  // namespace ptbench::testing
 
 namespace ptbench {
-using testing::mutated;  // NOLINT(google-global-names-in-headers): for the mutated sources alone
-}
+using testing::floats_of;  // NOLINT(google-global-names-in-headers): for the mutated sources alone
+using testing::mutated;    // NOLINT(google-global-names-in-headers): for the mutated sources alone
+}  // namespace ptbench

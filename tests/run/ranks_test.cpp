@@ -56,14 +56,6 @@ void check_close(const std::vector<double>& a, const std::vector<double>& b) {
     CHECK(std::abs(a[step] - b[step]) <= 1e-5 * std::max(1.0, std::abs(b[step])));
 }
 
-/// A .npy file of bytes or of 64-bit labels.
-std::string npy(const std::string& type, const std::string& shape, const std::string& values) {
-  const std::string header =
-      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
-  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header +
-         values;
-}
-
 }  // namespace
 
 TEST_CASE("data-parallel ranks compute what serial training does on the global batch", "[run]") {
@@ -217,31 +209,6 @@ TEST_CASE("a run whose rank is slow on purpose tells which option to leave out",
       remedy = warning["remedy"];
     }
   CHECK_THAT(remedy, Contains("leave out --slow-rank"));
-}
-
-TEST_CASE("ranks train a model as wide as its data", "[run]") {
-  const RunCommand run;
-  const TemporaryDirectory data;
-  constexpr std::size_t kFeatures = 3 * 160 * 160;
-  std::string pixels(4 * kFeatures, '\0');
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<char>(i * 7 % 251);
-  const std::string labels(
-      "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"
-      "\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0",
-      32);
-  for (const std::string part : {"train", "test"}) {
-    (void)data.write(part + "_x.npy", npy("|u1", "(4, 3, 160, 160)", pixels));
-    (void)data.write(part + "_y.npy", npy("<i8", "(4,)", labels));
-  }
-  const nlohmann::json record =
-      record_of(run, run({"-w",        "mlp",   "-s",          "ddp",
-                          "-n",        "2",     "--data",      data.path().string(),
-                          "-b",        "2",     "--optimizer", "adam",
-                          "--threads", "1",     "--steps",     "1",
-                          "--warmup",  "0",     "--verify",    "off",
-                          "-o",        "r.json"}));
-  CHECK(record["status"] == "ok");
-  CHECK(record["workload"]["parameters"].get<Size>() > Size{kFeatures} * 1024);
 }
 
 }  // namespace ptbench::testing

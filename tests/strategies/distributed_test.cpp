@@ -142,7 +142,8 @@ TEST_CASE("data parallel needs no other ranks", "[strategies]") {
     const CpuBackend backend(device);
     HostMemorySource memory;
     SoloCommunicator alone(memory);
-    RankTraining training(deep_graph(), spec, backend, alone);
+    ControlChannel control = control_alone(memory);
+    RankTraining training(deep_graph(), spec, backend, alone, control);
     const Trained trained = train(training.strategy(), kSteps);
     CHECK(matches(trained, train_oracle(deep_graph(), spec, kSteps), {}));
   }
@@ -193,28 +194,46 @@ class PassingCommunicator : public Communicator {
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
   [[nodiscard]] MemorySource& memory() override { return inner_.memory(); }
-  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
-    return inner_.start_all_reduce(values, reduction);
+  [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
+                                        const Event* after) override {
+    return inner_.start_all_reduce(values, reduction, after);
   }
-  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
-    return inner_.start_reduce_scatter(values, reduction);
+  [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
+                                            const Event* after) override {
+    return inner_.start_reduce_scatter(values, reduction, after);
   }
-  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override {
-    return inner_.start_all_gather(values);
+  [[nodiscard]] Ticket start_all_gather(Values values, const Event* after) override {
+    return inner_.start_all_gather(values, after);
   }
-  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
-                                    Reduction reduction) override {
-    return inner_.start_reduce(values, root, reduction);
+  [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
+                                    const Event* after) override {
+    return inner_.start_reduce(values, root, reduction, after);
   }
   [[nodiscard]] Ticket start_gather(std::span<const std::byte> part, std::span<std::byte> whole,
-                                    Size root) override {
-    return inner_.start_gather(part, whole, root);
+                                    Size root, const Event* after) override {
+    return inner_.start_gather(part, whole, root, after);
   }
-  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
-    return inner_.start_broadcast(bytes, root);
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root,
+                                       const Event* after) override {
+    return inner_.start_broadcast(bytes, root, after);
+  }
+  [[nodiscard]] Ticket start_send(std::span<const std::byte> bytes, Size to,
+                                  const Event* after) override {
+    return inner_.start_send(bytes, to, after);
+  }
+  [[nodiscard]] Ticket start_receive(std::span<std::byte> bytes, Size from,
+                                     const Event* after) override {
+    return inner_.start_receive(bytes, from, after);
   }
   [[nodiscard]] Ticket start_barrier() override { return inner_.start_barrier(); }
   void wait(Ticket ticket, Timeout timeout) override { inner_.wait(ticket, timeout); }
+  void order(Queue& queue, Ticket ticket, Timeout timeout) override {
+    inner_.order(queue, ticket, timeout);
+  }
+  [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size key,
+                                                    Timeout timeout) override {
+    return inner_.split(colour, key, timeout);
+  }
 
  protected:
   [[nodiscard]] Communicator& inner() { return inner_; }
@@ -222,6 +241,11 @@ class PassingCommunicator : public Communicator {
  private:
   Communicator& inner_;
 };
+
+/// The floats of a reduction.
+std::span<float> floats_of(Values values) {
+  return {reinterpret_cast<float*>(values.bytes.data()), static_cast<std::size_t>(values.count())};
+}
 
 /// Calls a function for the gradients of every reduction, before it is started.
 class WatchedReductions : public PassingCommunicator {
@@ -231,21 +255,25 @@ class WatchedReductions : public PassingCommunicator {
   WatchedReductions(Communicator& inner, Watch watch)
       : PassingCommunicator(inner), watch_(std::move(watch)) {}
 
-  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
-    if (values.size() > 1) watch_(++reductions_, values);  // others are a loss, or a flag
-    return inner().start_all_reduce(values, reduction);
+  [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
+                                        const Event* after) override {
+    if (values.count() > 1) watch(values);  // others are a loss, or a flag
+    return inner().start_all_reduce(values, reduction, after);
   }
-  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
-    watch_(++reductions_, values);
-    return inner().start_reduce_scatter(values, reduction);
+  [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
+                                            const Event* after) override {
+    watch(values);
+    return inner().start_reduce_scatter(values, reduction, after);
   }
-  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
-                                    Reduction reduction) override {
-    watch_(++reductions_, values);
-    return inner().start_reduce(values, root, reduction);
+  [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
+                                    const Event* after) override {
+    watch(values);
+    return inner().start_reduce(values, root, reduction, after);
   }
 
  private:
+  void watch(Values values) { watch_(++reductions_, floats_of(values)); }
+
   Watch watch_;
   int reductions_ = 0;
 };
@@ -294,7 +322,8 @@ std::vector<Trained> train_poisoned(const RanksSpec& spec, int steps) {
   ThreadGroup(spec.world_size).run([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    RankTraining training(deep_graph(), spec, backend, shared);
+    ControlChannel control = control_of(shared);
+    RankTraining training(deep_graph(), spec, backend, shared, control);
     if (shared.rank() + 1 == spec.world_size) poison(training.strategy());
     trained[static_cast<std::size_t>(shared.rank())] = train(training.strategy(), steps);
   });
@@ -309,11 +338,12 @@ Trained train_without_one_update(const RanksSpec& spec, int steps) {
   const CpuBackend backend(device);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
-  RankTraining training(deep_graph(), serial, backend, alone);
+  ControlChannel control = control_alone(memory);
+  RankTraining training(deep_graph(), serial, backend, alone, control);
   Replica& replica = training.strategy().replica();
   Size updates = 0;
   for (Size step = 0; step < steps; ++step) {
-    (void)replica.compute_gradients([](Range) {});
+    replica.compute_gradients([](Range, const Event&) {});
     if (step != kPoisoned) replica.optimizer_step(replica.all(), ++updates);
   }
   return train(training.strategy(), 0);
@@ -357,7 +387,8 @@ TEST_CASE("with overlap a bucket is on its way before backward ends", "[strategi
     RanksSpec spec = spec_of(ddp_strategy(), 2, sgd());
     spec.training.step.accumulation_steps = 1;
     spec.options.overlap = overlap;
-    RankTraining own(deep_graph(), spec, backend, watched);
+    RecordedControl control;
+    RankTraining own(deep_graph(), spec, backend, watched, control.channel);
     training = &own;
     (void)own.strategy().step();
     REQUIRE(was_unfinished.size() > 2);
@@ -374,9 +405,10 @@ TEST_CASE("nothing is reduced before the last micro-batch", "[strategies]") {
     RecordingCommunicator alone(2, 0, RecordingCommunicator::alike(2));
     RecordingCommunicator several(2, 0, RecordingCommunicator::alike(2));
     RanksSpec spec = spec_of(row, 2, sgd());
-    RankTraining once(deep_graph(), spec, backend, alone);
+    RecordedControl control;
+    RankTraining once(deep_graph(), spec, backend, alone, control.channel);
     spec.training.step.accumulation_steps = kMicroBatches;
-    RankTraining thrice(deep_graph(), spec, backend, several);
+    RankTraining thrice(deep_graph(), spec, backend, several, control.channel);
     (void)once.strategy().step();
     (void)thrice.strategy().step();
     CHECK(several.texts() == alone.texts());
@@ -388,14 +420,15 @@ std::vector<std::string> calls_of_step(const RanksSpec& spec, Size rank = 0) {
   const ReferenceBackend backend;
   RecordingCommunicator recording(spec.world_size, rank,
                                   RecordingCommunicator::alike(spec.world_size));
-  RankTraining training(deep_graph(), spec, backend, recording);
+  RecordedControl control(spec.world_size, rank);
+  RankTraining training(deep_graph(), spec, backend, recording, control.channel);
   (void)training.strategy().step();
   recording.forget();
   (void)training.strategy().step();
   CHECK(recording.outstanding() == 0);
   std::vector<std::string> calls;
   for (const RecordedCall& call : recording.calls()) {
-    if (call.name == "wait")
+    if (call.name == "wait" || call.name == "order")
       CHECK(call.timeout == spec.options.timeout);
     else
       calls.push_back(call.text());
@@ -466,11 +499,13 @@ TEST_CASE("parameters are compared when a strategy is made and sent before its f
   for (const StrategyRow& row : rows()) {
     CAPTURE(row.name);
     RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording);
-    CHECK(recording.texts() ==
+    RecordedControl control;
+    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording,
+                          control.channel);
+    CHECK(recording.calls().empty());
+    CHECK(control.recording.texts() ==
           std::vector<std::string>{"gather 8 to 0", "wait 1", "broadcast 16 from 0", "wait 2",
                                    "gather 152 to 0", "wait 3", "broadcast 304 from 0", "wait 4"});
-    recording.forget();
     (void)training.strategy().step();
     CHECK(recording.calls().front().text() == "broadcast " + bytes + " from 0");
   }
@@ -482,7 +517,9 @@ TEST_CASE("communication is a phase of its own", "[strategies]") {
   for (const StrategyRow& row : rows()) {
     CAPTURE(row.name);
     RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording);
+    RecordedControl control;
+    RankTraining training(deep_graph(), spec_of(row, 2, sgd()), backend, recording,
+                          control.channel);
     PhaseTimer timer(clock);
     training.strategy().observe(&timer);
     for (int step = 0; step < 3; ++step) (void)training.strategy().step();
@@ -526,37 +563,48 @@ class SlippingCommunicator final : public PassingCommunicator {
         slip_(slipping.rank.value_or(inner.rank()) == inner.rank() ? slipping.slip : Slip::none),
         when_(slipping.when) {}
 
-  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
-    const auto start = [&] { return inner().start_all_reduce(values, reduction); };
-    return values.size() == 1 ? start() : reduce(values, start);
+  [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
+                                        const Event* after) override {
+    const auto start = [&] { return inner().start_all_reduce(values, reduction, after); };
+    return values.count() == 1 ? start() : reduce(values, start);
   }
-  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
-    return reduce(values, [&] { return inner().start_reduce_scatter(values, reduction); });
+  [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
+                                            const Event* after) override {
+    return reduce(values, [&] { return inner().start_reduce_scatter(values, reduction, after); });
   }
-  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
-                                    Reduction reduction) override {
-    return reduce(values, [&] { return inner().start_reduce(values, root, reduction); });
+  [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
+                                    const Event* after) override {
+    return reduce(values, [&] { return inner().start_reduce(values, root, reduction, after); });
   }
-  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override {
+  [[nodiscard]] Ticket start_all_gather(Values values, const Event* after) override {
     const bool slips = slip_ == Slip::skips_update && ++gathers_ == when_;
-    return start(std::as_writable_bytes(values), slips,
-                 [&] { return inner().start_all_gather(values); });
+    return start(values.bytes, slips, [&] { return inner().start_all_gather(values, after); });
   }
-  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
-    constexpr int kFirstWeights = 3;  // after what the ranks agree on
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root,
+                                       const Event* after) override {
+    constexpr int kFirstWeights = 1;
     ++broadcasts_;
     const bool slips = (slip_ == Slip::first_weights && broadcasts_ == kFirstWeights) ||
                        (slip_ == Slip::skips_update && broadcasts_ == kFirstWeights + when_);
-    return start(bytes, slips, [&] { return inner().start_broadcast(bytes, root); });
+    return start(bytes, slips, [&] { return inner().start_broadcast(bytes, root, after); });
   }
   void wait(Ticket ticket, Timeout timeout) override {
     inner().wait(ticket, timeout);
+    leave_stale(ticket);
+  }
+  void order(Queue& queue, Ticket ticket, Timeout timeout) override {
+    inner().order(queue, ticket, timeout);
+    leave_stale(ticket);
+  }
+
+ private:
+  /// On CPUs an operation has been waited for once a queue is ordered after it.
+  void leave_stale(Ticket ticket) {
     if (!stale_ || ticket < stale_->ticket) return;
     std::ranges::copy(stale_->before, stale_->bytes.begin());
     stale_.reset();
   }
 
- private:
   /// What lay where the result of an operation is not taken.
   struct Stale {
     Ticket ticket{};
@@ -574,12 +622,12 @@ class SlippingCommunicator final : public PassingCommunicator {
   }
 
   template <class Start>
-  Ticket reduce(std::span<float> values, const Start& start_reduction) {
+  Ticket reduce(Values values, const Start& start_reduction) {
     const bool slips = ++reductions_ == when_;
     if (slips && slip_ == Slip::scales)
-      for (float& value : values) value /= static_cast<float>(world_size());
-    const Ticket ticket = start(std::as_writable_bytes(values),
-                                slips && slip_ == Slip::skips_reduction, start_reduction);
+      for (float& value : floats_of(values)) value /= static_cast<float>(world_size());
+    const Ticket ticket =
+        start(values.bytes, slips && slip_ == Slip::skips_reduction, start_reduction);
     return slips && slip_ == Slip::reduces_twice ? start_reduction() : ticket;
   }
 
@@ -673,7 +721,8 @@ std::vector<std::string> messages_of(const Graph& first, const Graph& second,
     if (shared.rank() == 1) change_second(spec);
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    RankTraining training(shared.rank() == 0 ? first : second, spec, backend, shared);
+    ControlChannel control = control_of(shared);
+    RankTraining training(shared.rank() == 0 ? first : second, spec, backend, shared, control);
   });
   for (const std::exception_ptr& failure : failures) messages.push_back(message_of(failure));
   return messages;
@@ -732,7 +781,9 @@ TEST_CASE("a plan for another number of ranks is a defect", "[strategies]") {
   const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    const RankTraining training(deep_graph(), spec_of(ddp_strategy(), 3, sgd()), backend, shared);
+    ControlChannel control = control_of(shared);
+    const RankTraining training(deep_graph(), spec_of(ddp_strategy(), 3, sgd()), backend, shared,
+                                control);
   });
   for (const std::exception_ptr& failure : failures)
     CHECK_THAT(message_of(failure), Catch::Contains("add up to the plan's global batch"));
@@ -748,7 +799,8 @@ TEST_CASE("a rank that never comes is an error within the timeout", "[strategies
       if (shared.rank() == 1) return;
       CpuDevice device(topology, 1);
       const CpuBackend backend(device);
-      const RankTraining training(deep_graph(), spec, backend, shared);
+      ControlChannel control = control_of(shared);
+      const RankTraining training(deep_graph(), spec, backend, shared, control);
     });
     CHECK_THAT(message_of(failures[0]), Catch::Contains("rank 1 did not come within 0.2 s"));
   }
@@ -762,7 +814,8 @@ TEST_CASE("a rank that stays away after some steps is an error within the timeou
   const auto failures = ThreadGroup(3).failures([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    RankTraining training(deep_graph(), spec, backend, shared);
+    ControlChannel control = control_of(shared);
+    RankTraining training(deep_graph(), spec, backend, shared, control);
     const int steps = shared.rank() == 2 ? 3 : 4;
     for (int step = 0; step < steps; ++step) (void)training.strategy().step();
   });
@@ -781,7 +834,9 @@ TEST_CASE("what ends one rank ends the others, who name it", "[strategies]") {
       constexpr int kSome = 5;
       if (shared.rank() == 1 && reduction == kSome) throw std::runtime_error("out of luck");
     });
-    RankTraining training(deep_graph(), spec_of(ddp_strategy(), 2, sgd()), backend, watched);
+    ControlChannel control = control_of(shared);
+    RankTraining training(deep_graph(), spec_of(ddp_strategy(), 2, sgd()), backend, watched,
+                          control);
     for (int step = 0; step < 4; ++step) (void)training.strategy().step();
   });
   CHECK(message_of(failures[1]) == "out of luck");
@@ -791,7 +846,9 @@ TEST_CASE("what ends one rank ends the others, who name it", "[strategies]") {
 TEST_CASE("a data-parallel strategy takes one replica a rank", "[strategies]") {
   for (const StrategyRow& row : rows()) {
     RecordingCommunicator recording;
-    CHECK_THROWS_AS(row.build({.replicas = {}, .communicator = recording}), Defect);
+    RecordedControl control;
+    CHECK_THROWS_AS(
+        row.build({.replicas = {}, .communicator = recording, .control = control.channel}), Defect);
     CHECK(row.several_ranks);
   }
 }

@@ -40,9 +40,8 @@ TrainingSpec in_turn(TrainingSpec spec) {
   return spec;
 }
 
-Trained train_on_cpu(const Graph& graph, TrainingSpec spec, int steps = kSteps) {
+Trained train_on_cpu(const Graph& graph, const TrainingSpec& spec, int steps = kSteps) {
   CpuDevice device(discover_topology(), spec.threads);
-  spec.team = &device.team();
   const CpuBackend backend(device);
   Training training(backend, graph, spec);
   return train(training.strategy(), steps);
@@ -232,6 +231,7 @@ class TamperedBackend final : public KernelBackend {
  public:
   explicit TamperedBackend(Tampering tampering) : tampering_(std::move(tampering)) {}
 
+  [[nodiscard]] Device& device() const override { return reference_.device(); }
   [[nodiscard]] std::string name() const override { return reference_.name(); }
   [[nodiscard]] std::string fingerprint() const override { return reference_.fingerprint(); }
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override {
@@ -248,9 +248,9 @@ class TamperedBackend final : public KernelBackend {
       const std::vector<OwnedRange>& owned) const override {
     return reference_.plan_optimizer(spec, arenas, owned);
   }
-  [[nodiscard]] std::unique_ptr<GradientPasses> plan_gradient_passes(
+  [[nodiscard]] std::unique_ptr<ArenaPasses> plan_arena_passes(
       std::span<float> gradients, const std::vector<OwnedRange>& owned) const override {
-    return reference_.plan_gradient_passes(gradients, owned);
+    return reference_.plan_arena_passes(gradients, owned);
   }
 
  private:
@@ -266,17 +266,18 @@ class TamperedTraining {
       : spec_(spec_of(2)),
         tampered_(std::move(tampering)),
         communicator_(memory_),
+        control_(std::make_unique<SoloCommunicator>(memory_)),
         data_(synthetic_data({.sample_shape = graph_.input_shape,
                               .classes = graph_.classes,
                               .samples = 3 * spec_.global_batch() + 1,
                               .seed = 1})) {
     spec_.step = step;
-    auto master = std::make_unique<Replica>(plan_of(reference_), step, memory_, memory_);
+    auto master = std::make_unique<Replica>(plan_of(reference_), step, memory_);
     master->program().initialise(0);
-    StrategyContext context{.replicas = {}, .communicator = communicator_};
+    StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
     context.replicas.push_back(std::move(master));
     context.group.others.push_back(
-        {.program = std::make_unique<Program>(plan_of(tampered_), memory_, memory_),
+        {.program = std::make_unique<Program>(plan_of(tampered_), memory_),
          .driver = &driver_,
          .slowdown = slowdown});
     context.group.load = [this](std::span<float> inputs, std::span<std::int32_t> labels) {
@@ -318,6 +319,7 @@ class TamperedTraining {
   TamperedBackend tampered_;
   DriverThread driver_{DriverThread::Waiting::sleep};
   SoloCommunicator communicator_;
+  ControlChannel control_;
   DataSource data_;
   std::unique_ptr<Strategy> strategy_;
 };
@@ -486,7 +488,8 @@ TEST_CASE("dp is replicas of one process", "[strategies]") {
   CHECK(row.one_process);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
-  CHECK_THROWS_AS(row.build({.replicas = {}, .communicator = alone}), Defect);
+  ControlChannel control(std::make_unique<SoloCommunicator>(memory));
+  CHECK_THROWS_AS(row.build({.replicas = {}, .communicator = alone, .control = control}), Defect);
 }
 
 TEST_CASE("dp's memory grows with its replicas", "[strategies]") {

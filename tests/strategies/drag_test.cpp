@@ -11,6 +11,7 @@
 
 #include "kernels/reference/reference_backend.h"
 #include "src/base/error.h"
+#include "src/device/cpu_device.h"
 #include "src/device/topology.h"
 #include "strategies/replica_devices.h"
 #include "tests/strategies/graphs.h"
@@ -116,9 +117,9 @@ TEST_CASE("what a drag realized is told of the steps since it was counted anew",
 TEST_CASE("all members of a team spin, so that none falls asleep", "[strategies]") {
   const int size = GENERATE(1, 2, 3);
   CAPTURE(size);
-  Team team(some_cpus(size));
+  CpuDevice device(discover_topology(), some_cpus(size));
   TickingClock clock(1e-6);
-  Drag drag(0.5, clock, threads_of(&team));
+  Drag drag(0.5, clock, threads_of(device));
   drag.begin();
   clock.pass(1e-3);
   drag.end();
@@ -128,8 +129,8 @@ TEST_CASE("all members of a team spin, so that none falls asleep", "[strategies]
 TEST_CASE("all members of all replicas' teams spin", "[strategies]") {
   const Topology topology = discover_topology();
   const int threads = GENERATE(1, 2);
-  Team first(some_cpus(threads));
-  ReplicaDevices others(topology, threads, 3);
+  CpuDevice first(topology, some_cpus(threads));
+  ReplicaDevices others({.topology = topology, .threads = threads}, 3);
   std::mutex mutex;
   std::set<std::thread::id> ran;
   for (int turn = 0; turn < 20; ++turn)

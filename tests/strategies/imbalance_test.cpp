@@ -46,13 +46,15 @@ TEST_CASE("a slow replica lags before each announcement and at the end of each p
   replica.slow_down(Drag(kShare, clock));
 
   std::vector<int> announced;
-  (void)replica.compute_gradients([&](Range) { announced.push_back(clock.readings()); });
+  replica.compute_gradients([&](Range, const Event&) { announced.push_back(clock.readings()); });
   const int forward = kReadings;
   REQUIRE(announced.size() == 2);
   CHECK(announced == std::vector<int>{forward + kReadings, forward + 2 * kReadings});
   const int gradients = forward + 3 * kReadings;
   CHECK(clock.readings() == gradients);
-  CHECK(replica.gradients_finite());
+  const Range all = replica.all();
+  replica.find_non_finite(std::span(&all, 1));
+  CHECK(replica.read_finite());
   CHECK(clock.readings() == gradients + kReadings);
   replica.optimizer_step(replica.all(), 1);
   CHECK(clock.readings() == gradients + 2 * kReadings);
@@ -65,7 +67,7 @@ TEST_CASE("what happens in announcements does not count for a slow backward pass
   const CountingClock clock;
   replica.slow_down(Drag(kShare, clock));
   constexpr int kOthers = 100;
-  (void)replica.compute_gradients([&](Range) {
+  replica.compute_gradients([&](Range, const Event&) {
     for (int i = 0; i < kOthers; ++i) (void)clock.now();
   });
   CHECK(clock.readings() == 4 * kReadings + 2 * kOthers);
@@ -108,7 +110,7 @@ struct SharesSpec {
 /// Of `rank`; every operator uses the first of its candidates, or the `candidate`th.
 std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& data,
                                      const KernelBackend& backend, Communicator& communicator,
-                                     MemorySource& memory, std::size_t candidate = 0) {
+                                     ControlChannel& control, std::size_t candidate = 0) {
   const Size micro_batch = spec.shares[static_cast<std::size_t>(communicator.rank())];
   const Lowering lowering{.batch = micro_batch, .global_batch = spec.global_batch()};
   Choices choices;
@@ -118,7 +120,7 @@ std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& d
   }
   auto replica = std::make_unique<Replica>(
       std::make_shared<const ProgramPlan>(mlp_graph(), lowering, backend, choices), spec.step,
-      communicator.memory(), memory);
+      communicator.memory());
   replica->program().initialise(0);
   replica->attach(
       std::make_unique<BatchLoader>(data.train,
@@ -132,6 +134,7 @@ std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& d
                                     replica->program().input(), replica->program().labels()));
   StrategyContext context{.replicas = {},
                           .communicator = communicator,
+                          .control = control,
                           .data_parallel = {.first_bucket_bytes = 64, .bucket_bytes = 256}};
   context.replicas.push_back(std::move(replica));
   return spec.row.build(std::move(context));
@@ -149,8 +152,8 @@ std::vector<Trained> train_shares(const SharesSpec& spec) {
   const DataSource data = data_of(spec);
   const SteadyClock clock;
   ThreadGroup(std::ssize(spec.shares)).run([&](SharedMemoryCommunicator& shared) {
-    HostMemorySource memory;
-    const auto strategy = build_rank(spec, data, backend, shared, memory);
+    ControlChannel control = control_of(shared);
+    const auto strategy = build_rank(spec, data, backend, shared, control);
     if (shared.rank() == 1) strategy->replica().slow_down(Drag(0.5, clock));
     trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kSteps);
   });
@@ -193,9 +196,9 @@ TEST_CASE("each rank drags the steps that it makes, so that none falls asleep", 
   const DataSource data = data_of(spec);
   std::vector<int> drags(2);
   ThreadGroup(2).run([&](SharedMemoryCommunicator& shared) {
-    HostMemorySource memory;
-    Conductor conductor(shared, std::chrono::seconds(60));
-    const auto strategy = build_rank(spec, data, backend, shared, memory);
+    ControlChannel control = control_of(shared);
+    Conductor conductor(control, std::chrono::seconds(60));
+    const auto strategy = build_rank(spec, data, backend, shared, control);
     const CountingClock clock;
     strategy->slow_down(Drag(kShare, clock, [&](FunctionRef<void()> job) {
       ++drags[static_cast<std::size_t>(shared.rank())];
@@ -228,9 +231,9 @@ TEST_CASE("ranks with unequal shares whose parameters lie differently are told s
   const auto failures = ThreadGroup(2).failures([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    HostMemorySource memory;
     const auto [one, other] = unlike_candidates(backend, 3);
-    (void)build_rank(spec, data, backend, shared, memory, shared.rank() == 0 ? one : other);
+    ControlChannel control = control_of(shared);
+    (void)build_rank(spec, data, backend, shared, control, shared.rank() == 0 ? one : other);
   });
   for (const std::exception_ptr& failure : failures)
     CHECK(message_of(failure) ==
@@ -248,8 +251,8 @@ TEST_CASE("updates that are divided evenly change no bit", "[strategies]") {
   const std::vector<Range> slices{{0, third}, {third, third + 32}, {2 * third, replica.all().end}};
   replica.divide_updates(slices);
   for (Size step = 1; step <= 3; ++step) {
-    (void)owned.strategy().replica().compute_gradients([](Range) {});
-    (void)replica.compute_gradients([](Range) {});
+    owned.strategy().replica().compute_gradients([](Range, const Event&) {});
+    replica.compute_gradients([](Range, const Event&) {});
     for (const Range& slice : slices) {
       owned.strategy().replica().optimizer_step(slice, step);
       replica.optimizer_step(slice, step);

@@ -57,10 +57,10 @@ inline std::shared_ptr<const ProgramPlan> plan_of(const Graph& graph, const Rank
 class RankTraining {
  public:
   RankTraining(const Graph& graph, const RanksSpec& spec, const KernelBackend& backend,
-               Communicator& communicator)
+               Communicator& communicator, ControlChannel& control)
       : data_(data_of(graph, spec)) {
     auto replica = std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
-                                             communicator.memory(), memory_);
+                                             communicator.memory());
     Program& program = replica->program();
     program.initialise(static_cast<std::uint64_t>(communicator.rank()));
     replica->attach(std::make_unique<BatchLoader>(
@@ -71,9 +71,11 @@ class RankTraining {
                  .replicas = communicator.world_size(),
                  .replica = communicator.rank()},
                 true, 0),
-        program.input(), program.labels()));
-    StrategyContext context{
-        .replicas = {}, .communicator = communicator, .data_parallel = spec.options};
+        program.input(), program.labels(), &backend.device(), spec.training.loaders));
+    StrategyContext context{.replicas = {},
+                            .communicator = communicator,
+                            .control = control,
+                            .data_parallel = spec.options};
     context.replicas.push_back(std::move(replica));
     strategy_ = spec.row.build(std::move(context));
   }
@@ -82,7 +84,6 @@ class RankTraining {
   [[nodiscard]] Program& program() { return strategy_->replica().program(); }
 
  private:
-  HostMemorySource memory_;
   DataSource data_;
   std::unique_ptr<Strategy> strategy_;
 };
@@ -91,6 +92,7 @@ class RankTraining {
 struct Trained {
   std::vector<float> losses;         ///< by step
   std::vector<float> arena;          ///< parameters as they lie there
+  std::vector<float> statistics;     ///< running ones, likewise
   std::vector<NamedTensor> tensors;  ///< parameters without running statistics
   Size skipped = 0;                  ///< steps
 };
@@ -99,7 +101,10 @@ inline Trained train(Strategy& strategy, int steps) {
   Trained trained;
   for (int step = 0; step < steps; ++step) trained.losses.push_back(strategy.step());
   const Program& program = strategy.replica().program();
-  trained.arena.assign(program.parameters().begin(), program.parameters().end());
+  const auto arena = read_back(program.device(), program.parameters());
+  trained.arena.assign(arena.values().begin(), arena.values().end());
+  const auto statistics = read_back(program.device(), program.running_statistics());
+  trained.statistics.assign(statistics.values().begin(), statistics.values().end());
   for (NamedTensor& tensor : program.export_tensors())
     if (tensor.name.find(".running_") == std::string::npos)
       trained.tensors.push_back(std::move(tensor));
@@ -119,7 +124,8 @@ inline std::vector<Trained> train_ranks(const Graph& graph, const RanksSpec& spe
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
     const std::unique_ptr<Communicator> wrapped = wrap ? wrap(shared) : nullptr;
-    RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared);
+    ControlChannel control(shared.make_control());
+    RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared, control);
     trained[static_cast<std::size_t>(shared.rank())] = train(training.strategy(), steps);
   });
   return trained;
@@ -141,7 +147,8 @@ inline Trained train_oracle(const Graph& graph, const RanksSpec& spec, int steps
   const CpuBackend backend(device);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
-  RankTraining training(graph, in_turn(spec), backend, alone);
+  ControlChannel control(std::make_unique<SoloCommunicator>(memory));
+  RankTraining training(graph, in_turn(spec), backend, alone, control);
   return train(training.strategy(), steps);
 }
 
@@ -156,17 +163,19 @@ inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec
   ThreadGroup(spec.world_size).run([&](SharedMemoryCommunicator& shared) {
     CpuDevice device(topology, 1, static_cast<int>(shared.rank()));
     const CpuBackend backend(device);
-    Conductor conductor(shared, spec.options.timeout);
+    ControlChannel control(shared.make_control());
+    Conductor conductor(control, spec.options.timeout);
     const std::unique_ptr<Communicator> wrapped = wrap ? wrap(shared) : nullptr;
-    RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared);
+    RankTraining training(graph, spec, backend, wrapped ? *wrapped : shared, control);
     Strategy& tested = training.strategy();
     if (spoil) spoil(tested, shared.rank());
-    VerifiedRanks ranks(tested, shared, conductor, spec.options.timeout,
+    VerifiedRanks ranks(tested, control, conductor, spec.options.timeout,
                         spec.options.broadcast_buffers || spec.promises_statistics);
     if (conductor.leads()) {
       HostMemorySource memory;
       SoloCommunicator alone(memory);
-      RankTraining oracle(graph, in_turn(spec), backend, alone);
+      ControlChannel alone_control(std::make_unique<SoloCommunicator>(memory));
+      RankTraining oracle(graph, in_turn(spec), backend, alone, alone_control);
       oracle.strategy().replica().follow_statistics_every(spec.world_size);
       conductor.lead(tested);
       record = verify(tested, oracle.strategy(), ranks, {}, [] { return true; });

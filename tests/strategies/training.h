@@ -26,7 +26,9 @@ struct TrainingSpec {
   Size samples = 0;            ///< 0: three global batches and one over
   Size replicas = 1;           ///< of a strategy with several in one process
   int threads = 1;             ///< of each of them; the backend's device has as many
-  Team* team = nullptr;        ///< of the backend's device, where its members are to copy
+  int loaders = 0;             ///< threads that prepare batches ahead
+  std::string device = "cpu";  ///< of replicas beside the first
+  std::vector<SiteRow> sites = site_catalog();  ///< that have it
 
   [[nodiscard]] Size global_batch() const {
     return micro_batch * step.accumulation_steps * replicas;
@@ -45,7 +47,8 @@ class Training {
              .classes = graph.classes,
              .samples = spec.samples > 0 ? spec.samples : 3 * spec.global_batch() + 1,
              .seed = 1})),
-        communicator_(memory_) {
+        communicator_(backend.device().memory()),
+        control_(std::make_unique<SoloCommunicator>(host_)) {
     const Lowering lowering{
         .batch = spec.micro_batch, .global_batch = spec.global_batch(), .type = spec.type};
     const LoweredGraph lowered = lower(graph, lowering);
@@ -58,7 +61,7 @@ class Training {
     for (const LoweredOperator& each : lowered.operators) choose(each.spec);
     choose(gathered_loss(lowered, spec.replicas));
     auto plan = std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
-    auto replica = std::make_unique<Replica>(plan, spec.step, memory_, memory_);
+    auto replica = std::make_unique<Replica>(plan, spec.step, backend.device().memory());
     Program& program = replica->program();
     program.initialise(0);
     const auto load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
@@ -68,18 +71,20 @@ class Training {
                   {.micro_batch = spec.micro_batch * spec.replicas,
                    .accumulation_steps = spec.step.accumulation_steps},
                   true, 0),
-          inputs, labels);
+          inputs, labels, &backend.device(), spec.loaders);
     };
     const StrategyRow row = find_strategy(spec.strategy);
-    StrategyContext context{.replicas = {}, .communicator = communicator_};
-    context.group.team = spec.team;
+    StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
     if (row.one_process)
       context.group.load = load;
     else
       replica->attach(load(program.input(), program.labels()));
     context.replicas.push_back(std::move(replica));
     if (spec.replicas > 1) {
-      devices_ = std::make_unique<ReplicaDevices>(discover_topology(), spec.threads, spec.replicas);
+      devices_ = std::make_unique<ReplicaDevices>(
+          SiteChoice{
+              .device = spec.device, .topology = discover_topology(), .threads = spec.threads},
+          spec.replicas, spec.sites);
       context.group.others = devices_->build(graph, lowering, *plan);
     }
     strategy_ = row.build(std::move(context));
@@ -96,9 +101,10 @@ class Training {
   }
 
  private:
-  HostMemorySource memory_;
+  HostMemorySource host_;
   DataSource data_;
   SoloCommunicator communicator_;
+  ControlChannel control_;
   std::unique_ptr<ReplicaDevices> devices_;  ///< of replicas 1, 2, …
   std::unique_ptr<Strategy> strategy_;
 };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 
 #include "src/comm/solo.h"
 #include "strategies/conductor.h"
@@ -15,7 +16,7 @@ inline VerificationRecord verify_alone(
     const std::function<bool()>& keep_going = [] { return true; }) {
   constexpr Communicator::Timeout kPatience = std::chrono::seconds(60);
   HostMemorySource memory;
-  SoloCommunicator alone(memory);
+  ControlChannel alone(std::make_unique<SoloCommunicator>(memory));
   Conductor conductor(alone, kPatience);
   VerifiedRanks ranks(tested, alone, conductor, kPatience, true);
   return verify(tested, oracle, ranks, bounds, keep_going);

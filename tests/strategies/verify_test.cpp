@@ -53,8 +53,8 @@ class Spoiled final : public Strategy {
   [[nodiscard]] Replica& replica() override { return *replica_; }
 
  private:
-  float take_step() override {
-    const float loss = replica_->compute_gradients([](Range) {});
+  void take_step() override {
+    replica_->compute_gradients([](Range, const Event&) {});
     if (spoiling_.gradients) spoiling_.gradients(*replica_);
     if (!spoiling_.skips) {
       replica_->optimizer_step(replica_->all(), next_update());
@@ -63,8 +63,8 @@ class Spoiled final : public Strategy {
     if (spoiling_.adapts_scale && replica_->scaler().active())
       replica_->finish_scaled_step(!spoiling_.skips);
     if (spoiling_.result) spoiling_.result(*replica_);
-    return loss;
   }
+  float read_loss() override { return replica_->read_loss(); }
 
   std::unique_ptr<Replica> replica_;
   Spoiling spoiling_;
@@ -83,7 +83,8 @@ class Side {
  public:
   Side(const Graph& graph, RanksSpec spec, std::optional<Spoiling> spoiling)
       : alone_(memory_),
-        training_(graph, with(std::move(spec), std::move(spoiling)), backend_, alone_) {}
+        control_(control_alone(memory_)),
+        training_(graph, with(std::move(spec), std::move(spoiling)), backend_, alone_, control_) {}
   [[nodiscard]] Strategy& strategy() { return training_.strategy(); }
 
  private:
@@ -97,6 +98,7 @@ class Side {
   ReferenceBackend backend_;
   HostMemorySource memory_;
   SoloCommunicator alone_;
+  ControlChannel control_;
   RankTraining training_;
 };
 
@@ -415,8 +417,9 @@ TEST_CASE("states are copied between layouts", "[strategies]") {
   const CpuBackend backend(device);
   HostMemorySource memory;
   SoloCommunicator alone(memory);
+  ControlChannel control = control_alone(memory);
   for (const OptimizerSpec& optimizer : optimizers()) {
-    RankTraining tested(conv_graph(), spec_of(optimizer), backend, alone);
+    RankTraining tested(conv_graph(), spec_of(optimizer), backend, alone, control);
     Side oracle(conv_graph(), spec_of(optimizer), std::nullopt);
     const VerificationRecord record =
         verify_alone(tested.strategy(), oracle.strategy(), kOtherArithmetic);
@@ -453,12 +456,12 @@ class Claiming final : public Strategy {
   [[nodiscard]] std::vector<Range> updated_slices() override { return slices_; }
 
  private:
-  float take_step() override {
+  void take_step() override {
     inner_->set_updates(updates());
-    const float loss = inner_->step();
+    inner_->start_step();
     if (inner_->updates() > updates()) count_update();
-    return loss;
   }
+  float read_loss() override { return inner_->finish_step(); }
 
   std::unique_ptr<Strategy> inner_;
   std::vector<Range> slices_;
@@ -525,8 +528,9 @@ std::vector<std::optional<Size>> differing(const Graph& graph,
   ThreadGroup(std::ssize(answers)).run([&](SharedMemoryCommunicator& shared) {
     Training training(backend, graph, {.micro_batch = 4, .step = {.optimizer = sgd()}});
     change(training.program(), shared.rank());
+    ControlChannel control = control_of(shared);
     answers[static_cast<std::size_t>(shared.rank())] =
-        first_differing_rank(training.strategy(), shared, kPatience);
+        first_differing_rank(training.strategy(), control, kPatience);
   });
   return answers;
 }
@@ -547,14 +551,17 @@ TEST_CASE("the first rank with other parameters is known to all ranks", "[strate
 
 TEST_CASE("ranks wait for each other's parameters within the timeout", "[strategies]") {
   Side tested(conv_graph(), spec_of(sgd()), std::nullopt);
-  RecordingCommunicator recording(2, 0, RecordingCommunicator::alike(2));
-  CHECK(first_differing_rank(tested.strategy(), recording, kPatience) == std::nullopt);
+  RecordedControl control;
+  const RecordingCommunicator& recording = control.recording;
+  // The ranks' digests are those that were there: zeros.
+  CHECK(first_differing_rank(tested.strategy(), control.channel, kPatience) == std::nullopt);
+  CHECK_FALSE(recording.calls().empty());
   for (const RecordedCall& call : recording.calls())
     if (call.name == "wait") CHECK(call.timeout == kPatience);
   CHECK(recording.outstanding() == 0);
-  RecordingCommunicator alone(1);
-  CHECK(first_differing_rank(tested.strategy(), alone, kPatience) == std::nullopt);
-  CHECK(alone.calls().empty());
+  RecordedControl alone(1);
+  CHECK(first_differing_rank(tested.strategy(), alone.channel, kPatience) == std::nullopt);
+  CHECK(alone.recording.calls().empty());
 }
 
 }  // namespace

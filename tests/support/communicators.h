@@ -3,10 +3,13 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include "src/comm/control_channel.h"
 #include "src/comm/shared_memory.h"
+#include "src/comm/solo.h"
 
 namespace ptbench::testing {
 
@@ -48,6 +51,16 @@ class ThreadGroup {
  private:
   SharedRegion region_;
 };
+
+/// Beside the data of the same ranks.
+[[nodiscard]] inline ControlChannel control_of(const SharedMemoryCommunicator& shared) {
+  return ControlChannel(shared.make_control());
+}
+
+/// Of a world of one. `memory` outlives it.
+[[nodiscard]] inline ControlChannel control_alone(MemorySource& memory) {
+  return ControlChannel(std::make_unique<SoloCommunicator>(memory));
+}
 
 /// What `failure` says; "" for none.
 [[nodiscard]] inline std::string message_of(const std::exception_ptr& failure) {

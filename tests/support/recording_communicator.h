@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -9,23 +10,28 @@
 
 #include "src/base/error.h"
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 
 namespace ptbench::testing {
 
 /// One call of a communicator. What a call has none of stays at its default.
 struct RecordedCall {
-  std::string name;  ///< "all_reduce", …, "barrier", "wait"
-  Size count = 0;    ///< floats; bytes of a gather's part or a broadcast; the ticket waited for
+  std::string name;  ///< "all_reduce", …, "barrier", "wait", "order", "split"
+  /// Elements; bytes of a gather's part, a broadcast or a message; the ticket waited for; a colour.
+  Size count = 0;
   Reduction reduction{};
-  Size root = -1;
+  Size root = -1;                   ///< of a message, the other rank
   const void* data = nullptr;       ///< where the values begin
-  Communicator::Timeout timeout{};  ///< of a wait
+  Communicator::Timeout timeout{};  ///< of a wait, an order or a split
+  ElementType type = ElementType::f32;
+  const Event* after = nullptr;
 
-  /// "all_reduce 120", "reduce 8 to 1", "broadcast 16 from 0", "barrier", "wait 3".
+  /// "all_reduce 120", "reduce 8 to 1", "broadcast 16 from 0", "send 4 to 1", "barrier", "wait 3".
   [[nodiscard]] std::string text() const {
+    const bool comes = name == "broadcast" || name == "receive";
     std::string result = name;
     if (name != "barrier") result += " " + std::to_string(count);
-    if (root >= 0) result += (name == "broadcast" ? " from " : " to ") + std::to_string(root);
+    if (root >= 0) result += (comes ? " from " : " to ") + std::to_string(root);
     return result;
   }
 };
@@ -38,19 +44,20 @@ inline std::ostream& operator<<(std::ostream& stream, const RecordedCall& call) 
 /// values as they are unless a script says otherwise. Tickets are 1, 2, 3, … For one thread.
 class RecordingCommunicator final : public Communicator {
  public:
-  /// What the other ranks do. Called once for each collective, in order, when it is waited for,
-  /// with the bytes that it may change (a gather's whole; none of a barrier). May throw, as `wait`
-  /// does when a rank has died.
+  /// What the other ranks do. Called once for each operation, in order, when it is waited for, with
+  /// the bytes that it may change (a gather's whole; none of a barrier or a send). May throw, as
+  /// `wait` does when a rank has died.
   using Script = std::function<void(const RecordedCall& call, std::span<std::byte> bytes)>;
 
   explicit RecordingCommunicator(Size world_size = 2, Size rank = 0, Script script = {})
       : world_size_(world_size), rank_(rank), script_(std::move(script)) {}
 
-  /// For a world in which all ranks have the same values: reductions multiply by world size and
+  /// For a world in which all ranks have the same floats: reductions multiply by world size and
   /// scale, and everything else changes nothing.
   [[nodiscard]] static Script alike(Size world_size) {
     return [world_size](const RecordedCall& call, std::span<std::byte> bytes) {
       if (call.name.find("reduce") == std::string::npos) return;
+      ensure(call.type == ElementType::f32, "all ranks have the same floats");
       auto* values = reinterpret_cast<float*>(bytes.data());
       const float factor = static_cast<float>(world_size) * call.reduction.scale;
       for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) values[i] *= factor;
@@ -80,58 +87,89 @@ class RecordingCommunicator final : public Communicator {
   [[nodiscard]] Size world_size() const override { return world_size_; }
   [[nodiscard]] MemorySource& memory() override { return memory_; }
 
-  [[nodiscard]] Ticket start_all_reduce(std::span<float> values, Reduction reduction) override {
-    return start_floats("all_reduce", values, reduction);
+  [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
+                                        const Event* after = nullptr) override {
+    return start_values("all_reduce", values, reduction, -1, after);
   }
-  [[nodiscard]] Ticket start_reduce_scatter(std::span<float> values, Reduction reduction) override {
-    return start_floats("reduce_scatter", values, reduction);
+  [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
+                                            const Event* after = nullptr) override {
+    return start_values("reduce_scatter", values, reduction, -1, after);
   }
-  [[nodiscard]] Ticket start_all_gather(std::span<float> values) override {
-    return start_floats("all_gather", values, {});
+  [[nodiscard]] Ticket start_all_gather(Values values, const Event* after = nullptr) override {
+    return start_values("all_gather", values, {}, -1, after);
   }
-  [[nodiscard]] Ticket start_reduce(std::span<float> values, Size root,
-                                    Reduction reduction) override {
-    return start_floats("reduce", values, reduction, root);
+  [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
+                                    const Event* after = nullptr) override {
+    return start_values("reduce", values, reduction, root, after);
   }
   [[nodiscard]] Ticket start_gather(std::span<const std::byte> part, std::span<std::byte> whole,
-                                    Size root) override {
+                                    Size root, const Event* after = nullptr) override {
     ensure(rank_ != root || whole.size() == part.size() * static_cast<std::size_t>(world_size_),
            "a gather's whole holds every rank's part");
     return start({.name = "gather",
                   .count = static_cast<Size>(part.size()),
                   .root = root,
-                  .data = part.data()},
+                  .data = part.data(),
+                  .after = after},
                  whole);
   }
-  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root) override {
-    return start({.name = "broadcast",
-                  .count = static_cast<Size>(bytes.size()),
-                  .root = root,
-                  .data = bytes.data()},
-                 bytes);
+  [[nodiscard]] Ticket start_broadcast(std::span<std::byte> bytes, Size root,
+                                       const Event* after = nullptr) override {
+    return start_bytes("broadcast", bytes, bytes, root, after);
+  }
+  [[nodiscard]] Ticket start_send(std::span<const std::byte> bytes, Size to,
+                                  const Event* after = nullptr) override {
+    return start_bytes("send", bytes, {}, to, after);
+  }
+  [[nodiscard]] Ticket start_receive(std::span<std::byte> bytes, Size from,
+                                     const Event* after = nullptr) override {
+    return start_bytes("receive", bytes, bytes, from, after);
   }
   [[nodiscard]] Ticket start_barrier() override { return start({.name = "barrier"}, {}); }
 
-  void wait(Ticket ticket, Timeout timeout) override {
+  void wait(Ticket ticket, Timeout timeout) override { finish("wait", ticket, timeout); }
+  void order(Queue& /*queue*/, Ticket ticket, Timeout timeout) override {
+    finish("order", ticket, timeout);
+  }
+  /// As if all ranks had given this colour and key. The group records for itself.
+  [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size /*key*/,
+                                                    Timeout timeout = kLongWork) override {
+    calls_.push_back({.name = "split", .count = colour, .timeout = timeout});
+    return std::make_unique<RecordingCommunicator>(world_size_, rank_, script_);
+  }
+
+ private:
+  Ticket start_values(const std::string& name, Values values, Reduction reduction, Size root,
+                      const Event* after) {
+    return start({.name = name,
+                  .count = values.count(),
+                  .reduction = reduction,
+                  .root = root,
+                  .data = values.bytes.data(),
+                  .type = values.type,
+                  .after = after},
+                 values.bytes);
+  }
+
+  Ticket start_bytes(const std::string& name, std::span<const std::byte> bytes,
+                     std::span<std::byte> changed, Size root, const Event* after) {
+    return start({.name = name,
+                  .count = static_cast<Size>(bytes.size()),
+                  .root = root,
+                  .data = bytes.data(),
+                  .after = after},
+                 changed);
+  }
+
+  void finish(const std::string& name, Ticket ticket, Timeout timeout) {
     const auto number = static_cast<std::size_t>(ticket);
     ensure(number >= 1 && number <= started_.size(), "a ticket comes from a started operation");
-    calls_.push_back({.name = "wait", .count = static_cast<Size>(number), .timeout = timeout});
+    calls_.push_back({.name = name, .count = static_cast<Size>(number), .timeout = timeout});
     while (waited_ < number) {
       const auto& [call, bytes] = started_[waited_];
       ++waited_;
       if (script_) script_(call, bytes);
     }
-  }
-
- private:
-  Ticket start_floats(const std::string& name, std::span<float> values, Reduction reduction,
-                      Size root = -1) {
-    return start({.name = name,
-                  .count = static_cast<Size>(values.size()),
-                  .reduction = reduction,
-                  .root = root,
-                  .data = values.data()},
-                 std::as_writable_bytes(values));
   }
 
   Ticket start(const RecordedCall& call, std::span<std::byte> bytes) {
@@ -148,6 +186,19 @@ class RecordingCommunicator final : public Communicator {
   std::vector<RecordedCall> calls_;
   std::vector<std::pair<RecordedCall, std::span<std::byte>>> started_;
   std::size_t waited_ = 0;
+};
+
+/// A control channel to ranks that do not exist, and what records it.
+struct RecordedControl {
+  explicit RecordedControl(Size world_size = 2, Size rank = 0)
+      : RecordedControl(std::make_unique<RecordingCommunicator>(world_size, rank)) {}
+
+  RecordingCommunicator& recording;
+  ControlChannel channel;
+
+ private:
+  explicit RecordedControl(std::unique_ptr<RecordingCommunicator> communicator)
+      : recording(*communicator), channel(std::move(communicator)) {}
 };
 
 }  // namespace ptbench::testing

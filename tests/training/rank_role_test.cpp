@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/control_channel.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
@@ -18,7 +19,8 @@ class Counted final : public Strategy {
   Replica& replica() override { throw Defect("there is no replica"); }
 
  private:
-  float take_step() override { return 0; }
+  void take_step() override {}
+  float read_loss() override { return 0; }
 };
 
 }  // namespace
@@ -27,8 +29,9 @@ TEST_CASE("only rank 0 is asked, and every rank gets its answer") {
   constexpr Size kRanks = 3;
   std::vector<int> asked(kRanks);
   std::vector<int> heard(kRanks);
-  testing::ThreadGroup(kRanks).run([&](Communicator& communicator) {
-    Conductor conductor(communicator, 10s);
+  testing::ThreadGroup(kRanks).run([&](SharedMemoryCommunicator& communicator) {
+    ControlChannel control(communicator.make_control());
+    Conductor conductor(control, 10s);
     const RankRole role(conductor);
     const auto rank = static_cast<std::size_t>(communicator.rank());
     for (const bool answer : {true, false, true})
@@ -46,8 +49,9 @@ TEST_CASE("the steps that rank 0 makes are made by all, until it has done") {
   constexpr Size kRanks = 3;
   std::vector<Size> steps(kRanks);
   std::vector<int> led(kRanks);
-  testing::ThreadGroup(kRanks).run([&](Communicator& communicator) {
-    Conductor conductor(communicator, 10s);
+  testing::ThreadGroup(kRanks).run([&](SharedMemoryCommunicator& communicator) {
+    ControlChannel control(communicator.make_control());
+    Conductor conductor(control, 10s);
     const RankRole role(conductor);
     const auto rank = static_cast<std::size_t>(communicator.rank());
     Counted counted;

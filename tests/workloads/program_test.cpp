@@ -28,7 +28,7 @@ class ProgramUnderTest {
     const Lowering lowering{.batch = batch, .global_batch = batch};
     auto plan = std::make_shared<const ProgramPlan>(
         graph, lowering, backend_, first_choices(backend_, lower(graph, lowering)));
-    program_ = std::make_unique<Program>(plan, memory_, memory_, accumulates);
+    program_ = std::make_unique<Program>(plan, memory_, accumulates);
     program_->initialise(3);
     fill_batch(0);
   }
@@ -46,9 +46,9 @@ class ProgramUnderTest {
           static_cast<std::int32_t>(i % static_cast<std::size_t>(program_->plan().classes()));
   }
 
-  std::vector<float> gradients(Program::GradientMode mode = Program::GradientMode::replace) {
-    (void)program_->forward();
-    program_->backward(mode, [](Range) {});
+  std::vector<float> gradients(GradientMode mode = GradientMode::replace) {
+    program_->forward();
+    program_->backward(mode, [](Range, const Event&) {});
     return {program_->gradients().begin(), program_->gradients().end()};
   }
 
@@ -99,7 +99,8 @@ TEST_CASE("gradients of a whole graph are those of its loss", "[workloads]") {
     const auto loss_at = [&](float value) {
       parameters[i] = value;
       program->parameters_changed();
-      return static_cast<double>(program->forward());
+      program->forward();
+      return static_cast<double>(program->read_loss());
     };
     const double slope = (loss_at(kept + kStep) - loss_at(kept - kStep)) / (2.0 * kStep);
     parameters[i] = kept;
@@ -117,12 +118,12 @@ TEST_CASE("gradients of micro-batches add up", "[workloads]") {
   const std::vector<float> first = single.gradients();
   single.fill_batch(1);
   const std::vector<float> second = single.gradients();
-  (void)summing.gradients(Program::GradientMode::replace);
+  (void)summing.gradients(GradientMode::replace);
   summing.fill_batch(1);
-  const std::vector<float> sum = summing.gradients(Program::GradientMode::add);
+  const std::vector<float> sum = summing.gradients(GradientMode::add);
   for (std::size_t i = 0; i < sum.size(); ++i) CHECK(sum[i] == first[i] + second[i]);
   // Replacing forgets what was there.
-  CHECK(summing.gradients(Program::GradientMode::replace) == second);
+  CHECK(summing.gradients(GradientMode::replace) == second);
 }
 
 TEST_CASE("the loss scale multiplies every gradient", "[workloads]") {
@@ -136,11 +137,14 @@ TEST_CASE("the loss scale multiplies every gradient", "[workloads]") {
 
 TEST_CASE("evaluation uses running statistics and leaves everything as it is", "[workloads]") {
   ProgramUnderTest program(everything(), 4);
-  const float in_training = program->forward();
+  program->forward();
+  const float in_training = program->read_loss();
   const auto before = program->export_tensors();
-  const float evaluated = program->evaluate();
+  program->evaluate();
+  const float evaluated = program->read_loss();
   CHECK(evaluated != in_training);
-  CHECK(program->evaluate() == evaluated);
+  program->evaluate();
+  CHECK(program->read_loss() == evaluated);
   const auto after = program->export_tensors();
   for (std::size_t i = 0; i < before.size(); ++i) {
     CAPTURE(before[i].name);

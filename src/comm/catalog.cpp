@@ -1,0 +1,80 @@
+#include "src/comm/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/error.h"
+#include "src/comm/shared_memory.h"
+#include "src/comm/solo.h"
+
+namespace ptbench {
+namespace {
+
+RankCommunicators make_shared_memory(const CommunicatorGround& ground) {
+  ensure(ground.region != nullptr, "ranks of a host share a region");
+  auto data =
+      std::make_unique<SharedMemoryCommunicator>(*ground.region, ground.rank, ground.device);
+  auto control = data->make_control();
+  return {.data = std::move(data), .control = std::move(control)};
+}
+
+RankCommunicators make_solo(const CommunicatorGround& ground) {
+  return {.data = std::make_unique<SoloCommunicator>(ground.memory),
+          .control = std::make_unique<SoloCommunicator>(ground.memory)};
+}
+
+}  // namespace
+
+std::vector<CommunicatorRow> communicator_catalog() {
+  return {{.name = std::string(SharedMemoryCommunicator::kName),
+           .summary = "ranks of one host read each other's values in memory that they share",
+           .needs = "ranks on one host",
+           .several_ranks = true,
+           .make = make_shared_memory},
+          {.name = std::string(SoloCommunicator::kName),
+           .summary = "a world of one rank, which has nobody to talk to",
+           .needs = "one rank",
+           .several_ranks = false,
+           .make = make_solo}};
+}
+
+std::vector<AbsentCommunicator> absent_communicators() {
+  return {{.name = "mpi", .several_hosts = true},
+          {.name = "gloo", .several_hosts = true},
+          {.name = "nccl", .several_hosts = false}};
+}
+
+std::vector<std::string> communicator_choices(bool several_ranks) {
+  std::vector<std::string> names{std::string(kAutomaticCommunicator)};
+  for (const CommunicatorRow& row : communicator_catalog())
+    if (!several_ranks || row.several_ranks) names.push_back(row.name);
+  return names;
+}
+
+std::vector<std::string> communicator_names(bool several_ranks) {
+  std::vector<std::string> names = communicator_choices(several_ranks);
+  for (const AbsentCommunicator& absent : absent_communicators()) names.push_back(absent.name);
+  return names;
+}
+
+CommunicatorRow find_communicator(std::string_view name, Size world_size) {
+  for (const CommunicatorRow& row : communicator_catalog()) {
+    const bool is_best = row.several_ranks == (world_size > 1);
+    if (name == kAutomaticCommunicator ? is_best : name == row.name) return row;
+  }
+  require_communicator(name);
+  throw Defect("the option table lets only known communicators through");
+}
+
+void require_communicator(std::string_view name) {
+  const std::vector<AbsentCommunicator> absent = absent_communicators();
+  if (std::ranges::find(absent, name, &AbsentCommunicator::name) == absent.end()) return;
+  const std::vector<CommunicatorRow> rows = communicator_catalog();
+  const auto usual = std::ranges::find(rows, true, &CommunicatorRow::several_ranks);
+  throw capability_error(
+      fmt::format("--communicator {}: this build has no {} communicator", name, name),
+      fmt::format("use --communicator {}", usual->name));
+}
+
+}  // namespace ptbench

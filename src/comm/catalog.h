@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/comm/communicator.h"
+#include "src/comm/shared_region.h"
+#include "src/device/device.h"
+
+namespace ptbench {
+
+/// What a rank's communicators are made of; everything outlives them.
+struct CommunicatorGround {
+  MemorySource& memory;                  ///< where the arenas of a rank that is alone lie
+  const SharedRegion* region = nullptr;  ///< of the ranks of this host; null: this rank is alone
+  Size rank = 0;
+  Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
+};
+
+/// What one rank has to talk to others with.
+struct RankCommunicators {
+  std::unique_ptr<Communicator> data;     ///< gradients, parameters, activations
+  std::unique_ptr<Communicator> control;  ///< for a ControlChannel; apart from the data's order
+};
+
+/// A row of the communicator catalog.
+struct CommunicatorRow {
+  std::string name;            ///< as on the command line
+  std::string summary;         ///< one line for `ptbench list`
+  std::string needs;           ///< of the machine or the run; a few words
+  bool several_ranks = false;  ///< takes worlds above one
+  RankCommunicators (*make)(const CommunicatorGround& ground) = nullptr;
+};
+
+/// Those of this build, in the order in which they are listed; which is taken where the user names
+/// none comes first among those that can serve. To add one: its files and a row in catalog.cpp.
+[[nodiscard]] std::vector<CommunicatorRow> communicator_catalog();
+
+/// "auto": the first row that takes so many ranks is meant.
+inline constexpr std::string_view kAutomaticCommunicator = "auto";
+
+/// A communicator that has a name and that this build lacks.
+struct AbsentCommunicator {
+  std::string name;
+  bool several_hosts = false;  ///< it would take ranks of several
+};
+[[nodiscard]] std::vector<AbsentCommunicator> absent_communicators();
+
+/// What --communicator can be: "auto" and the catalog's names; `several_ranks`: of those alone that
+/// take worlds above one.
+[[nodiscard]] std::vector<std::string> communicator_choices(bool several_ranks);
+
+/// These, and the names of communicators that this build lacks, which is another error than a name
+/// that nobody knows.
+[[nodiscard]] std::vector<std::string> communicator_names(bool several_ranks);
+
+/// Throws a capability error for a communicator that has a name and that this build lacks.
+void require_communicator(std::string_view name);
+
+/// The row of that name; of "auto" the best for a world of that many ranks. Throws a capability
+/// error for one that this build lacks, and a defect for a name that nobody knows.
+[[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size);
+
+}  // namespace ptbench

@@ -1,0 +1,76 @@
+#include "strategies/dp_rows.h"
+
+#include "src/base/error.h"
+#include "strategies/dp.h"
+
+namespace ptbench::dp {
+namespace {
+
+constexpr std::size_t kCell = 16;  // floats of a cache line
+
+std::unique_ptr<OperatorPlan> plan_of(const ProgramPlan& plan, Size replicas) {
+  const OperatorSpec spec = gathered_loss(plan.graph(), replicas);
+  const auto choice = plan.choices().find(key_of(spec));
+  ensure(choice != plan.choices().end(), "the loss over all replicas has been chosen");
+  return plan.backend().plan(spec, choice->second);
+}
+
+}  // namespace
+
+GatheredRows::GatheredRows(const Program& first, Size replicas)
+    : first_(first),
+      plan_(plan_of(first.plan(), replicas)),
+      inputs_(first.input()),
+      labels_(first.labels()),
+      logits_gradient_(first.logits_gradient()) {
+  MemorySource& memory = first.device().memory();
+  cells_ = memory.allocate(2 * kCell * sizeof(float), "the loss and its scale");
+  workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace of the loss");
+  scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch of the loss");
+  loss_scale_ = {first.device(), cells_.as<float>().subspan(kCell, 1)};
+  loss_scale_.values().front() = 1;
+  write_back(first.device(), loss_scale_);
+  std::span<const std::byte> logits = first.logits();
+  std::span<const std::int32_t> labels = first.device_labels();
+  if (replicas > 1) {
+    allocate_rows(logits.size(), static_cast<Bytes>(replicas));
+    logits = this->logits();
+    labels = label_copy_.memory();
+  }
+  operator_ = plan_->bind({.inputs = {logits},
+                           .output = {},
+                           .output_gradients = {},
+                           .input_gradients = {logits_gradient_},
+                           .parameters = {},
+                           .gradients = {},
+                           .buffers = {},
+                           .labels = labels,
+                           .loss = cells_.as<float>().first(1),
+                           .loss_scale = loss_scale_.memory(),
+                           .workspace = workspace_.as<std::byte>(),
+                           .scratch = scratch_.as<std::byte>(),
+                           .addends = {}});
+}
+
+void GatheredRows::set_loss_scale(float scale) const {
+  if (loss_scale_.values().front() == scale) return;
+  first_.device().finish();
+  loss_scale_.values().front() = scale;
+  write_back(first_.device(), loss_scale_);
+}
+
+void GatheredRows::allocate_rows(Bytes logits_bytes, Bytes replicas) {
+  Device& device = first_.device();
+  MemorySource& memory = device.memory();
+  inputs_buffer_ = device.page_locked_memory().allocate(replicas * inputs_.size_bytes(),
+                                                        "inputs of all replicas");
+  labels_buffer_ = memory.allocate(replicas * labels_.size_bytes(), "labels of all replicas");
+  logits_buffer_ = memory.allocate(replicas * logits_bytes, "logits of all replicas");
+  gradient_buffer_ = memory.allocate(replicas * logits_gradient_.size(), "their gradients");
+  inputs_ = inputs_buffer_.as<float>();
+  label_copy_ = {device, labels_buffer_.as<std::int32_t>()};
+  labels_ = label_copy_.values();
+  logits_gradient_ = gradient_buffer_.as<std::byte>();
+}
+
+}  // namespace ptbench::dp

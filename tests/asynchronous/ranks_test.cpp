@@ -1,0 +1,141 @@
+// Strategies over several ranks, each on a device that works later, with a communicator of that
+// device: bit by bit what they give on CPUs, in every order that is allowed.
+#include <catch2/catch.hpp>
+
+#include "strategies/phase_pass.h"
+#include "tests/asynchronous/sites.h"
+#include "tests/support/operator_harness.h"
+
+namespace ptbench::testing {
+namespace {
+
+constexpr int kSteps = 4;
+
+RanksSpec spec_of(const StrategyRow& row, Size world_size) {
+  RanksSpec spec;
+  spec.world_size = world_size;
+  spec.row = row;
+  spec.training = {.micro_batch = 4, .step = {.optimizer = sgd()}};
+  // Several buckets.
+  spec.options.first_bucket_bytes = 1024;
+  spec.options.bucket_bytes = 2048;
+  return spec;
+}
+
+std::vector<StrategyRow> rows_of_ranks() {
+  std::vector<StrategyRow> rows;
+  for (StrategyRow& row : strategy_catalog())
+    if (row.several_ranks && !row.one_process) rows.push_back(std::move(row));
+  return rows;
+}
+
+void check_same(const Graph& graph, const RanksSpec& spec) {
+  const std::vector<Trained> expected = train_ranks_on_cpus(graph, spec, kSteps);
+  for (const Eagerness eagerness : kEveryEagerness) {
+    CAPTURE(spec.row.name, spec.world_size, static_cast<int>(eagerness));
+    const std::vector<Trained> trained = train_deferred_ranks(graph, spec, kSteps, eagerness);
+    for (std::size_t rank = 0; rank < trained.size(); ++rank) {
+      CHECK(same_bits(trained[rank].losses, expected[rank].losses));
+      CHECK(same_bits(trained[rank].arena, expected[rank].arena));
+      CHECK(same_bits(trained[rank].statistics, expected[rank].statistics));
+      CHECK(trained[rank].skipped == expected[rank].skipped);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks on late devices train as those on CPUs do") {
+  const Size world_size = GENERATE(1, 2, 3, 4);
+  for (const StrategyRow& row : rows_of_ranks()) check_same(conv_graph(), spec_of(row, world_size));
+}
+
+TEST_CASE("ranks on late devices without overlap, with accumulation and loss scaling") {
+  for (const StrategyRow& row : rows_of_ranks()) {
+    RanksSpec spec = spec_of(row, 2);
+    spec.options.overlap = false;
+    check_same(mlp_graph(), spec);
+    spec.options.overlap = true;
+    spec.training.step.accumulation_steps = 3;
+    spec.training.loaders = 1;
+    check_same(mlp_graph(), spec);
+    spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 0};
+    spec.training.step.optimizer = adam();
+    check_same(mlp_graph(), spec);
+  }
+}
+
+TEST_CASE("ranks on late devices are verified and their phases timed") {
+  const RanksSpec spec =
+      spec_of(GENERATE(ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()), 2);
+  VerificationRecord record;
+  std::vector<PhasesRecord> phases(2);
+  run_deferred_ranks(2, Eagerness::none, [&](const DeferredRank& rank) {
+    Conductor conductor(rank.control, spec.options.timeout);
+    RankTraining training(conv_graph(), spec, rank.backend, rank.communicator, rank.control);
+    VerifiedRanks ranks(training.strategy(), rank.control, conductor, spec.options.timeout, true);
+    const SteadyClock clock;
+    if (conductor.leads()) {
+      SoloCommunicator alone(rank.backend.device().memory());
+      ControlChannel alone_control(
+          std::make_unique<SoloCommunicator>(rank.backend.device().page_locked_memory()));
+      RankTraining oracle(conv_graph(), in_turn(spec), rank.backend, alone, alone_control);
+      oracle.strategy().replica().follow_statistics_every(2);
+      conductor.lead(training.strategy());
+      record = verify(training.strategy(), oracle.strategy(), ranks, {}, [] { return true; });
+      conductor.stop();
+      conductor.lead(training.strategy());
+      phases[0] = measure_phases(training.strategy(), clock, [] { return true; }).phases;
+      conductor.stop();
+    } else {
+      conductor.follow(training.strategy(), {.timer = nullptr, .look = [&] { ranks.follow(); }});
+      PhaseTimer timer(clock, &training.strategy().replica().queue());
+      conductor.follow(training.strategy(), {.timer = &timer, .look = {}});
+      phases[1] = timer.means();
+      training.strategy().observe(nullptr);
+    }
+  });
+  INFO(record.reason.value_or(""));
+  CHECK(record.status == VerificationStatus::passed);
+  for (const PhasesRecord& of_rank : phases) {
+    REQUIRE(of_rank.forward);
+    REQUIRE(of_rank.communication_exposed);
+    CHECK(*of_rank.forward > 0);
+    CHECK(*of_rank.communication_exposed >= 0);
+  }
+}
+
+TEST_CASE("a wait between computing and communicating that is left out shows in the results") {
+  struct Planted {
+    StrategyRow row;
+    Fault fault;
+    std::string operation;
+    bool has_statistics = false;
+  };
+  const Planted planted = GENERATE(values<Planted>({
+      {ddp_strategy(), Fault::operation_begins_at_once, "reduce_scatter"},
+      {ddp_strategy(), Fault::operation_begins_at_once, "all_gather"},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "broadcast", true},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "reduce_scatter"},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "all_reduce"},
+      {ddp_flat_strategy(), Fault::operation_begins_at_once, "all_reduce"},
+      {ddp_flat_strategy(), Fault::operation_is_not_waited_for, "all_reduce"},
+      {ddp_central_strategy(), Fault::operation_begins_at_once, "reduce"},
+      {ddp_central_strategy(), Fault::operation_begins_at_once, "broadcast"},
+      {ddp_central_strategy(), Fault::operation_is_not_waited_for, "reduce"},
+  }));
+  CAPTURE(planted.row.name, planted.operation, static_cast<int>(planted.fault));
+  const RanksSpec spec = spec_of(planted.row, 2);
+  const Graph graph = planted.has_statistics ? conv_graph() : mlp_graph();
+  const std::vector<Trained> expected = train_ranks_on_cpus(graph, spec, kSteps);
+  bool shows = false;
+  for (const Eagerness eagerness : kEveryEagerness) {
+    const auto trained =
+        train_deferred_ranks(graph, spec, kSteps, eagerness, planted.fault, planted.operation);
+    for (std::size_t rank = 0; rank < trained.size(); ++rank)
+      shows = shows || !same(trained[rank], expected[rank]);
+  }
+  CHECK(shows);
+}
+
+}  // namespace ptbench::testing

@@ -1,0 +1,59 @@
+#include "tests/comm/communicator_factories.h"
+
+#include <algorithm>
+
+#include "src/comm/solo.h"
+#include "tests/support/communicators.h"
+
+namespace ptbench::testing {
+namespace {
+
+std::vector<std::exception_ptr> run_solo(Size /*world_size*/, const RankBody& body) {
+  HostMemorySource memory;
+  SoloCommunicator solo(memory);
+  try {
+    body(solo);
+  } catch (...) {
+    return {std::current_exception()};
+  }
+  return {nullptr};
+}
+
+std::vector<std::exception_ptr> run_shared(Size world_size, const RankBody& body) {
+  return ThreadGroup(world_size).failures(body);
+}
+
+std::vector<std::exception_ptr> run_control(Size world_size, const RankBody& body) {
+  return ThreadGroup(world_size).failures([&](SharedMemoryCommunicator& data) {
+    body(*data.make_control());
+  });
+}
+
+/// The group is all ranks of a larger world but the first, in reversed order.
+std::vector<std::exception_ptr> run_group(Size world_size, const RankBody& body) {
+  auto failures = ThreadGroup(world_size + 1).failures([&](SharedMemoryCommunicator& data) {
+    const auto group = data.split(data.rank() == 0 ? 0 : 1, -data.rank());
+    if (data.rank() != 0) body(*group);
+  });
+  failures.erase(failures.begin());
+  std::ranges::reverse(failures);
+  return failures;
+}
+
+}  // namespace
+
+std::vector<CommunicatorFactory> communicator_factories() {
+  return {{.name = "solo", .world_sizes = {1}, .run = run_solo},
+          {.name = "shm", .world_sizes = {1, 2, 3, 4}, .run = run_shared},
+          {.name = "control of shm", .world_sizes = {2}, .run = run_control},
+          {.name = "group of shm", .world_sizes = {1, 3}, .run = run_group}};
+}
+
+std::vector<TestWorld> test_worlds() {
+  std::vector<TestWorld> worlds;
+  for (const CommunicatorFactory& factory : communicator_factories())
+    for (const Size size : factory.world_sizes) worlds.push_back({factory, size});
+  return worlds;
+}
+
+}  // namespace ptbench::testing

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/comm/communicator.h"
+
+namespace ptbench::testing {
+
+/// What one rank does. No assertions of Catch2: they are for one thread.
+using RankBody = std::function<void(Communicator&)>;
+
+/// A row of what the contract suite is run over.
+struct CommunicatorFactory {
+  std::string name;
+  std::vector<Size> world_sizes;
+  /// Calls the body once on every rank of a world of that size, each on a thread of its own.
+  /// Returns what each rank threw, by its number in that world; null for one that returned.
+  std::function<std::vector<std::exception_ptr>(Size world_size, const RankBody& body)> run;
+};
+
+/// All communicators of this build, and the channels that one of them has for groups and control
+/// messages. To add one: a row.
+[[nodiscard]] std::vector<CommunicatorFactory> communicator_factories();
+
+/// A world of one of these.
+struct TestWorld {
+  CommunicatorFactory factory;
+  Size size = 1;
+
+  [[nodiscard]] std::string text() const { return factory.name + " of " + std::to_string(size); }
+  [[nodiscard]] std::vector<std::exception_ptr> failures(const RankBody& body) const {
+    return factory.run(size, body);
+  }
+  /// Throws what the lowest rank threw.
+  void run(const RankBody& body) const {
+    for (const std::exception_ptr& failure : failures(body))
+      if (failure) std::rethrow_exception(failure);
+  }
+};
+
+/// Every factory's worlds.
+[[nodiscard]] std::vector<TestWorld> test_worlds();
+
+}  // namespace ptbench::testing

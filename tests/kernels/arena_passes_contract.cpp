@@ -1,0 +1,154 @@
+// What every backend's passes over an arena promise: any slice, whoever owns it, and not
+// one element more.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "src/base/random.h"
+#include "tests/support/backends.h"
+#include "tests/support/guarded_buffer.h"
+#include "tests/support/operator_harness.h"
+
+namespace {
+
+using namespace ptbench;
+using namespace ptbench::testing;
+
+constexpr Size kElements = 1013;  // prime: no slice or share is a whole number of vectors
+constexpr std::array<Range, 7> kSlices{
+    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kElements}, {0, kElements}}};
+
+std::vector<OwnedRange> owned_ranges(int threads) {
+  constexpr std::array<Size, 6> cuts{0, 1, 16, 129, 500, kElements};
+  std::vector<OwnedRange> owned;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
+    owned.push_back({{cuts[i], cuts[i + 1]}, static_cast<int>(i) % threads});
+  return owned;
+}
+
+std::vector<float> draw(Size elements, std::uint64_t stream) {
+  const CounterRandom random(3, stream);
+  std::vector<float> values;
+  for (Size i = 0; i < elements; ++i)
+    values.push_back(random.uniform(static_cast<std::uint64_t>(i), -1, 1));
+  return values;
+}
+
+/// An arena with canaries round it, and passes over it.
+struct Arena {
+  explicit Arena(const KernelBackend& backend, int threads)
+      : gradients(static_cast<std::size_t>(kElements)),
+        passes(backend.plan_arena_passes(gradients.span(), owned_ranges(threads))) {
+    std::ranges::copy(draw(kElements, 1), gradients.span().begin());
+  }
+
+  void add(Range slice, std::span<const float> terms) const {
+    passes->add(slice, std::span(&terms, 1));
+  }
+  [[nodiscard]] bool finite(Range slice) const { return finite(std::span(&slice, 1)); }
+  [[nodiscard]] bool finite(std::span<const Range> slices) const {
+    float found = -1;
+    passes->find_non_finite(slices, std::span(&found, 1));
+    REQUIRE((found == 0 || found == 1));
+    return found == 0;
+  }
+
+  GuardedBuffer<float> gradients;
+  std::unique_ptr<ArenaPasses> passes;
+};
+
+}  // namespace
+
+TEST_CASE("passes assign and add to a slice and to nothing else") {
+  for_each_backend([](const KernelBackend& backend, int threads) {
+    Arena arena(backend, threads);
+    for (const Range slice : kSlices) {
+      INFO("slice " << slice.begin << " to " << slice.end);
+      const std::vector<float> terms = draw(slice.size(), 2);
+      std::vector<float> expected(arena.gradients.span().begin(), arena.gradients.span().end());
+      const auto part =
+          std::span(expected).subspan(static_cast<std::size_t>(slice.begin), terms.size());
+      for (std::size_t i = 0; i < terms.size(); ++i) part[i] += terms[i];
+      arena.add(slice, terms);
+      CHECK(same_bits(arena.gradients.span(), expected));
+      std::ranges::copy(terms, part.begin());
+      arena.passes->assign(slice, terms);
+      CHECK(same_bits(arena.gradients.span(), expected));
+    }
+    CHECK(arena.gradients.intact());
+  });
+}
+
+TEST_CASE("one value that is not finite is found wherever it is, in its slice only") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for_each_backend([](const KernelBackend& backend, int threads) {
+    Arena arena(backend, threads);
+    const std::span<float> gradients = arena.gradients.span();
+    CHECK(arena.finite({0, kElements}));
+    CHECK(arena.finite({5, 5}));
+    gradients[3] = std::numeric_limits<float>::max();
+    gradients[4] = std::numeric_limits<float>::denorm_min();
+    CHECK(arena.finite({0, kElements}));
+    bool found = true;
+    bool elsewhere = false;
+    for (Size i = 0; i < kElements; i += 11) {  // comes by every place of a vector
+      float& gradient = gradients[static_cast<std::size_t>(i)];
+      const float kept = gradient;
+      gradient = std::array{kNan, kInfinity, -kInfinity}.at(static_cast<std::size_t>(i % 3));
+      found = found && !arena.finite({0, kElements}) && !arena.finite({i, i + 1});
+      elsewhere = elsewhere || !arena.finite({0, i}) || !arena.finite({i + 1, kElements});
+      gradient = kept;
+    }
+    CHECK(found);
+    CHECK_FALSE(elsewhere);
+    for (const float bad : {kNan, -kNan, kInfinity, -kInfinity}) {
+      gradients[500] = bad;
+      CHECK_FALSE(arena.finite({0, kElements}));
+    }
+    // Two infinities of opposite signs must not cancel into something finite.
+    gradients[500] = kInfinity;
+    gradients[501] = -kInfinity;
+    CHECK_FALSE(arena.finite({0, kElements}));
+    CHECK(arena.finite({502, kElements}));
+  });
+}
+
+TEST_CASE("several terms are added in their order, and slices are searched together") {
+  for_each_backend([](const KernelBackend& backend, int threads) {
+    Arena arena(backend, threads);
+    const std::span<float> gradients = arena.gradients.span();
+    const Range slice{3, kElements - 2};
+    const std::vector<std::vector<float>> terms{draw(slice.size(), 4), draw(slice.size(), 5),
+                                                draw(slice.size(), 6)};
+    std::vector<float> expected(gradients.begin(), gradients.end());
+    for (std::size_t i = 0; i < terms[0].size(); ++i)
+      expected[i + 3] = ((expected[i + 3] + terms[0][i]) + terms[1][i]) + terms[2][i];
+    const std::vector<std::span<const float>> views(terms.begin(), terms.end());
+    arena.passes->add(slice, views);
+    CHECK(same_bits(gradients, expected));
+    gradients[700] = std::numeric_limits<float>::quiet_NaN();
+    const std::array<Range, 2> around{{{0, 700}, {701, kElements}}};
+    const std::array<Range, 2> across{{{0, 100}, {690, 710}}};
+    CHECK(arena.finite(around));
+    CHECK_FALSE(arena.finite(across));
+    CHECK(arena.finite(std::span<const Range>()));
+  });
+}
+
+TEST_CASE("infinities and NaN survive assigning and adding") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for_each_backend([&](const KernelBackend& backend, int threads) {
+    Arena arena(backend, threads);
+    std::vector<float> terms(20, 1.0F);
+    terms[7] = kInfinity;
+    arena.passes->assign({100, 120}, terms);
+    CHECK(arena.gradients.span()[107] == kInfinity);
+    terms[7] = -kInfinity;
+    arena.add({100, 120}, terms);
+    CHECK(std::isnan(arena.gradients.span()[107]));
+    CHECK_FALSE(arena.finite({0, kElements}));
+  });
+}

@@ -1,0 +1,170 @@
+#include "tests/support/deferred_backend.h"
+
+#include <utility>
+
+namespace ptbench::testing {
+namespace {
+
+/// Something of the inner backend, that belongs to the device's thread.
+template <class T>
+class Inner {
+ public:
+  Inner(DeferredDevice& device, const std::function<std::unique_ptr<T>()>& make) : device_(device) {
+    device.run([&] { made_ = make(); });
+  }
+  ~Inner() {
+    try {
+      device_.run([this] { made_.reset(); });
+    } catch (...) {  // the device has failed, and says so to whoever waits for it
+      made_.reset();
+    }
+  }
+  Inner(const Inner&) = delete;
+  Inner& operator=(const Inner&) = delete;
+
+  /// Later.
+  template <class Call>
+  void give(Call call) {
+    static_cast<DeferredQueue&>(device_.compute()).give([this, call] { call(*made_); });
+  }
+  [[nodiscard]] DeferredDevice& device() { return device_; }
+
+ private:
+  DeferredDevice& device_;
+  std::unique_ptr<T> made_;
+};
+
+class DeferredOperator final : public Operator {
+ public:
+  DeferredOperator(DeferredDevice& device, const std::function<std::unique_ptr<Operator>()>& bind)
+      : inner_(device, bind) {}
+  void forward() override {
+    inner_.give([](Operator& made) { made.forward(); });
+  }
+  void evaluate() override {
+    inner_.give([](Operator& made) { made.evaluate(); });
+  }
+  void backward(GradientMode mode) override {
+    inner_.give([mode](Operator& made) { made.backward(mode); });
+  }
+  void parameters_changed() override {
+    inner_.give([](Operator& made) { made.parameters_changed(); });
+  }
+
+ private:
+  Inner<Operator> inner_;
+};
+
+class DeferredPlan final : public OperatorPlan {
+ public:
+  DeferredPlan(DeferredDevice& device, std::unique_ptr<OperatorPlan> inner)
+      : device_(device), inner_(std::move(inner)) {}
+  [[nodiscard]] ParameterLayout layout() const override { return inner_->layout(); }
+  [[nodiscard]] Bytes workspace_bytes() const override { return inner_->workspace_bytes(); }
+  [[nodiscard]] Bytes scratch_bytes() const override { return inner_->scratch_bytes(); }
+  [[nodiscard]] Bytes addend_bytes() const override { return inner_->addend_bytes(); }
+  [[nodiscard]] std::string description() const override { return inner_->description(); }
+  [[nodiscard]] std::optional<Flops> executed_flops() const override {
+    return inner_->executed_flops();
+  }
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const override {
+    inner_->import_parameters(tensors, arena);
+  }
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const override {
+    inner_->export_parameters(arena, tensors);
+  }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    const DeferredWorld& world = device_.world();
+    Bindings real = bindings;
+    for (auto& input : real.inputs) input = world.real(input);
+    real.output = world.real(real.output);
+    for (auto& gradient : real.output_gradients) gradient = world.real(gradient);
+    for (auto& gradient : real.input_gradients) gradient = world.real(gradient);
+    real.parameters = world.real(real.parameters);
+    real.gradients = world.real(real.gradients);
+    real.buffers = world.real(real.buffers);
+    real.labels = world.real(real.labels);
+    real.loss = world.real(real.loss);
+    real.loss_scale = world.real(real.loss_scale);
+    real.workspace = world.real(real.workspace);
+    real.scratch = world.real(real.scratch);
+    real.addends = world.real(real.addends);
+    return std::make_unique<DeferredOperator>(device_, [&] { return inner_->bind(real); });
+  }
+
+ private:
+  DeferredDevice& device_;
+  std::unique_ptr<OperatorPlan> inner_;
+};
+
+class DeferredOptimizer final : public Optimizer {
+ public:
+  DeferredOptimizer(DeferredDevice& device, const std::function<std::unique_ptr<Optimizer>()>& plan)
+      : inner_(device, plan) {}
+  void step(Range slice, Size step, float gradient_scale) override {
+    inner_.give([=](Optimizer& made) { made.step(slice, step, gradient_scale); });
+  }
+
+ private:
+  Inner<Optimizer> inner_;
+};
+
+class DeferredPasses final : public ArenaPasses {
+ public:
+  DeferredPasses(DeferredDevice& device, const std::function<std::unique_ptr<ArenaPasses>()>& plan)
+      : inner_(device, plan) {}
+  void assign(Range slice, std::span<const float> terms) override {
+    inner_.give([slice, real = inner_.device().world().real(terms)](ArenaPasses& made) {
+      made.assign(slice, real);
+    });
+  }
+  void add(Range slice, std::span<const std::span<const float>> terms) override {
+    std::vector<std::span<const float>> real;
+    for (const auto& term : terms) real.push_back(inner_.device().world().real(term));
+    inner_.give([slice, real](ArenaPasses& made) { made.add(slice, real); });
+  }
+  void find_non_finite(std::span<const Range> slices, std::span<float> found) override {
+    inner_.give([kept = std::vector<Range>(slices.begin(), slices.end()),
+                 real = inner_.device().world().real(found)](ArenaPasses& made) {
+      made.find_non_finite(kept, real);
+    });
+  }
+  void add_up(std::span<const float> terms, std::span<float> sum) override {
+    const DeferredWorld& world = inner_.device().world();
+    inner_.give([from = world.real(terms), to = world.real(sum)](ArenaPasses& made) {
+      made.add_up(from, to);
+    });
+  }
+
+ private:
+  Inner<ArenaPasses> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorPlan> DeferredBackend::plan(const OperatorSpec& spec,
+                                                    std::string_view candidate) const {
+  return std::make_unique<DeferredPlan>(device_, inner().plan(spec, candidate));
+}
+
+std::unique_ptr<Optimizer> DeferredBackend::plan_optimizer(
+    const OptimizerSpec& spec, const OptimizerArenas& arenas,
+    const std::vector<OwnedRange>& owned) const {
+  const DeferredWorld& world = device_.world();
+  OptimizerArenas real = arenas;
+  real.parameters = world.real(real.parameters);
+  real.gradients = world.real(real.gradients);
+  for (auto& state : real.state) state = world.real(state);
+  return std::make_unique<DeferredOptimizer>(
+      device_, [&] { return inner().plan_optimizer(spec, real, owned); });
+}
+
+std::unique_ptr<ArenaPasses> DeferredBackend::plan_arena_passes(
+    std::span<float> arena, const std::vector<OwnedRange>& owned) const {
+  return std::make_unique<DeferredPasses>(
+      device_, [&] { return inner().plan_arena_passes(device_.world().real(arena), owned); });
+}
+
+}  // namespace ptbench::testing
