@@ -84,7 +84,7 @@ TEST_CASE("a build that is far slower ends a gate with 3, and every report says 
   const nlohmann::json judged = nlohmann::json::parse(place.text("gate.json")).at("runs").at(0);
   CHECK(judged.at("verdict") == "slower");
   CHECK(judged.at("pairs") >= 6);
-  CHECK(judged.at("change") > 0.5);
+  CHECK(judged.at("change") > 1.0);
 
   const nlohmann::json base = place.json("kept/base.json").at("runs").at(0).at("samples");
   const nlohmann::json fresh = place.json("kept/new.json").at("runs").at(0).at("samples");
