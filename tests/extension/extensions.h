@@ -12,7 +12,7 @@ namespace ptbench::testing {
 [[nodiscard]] SiteRow lent_core();
 
 /// A world of one under another name.
-[[nodiscard]] CommunicatorRow counting_communicator();
+[[nodiscard]] CommunicatorRow renamed_communicator();
 
 /// Serial training that updates after all gradients are there.
 [[nodiscard]] StrategyRow patient_strategy();

@@ -58,11 +58,11 @@ class NamedTraining {
 }  // namespace
 
 TEST_CASE("a device, a communicator and a strategy of their own folder train") {
-  NamedTraining own("lent", "patient", counting_communicator());
+  NamedTraining own("lent", "patient", renamed_communicator());
   NamedTraining usual("cpu", "serial", find_communicator(kAutomaticCommunicator, 1));
   CHECK(verify_alone(own.strategy(), usual.strategy()).status == VerificationStatus::passed);
-  NamedTraining again("lent", "patient", counting_communicator());
-  NamedTraining once_more("lent", "patient", counting_communicator());
+  NamedTraining again("lent", "patient", renamed_communicator());
+  NamedTraining once_more("lent", "patient", renamed_communicator());
   CHECK(again.strategy().step() == once_more.strategy().step());
   CHECK(again.strategy().step() == once_more.strategy().step());
 }

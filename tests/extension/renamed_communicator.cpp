@@ -1,0 +1,37 @@
+#include <memory>
+#include <string>
+
+#include "src/comm/solo.h"
+#include "tests/extension/extensions.h"
+#include "tests/support/passing_communicator.h"
+
+namespace ptbench::testing {
+namespace {
+
+/// What the communicator below passes its calls on to, made before it.
+struct OwnedSolo {
+  SoloCommunicator solo;
+};
+
+/// A world of one in all but its name.
+class Renamed final : private OwnedSolo, public PassingCommunicator {
+ public:
+  explicit Renamed(MemorySource& memory)
+      : OwnedSolo{SoloCommunicator(memory)}, PassingCommunicator(solo) {}
+  [[nodiscard]] std::string name() const override { return "renamed"; }
+};
+
+}  // namespace
+
+CommunicatorRow renamed_communicator() {
+  return {.name = "renamed",
+          .summary = "a world of one under another name",
+          .needs = "nothing",
+          .several_ranks = false,
+          .make = [](const CommunicatorGround& ground) -> RankCommunicators {
+            return {.data = std::make_unique<Renamed>(ground.memory),
+                    .control = std::make_unique<Renamed>(ground.memory)};
+          }};
+}
+
+}  // namespace ptbench::testing
