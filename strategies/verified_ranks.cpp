@@ -19,9 +19,6 @@
 namespace ptbench {
 namespace {
 
-/// Of an arena, that is sent at once.
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
-
 /// What rank 0 tells beside arenas.
 struct Order {
   double lr = 0;
@@ -142,9 +139,7 @@ void VerifiedRanks::broadcast(std::span<std::byte> bytes) {
 void VerifiedRanks::broadcast_arena(std::span<float> arena) {
   Device& device = tested_.replica().device();
   const auto mirror = read_back(device, arena);
-  const auto bytes = std::as_writable_bytes(mirror.values());
-  for (std::size_t begin = 0; begin < bytes.size(); begin += kPieceBytes)
-    broadcast(bytes.subspan(begin, std::min(kPieceBytes, bytes.size() - begin)));
+  broadcast(std::as_writable_bytes(mirror.values()));
   if (!is_root()) write_back(device, mirror);
 }
 
@@ -178,7 +173,7 @@ void VerifiedRanks::pass_state() {
     forget(parameters);
   for (const std::span<float> state : replica.optimizer_state()) broadcast_arena(state);
   const std::span<float> statistics = replica.program().running_statistics();
-  if (!broadcast_buffers_) broadcast_arena(statistics);
+  if (!broadcast_buffers_ && !statistics.empty()) broadcast_arena(statistics);
   if (broadcast_buffers_ && !is_root()) forget(statistics);
   replica.program().parameters_changed();
 }
@@ -246,7 +241,7 @@ bool VerifiedRanks::covers_all(const std::vector<Owned>& owned) const {
 
 /// In pieces, so that rank 0 needs no second arena for every rank.
 void VerifiedRanks::gather(std::span<float> memory, const std::vector<Owned>& owned) {
-  constexpr Size kPiece = kPieceBytes / sizeof(float);
+  constexpr Size kPiece = Size{1} << 18U;
   const bool all_at_root = std::ranges::all_of(
       owned, [](const Owned& part) { return part.rank == 0 || part.range.empty(); });
   if (all_at_root) return;
