@@ -226,19 +226,12 @@ class Dp final : public Strategy {
   }
 
   void update() {
-    const Range all = master_->all();
     if (master_->updates_slice_by_slice()) {
-      master_->optimizer_step(all, next_update());
+      master_->optimizer_step(master_->all(), next_update());
       count_update();
-      return;
-    }
-    master_->find_non_finite(std::span(&all, 1));
-    const bool finite = master_->read_finite();
-    if (finite) {
-      master_->optimizer_step(all, next_update());
+    } else if (master_->scaled_optimizer_step(next_update())) {
       count_update();
     }
-    master_->finish_scaled_step(finite);
   }
 
   /// Work of all replicas, on each one's own time.

@@ -160,6 +160,15 @@ void Replica::optimizer_step(Range slice, Size step) {
   program_.parameters_changed();
 }
 
+bool Replica::scaled_optimizer_step(Size step) {
+  const Range slice = all();
+  find_non_finite(std::span(&slice, 1));
+  const bool finite = read_finite();
+  if (finite) optimizer_step(slice, step);
+  finish_scaled_step(finite);
+  return finite;
+}
+
 /// What is dragged is what the device does meanwhile, not what it was given before or is given.
 void Replica::begin_drag() {
   if (!drag_.is_on()) return;

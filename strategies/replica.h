@@ -98,6 +98,10 @@ class Replica {
     after_micro_batch_ = std::move(call);
   }
 
+  /// With loss scaling, where no other replica has a say: updates everything if all gradients are
+  /// finite, adapts the loss scale, and returns whether it was updated. `step` as in
+  /// optimizer_step.
+  [[nodiscard]] bool scaled_optimizer_step(Size step);
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }

@@ -30,14 +30,7 @@ class Serial final : public Strategy {
 
   void scaled_step() {
     replica_->compute_gradients([](Range, const Event&) {});
-    const Range all = replica_->all();
-    replica_->find_non_finite(std::span(&all, 1));
-    const bool finite = replica_->read_finite();
-    if (finite) {
-      replica_->optimizer_step(all, next_update());
-      count_update();
-    }
-    replica_->finish_scaled_step(finite);
+    if (replica_->scaled_optimizer_step(next_update())) count_update();
   }
 
   std::unique_ptr<Replica> replica_;
