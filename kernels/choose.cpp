@@ -86,9 +86,7 @@ class Tensors {
         elements<std::int32_t>(allocate(static_cast<Bytes>(tensors.labels) * sizeof(std::int32_t)));
     bindings_.loss = elements<float>(allocate(sizeof(float)));
     const auto scale = elements<float>(allocate(sizeof(float)));
-    const HostMirror<float> one(device_, scale);
-    one.values().front() = 1;
-    write_back(device_, one);
+    set_value(device_, HostMirror<float>(device_, scale), 1);
     bindings_.loss_scale = scale;
   }
   Tensors(const Tensors&) = delete;

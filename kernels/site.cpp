@@ -20,9 +20,7 @@ Site open_cpu(const SiteChoice& choice) {
 
 }  // namespace
 
-std::vector<SiteRow> site_catalog() {
-  return {{.device = "cpu", .summary = "cores with a team of pinned threads", .open = open_cpu}};
-}
+std::vector<SiteRow> site_catalog() { return {{.device = "cpu", .open = open_cpu}}; }
 
 Site open_site(const SiteChoice& choice, const std::vector<SiteRow>& catalog) {
   const std::string kind = choice.device.substr(0, choice.device.find(':'));

@@ -43,8 +43,7 @@ struct SiteChoice {
 
 /// A kind of device.
 struct SiteRow {
-  std::string device;   ///< its name in --device, before a colon
-  std::string summary;  ///< one line for `ptbench list`
+  std::string device;  ///< its name in --device, before a colon
   std::function<Site(const SiteChoice& choice)> open;
 };
 

@@ -28,8 +28,7 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace of the loss");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch of the loss");
   loss_scale_ = {first.device(), cells_.as<float>().subspan(kCell, 1)};
-  loss_scale_.values().front() = 1;
-  write_back(first.device(), loss_scale_);
+  set_loss_scale(1);
   std::span<const std::byte> logits = first.logits();
   std::span<const std::int32_t> labels = first.device_labels();
   if (replicas > 1) {
@@ -50,13 +49,6 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
                            .workspace = workspace_.as<std::byte>(),
                            .scratch = scratch_.as<std::byte>(),
                            .addends = {}});
-}
-
-void GatheredRows::set_loss_scale(float scale) const {
-  if (loss_scale_.values().front() == scale) return;
-  first_.device().finish();
-  loss_scale_.values().front() = scale;
-  write_back(first_.device(), loss_scale_);
 }
 
 void GatheredRows::allocate_rows(Bytes logits_bytes, Bytes replicas) {

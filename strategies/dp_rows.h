@@ -30,7 +30,7 @@ class GatheredRows {
 
   /// The labels of several replicas.
   void send_labels() const { label_copy_.send(first_.device().compute()); }
-  void set_loss_scale(float scale) const;
+  void set_loss_scale(float scale) const { set_value(first_.device(), loss_scale_, scale); }
   /// loss() becomes these rows' share of the global batch's mean loss.
   void forward() { operator_->forward(); }
   void backward() { operator_->backward(GradientMode::replace); }

@@ -71,10 +71,8 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
 void Program::mirror_cells() {
   input_ = {device(), elements<float>(tensor_memory(kDataTensor))};
   labels_ = {device(), label_buffer_.as<std::int32_t>()};
-  loss_ = {device(), cells_.as<float>().first(1)};
   loss_scale_ = {device(), cells_.as<float>().subspan(kCell, 1)};
-  loss_scale_.values().front() = 1;
-  write_back(device(), loss_scale_);
+  set_loss_scale(1);
   batch_sent_ = queue_.make_event();
   batch_used_ = queue_.make_event();
   gradients_ready_ = queue_.make_event();
@@ -116,7 +114,7 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
           static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
   } else {
     bindings.labels = labels_.memory();
-    bindings.loss = loss_.memory();
+    bindings.loss = loss();
     bindings.loss_scale = loss_scale_.memory();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
@@ -152,19 +150,6 @@ void Program::copy_batch() {
   labels_.send(transfer);
   transfer.record(*batch_sent_);
   queue_.wait(*batch_sent_);
-}
-
-void Program::set_loss_scale(float scale) {
-  if (loss_scale_.values().front() == scale) return;
-  device().finish();
-  loss_scale_.values().front() = scale;
-  write_back(device(), loss_scale_);
-}
-
-float Program::read_loss() const {
-  loss_.fetch(queue_);
-  queue_.finish();
-  return loss_.values().front();
 }
 
 void Program::read_logits(std::span<float> values) const {

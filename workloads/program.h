@@ -129,7 +129,7 @@ class Program {
   /// The means and variances of batch norms, in forward order.
   [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
   /// One element: the micro-batch's share of the global batch's mean loss.
-  [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
+  [[nodiscard]] std::span<float> loss() const { return cells_.as<float>().first(1); }
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { parameters_changed_ = true; }
@@ -143,7 +143,7 @@ class Program {
   void add_up(std::span<const float> terms, std::span<float> sum) { passes_->add_up(terms, sum); }
   /// What gradients are multiplied by, from the loss on; 1 at first. Another scale than before
   /// waits for the device.
-  void set_loss_scale(float scale);
+  void set_loss_scale(float scale) { set_value(device_, loss_scale_, scale); }
 
   /// With the micro-batch that was sent.
   void forward();
@@ -152,11 +152,8 @@ class Program {
   /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
   void backward(GradientMode mode, GradientsReady ready);
 
-  // Results on the host, for which these wait.
-
-  /// The loss of the last pass.
-  [[nodiscard]] float read_loss() const;
-  /// Batch × classes values of the last forward pass or `evaluate`.
+  /// Batch × classes values of the last forward pass or `evaluate`, on the host, for which this
+  /// waits.
   void read_logits(std::span<float> values) const;
 
   // The same passes for a loss that is computed elsewhere.
@@ -210,7 +207,6 @@ class Program {
   Buffer addends_;  ///< empty where nothing accumulates
   HostMirror<float> input_;
   HostMirror<std::int32_t> labels_;
-  HostMirror<float> loss_;
   HostMirror<float> loss_scale_;
   std::unique_ptr<Event> batch_sent_;
   std::unique_ptr<Event> batch_used_;

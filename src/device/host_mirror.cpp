@@ -9,4 +9,11 @@ HostBytes::HostBytes(Device& device, std::span<std::byte> memory)
   values_ = copy_.as<std::byte>();
 }
 
+void set_value(Device& device, const HostMirror<float>& mirror, float value) {
+  if (mirror.values().front() == value) return;
+  device.finish();
+  mirror.values().front() = value;
+  write_back(device, mirror);
+}
+
 }  // namespace ptbench

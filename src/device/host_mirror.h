@@ -76,4 +76,8 @@ void write_back(Device& device, const HostMirror<T>& mirror) {
   device.compute().finish();
 }
 
+/// Makes the one value of `mirror` another one: on the host, and on the device once its work is
+/// done, which this waits for. Waits for nothing where the value is that already.
+void set_value(Device& device, const HostMirror<float>& mirror, float value);
+
 }  // namespace ptbench

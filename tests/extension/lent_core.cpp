@@ -13,8 +13,6 @@ Site open(const SiteChoice& choice) {
 
 }  // namespace
 
-SiteRow lent_core() {
-  return {.device = "lent", .summary = "a core of somebody else", .open = open};
-}
+SiteRow lent_core() { return {.device = "lent", .open = open}; }
 
 }  // namespace ptbench::testing

@@ -279,9 +279,7 @@ void DeferredDevice::work() {
 }
 
 SiteRow deferred_site(DeferredWorld& world) {
-  return {.device = "deferred",
-          .summary = "a test double that works later",
-          .open = [&world](const SiteChoice& choice) {
+  return {.device = "deferred", .open = [&world](const SiteChoice& choice) {
             SiteChoice inner = choice;
             inner.device = "cpu";
             auto device = std::make_unique<DeferredDevice>(world, inner);
