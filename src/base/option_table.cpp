@@ -40,10 +40,6 @@ std::string limit_text(std::uint64_t limit) {
 
 std::string OptionInfo::spelling() const { return argument ? name : "--" + name; }
 
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 std::vector<NamedAssignment> named_assignments(const std::vector<OptionInfo>& options,
                                                const std::vector<OptionAssignment>& assignments) {
   std::vector<NamedAssignment> named;

@@ -16,6 +16,24 @@ namespace ptbench {
 /// What a shell offers for a value that is not one of a few choices.
 enum class ValueHint { none, file, directory };
 
+/// What an option of a run, or of a comparison, is about: which of a run's processes are told, and
+/// which commands have it.
+enum class OptionScope : std::uint8_t {
+  training,        ///< what is trained and how: every process is told
+  replicas,        ///< the same, of use to several replicas only
+  length,          ///< how many steps, or epochs: every process is told
+  repetitions,     ///< how many processes measure: the one that starts them
+  budget,          ///< how long they may measure together: it is shared out among them
+  plan,            ///< the file of operator choices: rank 0, and who starts repetitions
+  training_files,  ///< written while training: rank 0 of the first repetition
+  report,          ///< what becomes of the result: the process that makes it
+  place,           ///< which rank a process is that somebody else started: this process alone
+  task,            ///< which part of a run a process does, as its session says: all its ranks
+  leading,         ///< what else a session says: rank 0
+  launch,          ///< who started a rank, and what it inherits: this process alone
+  judging,         ///< of a comparison: what its verdicts are
+};
+
 /// An option (or a positional argument) as parser, help, completions and documentation see it. All
 /// of them are derived from this one declaration.
 struct OptionInfo {
@@ -33,6 +51,7 @@ struct OptionInfo {
   std::vector<std::string> excludes{};  ///< long names of options that make no sense beside it
   // NOLINTEND(readability-redundant-member-init)
   ValueHint hint = ValueHint::none;
+  OptionScope scope = OptionScope::training;
   bool repeatable = false;
   bool argument = false;  ///< positional: given without its name
   bool required = false;
@@ -57,9 +76,6 @@ struct NamedAssignment {
 
   friend bool operator==(const NamedAssignment&, const NamedAssignment&) = default;
 };
-
-/// Whether `name` is a long name among `names`.
-[[nodiscard]] bool is_one_of(std::string_view name, std::span<const std::string_view> names);
 
 [[nodiscard]] std::vector<NamedAssignment> named_assignments(
     const std::vector<OptionInfo>& options, const std::vector<OptionAssignment>& assignments);
@@ -168,6 +184,14 @@ template <class Config>
 [[nodiscard]] OptionRow<Config> flag_option(OptionInfo info, bool Config::* field) {
   return {std::move(info),
           [=](Config& config, const OptionInfo&, std::string_view) { config.*field = true; }};
+}
+
+/// The row of an option whose field is in a part of the configuration.
+template <class Config, class Part>
+[[nodiscard]] OptionRow<Config> option_of_part(Part Config::* part, OptionRow<Part> row) {
+  return {std::move(row.info), [part, set = std::move(row.set)](
+                                   Config& config, const OptionInfo& option,
+                                   std::string_view text) { set(config.*part, option, text); }};
 }
 
 /// The options of one command, in the order of its help.

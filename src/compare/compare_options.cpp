@@ -72,17 +72,20 @@ void append_verdicts(Rows& rows) {
                       .help = "the smallest change of a step time that matters",
                       .fallback = "5 %",
                       .example = "5%",
-                      .domain = "a share from 0.001 to 1, or from 0.1% to 100%"},
+                      .domain = "a share from 0.001 to 1, or from 0.1% to 100%",
+                      .scope = OptionScope::judging},
                      set_detect});
   rows.push_back(Row{{.name = "ignore-environment",
                       .group = group,
                       .help = "give verdicts also where the environments differ",
-                      .excludes = {"self-check"}},
+                      .excludes = {"self-check"},
+                      .scope = OptionScope::judging},
                      set_ignore_environment});
   rows.push_back(flag_option({.name = "strict",
                               .group = group,
                               .help = "end with 4 where a verdict is ambiguous or was not given",
-                              .excludes = {"self-check"}},
+                              .excludes = {"self-check"},
+                              .scope = OptionScope::judging},
                              &CompareConfig::strict));
   rows.push_back(flag_option({.name = "self-check",
                               .group = group,
@@ -146,11 +149,13 @@ void append_output(Rows& rows) {
                                            "several times",
                                    .example = "comparison.md",
                                    .excludes = {"self-check"},
-                                   .hint = ValueHint::file},
+                                   .hint = ValueHint::file,
+                                   .scope = OptionScope::report},
                                   &CompareConfig::outputs));
   rows.push_back(flag_option({.name = "json",
                               .group = group,
-                              .help = "JSON on standard output, the table on standard error"},
+                              .help = "JSON on standard output, the table on standard error",
+                              .scope = OptionScope::report},
                              &CompareConfig::json));
 }
 

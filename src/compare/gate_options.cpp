@@ -1,8 +1,5 @@
 #include "src/compare/gate_options.h"
 
-#include <algorithm>
-#include <array>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,33 +15,22 @@ using Row = OptionRow<GateOptions>;
 constexpr const char* kGate = "The gate";
 constexpr std::uint64_t kMostPairs = 1000;
 
-/// Options of `run` that say how long one run is, place its ranks, or name files that it writes.
+/// What says how long one run is, places its ranks, or names files that it writes.
 bool is_left_out(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 17> kNames{"output",
-                                                    "json",
-                                                    "repeats",
-                                                    "target-noise",
-                                                    "min-time",
-                                                    "max-time",
-                                                    "steps",
-                                                    "epochs",
-                                                    "warmup",
-                                                    "target-accuracy",
-                                                    "target-loss",
-                                                    "loss-log",
-                                                    "save-initial-weights",
-                                                    "save-final-weights",
-                                                    "rank",
-                                                    "world-size",
-                                                    "local-rank"};
-  return is_one_of(option.name, kNames) || option.hidden;
+  switch (option.scope) {
+    case OptionScope::report:
+    case OptionScope::repetitions:
+    case OptionScope::budget:
+    case OptionScope::length:
+    case OptionScope::training_files:
+    case OptionScope::place: return true;
+    default: return option.hidden;
+  }
 }
 
 /// Options of `compare` that a gate takes as they are.
 bool is_judging(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 5> kNames{"detect", "strict", "ignore-environment",
-                                                   "output", "json"};
-  return is_one_of(option.name, kNames);
+  return option.scope == OptionScope::judging || option.scope == OptionScope::report;
 }
 
 Row of_run(const OptionRow<RunOptions>& row) {

@@ -44,7 +44,7 @@ struct RunConfig {
   /// What was done to make ranks unequal, as options would say it; empty: nothing.
   [[nodiscard]] std::vector<OptionValue> imbalance() const;
   /// Which rank this process is; 0 where it is the run.
-  [[nodiscard]] Size rank() const { return options.rank.value_or(0); }
+  [[nodiscard]] Size rank() const { return options.place.rank.value_or(0); }
   /// Number of the core for the first thread, of those that this process may use; they wrap round.
   [[nodiscard]] int first_core() const {
     const Size place = options.core_share ? options.core_share->index : rank();
@@ -54,7 +54,7 @@ struct RunConfig {
   [[nodiscard]] Size processes() const { return strategy.one_process ? 1 : options.nproc; }
   /// Whether ranks of its own have to be started.
   [[nodiscard]] bool needs_ranks() const {
-    return options.nproc > 1 && !strategy.one_process && !options.region;
+    return options.nproc > 1 && !strategy.one_process && !options.orders.region;
   }
 };
 

@@ -2,6 +2,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "reports/catalog.h"
 #include "src/config/run_option_rows.h"
@@ -20,11 +22,11 @@ void add_output(RunOptions& options, const OptionInfo& option, std::string_view 
   options.outputs.push_back(file);
 }
 
-void set_pass(RunOptions& options, const OptionInfo& option, std::string_view text) {
+void set_pass(ProcessOrders& orders, const OptionInfo& option, std::string_view text) {
   const std::string pass = choice_value(option, text);
-  options.pass = pass == "prepare" ? RunPass::prepare
-                 : pass == "first" ? RunPass::first
-                                   : RunPass::next;
+  orders.pass = pass == "prepare" ? RunPass::prepare
+                : pass == "first" ? RunPass::first
+                                  : RunPass::next;
 }
 
 }  // namespace
@@ -39,23 +41,28 @@ void append_files(RunOptionRows& rows) {
                               "output; may be given several times",
                       .example = "results.json",
                       .hint = ValueHint::file,
+                      .scope = OptionScope::report,
                       .repeatable = true},
                      add_output});
-  rows.push_back(flag_option({.name = "json", .group = group, .help = "the same as --output -"},
+  rows.push_back(flag_option({.name = "json",
+                              .group = group,
+                              .help = "the same as --output -",
+                              .scope = OptionScope::report},
                              &RunOptions::json));
   struct FileRow {
     const char* name;
     const char* value;
     const char* help;
     std::optional<std::string> RunOptions::* field;
+    OptionScope scope = OptionScope::training_files;
   };
   const std::array files{
       FileRow{"plan", "FILE", "use the operator choices in FILE; written if absent",
-              &RunOptions::plan_file},
+              &RunOptions::plan_file, OptionScope::plan},
       FileRow{"loss-log", "FILE.csv", "step and loss of every training step from the first",
               &RunOptions::loss_log},
       FileRow{"initial-weights", "FILE", "start from these safetensors, not from the seed",
-              &RunOptions::initial_weights},
+              &RunOptions::initial_weights, OptionScope::training},
       FileRow{"save-initial-weights", "FILE", "write the weights before the first step",
               &RunOptions::save_initial_weights},
       FileRow{"save-final-weights", "FILE", "write the weights after the last step",
@@ -65,59 +72,70 @@ void append_files(RunOptionRows& rows) {
                                 .value = file.value,
                                 .group = group,
                                 .help = file.help,
-                                .hint = ValueHint::file},
+                                .hint = ValueHint::file,
+                                .scope = file.scope},
                                file.field));
 }
 
 void append_hidden(RunOptionRows& rows) {
   const std::string group = "Hidden";
-  rows.push_back(Row{{.name = "pass",
-                      .value = "PASS",
-                      .group = group,
-                      .help = "do this part of a run in this process",
-                      .choices = {"prepare", "first", "next"},
-                      .hidden = true},
-                     set_pass});
-  rows.push_back(whole_option({.name = "region",
-                               .value = "FD",
-                               .group = group,
-                               .help = "inherited descriptor of the ranks' memory",
-                               .example = "3",
-                               .hidden = true},
-                              &RunOptions::region, 0, 1'000'000));
-  rows.push_back(whole_option({.name = "launched-ranks",
-                               .value = "N",
-                               .group = group,
-                               .help = "be one of N ranks that a sweep's launcher starts",
-                               .example = "2",
-                               .hidden = true},
-                              &RunOptions::launched_ranks, 2, kMostRanks));
-  rows.push_back(whole_option({.name = "launched-by",
-                               .value = "PID",
-                               .group = group,
-                               .help = "end when that process has ended",
-                               .example = "1234",
-                               .hidden = true},
-                              &RunOptions::launched_by, 1, kMostProcessId));
-  rows.push_back(text_option({.name = "keep-plan",
-                              .value = "FILE",
-                              .group = group,
-                              .help = "write the choices of operators there too",
-                              .hint = ValueHint::file,
-                              .hidden = true},
-                             &RunOptions::keep_plan));
-  rows.push_back(text_option({.name = "progress-prefix",
-                              .value = "TEXT",
-                              .group = group,
-                              .help = "show progress after this text, wherever it goes",
-                              .hidden = true},
-                             &RunOptions::progress_prefix));
-  rows.push_back(text_option({.name = "turns",
-                              .value = "NAME",
-                              .group = group,
-                              .help = "take steps in turns that are granted at this local socket",
-                              .hidden = true},
-                             &RunOptions::turns));
+  std::vector<OptionRow<ProcessOrders>> orders;
+  orders.push_back({{.name = "pass",
+                     .value = "PASS",
+                     .group = group,
+                     .help = "do this part of a run in this process",
+                     .choices = {"prepare", "first", "next"},
+                     .scope = OptionScope::task,
+                     .hidden = true},
+                    set_pass});
+  orders.push_back(whole_option({.name = "region",
+                                 .value = "FD",
+                                 .group = group,
+                                 .help = "inherited descriptor of the ranks' memory",
+                                 .example = "3",
+                                 .scope = OptionScope::launch,
+                                 .hidden = true},
+                                &ProcessOrders::region, 0, 1'000'000));
+  orders.push_back(whole_option({.name = "launched-ranks",
+                                 .value = "N",
+                                 .group = group,
+                                 .help = "be one of N ranks that a sweep's launcher starts",
+                                 .example = "2",
+                                 .scope = OptionScope::launch,
+                                 .hidden = true},
+                                &ProcessOrders::launched_ranks, 2, kMostRanks));
+  orders.push_back(whole_option({.name = "launched-by",
+                                 .value = "PID",
+                                 .group = group,
+                                 .help = "end when that process has ended",
+                                 .example = "1234",
+                                 .scope = OptionScope::launch,
+                                 .hidden = true},
+                                &ProcessOrders::launched_by, 1, kMostProcessId));
+  orders.push_back(text_option({.name = "keep-plan",
+                                .value = "FILE",
+                                .group = group,
+                                .help = "write the choices of operators there too",
+                                .hint = ValueHint::file,
+                                .scope = OptionScope::leading,
+                                .hidden = true},
+                               &ProcessOrders::keep_plan));
+  orders.push_back(text_option({.name = "progress-prefix",
+                                .value = "TEXT",
+                                .group = group,
+                                .help = "show progress after this text, wherever it goes",
+                                .scope = OptionScope::report,
+                                .hidden = true},
+                               &ProcessOrders::progress_prefix));
+  orders.push_back(text_option({.name = "turns",
+                                .value = "NAME",
+                                .group = group,
+                                .help = "take steps in turns that are granted at this local socket",
+                                .scope = OptionScope::leading,
+                                .hidden = true},
+                               &ProcessOrders::turns));
+  for (OptionRow<ProcessOrders>& row : orders)
+    rows.push_back(option_of_part(&RunOptions::orders, std::move(row)));
 }
 
 void append_slowdown(RunOptionRows& rows) {

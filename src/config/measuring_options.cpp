@@ -45,13 +45,15 @@ void append_length(RunOptionRows& rows) {
                                .group = group,
                                .help = "measure exactly N optimizer steps",
                                .example = "200",
-                               .excludes = {"epochs"}},
+                               .excludes = {"epochs"},
+                               .scope = OptionScope::length},
                               &RunOptions::steps, 1, kMostSteps));
   rows.push_back(whole_option({.name = "epochs",
                                .value = "E",
                                .group = group,
                                .help = "train E times over the data, warm-up included",
-                               .example = "10"},
+                               .example = "10",
+                               .scope = OptionScope::length},
                               &RunOptions::epochs, 1, 1'000'000'000));
   rows.push_back(Row{{.name = "warmup",
                       .value = "auto|N",
@@ -59,7 +61,8 @@ void append_length(RunOptionRows& rows) {
                       .help = "steps that train but are not measured",
                       .fallback = "auto",
                       .domain = "auto or " + whole_domain(0, kMostSteps),
-                      .choices = {"auto"}},
+                      .choices = {"auto"},
+                      .scope = OptionScope::length},
                      set_warmup});
 }
 
@@ -71,7 +74,8 @@ void append_stop_rule(RunOptionRows& rows) {
                                .help = "measure in exactly K fresh processes; with --target-noise, "
                                        "in at least K",
                                .fallback = "5, more until --target-noise",
-                               .example = "5"},
+                               .example = "5",
+                               .scope = OptionScope::repetitions},
                               &RunOptions::repeats, 1, kMostRepeats));
   rows.push_back(Row{{.name = "target-noise",
                       .value = "P",
@@ -80,20 +84,23 @@ void append_stop_rule(RunOptionRows& rows) {
                               "time is at most P of it",
                       .fallback = "1 %",
                       .example = "1%",
-                      .domain = "a share from 0.00001 to 1, or from 0.001% to 100%"},
+                      .domain = "a share from 0.00001 to 1, or from 0.001% to 100%",
+                      .scope = OptionScope::repetitions},
                      set_target_noise});
   rows.push_back(real_option({.name = "min-time",
                               .value = "S",
                               .group = group,
                               .help = "seconds to measure at least, over all processes",
-                              .fallback = "2"},
+                              .fallback = "2",
+                              .scope = OptionScope::budget},
                              &RunOptions::min_time_seconds, 0, 1e6));
   rows.push_back(real_option({.name = "max-time",
                               .value = "S",
                               .group = group,
                               .help = "seconds after which measuring ends, over all processes and "
                                       "whatever the other options say",
-                              .fallback = "30"},
+                              .fallback = "30",
+                              .scope = OptionScope::budget},
                              &RunOptions::max_time_seconds, 0.001, 1e6));
 }
 
@@ -113,7 +120,8 @@ void append_checks(RunOptionRows& rows) {
                               .help = "stop after the epoch whose accuracy (test, or train where "
                                       "there is no test data) reaches A; with --epochs",
                               .example = "0.95",
-                              .excludes = {"steps", "target-loss"}},
+                              .excludes = {"steps", "target-loss"},
+                              .scope = OptionScope::length},
                              &RunOptions::target_accuracy, 0, 1));
   rows.push_back(real_option({.name = "target-loss",
                               .value = "L",
@@ -121,7 +129,8 @@ void append_checks(RunOptionRows& rows) {
                               .help = "stop after the epoch whose mean training loss is at most L; "
                                       "with --epochs",
                               .example = "0.1",
-                              .excludes = {"steps"}},
+                              .excludes = {"steps"},
+                              .scope = OptionScope::length},
                              &RunOptions::target_loss, 0, 1e6));
 }
 

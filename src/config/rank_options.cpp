@@ -64,6 +64,7 @@ Row bucket_row(const char* name, const char* help, const char* usual,
               .fallback = usual,
               .domain = "auto or " + real_domain(kLeast, kMost),
               .choices = {"auto"},
+              .scope = OptionScope::replicas,
               .grid = true},
              [=](RunOptions& options, const OptionInfo& option, std::string_view text) {
                if (text == "auto")
@@ -114,6 +115,7 @@ void append_machine(RunOptionRows& rows) {
                                .group = group,
                                .help = "ranks or replicas on this host",
                                .fallback = "1",
+                               .scope = OptionScope::replicas,
                                .grid = true},
                               &RunOptions::nproc, 1, kMostRanks));
   rows.push_back(
@@ -153,6 +155,7 @@ void append_communication(RunOptionRows& rows) {
                       .help = "begin to reduce gradients during backward",
                       .fallback = "auto",
                       .choices = {"on", "off", "auto"},
+                      .scope = OptionScope::replicas,
                       .grid = true},
                      set_overlap});
   rows.push_back(choice_option({.name = "reduce-precision",
@@ -161,6 +164,7 @@ void append_communication(RunOptionRows& rows) {
                                 .help = "gradients on the wire; sums are fp32",
                                 .fallback = "fp32",
                                 .choices = {"fp32", "bf16"},
+                                .scope = OptionScope::replicas,
                                 .grid = true},
                                &RunOptions::reduce_precision));
   rows.push_back(
@@ -179,7 +183,8 @@ void append_communication(RunOptionRows& rows) {
                               names_domain(several_rank_communicators()),
                       .fallback = std::string(kAutomaticCommunicator),
                       .domain = names_domain(communicator_names(true)),
-                      .choices = communicator_choices(true)},
+                      .choices = communicator_choices(true),
+                      .scope = OptionScope::replicas},
                      set_communicator});
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
@@ -192,26 +197,30 @@ void append_communication(RunOptionRows& rows) {
 
 void append_place(RunOptionRows& rows) {
   const std::string group = kCommunication;
-  rows.push_back(whole_option({.name = "rank",
-                               .value = "R",
-                               .group = group,
-                               .help = "be this rank of --world-size, which meet at PTBENCH_ADDR",
-                               .fallback = "torchrun's, mpirun's or srun's, where they started it",
-                               .example = "1"},
-                              &RunOptions::rank, 0, 4095));
-  rows.push_back(whole_option({.name = "world-size",
-                               .value = "N",
-                               .group = group,
-                               .help = "ranks that were started one by one; with --rank",
-                               .example = "2"},
-                              &RunOptions::world_size, 1, 4096));
-  rows.push_back(whole_option({.name = "local-rank",
-                               .value = "L",
-                               .group = group,
-                               .help = "which of this host's ranks this is; with --rank",
-                               .fallback = "the rank",
-                               .example = "1"},
-                              &RunOptions::local_rank, 0, 4095));
+  const auto append = [&](OptionInfo info, std::optional<Size> GivenPlace::* field,
+                          std::uint64_t least, std::uint64_t most) {
+    info.group = group;
+    info.scope = OptionScope::place;
+    rows.push_back(
+        option_of_part(&RunOptions::place, whole_option(std::move(info), field, least, most)));
+  };
+  append({.name = "rank",
+          .value = "R",
+          .help = "be this rank of --world-size, which meet at PTBENCH_ADDR",
+          .fallback = "torchrun's, mpirun's or srun's, where they started it",
+          .example = "1"},
+         &GivenPlace::rank, 0, kMostRanks - 1);
+  append({.name = "world-size",
+          .value = "N",
+          .help = "ranks that were started one by one; with --rank",
+          .example = "2"},
+         &GivenPlace::world_size, 1, kMostRanks);
+  append({.name = "local-rank",
+          .value = "L",
+          .help = "which of this host's ranks this is; with --rank",
+          .fallback = "the rank",
+          .example = "1"},
+         &GivenPlace::local_rank, 0, kMostRanks - 1);
 }
 
 void append_imbalance(RunOptionRows& rows) {
@@ -223,6 +232,7 @@ void append_imbalance(RunOptionRows& rows) {
                       .example = "96+32",
                       .domain = "a whole number from 1 to 10^9 for each rank, joined by '+'",
                       .excludes = {"batch-size", "global-batch"},
+                      .scope = OptionScope::replicas,
                       .grid = true},
                      set_shares});
   rows.push_back(Row{{.name = "slow-rank",
@@ -231,6 +241,7 @@ void append_imbalance(RunOptionRows& rows) {
                       .help = "make rank R compute F times slower",
                       .example = "1:1.3",
                       .domain = "a rank and a factor from 1 to 1000, as 1:1.3",
+                      .scope = OptionScope::replicas,
                       .grid = true},
                      set_slow_rank});
 }

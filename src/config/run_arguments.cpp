@@ -1,25 +1,32 @@
 #include "src/config/run_arguments.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include "src/config/run_options.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::array<std::string_view, 11> kKept{
-    "output", "json", "repeats", "target-noise", "min-time",       "max-time",
-    "plan",   "pass", "turns",   "keep-plan",    "progress-prefix"};
-constexpr std::array<std::string_view, 3> kFirst{"loss-log", "save-initial-weights",
-                                                 "save-final-weights"};
+/// Whether a session says itself what this is about, or only the process that the user started
+/// does it.
+bool stays(OptionScope scope) {
+  switch (scope) {
+    case OptionScope::repetitions:
+    case OptionScope::budget:
+    case OptionScope::plan:
+    case OptionScope::report:
+    case OptionScope::task:
+    case OptionScope::leading: return true;
+    default: return false;
+  }
+}
 
 }  // namespace
 
 RunArguments pass_on(std::span<const NamedAssignment> assignments) {
   RunArguments arguments;
   for (const NamedAssignment& assignment : assignments) {
-    if (is_one_of(assignment.name, kKept)) continue;
-    (is_one_of(assignment.name, kFirst) ? arguments.first : arguments.common)
+    const OptionScope scope = scope_of(assignment.name);
+    if (stays(scope)) continue;
+    (scope == OptionScope::training_files ? arguments.first : arguments.common)
         .push_back(argument_of(assignment));
   }
   return arguments;

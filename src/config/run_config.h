@@ -38,6 +38,28 @@ struct SlowRank {
   friend bool operator==(const SlowRank&, const SlowRank&) = default;
 };
 
+/// Which rank of several this process is, where its user says so.
+struct GivenPlace {
+  std::optional<Size> rank;
+  std::optional<Size> world_size;
+  std::optional<Size> local_rank;
+
+  friend bool operator==(const GivenPlace&, const GivenPlace&) = default;
+};
+
+/// What a process is told by the ptbench that started it, in hidden options.
+struct ProcessOrders {
+  RunPass pass = RunPass::all;
+  std::optional<int> region;           ///< descriptor of the memory that the ranks share
+  std::optional<Size> launched_ranks;  ///< that the launcher of a sweep starts, this one among them
+  std::optional<int> launched_by;      ///< process id of that sweep
+  std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
+  std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
+  std::optional<std::string> turns;            ///< socket at which turns are granted
+
+  friend bool operator==(const ProcessOrders&, const ProcessOrders&) = default;
+};
+
 /// What the user asked for on `ptbench run`, option by option; empty where the option was not given
 /// and its default depends on the workload, the data or the machine. Every field has its row in
 /// run_option_table(), which alone knows names, defaults, ranges and help.
@@ -94,18 +116,11 @@ struct RunOptions {
   std::optional<std::string> save_final_weights;
   bool json = false;  ///< the same as `--output -`
 
-  std::optional<Size> rank;        ///< this process is one rank of a run, not the run
-  std::optional<Size> world_size;  ///< of ranks that somebody else started
-  std::optional<Size> local_rank;
-  std::optional<int> region;           ///< descriptor of the memory that the ranks share
-  std::optional<Size> launched_ranks;  ///< that the launcher of a sweep starts, this one among them
-  std::optional<int> launched_by;      ///< process id of that sweep
-  RunPass pass = RunPass::all;
-  std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
-  std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
-  std::optional<std::string> turns;            ///< socket at which turns are granted
-  double slowdown = 0;                         ///< share by which each step is made longer
-  std::optional<Size> slowdown_turns;          ///< so many steps are not, and as many are, in turn
+  double slowdown = 0;                 ///< share by which each step is made longer
+  std::optional<Size> slowdown_turns;  ///< so many steps are not, and as many are, in turn
+
+  GivenPlace place;
+  ProcessOrders orders;
 
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
   std::vector<std::string> command_line;     ///< argv, for the record

@@ -1,7 +1,10 @@
 #include "src/config/run_options.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "src/base/error.h"
 #include "src/config/run_option_rows.h"
 
 namespace ptbench {
@@ -23,6 +26,13 @@ OptionTable<RunOptions> run_option_table() {
   append_hidden(rows);
   append_slowdown(rows);
   return OptionTable<RunOptions>(std::move(rows));
+}
+
+OptionScope scope_of(std::string_view option) {
+  static const std::vector<OptionInfo> options = run_option_table().infos();
+  const auto found = std::ranges::find(options, option, &OptionInfo::name);
+  ensure(found != options.end(), "only options of run have a scope in it");
+  return found->scope;
 }
 
 }  // namespace ptbench

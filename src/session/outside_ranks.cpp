@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "src/base/log.h"
 #include "src/base/option_table.h"
 #include "src/comm/catalog.h"
+#include "src/config/run_options.h"
 #include "src/config/version.h"
 #include "src/session/rank_run.h"
 #include "strategies/catalog.h"
@@ -29,11 +29,17 @@ std::string between_hosts() {
   return names_domain(names);
 }
 
-/// Options in which ranks may differ: who they are, and files that only rank 0 reads or writes.
-constexpr std::array<std::string_view, 11> kOwn{
-    "launched-by",    "rank", "local-rank", "world-size",           "output",
-    "json",           "plan", "loss-log",   "save-initial-weights", "save-final-weights",
-    "progress-prefix"};
+/// Whether ranks may differ in it: who they are, and files that only rank 0 reads or writes.
+bool may_differ(OptionScope scope) {
+  switch (scope) {
+    case OptionScope::launch:
+    case OptionScope::place:
+    case OptionScope::report:
+    case OptionScope::plan:
+    case OptionScope::training_files: return true;
+    default: return false;
+  }
+}
 
 std::optional<std::string> variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -41,10 +47,10 @@ std::optional<std::string> variable(const std::string& name) {
 }
 
 void require_launched_ranks(const RunOptions& options, const RankPlace& place) {
-  if (!options.launched_ranks || *options.launched_ranks == place.world_size) return;
+  if (!options.orders.launched_ranks || *options.orders.launched_ranks == place.world_size) return;
   throw usage_error(
       fmt::format("--launcher was to start {} ranks, and this is one of {} from {}",
-                  *options.launched_ranks, place.world_size, name_of(place.source)),
+                  *options.orders.launched_ranks, place.world_size, name_of(place.source)),
       "use a launcher that ptbench knows (torchrun, mpirun, srun, or one that sets PTBENCH_RANK, "
       "PTBENCH_WORLD_SIZE and PTBENCH_ADDR), with {n} where it takes the number of ranks");
 }
@@ -73,7 +79,7 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
 /// The options of that rank: one repetition, and files on rank 0 alone.
 RunOptions options_of(const RunOptions& given, const RankPlace& place) {
   RunOptions options = given;
-  options.rank = place.rank;
+  options.place.rank = place.rank;
   options.nproc = place.world_size;
   options.repeats = 1;
   if (options.steps || options.epochs) options.repeats.reset();
@@ -82,7 +88,7 @@ RunOptions options_of(const RunOptions& given, const RankPlace& place) {
   options.outputs.clear();
   options.json = false;
   options.plan_file.reset();
-  options.keep_plan.reset();
+  options.orders.keep_plan.reset();
   options.loss_log.reset();
   options.save_initial_weights.reset();
   options.save_final_weights.reset();
@@ -99,10 +105,9 @@ RankCard card_of(const RunOptions& options, const RankPlace& place, const Topolo
                 .options = {}};
   for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
   std::ranges::sort(card.cpus);
-  std::ranges::copy_if(options.assignments, std::back_inserter(card.options),
-                       [](const NamedAssignment& assignment) {
-                         return std::ranges::find(kOwn, assignment.name) == kOwn.end();
-                       });
+  std::ranges::copy_if(
+      options.assignments, std::back_inserter(card.options),
+      [](const NamedAssignment& assignment) { return !may_differ(scope_of(assignment.name)); });
   return card;
 }
 
@@ -115,7 +120,7 @@ MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
 
 OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const CoreShare& cores,
                   const Topology& topology) {
-  config.options.region = region.descriptor();
+  config.options.orders.region = region.descriptor();
   OutsideRank result{.config = std::move(config),
                      .region = std::move(region),
                      .links = std::move(links),
@@ -158,9 +163,9 @@ OutsideRank join(const RankCard& card, const MeetingPoint& point, RunOptions opt
 }  // namespace
 
 RankPlace find_place(const RunOptions& options) {
-  return find_rank({.rank = options.rank,
-                    .world_size = options.world_size,
-                    .local_rank = options.local_rank,
+  return find_rank({.rank = options.place.rank,
+                    .world_size = options.place.world_size,
+                    .local_rank = options.place.local_rank,
                     .variable = variable,
                     .parent = getppid()});
 }
@@ -179,7 +184,7 @@ void refuse_outside_ranks(std::string_view command) {
 OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
                        const Topology& topology) {
   require_possible_ranks(options, place);
-  if (place.rank == 0 && !options.launched_ranks) log_note(describe(place));
+  if (place.rank == 0 && !options.orders.launched_ranks) log_note(describe(place));
   const RankCard card = card_of(options, place, topology);
   const MeetingPoint point = meeting_point(options, place);
   const RunOptions own = options_of(options, place);
@@ -190,7 +195,7 @@ OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
 void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, RunRecord& record) {
   const RunOptions& options = rank.config.options;
   if (options.steps || options.epochs || options.verify == VerifyMode::only) return;
-  if (options.launched_ranks) return;  // each of several
+  if (options.orders.launched_ranks) return;  // each of several
   record.warnings.push_back(
       {.code = "one-repetition",
        .message = fmt::format("ranks from {} measure one repetition: nothing is known of how much "

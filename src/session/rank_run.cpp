@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,26 +11,31 @@
 #include "src/comm/shared_region.h"
 #include "src/config/memory_limit.h"
 #include "src/config/run_arguments.h"
+#include "src/config/run_options.h"
 #include "src/data/source.h"
 #include "src/ranks/rank_processes.h"
 
 namespace ptbench {
 namespace {
 
-/// What this process does itself with what rank 0 has measured, and its place in a world of one.
-constexpr std::array<std::string_view, 6> kKept{"output", "json",       "progress-prefix",
-                                                "rank",   "world-size", "local-rank"};
-/// Files that training writes, and its turns: rank 0's business.
-constexpr std::array<std::string_view, 5> kOfRank0{"loss-log", "save-initial-weights",
-                                                   "save-final-weights", "keep-plan", "turns"};
+/// Whether rank `rank` is told. This process itself reports what rank 0 has measured, and has a
+/// place in a world of one.
+bool concerns_rank(OptionScope scope, Size rank) {
+  switch (scope) {
+    case OptionScope::report:
+    case OptionScope::place: return false;
+    case OptionScope::training_files:
+    case OptionScope::leading: return rank == 0;
+    default: return true;
+  }
+}
 
 std::vector<std::string> arguments_of(const RunConfig& config, const SharedRegion& region,
                                       Size rank) {
   std::vector<std::string> arguments{"run"};
   for (const NamedAssignment& assignment : config.options.assignments) {
-    if (is_one_of(assignment.name, kKept)) continue;
-    if (rank != 0 && is_one_of(assignment.name, kOfRank0)) continue;
-    arguments.push_back(argument_of(assignment));
+    if (concerns_rank(scope_of(assignment.name), rank))
+      arguments.push_back(argument_of(assignment));
   }
   arguments.push_back(fmt::format("--rank={}", rank));
   arguments.push_back(fmt::format("--region={}", region.descriptor()));
@@ -85,7 +88,7 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
     processes.arguments.push_back(arguments_of(config, region, rank));
   if (around.progress.visible())
     processes.arguments.front().push_back("--progress-prefix=" +
-                                          config.options.progress_prefix.value_or("rank 0"));
+                                          config.options.orders.progress_prefix.value_or("rank 0"));
   const RankOutcome outcome = run_ranks(region, processes);
   around.progress.pass_on({});  // what rank 0 left on the terminal, should it have died
   const bool was_told = take_record(outcome.output, record);

@@ -55,7 +55,7 @@ std::optional<StopReason> RepetitionRule::stop_reason(Size done, bool precise) c
 
 bool is_one_process(const RunOptions& options) {
   return options.steps || options.epochs || (options.repeats == 1 && !options.target_noise) ||
-         options.verify == VerifyMode::only || options.pass != RunPass::all;
+         options.verify == VerifyMode::only || options.orders.pass != RunPass::all;
 }
 
 void require_possible_repeats(const RunOptions& options) {

@@ -118,7 +118,7 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
 /// What can be said of a run once all of it was measured, in however many processes.
 void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
                    const PriorNoise& prior, RunRecord& record) {
-  if (config.options.pass == RunPass::prepare) return;
+  if (config.options.orders.pass == RunPass::prepare) return;
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
                               .fixed_length = is_one_process(config.options),
@@ -140,9 +140,9 @@ void hand_over(const ResultFile& result, RunFiles& files) {
 ExitCode be_rank(const RunOptions& options) {
   InterruptWatch interrupt;
   const SteadyClock clock;
-  Progress progress(clock, stderr, options.progress_prefix.has_value(),
-                    options.progress_prefix.value_or(std::string()));
-  const SharedRegion region = SharedRegion::open(*options.region);
+  Progress progress(clock, stderr, options.orders.progress_prefix.has_value(),
+                    options.orders.progress_prefix.value_or(std::string()));
+  const SharedRegion region = SharedRegion::open(*options.orders.region);
   const Topology topology = discover_topology();
   const RunConfig config = configure_run(options, topology);
   RunFiles files(options);
@@ -176,8 +176,8 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                              const std::function<void(RunRecord&)>& finish) {
   const RunOptions& options = config.options;
   const SteadyClock clock;
-  Progress progress = options.progress_prefix
-                          ? Progress(clock, stderr, true, *options.progress_prefix)
+  Progress progress = options.orders.progress_prefix
+                          ? Progress(clock, stderr, true, *options.orders.progress_prefix)
                           : Progress(clock);
   RunFiles files(options);
   ResultFile result = begin_result(options.command_line, described);
@@ -302,11 +302,11 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   PeerLinks links = std::move(rank.links);
   const LateRequests late(interrupt);
   std::optional<LauncherWatch> launcher;
-  if (options.launched_by) launcher.emplace(*options.launched_by);
+  if (options.orders.launched_by) launcher.emplace(*options.orders.launched_by);
   try {
     return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
   } catch (const Error& error) {
-    if (options.launched_ranks && is_refusal(error.code()))
+    if (options.orders.launched_ranks && is_refusal(error.code()))
       leave_refusal(options.outputs.at(0), error);
     throw;
   }
@@ -315,10 +315,11 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 }  // namespace
 
 ExitCode run_command(const RunOptions& options) {
-  if (options.region) return be_rank(options);
-  if (options.pass == RunPass::all || options.launched_ranks) {
+  if (options.orders.region) return be_rank(options);
+  if (options.orders.pass == RunPass::all || options.orders.launched_ranks) {
     const RankPlace place = find_place(options);
-    if (place.world_size > 1 || options.launched_ranks) return be_outside_rank(options, place);
+    if (place.world_size > 1 || options.orders.launched_ranks)
+      return be_outside_rank(options, place);
     if (place.source != RankSource::single) log_note(describe(place));
   }
   InterruptWatch interrupt;  // before any thread is made

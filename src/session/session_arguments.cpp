@@ -19,6 +19,17 @@ bool contains_option(const std::vector<std::string>& arguments, std::string_view
 
 }  // namespace
 
+bool is_of_session(const OptionInfo& option) {
+  switch (option.scope) {
+    case OptionScope::task:
+    case OptionScope::leading:
+    case OptionScope::launch:
+    case OptionScope::report:
+    case OptionScope::repetitions: return true;
+    default: return false;
+  }
+}
+
 std::vector<std::string> arguments_of_preparation(const SessionSetup& setup,
                                                   const std::filesystem::path& own_plan) {
   std::vector<std::string> arguments = setup.arguments;

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/base/option_table.h"
 #include "src/session/session_setup.h"
 
 namespace ptbench {
@@ -14,10 +14,8 @@ namespace ptbench {
 
 inline constexpr std::string_view kTurnsOption = "--turns";
 
-/// Options that only a session hands to a process.
-inline constexpr std::array<std::string_view, 7> kSessionOptions{
-    "--pass",      "--keep-plan", "--repeats", "--progress-prefix",
-    "--launched-", "--output",    kTurnsOption};
+/// Whether an option is handed to a process by its session, and by no user.
+[[nodiscard]] bool is_of_session(const OptionInfo& option);
 
 /// The arguments of the `run` that chooses and verifies. `own_plan`: where the session keeps what
 /// was chosen.

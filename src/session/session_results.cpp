@@ -11,6 +11,7 @@
 #include "reports/read_result.h"
 #include "src/base/interrupt_signals.h"
 #include "src/base/log.h"
+#include "src/config/run_options.h"
 #include "src/measure/pool_runs.h"
 #include "src/process/child_process.h"
 #include "src/session/session_arguments.h"
@@ -37,8 +38,8 @@ std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) 
 
 /// Whether a message is about what only a session hands to a process.
 bool names_own_option(std::string_view message) {
-  return std::ranges::any_of(kSessionOptions, [message](std::string_view option) {
-    return message.find(option) != std::string_view::npos;
+  return std::ranges::any_of(run_option_table().infos(), [message](const OptionInfo& option) {
+    return is_of_session(option) && message.find(option.spelling()) != std::string_view::npos;
   });
 }
 

@@ -28,6 +28,12 @@ void leave_out(Assignments& assignments, std::span<const std::string_view> names
   });
 }
 
+void leave_out_sharing(Assignments& assignments) {
+  std::erase_if(assignments, [](const NamedAssignment& assignment) {
+    return scope_of(assignment.name) == OptionScope::replicas;
+  });
+}
+
 std::size_t combinations_of(const SweepOptions& options) {
   std::size_t count = 1;
   for (const SweepSetting& setting : options.settings) {
@@ -70,8 +76,10 @@ Combination Expansion::of(Assignments assignments) const {
 
 Combination Expansion::without_useless(Combination result) const {
   if (takes_nproc(result.options.strategy)) return result;
-  const std::span useless(kOfSeveralReplicas);
-  leave_out(result.assignments, ranks_communicate_ ? useless : useless.first(1));
+  if (ranks_communicate_)
+    leave_out_sharing(result.assignments);
+  else
+    leave_out(result.assignments, std::array<std::string_view, 1>{"nproc"});
   return of(std::move(result.assignments));
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -26,12 +25,9 @@ struct Combination {
   Assignments assignments;
 };
 
-/// How replicas share the work: what a strategy of one has no use for.
-inline constexpr std::array<std::string_view, 8> kOfSeveralReplicas{
-    "nproc",        "bucket-mb", "first-bucket-mb", "overlap", "reduce-precision",
-    "communicator", "slow-rank", "shares"};
-
 void leave_out(Assignments& assignments, std::span<const std::string_view> names);
+/// Takes out how replicas share the work: what a strategy of one has no use for.
+void leave_out_sharing(Assignments& assignments);
 
 /// How many combinations the lists span; a usage error for more than kMostSweepRows.
 [[nodiscard]] std::size_t combinations_of(const SweepOptions& options);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "src/base/error.h"
@@ -19,13 +18,19 @@ using Row = OptionRow<SweepOptions>;
 constexpr const char* kSweep = "The sweep";
 constexpr std::uint64_t kMostRounds = 1000;
 
-/// Options of `run` that every row would do again, over and over, or that say how many processes
-/// one run has.
+/// What every row would do again, over and over, what says how many processes one run has, and what
+/// processes tell each other.
 bool is_left_out(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 8> kNames{
-      "loss-log", "save-initial-weights", "save-final-weights", "repeats", "target-noise",
-      "rank",     "world-size",           "local-rank"};
-  return is_one_of(option.name, kNames) || (option.hidden && option.name != "slowdown");
+  switch (option.scope) {
+    case OptionScope::training_files:
+    case OptionScope::repetitions:
+    case OptionScope::place:
+    case OptionScope::task:
+    case OptionScope::leading:
+    case OptionScope::launch: return true;
+    case OptionScope::report: return option.hidden;
+    default: return false;
+  }
 }
 
 /// At least one part; "a,,b" has an empty one.

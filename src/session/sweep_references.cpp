@@ -43,7 +43,7 @@ std::optional<Combination> References::same_micro_batch(const RunConfig& config,
 
 Combination References::baseline(const RunConfig& config, Assignments given) const {
   const StrategyRow serial = find_strategy("serial");
-  leave_out(given, kOfSeveralReplicas);
+  leave_out_sharing(given);
   leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
   given.insert(given.begin(), {"strategy", serial.name});
   const Size accumulation = config.step.accumulation_steps;

@@ -115,8 +115,8 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
 
 /// In the file of which the processes that come after a preparation plan.
 void RunChoices::keep_for_repetitions(const Choices& choices) const {
-  if (options_.keep_plan)
-    PlanStore::of_file(*options_.keep_plan, ground_.backend().fingerprint()).save(choices);
+  if (options_.orders.keep_plan)
+    PlanStore::of_file(*options_.orders.keep_plan, ground_.backend().fingerprint()).save(choices);
 }
 
 void RunChoices::warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {

@@ -62,8 +62,8 @@ MeasuringPlan TimedSteps::plan(Size steps_per_epoch) const {
 
 /// For a run in lockstep with others; empty where steps follow each other.
 std::optional<TurnClient> TimedSteps::turns(Conductor& conductor) {
-  if (!options_.turns) return std::nullopt;
-  return TurnClient({.name = *options_.turns,
+  if (!options_.orders.turns) return std::nullopt;
+  return TurnClient({.name = *options_.orders.turns,
                      .interrupted = [this] { return watch_.is_interrupted(); },
                      .rest =
                          [this, &conductor] {
@@ -116,7 +116,7 @@ void TimedSteps::show(const SamplingProgress& progress) {
 /// before have measured.
 std::string TimedSteps::throughput_so_far() const {
   const auto seconds = pace_.step_seconds();
-  if (options_.pass == RunPass::next || !seconds || *seconds <= 0) return {};
+  if (options_.orders.pass == RunPass::next || !seconds || *seconds <= 0) return {};
   const auto samples = static_cast<double>(record_.strategy.global_batch.value_or(0));
   return fmt::format("{} samples/s", format_si(samples / *seconds));
 }

@@ -178,7 +178,7 @@ class TrainingRun {
   /// On rank 0: whether there is anything to time.
   [[nodiscard]] bool measures() const {
     return record_.status == Status::ok && config_.options.verify != VerifyMode::only &&
-           config_.options.pass != RunPass::prepare;
+           config_.options.orders.pass != RunPass::prepare;
   }
 
   void train_timed(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
@@ -257,7 +257,7 @@ class TrainingRun {
 
   /// On rank 0. Later repetitions leave the phases to the first.
   [[nodiscard]] bool times_phases() const {
-    return record_.status == Status::ok && config_.options.pass != RunPass::next;
+    return record_.status == Status::ok && config_.options.orders.pass != RunPass::next;
   }
 
   /// On a copy, so that neither weights nor samples know of it.

@@ -154,10 +154,11 @@ TEST_CASE("slips of the finger get a suggestion") {
 }
 
 TEST_CASE("an option that is hidden is taken, and suggested to nobody") {
-  CHECK(parsed({"--pass", "first"}).pass == RunPass::first);
-  CHECK(parsed({"--pass=next"}).pass == RunPass::next);
-  CHECK(parsed({"--pass=prepare", "--keep-plan", "p.json"}).keep_plan == "p.json");
-  CHECK(parsed({"--progress-prefix", "repetition 3 of 5"}).progress_prefix == "repetition 3 of 5");
+  CHECK(parsed({"--pass", "first"}).orders.pass == RunPass::first);
+  CHECK(parsed({"--pass=next"}).orders.pass == RunPass::next);
+  CHECK(parsed({"--pass=prepare", "--keep-plan", "p.json"}).orders.keep_plan == "p.json");
+  CHECK(parsed({"--progress-prefix", "repetition 3 of 5"}).orders.progress_prefix ==
+        "repetition 3 of 5");
   CHECK(parsed({"--slowdown", "0.05"}).slowdown == 0.05);
   CHECK(mentions(refusal({"--pass", "all"}), "prepare, first, next"));
   CHECK(mentions(refusal({"--slowdwn", "1"}), "--help lists the options"));

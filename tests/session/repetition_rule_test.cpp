@@ -94,7 +94,7 @@ TEST_CASE("one process measures what has a fixed length, and what is one repetit
   options.verify = VerifyMode::only;
   CHECK(is_one_process(options));
   options = {};
-  options.pass = RunPass::next;
+  options.orders.pass = RunPass::next;
   CHECK(is_one_process(options));
 }
 
