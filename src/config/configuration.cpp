@@ -168,14 +168,14 @@ Size batch_of(const RunOptions& options, const Workload& workload, Size accumula
 
 /// An epoch of fewer synthetic samples would have no step.
 void require_whole_step(const RunConfig& config) {
-  const Size together = config.together();
-  const Size accumulation = config.step.accumulation_steps;
+  const Size together = config.batch.together();
+  const Size accumulation = config.batch.accumulation_steps;
   const std::optional<Size>& samples = config.options.samples;
   if (!samples || *samples / accumulation >= together) return;  // the product could overflow
   std::string parts = fmt::format("{} samples", together);
   if (config.options.nproc > 1) parts += fmt::format(" of {} ranks", config.options.nproc);
   if (accumulation > 1) parts += fmt::format(", {} times", accumulation);
-  const char* option = !config.shares.empty()        ? "shares"
+  const char* option = !config.batch.shares.empty()  ? "shares"
                        : config.options.global_batch ? "global-batch"
                                                      : "batch-size";
   throw usage_error(
@@ -186,14 +186,14 @@ void require_whole_step(const RunConfig& config) {
 /// Measured options that are not at their default, for the run's id.
 std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
-  const OptimizerSpec& spec = config.step.optimizer;
+  const OptimizerSpec& spec = config.optimizer;
   std::vector<OptionValue> others;
-  if (config.step.accumulation_steps != config.strategy.accumulation_steps)
-    others.push_back({"accumulate", fmt::format("{}", config.step.accumulation_steps)});
-  if (config.step.loss_scale.kind == LossScaling::dynamic)
+  if (config.batch.accumulation_steps != config.strategy.accumulation_steps)
+    others.push_back({"accumulate", fmt::format("{}", config.batch.accumulation_steps)});
+  if (config.options.loss_scale.kind == LossScaling::dynamic)
     others.push_back({"loss-scale", "dynamic"});
-  if (config.step.loss_scale.kind == LossScaling::fixed)
-    others.push_back({"loss-scale", fmt::format("{}", config.step.loss_scale.value)});
+  if (config.options.loss_scale.kind == LossScaling::fixed)
+    others.push_back({"loss-scale", fmt::format("{}", config.options.loss_scale.value)});
   if (config.options.threads)
     others.push_back({"threads", fmt::format("{}", *config.options.threads)});
   if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
@@ -227,7 +227,8 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
 
 std::vector<OptionValue> RunConfig::imbalance() const {
   std::vector<OptionValue> made;
-  if (!shares.empty()) made.push_back({"shares", fmt::format("{}", fmt::join(shares, ","))});
+  if (!batch.shares.empty())
+    made.push_back({"shares", fmt::format("{}", fmt::join(batch.shares, ","))});
   if (const auto& slow = options.slow_rank; slow && slow->factor > 1)
     made.push_back({"slow-rank", fmt::format("{}:{}", slow->rank, slow->factor)});
   return made;
@@ -246,29 +247,30 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy);
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
-  config.step = {
-      .optimizer = optimizer_of(options, config.workload.optimizer),
-      .accumulation_steps = options.accumulate.value_or(config.strategy.accumulation_steps),
-      .loss_scale = options.loss_scale};
+  config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());
   const Size usual_threads =
       options.core_share ? options.core_share->threads : std::max<Size>(1, cores / options.nproc);
   config.threads = static_cast<int>(options.threads.value_or(usual_threads));
-  config.batch = batch_of(options, config.workload, config.step.accumulation_steps);
-  config.shares = unequal_shares(options);
+  const Size accumulation = options.accumulate.value_or(config.strategy.accumulation_steps);
+  config.batch = BatchShape{.micro_batch = batch_of(options, config.workload, accumulation),
+                            .accumulation_steps = accumulation,
+                            .replicas = options.nproc,
+                            .replica = 0,
+                            .shares = unequal_shares(options)}
+                     .of_replica(config.strategy.one_process ? 0 : config.rank());
   if (options.data == "synthetic") require_whole_step(config);
-  config.global_batch = config.together() * config.step.accumulation_steps;
   config.data_parallel = data_parallel_of(options);
   if (options.data != "synthetic" && options.samples)
     throw usage_error("--samples is the length of synthetic data, and --data names a directory",
                       "leave one of the two out");
   if (options.data == "synthetic")
-    config.synthetic_samples =
-        options.samples.value_or(std::max(config.workload.synthetic_samples, config.global_batch));
+    config.synthetic_samples = options.samples.value_or(
+        std::max(config.workload.synthetic_samples, config.batch.global_batch()));
   config.id = run_id({.workload = config.workload.name,
                       .strategy = config.strategy.name,
                       .world_size = options.nproc,
-                      .batch_per_replica = config.batch,
+                      .batch_per_replica = config.batch_size(),
                       .precision = config.precision},
                      other_options(config));
   return config;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,23 +19,17 @@ struct RunConfig {
   RunOptions options;
   Workload workload;
   StrategyRow strategy;
-  StepSpec step;                        ///< optimizer, accumulation, loss scale
+  OptimizerSpec optimizer;
   ElementType type = ElementType::f32;  ///< of what is multiplied
   std::string precision;                ///< its name on the command line
   int threads = 1;                      ///< of one CPU replica
-  Size batch = 0;                       ///< samples in one replica's micro-batch, the largest
-  std::vector<Size> shares;             ///< samples in each rank's, where unequal; else empty
-  Size global_batch = 0;                ///< samples in one optimizer step
+  BatchShape batch;                     ///< as this process has it, or its first replica
   Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
   DdpOptions data_parallel;             ///< how several ranks communicate
   std::string id;                       ///< of the record
-  /// Samples in the micro-batch of that rank.
-  [[nodiscard]] Size micro_batch_of(Size of_rank) const {
-    return shares.empty() ? batch : shares.at(static_cast<std::size_t>(of_rank));
-  }
-  /// Samples in the micro-batches that all ranks run at a time.
-  [[nodiscard]] Size together() const {
-    return BatchShape{.micro_batch = batch, .replicas = options.nproc, .shares = shares}.together();
+  /// Samples in one replica's micro-batch, the largest.
+  [[nodiscard]] Size batch_size() const {
+    return batch.shares.empty() ? batch.micro_batch : std::ranges::max(batch.shares);
   }
   /// How many times slower than it could that rank is to compute; 1 for all that are as they are.
   [[nodiscard]] double slowdown_of(Size of_rank) const {

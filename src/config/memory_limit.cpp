@@ -18,27 +18,30 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
                       static_cast<double>(graph.input_shape.elements()) * sizeof(float);
   // Unequal shares together are as large as so many of the largest. (No sum of micro-batches that
   // options allow overflows.)
-  const double ranks = static_cast<double>(config.together()) / static_cast<double>(config.batch);
-  return data +
-         ranks * static_cast<double>(
-                     estimate_memory(graph, batch, config.type, config.step.optimizer).total());
+  const double ranks =
+      static_cast<double>(config.batch.together()) / static_cast<double>(config.batch_size());
+  return data + ranks * static_cast<double>(
+                            estimate_memory(graph, batch, config.type, config.optimizer).total());
 }
 
 /// The prediction with another batch or number of ranks.
 double predicted_bytes_with(const RunConfig& config, const Graph& graph, Size batch, Size nproc) {
   RunConfig other = config;
-  other.batch = batch;
   other.options.nproc = nproc;
+  if (config.batch.shares.empty()) {
+    other.batch.micro_batch = batch;
+    other.batch.replicas = nproc;
+  }
   if (!config.options.samples && config.synthetic_samples > 0)
-    other.synthetic_samples =
-        std::max(config.workload.synthetic_samples, batch * config.step.accumulation_steps * nproc);
+    other.synthetic_samples = std::max(config.workload.synthetic_samples,
+                                       batch * config.batch.accumulation_steps * nproc);
   return predicted_bytes(other, graph, batch);
 }
 
 /// The largest power of two below the wanted batch that fits; 0 if none does.
 Size largest_batch(const RunConfig& config, const Graph& graph, double available) {
   for (Size batch = Size{1} << 40U; batch > 0; batch /= 2)
-    if (batch < config.batch &&
+    if (batch < config.batch_size() &&
         predicted_bytes_with(config, graph, batch, config.options.nproc) <= available)
       return batch;
   return 0;
@@ -47,11 +50,11 @@ Size largest_batch(const RunConfig& config, const Graph& graph, double available
 /// The most ranks or replicas below the wanted number that fit; 0 if not even one does, or each has
 /// a share of its own.
 Size most_ranks(const RunConfig& config, const Graph& graph, double available) {
-  if (!config.shares.empty()) return 0;
+  if (!config.batch.shares.empty()) return 0;
   Size fitting = 0;
   for (Size above = config.options.nproc; above - fitting > 1;) {
     const Size middle = fitting + (above - fitting) / 2;
-    const bool fits = predicted_bytes_with(config, graph, config.batch, middle) <= available;
+    const bool fits = predicted_bytes_with(config, graph, config.batch_size(), middle) <= available;
     (fits ? fitting : above) = middle;
   }
   return fitting;
@@ -60,7 +63,7 @@ Size most_ranks(const RunConfig& config, const Graph& graph, double available) {
 std::string remedy_for(const RunConfig& config, const Graph& graph, double available) {
   const Size ranks = most_ranks(config, graph, available);
   const Size batch = largest_batch(config, graph, available);
-  const char* option = config.shares.empty() ? "--batch-size" : "--shares of";
+  const char* option = config.batch.shares.empty() ? "--batch-size" : "--shares of";
   std::string remedy;
   if (ranks > 0) remedy = fmt::format("use --nproc {}{}", ranks, ranks > 1 ? " or less" : "");
   if (batch > 0)
@@ -72,13 +75,13 @@ std::string remedy_for(const RunConfig& config, const Graph& graph, double avail
 
 void require_memory(const RunConfig& config, const Graph& graph) {
   const auto available = static_cast<double>(available_memory());
-  const double wanted = predicted_bytes(config, graph, config.batch);
+  const double wanted = predicted_bytes(config, graph, config.batch_size());
   if (wanted <= available) return;
   const Size ranks = config.options.nproc;
   throw usage_error(
       fmt::format(
           "{}batch {} of '{}' with {} samples needs about {} of memory, {} is available",
-          ranks > 1 ? fmt::format("--nproc {}: ", ranks) : "", config.batch,
+          ranks > 1 ? fmt::format("--nproc {}: ", ranks) : "", config.batch_size(),
           printable(config.workload.name),
           config.synthetic_samples > 0 ? fmt::format("{}", config.synthetic_samples) : "its data's",
           format_bytes(static_cast<Bytes>(wanted)), format_bytes(static_cast<Bytes>(available))),

@@ -71,11 +71,11 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   record.strategy.world_size = config.options.nproc;
   record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), "cpu");
   record.strategy.threads = config.threads;
-  record.strategy.accumulation_steps = config.step.accumulation_steps;
+  record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.precision = config.precision;
-  record.strategy.batch_per_replica = config.batch;
-  record.strategy.global_batch = config.global_batch;
-  record.optimizer = describe(config.step.optimizer);
+  record.strategy.batch_per_replica = config.batch_size();
+  record.strategy.global_batch = config.batch.global_batch();
+  record.optimizer = describe(config.optimizer);
   add_machine_warnings(config, topology, record);
   add_imbalance_warning(config, record);
   return record;

@@ -70,6 +70,13 @@ Size sum_of(std::span<const Size> shares) {
 
 }  // namespace
 
+BatchShape BatchShape::of_replica(Size other) const {
+  BatchShape shape = *this;
+  shape.replica = other;
+  if (!shares.empty()) shape.micro_batch = shares.at(static_cast<std::size_t>(other));
+  return shape;
+}
+
 Size BatchShape::together() const {
   return shares.empty() ? micro_batch * replicas : sum_of(shares);
 }
@@ -81,10 +88,7 @@ Size BatchShape::before() const {
 
 Sampler::Sampler(Size samples, const BatchShape& shape, bool shuffle, std::uint64_t seed)
     : steps_per_epoch_(whole_steps(samples, shape)),
-      micro_batch_(shape.micro_batch),
-      accumulation_steps_(shape.accumulation_steps),
-      together_(shape.together()),
-      before_(shape.before()),
+      shape_(shape),
       shuffle_(shuffle),
       seed_(seed),
       draws_per_word_(draws_per_word(std::max<Size>(samples, 1))) {
@@ -93,20 +97,20 @@ Sampler::Sampler(Size samples, const BatchShape& shape, bool shuffle, std::uint6
 }
 
 std::span<const Size> Sampler::next() {
-  const Size begin = step_ * global_batch();
+  const Size begin = step_ * shape_.global_batch();
   if (shuffle_) {
     // Only now: the indices that the last call returned lie in order_ too.
     if (order_epoch_ != epoch_) put_in_index_order();
-    draw_until(begin + global_batch());
+    draw_until(begin + shape_.global_batch());
   }
-  const Size first = begin + accumulation_ * together_ + before_;
+  const Size first = begin + accumulation_ * shape_.together() + shape_.before();
   skip();
   return std::span<const Size>(order_).subspan(static_cast<std::size_t>(first),
-                                               static_cast<std::size_t>(micro_batch_));
+                                               static_cast<std::size_t>(shape_.micro_batch));
 }
 
 void Sampler::skip() {
-  if (++accumulation_ < accumulation_steps_) return;
+  if (++accumulation_ < shape_.accumulation_steps) return;
   accumulation_ = 0;
   if (++step_ < steps_per_epoch_) return;
   step_ = 0;
@@ -114,7 +118,7 @@ void Sampler::skip() {
 }
 
 Size Sampler::samples_left_out() const {
-  return static_cast<Size>(order_.size()) - steps_per_epoch_ * global_batch();
+  return static_cast<Size>(order_.size()) - steps_per_epoch_ * shape_.global_batch();
 }
 
 void Sampler::put_in_index_order() {

@@ -8,7 +8,8 @@
 
 namespace ptbench {
 
-/// Where one rank's micro-batch lies in the global batch.
+/// How the global batch of an optimizer step is cut, and which of its parts are one replica's: the
+/// one description of it.
 struct BatchShape {
   Size micro_batch = 1;         ///< samples in this replica's micro-batch
   Size accumulation_steps = 1;  ///< micro-batches of one replica in an optimizer step
@@ -18,11 +19,15 @@ struct BatchShape {
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::vector<Size> shares = {};
 
+  /// The same as seen by another replica.
+  [[nodiscard]] BatchShape of_replica(Size other) const;
   /// Samples in the micro-batches that all replicas run at a time.
   [[nodiscard]] Size together() const;
   /// Samples of those that come before this replica's.
   [[nodiscard]] Size before() const;
   [[nodiscard]] Size global_batch() const { return together() * accumulation_steps; }
+
+  friend bool operator==(const BatchShape&, const BatchShape&) = default;
 };
 
 /// Which samples come when: a function of (seed, epoch, position), the same for every world size.
@@ -50,13 +55,8 @@ class Sampler {
   void put_in_index_order();
   void draw_until(Size end);
 
-  [[nodiscard]] Size global_batch() const { return together_ * accumulation_steps_; }
-
   Size steps_per_epoch_;  ///< first: its maker checks the shape, whose products fit after that
-  Size micro_batch_;
-  Size accumulation_steps_;
-  Size together_;
-  Size before_;
+  BatchShape shape_;
   bool shuffle_;
   std::uint64_t seed_;
   std::vector<Size> order_;  ///< of order_epoch_: positions below drawn_ are final

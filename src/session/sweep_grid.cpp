@@ -95,10 +95,10 @@ RunRecord possible_record(const RunConfig& config) {
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
   record.strategy.threads = config.threads;
-  record.strategy.accumulation_steps = config.step.accumulation_steps;
+  record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.precision = config.precision;
-  record.strategy.batch_per_replica = config.batch;
-  record.strategy.global_batch = config.global_batch;
+  record.strategy.batch_per_replica = config.batch_size();
+  record.strategy.global_batch = config.batch.global_batch();
   record.data.workers = config.options.data_workers;
   return record;
 }

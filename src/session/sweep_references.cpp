@@ -24,7 +24,7 @@ std::optional<Combination> References::all_cores(const RunConfig& config,
   if (most_cores_ < 2 || cores_of(config.options.nproc * config.threads) != most_cores_) return {};
   Assignments serial = baseline(config, given).assignments;
   leave_out(serial, std::array<std::string_view, 2>{"batch-size", "threads"});
-  const Size batch = config.global_batch / config.step.accumulation_steps;
+  const Size batch = config.batch.together();
   serial.push_back({"batch-size", fmt::format("{}", batch)});
   if (most_cores_ != usual_threads(1, topology_))
     serial.push_back({"threads", fmt::format("{}", most_cores_)});
@@ -33,11 +33,11 @@ std::optional<Combination> References::all_cores(const RunConfig& config,
 
 std::optional<Combination> References::same_micro_batch(const RunConfig& config,
                                                         const Assignments& given) const {
-  if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.shares.empty())
+  if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.batch.shares.empty())
     return {};
   Assignments serial = baseline(config, given).assignments;
   leave_out(serial, std::array<std::string_view, 1>{"batch-size"});
-  serial.push_back({"batch-size", fmt::format("{}", config.batch)});
+  serial.push_back({"batch-size", fmt::format("{}", config.batch_size())});
   return expansion_.of(std::move(serial));
 }
 
@@ -46,7 +46,7 @@ Combination References::baseline(const RunConfig& config, Assignments given) con
   leave_out_sharing(given);
   leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
   given.insert(given.begin(), {"strategy", serial.name});
-  const Size accumulation = config.step.accumulation_steps;
+  const Size accumulation = config.batch.accumulation_steps;
   if (accumulation != serial.accumulation_steps)
     given.push_back({"accumulate", fmt::format("{}", accumulation)});
   if (config.precision != "fp32") given.push_back({"precision", config.precision});
@@ -72,7 +72,7 @@ Assignments References::with_work_of(const RunConfig& config, Assignments given)
 
 /// The mean one in weak scaling, should replicas differ.
 Size References::batch_of_one_rank(const RunConfig& config) const {
-  const Size together = config.global_batch / config.step.accumulation_steps;
+  const Size together = config.batch.together();
   const Size ranks = mode_ == ScalingMode::weak ? config.options.nproc : 1;
   return std::max<Size>(1, together / ranks);
 }

@@ -187,10 +187,12 @@ double CommunicationChoice::seconds_of_exchange(const HostMirror<float>& memory,
 std::optional<bool> CommunicationChoice::overlap_pays(
     const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
     const std::function<bool()>& keep_going) {
-  const Bytes copies = 2 * plan->memory(shape_.step.optimizer, shape_.step.accumulation_steps > 1,
+  const Bytes copies = 2 * plan->memory(shape_.optimizer, shape_.batch.accumulation_steps > 1,
                                         ground_.device().memory())
                                .total();
-  const auto fits = [&] { return copies * static_cast<Bytes>(shape_.ranks) < available_memory(); };
+  const auto fits = [&] {
+    return copies * static_cast<Bytes>(shape_.batch.replicas) < available_memory();
+  };
   if (!role_.decide(fits)) return std::nullopt;
   return run_trial(
       {.without = build_copy(plan, chosen, false), .with = build_copy(plan, chosen, true)},

@@ -15,7 +15,7 @@ namespace {
 Bytes staged_bytes(const TrainingGround& ground, const TrainingShape& shape) {
   const Size workers = ground.config.options.data_workers;
   if (workers == 0) return 0;
-  const Size samples = shape.micro_batch * (shape.one_process ? shape.ranks : 1);
+  const Size samples = shape.batch.micro_batch * (shape.one_process ? shape.batch.replicas : 1);
   return static_cast<Bytes>((workers + 1) * samples) *
          static_cast<Bytes>(ground.graph.input_shape.elements()) * sizeof(float);
 }
@@ -29,9 +29,9 @@ void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
   facts.code = growth(facts.before, resident_memory());
   MemorySource& memory = ground.device().memory();
   const MemoryPrediction data =
-      plan.memory(shape.step.optimizer, shape.step.accumulation_steps > 1, memory);
+      plan.memory(shape.optimizer, shape.batch.accumulation_steps > 1, memory);
   facts.data_bytes = data.total() + staged_bytes(ground, shape);
-  if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.ranks, memory);
+  if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.batch.replicas, memory);
 }
 
 MemoryRecord memory_of(std::span<const RankFacts> ranks, Bytes arenas) {

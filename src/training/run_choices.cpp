@@ -71,7 +71,7 @@ Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
 DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
                                             const std::shared_ptr<const ProgramPlan>& plan,
                                             Choices& choices) {
-  if (!ground_.config.strategy.buckets || shape.ranks == 1) return ground_.data_parallel;
+  if (!ground_.config.strategy.buckets || shape.batch.replicas == 1) return ground_.data_parallel;
   const Choices before = communication_in(choices);
   const std::span<const int> cpus = ground_.device().cpus();
   const CpuLoad load({cpus.begin(), cpus.end()});

@@ -161,7 +161,7 @@ class TrainingRun {
     record_.strategy.plan_hash = plan_->hash();
     record_.compute.executed_flops_per_step =  // where shares differ, as if all did as rank 0
         plan_->executed_flops() / static_cast<double>(plan_->batch()) *
-        static_cast<double>(config_.global_batch);
+        static_cast<double>(config_.batch.global_batch());
     record_.strategy.communicator = ground.communicator.name();
     predict_memory(*plan_, ground, shape, facts_);
   }

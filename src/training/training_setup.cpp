@@ -17,31 +17,29 @@ std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& 
   std::vector<OperatorSpec> specs;
   const LoweredGraph lowered_graph = lower(graph, shape.lowering());
   for (const LoweredOperator& lowered : lowered_graph.operators) specs.push_back(lowered.spec);
-  if (shape.one_process && shape.ranks > 1)
-    specs.emplace_back(gathered_loss(lowered_graph, shape.ranks));
+  if (shape.one_process && shape.batch.replicas > 1)
+    specs.emplace_back(gathered_loss(lowered_graph, shape.batch.replicas));
   return specs;
 }
 
 TrainingShape shape_of(const RunConfig& config, Size rank) {
-  return {.micro_batch = config.micro_batch_of(rank),
+  return {.batch = config.batch.of_replica(rank),
           .type = config.type,
-          .step = config.step,
-          .ranks = config.options.nproc,
-          .rank = rank,
-          .shares = config.shares,
+          .optimizer = config.optimizer,
+          .loss_scale = config.options.loss_scale,
           .one_process = config.strategy.one_process};
 }
 
 std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape) {
   std::vector<TrainingShape> shapes(1, shape);
-  for (std::size_t rank = 0; rank < shape.shares.size(); ++rank) {
+  const auto micro_batch = [](const TrainingShape& one) { return one.batch.micro_batch; };
+  for (Size rank = 0; rank < std::ssize(shape.batch.shares); ++rank) {
     TrainingShape other = shape;
-    other.rank = static_cast<Size>(rank);
-    other.micro_batch = shape.shares[rank];
-    if (std::ranges::find(shapes, other.micro_batch, &TrainingShape::micro_batch) == shapes.end())
+    other.batch = shape.batch.of_replica(rank);
+    if (std::ranges::find(shapes, other.batch.micro_batch, micro_batch) == shapes.end())
       shapes.push_back(std::move(other));
   }
-  std::ranges::sort(shapes, std::greater(), &TrainingShape::micro_batch);
+  std::ranges::sort(shapes, std::greater(), micro_batch);
   return shapes;
 }
 
@@ -85,7 +83,7 @@ Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape
 }
 
 Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
-  BatchShape batch = shape.batch();
+  BatchShape batch = shape.batch;
   if (shape.one_process) {
     batch.micro_batch *= std::exchange(batch.replicas, 1);
     batch.replica = 0;
@@ -111,7 +109,7 @@ std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShap
                                 std::shared_ptr<const ProgramPlan> plan,
                                 const StrategyRow& strategy, Communicator& communicator,
                                 ControlChannel& control) {
-  auto replica = std::make_unique<Replica>(std::move(plan), shape.step, communicator.memory());
+  auto replica = std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory());
   Program& program = replica->program();
   replica->attach(load_into(program.input(), program.labels(), ground, shape));
   StrategyContext context{.replicas = {},
@@ -127,13 +125,15 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingGround& ground,
                                                const TrainingShape& shape,
                                                const std::shared_ptr<const ProgramPlan>& plan) {
   ReplicaDevices* devices = ground.replica_devices;
-  ensure(shape.shares.empty() && shape.ranks == (devices == nullptr ? 1 : devices->replicas()),
+  ensure(shape.batch.shares.empty() &&
+             shape.batch.replicas == (devices == nullptr ? 1 : devices->replicas()),
          "every replica has a device and an equal share");
   StrategyContext context{.replicas = {},
                           .communicator = ground.alone,
                           .control = ground.alone_control,
                           .data_parallel = ground.data_parallel};
-  context.replicas.push_back(std::make_unique<Replica>(plan, shape.step, ground.device().memory()));
+  context.replicas.push_back(
+      std::make_unique<Replica>(plan, shape.step(), ground.device().memory()));
   ReplicaGroup& group = context.group;
   group.slowdown = ground.config.slowdown_of(0);
   if (devices != nullptr) group.others = devices->build(ground.graph, shape.lowering(), *plan);
@@ -152,7 +152,7 @@ std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const Tra
   auto strategy = shape.one_process ? build_in_one_process(ground, shape, plan)
                                     : build(ground, shape, std::move(plan), ground.config.strategy,
                                             ground.communicator, ground.control);
-  if (const double slowdown = ground.config.slowdown_of(shape.rank); slowdown > 1)
+  if (const double slowdown = ground.config.slowdown_of(shape.batch.replica); slowdown > 1)
     strategy->replica().slow_down(Drag(slowdown - 1, ground.clock, threads_of(ground.device())));
   return strategy;
 }

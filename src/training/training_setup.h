@@ -21,27 +21,21 @@ namespace ptbench {
 
 /// What decides a training's arithmetic, beside model and data: that of a run, or of its oracle.
 struct TrainingShape {
-  Size micro_batch = 0;  ///< of this rank
+  BatchShape batch;  ///< of the rank that is trained here
   ElementType type = ElementType::f32;
-  StepSpec step;
-  Size ranks = 1;  ///< that share the global batch
-  Size rank = 0;   ///< whose micro-batches are trained here
-  /// Samples in each rank's micro-batch, where these are unequal; else empty.
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::vector<Size> shares = {};
-  /// The ranks are replicas of this process, which trains the micro-batches of all; rank is 0.
+  OptimizerSpec optimizer;
+  LossScaleSpec loss_scale = {};
+  /// The ranks are replicas of this process, which trains the micro-batches of all; the rank is 0.
   bool one_process = false;
   Size first_step = 0;  ///< of the first epoch: steps before it are left out
-  [[nodiscard]] BatchShape batch() const {
-    return {.micro_batch = micro_batch,
-            .accumulation_steps = step.accumulation_steps,
-            .replicas = ranks,
-            .replica = rank,
-            .shares = shares};
-  }
-  [[nodiscard]] Size global_batch() const { return batch().global_batch(); }
+
   [[nodiscard]] Lowering lowering() const {
-    return {.batch = micro_batch, .global_batch = global_batch(), .type = type};
+    return {.batch = batch.micro_batch, .global_batch = batch.global_batch(), .type = type};
+  }
+  [[nodiscard]] StepSpec step() const {
+    return {.optimizer = optimizer,
+            .accumulation_steps = batch.accumulation_steps,
+            .loss_scale = loss_scale};
   }
 };
 

@@ -27,7 +27,8 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
   const Size nonlinear_layers = graph.nonlinear_layers();
   VerificationBounds bounds;
   if (same_arithmetic) {
-    if (wire == WireType::bf16 && tested.ranks > 1) bounds.gradients.distance = kRoundedOnTheWire;
+    if (wire == WireType::bf16 && tested.batch.replicas > 1)
+      bounds.gradients.distance = kRoundedOnTheWire;
     return bounds;
   }
   // What one ReLU more may turn a gradient by: of narrow types, three times what was seen of
@@ -40,7 +41,7 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
   bounds.gradients.distance = 0;
   bounds.gradients.usual_loss = 2 * std::log(static_cast<double>(std::max<Size>(graph.classes, 2)));
   const bool in_fp32 = tested.type == ElementType::f32 && oracle.type == ElementType::f32;
-  if (in_fp32 && (wire == WireType::fp32 || tested.ranks == 1)) {
+  if (in_fp32 && (wire == WireType::fp32 || tested.batch.replicas == 1)) {
     constexpr double kOfCorner = 2e-3;
     bounds.gradients.nearness_before_corners =
         kOfCorner * static_cast<double>(nonlinear_layers + 1);
@@ -58,13 +59,15 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
 
 /// One replica in the ranks' stead.
 TrainingShape in_turn(TrainingShape shape) {
-  if (shape.shares.empty())
-    shape.step.accumulation_steps *= shape.ranks;
+  BatchShape one = shape.batch;
+  if (one.shares.empty())
+    one.accumulation_steps *= one.replicas;
   else  // of unequal size: no plan has several, so all of them at once
-    shape.micro_batch = shape.batch().together();
-  shape.ranks = 1;
-  shape.rank = 0;
-  shape.shares.clear();
+    one.micro_batch = one.together();
+  one.replicas = 1;
+  one.replica = 0;
+  one.shares.clear();
+  shape.batch = std::move(one);
   shape.one_process = false;
   return shape;
 }
@@ -81,9 +84,9 @@ Size first_step(const TrainingGround& ground, const TrainingShape& shape) {
 }
 
 Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
-  const auto replicas = static_cast<Bytes>(shape.ranks);
+  const auto replicas = static_cast<Bytes>(shape.batch.replicas);
   return replicas *
-         estimate_memory(graph, shape.micro_batch, shape.type, shape.step.optimizer).total();
+         estimate_memory(graph, shape.batch.micro_batch, shape.type, shape.optimizer).total();
 }
 
 }  // namespace
@@ -92,22 +95,22 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
   const RunConfig& config = ground.config;
   const Graph& graph = ground.graph;
   if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
-  const bool several = shape.ranks > 1;
-  const bool accumulates = shape.step.accumulation_steps > 1 && !several;
+  const bool several = shape.batch.replicas > 1;
+  const bool accumulates = shape.batch.accumulation_steps > 1 && !several;
   const bool narrow = shape.type != ElementType::f32 && !several;
-  const bool scales = shape.step.loss_scale.kind != LossScaling::none;
+  const bool scales = shape.loss_scale.kind != LossScaling::none;
   const bool asked = config.options.verify != VerifyMode::automatic;
   const bool is_other_code = asked && config.strategy.several_ranks;  // also with one rank
   if (!several && !accumulates && !narrow && !scales && !is_other_code)
     return not_run("serial training in fp32 is what others are compared with");
-  if (!shape.shares.empty() && graph.has_batch_norm())
+  if (!shape.batch.shares.empty() && graph.has_batch_norm())
     return not_run("batch norm sees other statistics in unequal micro-batches");
   TrainingShape oracle = in_turn(shape);
   if (!several) oracle.type = ElementType::f32;
-  if (!several) oracle.step.loss_scale = {};
+  if (!several) oracle.loss_scale = {};
   if (accumulates && !graph.has_batch_norm()) {
-    oracle.micro_batch = shape.global_batch();
-    oracle.step.accumulation_steps = 1;
+    oracle.batch.micro_batch = shape.batch.global_batch();
+    oracle.batch.accumulation_steps = 1;
   } else if (accumulates && !narrow && !scales) {
     return not_run(
         "batch norm sees other statistics in smaller micro-batches, so the unsplit batch "
@@ -115,20 +118,20 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
   }
   const Bytes wanted = memory_of(graph, shape) + memory_of(graph, oracle);
   const Bytes available = available_memory();
-  if (shape.rank == 0 && wanted > available) {  // rank 0 decides for all
+  if (shape.batch.replica == 0 && wanted > available) {  // rank 0 decides for all
     VerificationPlan plan = not_run(fmt::format("two copies need {} of memory, {} is available",
                                                 format_bytes(wanted), format_bytes(available)));
     plan.lacks_memory = true;
     return plan;
   }
-  const bool same_arithmetic = shape.shares.empty() && oracle.type == shape.type &&
-                               oracle.micro_batch == shape.micro_batch &&
-                               oracle.step.loss_scale == shape.step.loss_scale;
+  const bool same_arithmetic = shape.batch.shares.empty() && oracle.type == shape.type &&
+                               oracle.batch.micro_batch == shape.batch.micro_batch &&
+                               oracle.loss_scale == shape.loss_scale;
   VerificationPlan plan{
       .tested = shape,
       .oracle = oracle,
       .bounds = bounds_of(shape, oracle, same_arithmetic, ground.data_parallel.wire, graph),
-      .statistics_period = several ? shape.ranks : 1,
+      .statistics_period = several ? shape.batch.replicas : 1,
       .reason = {},
       .lacks_memory = false};
   plan.tested.first_step = first_step(ground, shape);

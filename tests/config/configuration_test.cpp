@@ -51,17 +51,17 @@ TEST_CASE("unequal shares add up to the global batch", "[app]") {
   const RunConfig config =
       configured({"-s", "ddp", "-n", "2", "--shares", "96+32", "--accumulate", "3"});
   CHECK(config.id == "mlp/ddp/n2/b96/fp32/accumulate=3/shares=96,32");
-  CHECK(config.batch == 96);
-  CHECK(config.global_batch == 384);
-  CHECK(config.micro_batch_of(0) == 96);
-  CHECK(config.micro_batch_of(1) == 32);
+  CHECK(config.batch_size() == 96);
+  CHECK(config.batch.global_batch() == 384);
+  CHECK(config.batch.of_replica(0).micro_batch == 96);
+  CHECK(config.batch.of_replica(1).micro_batch == 32);
   CHECK(marked(config) == "the ranks' micro-batches are unequal (--shares 96,32)");
 
   const TrainingShape shape = shape_of(config, 1);
-  CHECK(shape.micro_batch == 32);
-  CHECK(shape.rank == 1);
-  CHECK(shape.ranks == 2);
-  CHECK(shape.global_batch() == 384);
+  CHECK(shape.batch.micro_batch == 32);
+  CHECK(shape.batch.replica == 1);
+  CHECK(shape.batch.replicas == 2);
+  CHECK(shape.batch.global_batch() == 384);
   CHECK(shape.lowering().batch == 32);
   CHECK(shape.lowering().global_batch == 384);
 }
@@ -75,7 +75,8 @@ TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {
         "use more --samples, or a smaller --global-batch");
   CHECK(mentions(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
                  "or a smaller --shares"));
-  CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).global_batch == 128);
+  CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).batch.global_batch() ==
+        128);
 }
 
 TEST_CASE("ranks bring memory for a model as wide as its data", "[app]") {
@@ -116,10 +117,10 @@ TEST_CASE("equal shares are no other configuration than their batch size", "[app
   const RunConfig shares = configured({"-s", "ddp", "-n", "2", "--shares", "64+64"});
   const RunConfig batch = configured({"-s", "ddp", "-n", "2", "-b", "64"});
   CHECK(shares.id == batch.id);
-  CHECK(shares.global_batch == batch.global_batch);
-  CHECK(shares.micro_batch_of(1) == 64);
+  CHECK(shares.batch == batch.batch);
+  CHECK(shares.batch.of_replica(1).micro_batch == 64);
   CHECK(marked(shares).empty());
-  CHECK(shape_of(shares, 1).global_batch() == 128);
+  CHECK(shape_of(shares, 1).batch.global_batch() == 128);
 }
 
 TEST_CASE("there are as many shares as ranks", "[app]") {
@@ -134,7 +135,7 @@ TEST_CASE("there are as many shares as ranks", "[app]") {
 
 TEST_CASE("replicas of one process have equal shares", "[app]") {
   CHECK(mentions(refusal({"-s", "dp", "-n", "2", "--shares", "9+3"}), "use --strategy ddp"));
-  CHECK(configured({"-s", "dp", "-n", "2", "--shares", "9+9"}).global_batch == 18);
+  CHECK(configured({"-s", "dp", "-n", "2", "--shares", "9+9"}).batch.global_batch() == 18);
 }
 
 TEST_CASE("a slow rank is one of the ranks, and marks the record", "[app]") {
@@ -168,7 +169,7 @@ TEST_CASE("operators are chosen for every size of a share, the largest first", "
   const auto sizes_of = [](const Words& words) {
     std::vector<Size> sizes;
     for (const TrainingShape& shape : shapes_of_ranks(shape_of(configured(words), 0)))
-      sizes.push_back(shape.micro_batch);
+      sizes.push_back(shape.batch.micro_batch);
     return sizes;
   };
   CHECK(sizes_of({"-s", "ddp", "-n", "4", "--shares", "8+32+8+16"}) ==

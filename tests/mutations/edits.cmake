@@ -106,18 +106,15 @@ edit(strategies/dp.cpp
                                 workers_.size())]==])
 
 edit(src/data/sampler.cpp
-[==[before_(shape.before()),]==]
-[==[before_(mutated("wrong-shard")      ? 0
-              : mutated("one-sample-off") ? std::max<Size>(shape.before() - 1, 0)
-                                          : shape.before()),]==])
-
-edit(src/data/sampler.cpp
-[==[  const Size first = begin + accumulation_ * together_ + before_;]==]
-[==[  const bool is_last = accumulation_ > 0 && accumulation_ + 1 == accumulation_steps_;
-  const Size too_early = mutated("micro-batch-repeated") && is_last         ? together_
+[==[  const Size first = begin + accumulation_ * shape_.together() + shape_.before();]==]
+[==[  const Size before = mutated("wrong-shard")      ? 0
+                      : mutated("one-sample-off") ? std::max<Size>(shape_.before() - 1, 0)
+                                                  : shape_.before();
+  const bool is_last = accumulation_ > 0 && accumulation_ + 1 == shape_.accumulation_steps;
+  const Size too_early = mutated("micro-batch-repeated") && is_last         ? shape_.together()
                          : mutated("micro-batch-one-sample-off") && is_last ? 1
                                                                             : 0;
-  const Size first = begin + accumulation_ * together_ + before_ - too_early;]==])
+  const Size first = begin + accumulation_ * shape_.together() + before - too_early;]==])
 
 edit(strategies/replica.cpp
 [==[program_.set_loss_scale(scaler_.scale());]==]
