@@ -15,6 +15,7 @@
 #include "src/device/affinity.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
+#include "src/device/host_device.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_bench.h"
 #include "src/doctor/comm_options.h"
@@ -60,6 +61,18 @@ void pin_to(std::optional<int> cpu) {
   if (cpu) (void)pin_this_thread(*cpu);
 }
 
+/// On one rank; its communicators have ended when this returns. `region`: null for a rank alone.
+std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
+                                          const SharedRegion* region) {
+  HostDevice device;
+  RankCommunicators communicators =
+      row.make({.memory = device.memory(), .region = region, .rank = options.rank});
+  ControlChannel control(std::move(communicators.control));
+  return measure_collectives(
+      {.device = device, .communicator = *communicators.data, .control = control},
+      plan_of(options));
+}
+
 /// This process is one of several ranks.
 ExitCode be_rank(const CommOptions& options) {
   const SharedRegion region = SharedRegion::open(*options.region);
@@ -67,17 +80,9 @@ ExitCode be_rank(const CommOptions& options) {
     throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
   PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
-  std::vector<CommMeasurement> rows;
-  std::string name;
-  {
-    HostMemorySource memory;
-    const auto communicator = find_communicator(options.communicator, region.world_size())
-                                  .make({.memory = memory, .region = &region, .rank = options.rank})
-                                  .data;
-    rows = measure_collectives(*communicator, plan_of(options));
-    name = communicator->name();
-  }
-  if (options.rank == 0) print(rows, options, name);
+  const CommunicatorRow row = find_communicator(options.communicator, region.world_size());
+  const auto rows = measure_with(row, options, &region);
+  if (options.rank == 0) print(rows, options, row.name);
   return ExitCode::ok;
 }
 
@@ -85,9 +90,7 @@ ExitCode run_alone(const CommunicatorRow& row, const CommOptions& options,
                    const Topology& topology) {
   const AffinityGuard affinity;
   pin_to(topology.cores.front().cpu);
-  HostMemorySource memory;
-  const auto communicator = row.make({.memory = memory}).data;
-  const auto rows = measure_collectives(*communicator, plan_of(options));
+  const auto rows = measure_with(row, options, nullptr);
   if (!options.json) write_standard_output(header_line(topology, 1, row.name));
   print(rows, options, row.name);
   return ExitCode::ok;

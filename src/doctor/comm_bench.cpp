@@ -9,6 +9,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/device/host_mirror.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -62,15 +63,22 @@ struct Pattern {
 
 /// What one collective does at one size on this rank.
 struct Call {
-  Communicator& communicator;
-  std::span<float> values;
-  std::span<float> whole;  ///< of a gather, on its root
+  const CommBenchRank& on;
+  HostMirror<float> values;
+  HostMirror<float> whole;  ///< of a gather, on its root
 
-  [[nodiscard]] Size rank() const { return communicator.rank(); }
-  [[nodiscard]] Size ranks() const { return communicator.world_size(); }
-  [[nodiscard]] Range all() const { return {0, static_cast<Size>(values.size())}; }
-  [[nodiscard]] Range part(Size owner) const {
-    return rank_part(static_cast<Size>(values.size()), owner, ranks());
+  [[nodiscard]] Communicator& communicator() const { return on.communicator; }
+  [[nodiscard]] Size rank() const { return communicator().rank(); }
+  [[nodiscard]] Size ranks() const { return communicator().world_size(); }
+  [[nodiscard]] Size count() const { return static_cast<Size>(values.memory().size()); }
+  [[nodiscard]] Range all() const { return {0, count()}; }
+  [[nodiscard]] Range part(Size owner) const { return rank_part(count(), owner, ranks()); }
+
+  /// The device's values, on the host.
+  void fetch() const {
+    values.fetch(on.device.compute());
+    whole.fetch(on.device.compute());
+    on.device.finish();
   }
 };
 
@@ -89,11 +97,12 @@ double two_ring_factor(double ranks) { return 2 * ring_factor(ranks); }
 double one_factor(double /*ranks*/) { return 1; }
 
 Size check_sum(const Call& call, Pattern pattern, Range range) {
-  return Pattern::wrong(call.values, range, [&](Size i) { return pattern.sum(call.ranks(), i); });
+  return Pattern::wrong(call.values.values(), range,
+                        [&](Size i) { return pattern.sum(call.ranks(), i); });
 }
 
 Size check_owner(const Call& call, Pattern pattern, Range range, Size owner) {
-  return Pattern::wrong(call.values, range, [&](Size i) { return pattern.at(owner, i); });
+  return Pattern::wrong(call.values.values(), range, [&](Size i) { return pattern.at(owner, i); });
 }
 
 Size check_all_gather(const Call& call, Pattern pattern) {
@@ -108,7 +117,7 @@ Size check_gather(const Call& call, Pattern pattern) {
   Size wrong = 0;
   for (Size owner = 0; owner < call.ranks(); ++owner)
     wrong +=
-        Pattern::wrong(call.whole.subspan(static_cast<std::size_t>(owner) * call.values.size()),
+        Pattern::wrong(call.whole.values().subspan(static_cast<std::size_t>(owner * call.count())),
                        call.all(), [&](Size i) { return pattern.at(owner, i); });
   return wrong;
 }
@@ -117,29 +126,32 @@ std::vector<Collective> collectives() {
   return {
       {"all_reduce", two_ring_factor, true, false,
        [](const Call& call) {
-         return call.communicator.start_all_reduce(values_of(call.values), {});
+         return call.communicator().start_all_reduce(values_of(call.values.memory()), {});
        },
        [](const Call& call, Pattern pattern) { return check_sum(call, pattern, call.all()); }},
       {"reduce_scatter", ring_factor, true, false,
        [](const Call& call) {
-         return call.communicator.start_reduce_scatter(values_of(call.values), {});
+         return call.communicator().start_reduce_scatter(values_of(call.values.memory()), {});
        },
        [](const Call& call, Pattern pattern) {
          return check_sum(call, pattern, call.part(call.rank()));
        }},
       {"all_gather", ring_factor, false, false,
-       [](const Call& call) { return call.communicator.start_all_gather(values_of(call.values)); },
+       [](const Call& call) {
+         return call.communicator().start_all_gather(values_of(call.values.memory()));
+       },
        check_all_gather},
       {"broadcast", one_factor, false, true,
        [](const Call& call) {
-         return call.communicator.start_broadcast(std::as_writable_bytes(call.values), kRoot);
+         return call.communicator().start_broadcast(std::as_writable_bytes(call.values.memory()),
+                                                    kRoot);
        },
        [](const Call& call, Pattern pattern) {
          return check_owner(call, pattern, call.all(), kRoot);
        }},
       {"reduce", one_factor, true, true,
        [](const Call& call) {
-         return call.communicator.start_reduce(values_of(call.values), kRoot, {});
+         return call.communicator().start_reduce(values_of(call.values.memory()), kRoot, {});
        },
        [](const Call& call, Pattern pattern) {
          return call.rank() == kRoot ? check_sum(call, pattern, call.all())
@@ -147,8 +159,9 @@ std::vector<Collective> collectives() {
        }},
       {"gather", ring_factor, false, true,
        [](const Call& call) {
-         return call.communicator.start_gather(std::as_bytes(call.values),
-                                               std::as_writable_bytes(call.whole), kRoot);
+         return call.communicator().start_gather(std::as_bytes(call.values.memory()),
+                                                 std::as_writable_bytes(call.whole.memory()),
+                                                 kRoot);
        },
        check_gather},
   };
@@ -170,12 +183,12 @@ class Measuring {
   [[nodiscard]] CommMeasurement measure(Size count) {
     std::vector<double> warm_up;
     for (int i = 0; i < kWarmUpCalls; ++i) warm_up.push_back(time_call());
-    Size wrong = collective_.check(call_, pattern_);
+    Size wrong = check();
     const Size calls = agree_on_calls(warm_up);
     std::vector<double> seconds;
     seconds.reserve(static_cast<std::size_t>(calls));
     for (Size i = 0; i < calls; ++i) seconds.push_back(time_call());
-    wrong += collective_.check(call_, pattern_);
+    wrong += check();
     return {.collective = collective_.name,
             .ranks = call_.ranks(),
             .count = count,
@@ -184,22 +197,28 @@ class Measuring {
   }
 
  private:
-  void wait(Ticket ticket) { call_.communicator.wait(ticket, timeout_); }
+  void wait(Ticket ticket) { call_.communicator().wait(ticket, timeout_); }
 
   double time_call() {
     pattern_.call++;
-    pattern_.write(call_.values, call_.rank());
-    wait(call_.communicator.start_barrier());
+    pattern_.write(call_.values.values(), call_.rank());
+    write_back(call_.on.device, call_.values);
+    wait(call_.communicator().start_barrier());
     const double begin = clock_.now();
     wait(collective_.start(call_));
     return clock_.now() - begin;
+  }
+
+  [[nodiscard]] Size check() const {
+    call_.fetch();
+    return collective_.check(call_, pattern_);
   }
 
   /// Rank 0 decides.
   Size agree_on_calls(std::span<const double> warm_up) {
     const double seconds = std::max(median(warm_up), 1e-9);
     auto calls = static_cast<Size>(std::clamp(kSecondsPerRow / seconds, kLeastCalls, kMostCalls));
-    wait(call_.communicator.start_broadcast(std::as_writable_bytes(std::span(&calls, 1)), kRoot));
+    call_.on.control.broadcast(std::as_writable_bytes(std::span(&calls, 1)), kRoot, timeout_);
     return calls;
   }
 
@@ -207,8 +226,8 @@ class Measuring {
   [[nodiscard]] std::vector<Value> gathered(std::span<const Value> own) {
     std::vector<Value> all(
         call_.rank() == kRoot ? own.size() * static_cast<std::size_t>(call_.ranks()) : 0);
-    wait(call_.communicator.start_gather(std::as_bytes(own), std::as_writable_bytes(std::span(all)),
-                                         kRoot));
+    call_.on.control.gather(std::as_bytes(own), std::as_writable_bytes(std::span(all)), kRoot,
+                            timeout_);
     return all;
   }
 
@@ -226,7 +245,7 @@ class Measuring {
   }
 
   Collective collective_;
-  Call call_;
+  const Call& call_;
   Communicator::Timeout timeout_;
   SteadyClock clock_;
   Pattern pattern_{.call = 0};
@@ -268,22 +287,25 @@ Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks) {
   return 2 * longest(plan) + static_cast<Bytes>(ranks) * sizeof(float) + kPages;
 }
 
-std::vector<CommMeasurement> measure_collectives(Communicator& communicator, const CommPlan& plan) {
-  const Size ranks = communicator.world_size();
+std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, const CommPlan& plan) {
+  const Size ranks = rank.communicator.world_size();
   const Bytes most = longest(plan);
-  const Buffer values = communicator.memory().allocate(most, "values");
-  const Buffer whole = communicator.memory().allocate(
-      most + static_cast<Bytes>(ranks) * sizeof(float), "gathered values");
+  MemorySource& memory = rank.communicator.memory();
+  const Buffer values = memory.allocate(most, "values");
+  const Buffer whole =
+      memory.allocate(most + static_cast<Bytes>(ranks) * sizeof(float), "gathered values");
+  const auto mirror = [&](const Buffer& buffer, Size count) {
+    return HostMirror<float>(rank.device,
+                             buffer.as<float>().first(static_cast<std::size_t>(count)));
+  };
   std::vector<CommMeasurement> results;
   for (const std::string& name : plan.collectives)
     for (const Bytes bytes : plan.sizes) {
       const Size own = floats_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
       const Size all = name == "gather" ? own * ranks : own;
-      const bool has_whole = name == "gather" && communicator.rank() == kRoot;
+      const bool has_whole = name == "gather" && rank.communicator.rank() == kRoot;
       const Call call{
-          .communicator = communicator,
-          .values = values.as<float>().first(static_cast<std::size_t>(own)),
-          .whole = whole.as<float>().first(has_whole ? static_cast<std::size_t>(all) : 0)};
+          .on = rank, .values = mirror(values, own), .whole = mirror(whole, has_whole ? all : 0)};
       results.push_back(Measuring(find_collective(name), call, plan.timeout).measure(all));
     }
   return results;

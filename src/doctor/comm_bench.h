@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
+#include "src/device/device.h"
 
 namespace ptbench {
 
@@ -37,14 +39,23 @@ struct CommPlan {
   Communicator::Timeout timeout{};       ///< of each wait
 };
 
+/// What measures have to do with: a device whose memory communicates, who moves its values, and who
+/// carries the host's words about it.
+struct CommBenchRank {
+  Device& device;
+  Communicator& communicator;
+  ControlChannel& control;
+};
+
 /// What a rank's memory() must hold for `plan`.
 [[nodiscard]] Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks);
 
 /// Measures every collective at every size; all ranks call it with the same plan. Before each call,
 /// outside the time, every rank writes its values anew, so that they lie in its own caches, and
-/// meets the others. Sums are of small whole numbers, so that they are exact. Only rank 0 gets the
-/// result. Throws the communicator's errors.
-[[nodiscard]] std::vector<CommMeasurement> measure_collectives(Communicator& communicator,
+/// meets the others. A call ends when the host knows that its values are there. Sums are of small
+/// whole numbers, so that they are exact. Only rank 0 gets the result. Throws the communicator's
+/// errors.
+[[nodiscard]] std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank,
                                                                const CommPlan& plan);
 
 }  // namespace ptbench
