@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "charts/chart.h"
+
+namespace ptbench {
+
+enum class DrawingFormat : std::uint8_t { svg, png, pdf };
+
+/// On a white ground, or on a dark one.
+enum class ChartTheme : std::uint8_t { light, dark };
+[[nodiscard]] std::string_view name_of(ChartTheme theme);
+
+/// How charts are drawn.
+struct Drawing {
+  DrawingFormat format = DrawingFormat::svg;
+  ChartTheme theme = ChartTheme::light;
+};
+
+/// A script that has gnuplot 5.4 draw each of `charts` into the file of `files` at its place, or all
+/// of them, a page each, into the only file of `files` (PDF). Data stand in the script; texts
+/// cannot leave their quotes. Equal charts give equal scripts.
+[[nodiscard]] std::string gnuplot_script(std::span<const Chart> charts,
+                                         std::span<const std::string> files,
+                                         const Drawing& drawing);
+
+}  // namespace ptbench
