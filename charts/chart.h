@@ -12,6 +12,13 @@ namespace ptbench {
 
 enum class AxisScale { linear, log2, log10 };
 
+/// How the numbers along an axis are written.
+enum class AxisNumbers {
+  real,
+  whole,  ///< nothing lies between whole numbers: ranks
+  bytes,  ///< "64 KiB"
+};
+
 struct Axis {
   std::string title;  ///< with its unit, for instance "step [ms]"
   AxisScale scale = AxisScale::linear;
@@ -19,6 +26,7 @@ struct Axis {
   std::vector<std::string> categories;
   std::optional<double> low;   ///< where the axis begins; empty: as the values ask for
   std::optional<double> high;  ///< where the axis ends; empty: as the values ask for
+  AxisNumbers numbers = AxisNumbers::real;
 };
 
 struct Point {
@@ -30,16 +38,24 @@ struct Point {
 };
 
 enum class SeriesStyle {
-  line,     ///< points joined by a line, with their intervals
-  points,   ///< points alone
-  ideal,    ///< a thin dashed line without points: what would be reached without any loss
-  stacked,  ///< a part of a bar; the parts of all series at one x add up
+  line,       ///< points joined by a line, with their intervals
+  points,     ///< points alone, with their intervals
+  ideal,      ///< a thin dashed line without points: what would be reached without any loss
+  reference,  ///< a thin line without points: what the others are held against
+  /// A part of a bar; the parts of all series at one x add up, those below 0 from 0 downwards.
+  stacked,
 };
 
 struct Series {
   std::string name;
   SeriesStyle style = SeriesStyle::line;
   std::vector<Point> points;  ///< in the order of x
+};
+
+/// Something begins at that x, for instance a repetition: a thin upright line.
+struct Mark {
+  double x = 0;
+  std::string text;
 };
 
 /// Texts are as records have them: whoever draws escapes them.
@@ -50,6 +66,7 @@ struct Chart {
   Axis x;
   Axis y;
   std::vector<Series> series;
+  std::vector<Mark> marks;  ///< in the order of x
 };
 
 }  // namespace ptbench
