@@ -10,6 +10,9 @@ namespace ptbench {
 
 // A chart as data: what is drawn, not how. gnuplot and the page draw the same one.
 
+// g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
+// NOLINTBEGIN(readability-redundant-member-init)
+
 enum class AxisScale { linear, log2, log10 };
 
 /// How the numbers along an axis are written.
@@ -20,21 +23,21 @@ enum class AxisNumbers {
 };
 
 struct Axis {
-  std::string title;  ///< with its unit, for instance "step [ms]"
+  std::string title{};  ///< with its unit, for instance "step [ms]"
   AxisScale scale = AxisScale::linear;
   /// Names of the places 0, 1, … along an axis of categories; empty: the axis is of numbers.
-  std::vector<std::string> categories;
-  std::optional<double> low;   ///< where the axis begins; empty: as the values ask for
-  std::optional<double> high;  ///< where the axis ends; empty: as the values ask for
+  std::vector<std::string> categories{};
+  std::optional<double> low{};   ///< where the axis begins; empty: as the values ask for
+  std::optional<double> high{};  ///< where the axis ends; empty: as the values ask for
   AxisNumbers numbers = AxisNumbers::real;
 };
 
 struct Point {
-  double x = 0;                      ///< a number, or a place among the categories
-  double y = 0;                      ///< finite
-  std::optional<Interval> interval;  ///< of y
-  std::string note;                  ///< what else a reader should know of this value; may be empty
-  bool trusted = true;               ///< false: not a single repetition was clean
+  double x = 0;                        ///< a number, or a place among the categories
+  double y = 0;                        ///< finite
+  std::optional<Interval> interval{};  ///< of y
+  std::string note{};   ///< what else a reader should know of this value; may be empty
+  bool trusted = true;  ///< false: not a single repetition was clean
 };
 
 enum class SeriesStyle {
@@ -47,26 +50,28 @@ enum class SeriesStyle {
 };
 
 struct Series {
-  std::string name;
+  std::string name{};
   SeriesStyle style = SeriesStyle::line;
-  std::vector<Point> points;  ///< in the order of x
+  std::vector<Point> points{};  ///< in the order of x
 };
 
 /// Something begins at that x, for instance a repetition: a thin upright line.
 struct Mark {
   double x = 0;
-  std::string text;
+  std::string text{};
 };
 
 /// Texts are as records have them: whoever draws escapes them.
 struct Chart {
-  std::string name;     ///< of its row in the catalog, with "-2", … where it makes several
-  std::string title;    ///< what is shown, for instance "Speedup of mlp, weak scaling"
-  std::string caption;  ///< one sentence on how to read it, and what it rests on
-  Axis x;
-  Axis y;
-  std::vector<Series> series;
-  std::vector<Mark> marks;  ///< in the order of x
+  std::string name{};     ///< of its row in the catalog, with "-2", … where it makes several
+  std::string title{};    ///< what is shown, for instance "Speedup of mlp, weak scaling"
+  std::string caption{};  ///< one sentence on how to read it, and what it rests on
+  Axis x{};
+  Axis y{};
+  std::vector<Series> series{};
+  std::vector<Mark> marks{};  ///< in the order of x
 };
+
+// NOLINTEND(readability-redundant-member-init)
 
 }  // namespace ptbench

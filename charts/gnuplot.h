@@ -20,10 +20,11 @@ enum class ChartTheme : std::uint8_t { light, dark };
 struct Drawing {
   DrawingFormat format = DrawingFormat::svg;
   ChartTheme theme = ChartTheme::light;
+  bool with_heading = true;  ///< false: title and caption stand elsewhere, as in a page
 };
 
-/// A script that has gnuplot 5.4 draw each of `charts` into the file of `files` at its place, or all
-/// of them, a page each, into the only file of `files` (PDF). Data stand in the script; texts
+/// A script that has gnuplot 5.4 draw each of `charts` into the file of `files` at its place, or
+/// all of them, a page each, into the only file of `files` (PDF). Data stand in the script; texts
 /// cannot leave their quotes. Equal charts give equal scripts.
 [[nodiscard]] std::string gnuplot_script(std::span<const Chart> charts,
                                          std::span<const std::string> files,

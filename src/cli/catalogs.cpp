@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "charts/catalog.h"
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
@@ -122,16 +123,27 @@ Table options() {
   return table;
 }
 
+Table charts() {
+  Table table{.name = "charts",
+              .columns = {{"name", "name"}, {"summary", "summary"}, {"needs", "needs"}},
+              .rows = {}};
+  for (const ChartRow& chart : chart_catalog())
+    table.rows.push_back(
+        {std::string(chart.name), std::string(chart.summary), std::string(chart.needs)});
+  return table;
+}
+
 struct Catalog {
   std::string_view name;
   Table (*table)();
 };
 
-constexpr std::array<Catalog, 6> kCatalogs{{{"workloads", workloads},
+constexpr std::array<Catalog, 7> kCatalogs{{{"workloads", workloads},
                                             {"strategies", strategies},
                                             {"communicators", communicators},
                                             {"devices", devices},
                                             {"optimizers", optimizers},
+                                            {"charts", charts},
                                             {"options", options}}};
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace ptbench {
 
 [[nodiscard]] Command make_run_command();
 [[nodiscard]] Command make_sweep_command();
+[[nodiscard]] Command make_chart_command();
 [[nodiscard]] Command make_compare_command();
 [[nodiscard]] Command make_gate_command();
 [[nodiscard]] Command make_comm_command();

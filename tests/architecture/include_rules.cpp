@@ -28,9 +28,10 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const Words all{"base",    "process",   "device",  "comm",    "ranks",      "data",
-                         "kernels", "workloads", "measure", "judge",   "strategies", "reports",
-                         "config",  "training",  "session", "compare", "doctor",     "cli"};
+  static const Words all{"base",       "process", "device",    "comm",    "ranks",
+                         "data",       "kernels", "workloads", "measure", "judge",
+                         "strategies", "reports", "charts",    "publish", "config",
+                         "training",   "session", "compare",   "doctor",  "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
       {"process", "src/process/", {"base"}},
@@ -46,6 +47,8 @@ const std::vector<Room>& rooms() {
        "strategies/",
        {"workloads", "kernels", "comm", "data", "measure", "device", "base"}},
       {"reports", "reports/", {"judge", "measure", "base"}},
+      {"charts", "charts/", {"reports", "judge", "measure", "base"}},
+      {"publish", "src/publish/", {"charts", "reports", "judge", "measure", "process", "base"}},
       {"config",
        "src/config/",
        {"reports", "strategies", "measure", "workloads", "kernels", "data", "ranks", "comm",
@@ -97,7 +100,7 @@ const Words& engine_folders() {
 const std::vector<Library>& libraries() {
   static const Words cuda{"src/device/cuda/", "kernels/cuda/", "src/comm/nccl/"};
   static const std::vector<Library> libraries{
-      {"fmt", {"fmt/"}, {"src/", "kernels/", "workloads/", "strategies/", "reports/"}},
+      {"fmt", {"fmt/"}, {"src/", "kernels/", "workloads/", "strategies/", "reports/", "charts/"}},
       {"hwloc", {"hwloc"}, {"src/device/"}},
       {"oneDNN", {"oneapi/dnnl", "dnnl"}, {"kernels/cpu/"}},
       {"OpenMP", {"omp.h"}, {"kernels/cpu/"}},
@@ -108,6 +111,7 @@ const std::vector<Library>& libraries() {
       {"valijson", {"valijson/"}, {"reports/"}},
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"Boost.Math", {"boost/math/"}, {"src/measure/"}},
+      {"Boost.PropertyTree", {"boost/property_tree/"}, {}},
       {"NVTX", {"nvtx3/", "nvToolsExt"}, {"src/measure/"}},
       {"NCCL", {"nccl"}, {"src/comm/nccl/"}},
       {"CUDA", {"cuda", "cub", "cudnn", "nvml", "thrust/", "mma.h"}, cuda},

@@ -1,0 +1,225 @@
+#include "charts/charted_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "src/base/units.h"
+#include "src/measure/speaking.h"
+
+namespace ptbench {
+namespace {
+
+constexpr std::size_t kCommitLetters = 7;
+constexpr double kMuch = 16;
+
+bool has_throughput(const RunRecord& run) {
+  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
+  return ended_well && run.throughput.value && *run.throughput.value > 0;
+}
+
+std::string commit_of(const ResultFile& file) {
+  return file.generator.git_commit.value_or("").substr(0, kCommitLetters);
+}
+
+template <class Word>
+bool differs(std::span<const ResultFile> files, const Word& word) {
+  return std::ranges::any_of(
+      files, [&](const ResultFile& file) { return word(file) != word(files.front()); });
+}
+
+void append_word(std::string& text, std::string_view word) {
+  if (word.empty()) return;
+  if (!text.empty()) text += ' ';
+  text += word;
+}
+
+/// Whether two of the files, under these names, hold the same run.
+bool hold_a_run_twice(std::span<const ResultFile> files, const std::vector<std::string>& names) {
+  std::set<std::pair<std::string_view, std::string_view>> found;
+  for (std::size_t at = 0; at < files.size(); ++at)
+    for (const RunRecord& run : files[at].runs)
+      if (!found.emplace(names[at], run.id).second) return true;
+  return false;
+}
+
+std::vector<std::string> sources_of(std::span<const ResultFile> files) {
+  std::vector<std::string> names(files.size());
+  if (files.size() < 2) return names;
+  const auto host_of = [](const ResultFile& file) { return file.environment.host.name; };
+  const bool hosts = differs(files, host_of);
+  const bool commits = differs(files, commit_of);
+  for (std::size_t at = 0; at < files.size(); ++at) {
+    if (hosts) append_word(names[at], host_of(files[at]));
+    if (commits) append_word(names[at], commit_of(files[at]));
+  }
+  if (hold_a_run_twice(files, names))
+    for (std::size_t at = 0; at < files.size(); ++at) append_word(names[at], files[at].created);
+  return names;
+}
+
+/// Words after the precision of an id: "/threads=1/data=a/b" is "threads=1" and "data=a/b".
+std::vector<std::string> options_of(const RunRecord& run) {
+  const std::string start = fmt::format("/{}/n{}/b", run.strategy.name, run.strategy.world_size);
+  const std::size_t found = run.id.rfind(start);
+  if (found == std::string::npos) return {};
+  const std::size_t precision = run.id.find('/', found + start.size());
+  if (precision == std::string::npos) return {};
+  std::vector<std::string> options;
+  std::size_t at = run.id.find('/', precision + 1);
+  while (at != std::string::npos) {
+    const std::size_t next = run.id.find('/', at + 1);
+    const std::string word =
+        run.id.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    if (word.find('=') != std::string::npos || options.empty())
+      options.push_back(word);
+    else
+      options.back() += '/' + word;
+    at = next;
+  }
+  return options;
+}
+
+std::string key_text(const Traits& traits) {
+  std::string text;
+  for (const auto& [about, word] : traits) text += about + '\x1E' + word + '\x1F';
+  return text;
+}
+
+void add_batch(Traits& traits, const RunRecord& run) {
+  const bool is_strong = run.scaling && run.scaling->mode == ScalingMode::strong;
+  if (is_strong && run.strategy.global_batch)
+    traits.emplace_back("batch", fmt::format("global batch {}", *run.strategy.global_batch));
+  else if (run.strategy.batch_per_replica)
+    traits.emplace_back("batch", fmt::format("batch {}", *run.strategy.batch_per_replica));
+}
+
+const std::string* word_about(const Traits& traits, const std::string& about) {
+  const auto found =
+      std::ranges::find(traits, about, [](const auto& trait) { return trait.first; });
+  return found == traits.end() ? nullptr : &found->second;
+}
+
+bool all_have_one(std::span<const Traits> all, const std::string& about) {
+  const std::string* const first = word_about(all.front(), about);
+  return std::ranges::all_of(all, [&](const Traits& traits) {
+    const std::string* const word = word_about(traits, about);
+    return (word == nullptr) == (first == nullptr) && (word == nullptr || *word == *first);
+  });
+}
+
+std::vector<std::string> subjects_of(std::span<const Traits> all) {
+  std::vector<std::string> subjects;
+  for (const Traits& traits : all)
+    for (const auto& [about, word] : traits)
+      if (std::ranges::find(subjects, about) == subjects.end()) subjects.push_back(about);
+  return subjects;
+}
+
+}  // namespace
+
+std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results) {
+  const std::vector<std::string> sources = sources_of(results);
+  std::vector<ChartedRun> runs;
+  for (std::size_t at = 0; at < results.size(); ++at)
+    for (const RunRecord& run : results[at].runs)
+      if (has_throughput(run))
+        runs.push_back({.run = &run,
+                        .file = &results[at],
+                        .clean_repetitions = clean_repetitions(run.samples),
+                        .source = sources[at]});
+  return runs;
+}
+
+std::vector<std::vector<ChartedRun>> grouped(
+    std::span<const ChartedRun> runs, const std::function<std::string(const ChartedRun&)>& key) {
+  std::vector<std::vector<ChartedRun>> groups;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const ChartedRun& run : runs) {
+    const auto [place, is_new] = places.emplace(key(run), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(run);
+  }
+  return groups;
+}
+
+Traits traits_of(const ChartedRun& charted, Along along) {
+  const RunRecord& run = *charted.run;
+  Traits traits{{"strategy", run.strategy.name}};
+  const bool has_one_rank_always = along == Along::batch && run.strategy.name == "serial";
+  if (along != Along::ranks && !has_one_rank_always)
+    traits.emplace_back("ranks", fmt::format("n={}", run.strategy.world_size));
+  if (along != Along::batch) add_batch(traits, run);
+  for (std::string& option : options_of(run)) {
+    std::string about = option.substr(0, option.find('='));
+    traits.emplace_back(std::move(about), std::move(option));
+  }
+  const std::string engine = run.engine.name.value_or("native");
+  if (engine != "native") traits.emplace_back("engine", engine);
+  if (!charted.source.empty()) traits.emplace_back("source", charted.source);
+  return traits;
+}
+
+std::vector<std::string> names_of(std::span<const Traits> all) {
+  std::vector<std::string> names(all.size());
+  if (all.empty()) return names;
+  std::vector<std::string> told = subjects_of(all);
+  std::erase_if(told, [&](const std::string& about) {
+    return about != all.front().front().first && all_have_one(all, about);
+  });
+  for (std::size_t at = 0; at < all.size(); ++at)
+    for (const std::string& about : told)
+      if (const std::string* const word = word_about(all[at], about))
+        names[at] += (names[at].empty() ? "" : ", ") + *word;
+  return names;
+}
+
+std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along) {
+  std::vector<std::vector<ChartedRun>> groups =
+      grouped(runs, [&](const ChartedRun& run) { return key_text(traits_of(run, along)); });
+  std::vector<Traits> traits;
+  traits.reserve(groups.size());
+  for (const auto& group : groups) traits.push_back(traits_of(group.front(), along));
+  const std::vector<std::string> names = names_of(traits);
+  std::vector<RunSeries> series;
+  for (std::size_t at = 0; at < groups.size(); ++at)
+    series.push_back({.name = names[at], .runs = std::move(groups[at])});
+  return series;
+}
+
+std::string subject_of(const RunRecord& run) {
+  return fmt::format("{} in {}", run.workload.name, run.strategy.precision);
+}
+
+std::string basis_of(std::span<const ChartedRun> runs) {
+  if (runs.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(runs, {}, &ChartedRun::clean_repetitions);
+  std::string text = least.clean_repetitions == most.clean_repetitions
+                         ? fmt::format("{}", most.clean_repetitions)
+                         : fmt::format("{} to {}", least.clean_repetitions, most.clean_repetitions);
+  text += most.clean_repetitions == 1 ? " clean repetition each" : " clean repetitions each";
+  std::set<std::string> machines;
+  for (const ChartedRun& run : runs)
+    machines.insert(fmt::format("{}, {}", run.file->environment.host.name,
+                                run.file->environment.cpu.model.value_or("")));
+  if (machines.size() == 1 && *machines.begin() != ", ") return text + "; " + *machines.begin();
+  return machines.size() == 1 ? text : fmt::format("{}; {} machines", text, machines.size());
+}
+
+std::string note_of(const ChartedRun& charted) {
+  const RunRecord& run = *charted.run;
+  std::string text = fmt::format("{}samples/s", format_si(*run.throughput.value));
+  const std::size_t repetitions = run.samples.repetitions.size();
+  if (repetitions > 0)
+    text += fmt::format(", {} of {} repetitions clean", charted.clean_repetitions, repetitions);
+  if (run.status == Status::interrupted) text += ", interrupted";
+  return text;
+}
+
+bool spans_much(double low, double high) { return low > 0 && high / low >= kMuch; }
+
+}  // namespace ptbench

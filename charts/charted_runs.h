@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "charts/chart.h"
+#include "src/base/size.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// A run that was measured, in the file that it stands in, which outlives it.
+struct ChartedRun {
+  const RunRecord* run = nullptr;
+  const ResultFile* file = nullptr;
+  Size clean_repetitions = 0;
+  /// What tells its file from the others: host, commit, time; may be empty.
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::string source{};
+
+  [[nodiscard]] bool is_trusted() const { return clean_repetitions > 0; }
+};
+
+/// The runs of `results` that are ok or interrupted and have a throughput, in their order. Their
+/// source is the host where hosts differ, the commit where commits differ, and the time where two
+/// files would otherwise hold the same run.
+[[nodiscard]] std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results);
+
+/// Runs of equal key together, in the order in which keys appear.
+[[nodiscard]] std::vector<std::vector<ChartedRun>> grouped(
+    std::span<const ChartedRun> runs, const std::function<std::string(const ChartedRun&)>& key);
+
+/// What may tell a run from others: what each word is about, and the word; the strategy first.
+using Traits = std::vector<std::pair<std::string, std::string>>;
+
+/// Which of a run's numbers are not among its traits, as they lie along an axis.
+enum class Along { nothing, ranks, batch };
+[[nodiscard]] Traits traits_of(const ChartedRun& run, Along along);
+
+/// Names for things of these traits: the first trait of each, and those in which any two differ.
+[[nodiscard]] std::vector<std::string> names_of(std::span<const Traits> all);
+
+/// Runs that have one series.
+struct RunSeries {
+  std::string name;
+  std::vector<ChartedRun> runs;  ///< in the order in which they appear
+};
+[[nodiscard]] std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along);
+
+/// "mlp in fp32".
+[[nodiscard]] std::string subject_of(const RunRecord& run);
+
+/// "4 to 5 clean repetitions each; vm, Some Maker CPU": what a chart of these runs rests on.
+[[nodiscard]] std::string basis_of(std::span<const ChartedRun> runs);
+
+/// "11.8 k samples/s, 4 of 5 repetitions clean".
+[[nodiscard]] std::string note_of(const ChartedRun& run);
+
+/// Whether values from `low` to `high` (positive) span so much that equal ratios need equal room.
+[[nodiscard]] bool spans_much(double low, double high);
+
+/// `chart` as charts of at most `most` lines and point series each, with its ideal and reference
+/// lines in all of them.
+[[nodiscard]] std::vector<Chart> in_parts(Chart chart, std::size_t most = 12);
+
+/// A chart of bars as charts of at most `most` categories each.
+[[nodiscard]] std::vector<Chart> in_parts_of_bars(Chart chart, std::size_t most = 24);
+
+}  // namespace ptbench

@@ -1,0 +1,147 @@
+#include "charts/gnuplot_axes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "charts/gnuplot_text.h"
+#include "src/base/units.h"
+
+namespace ptbench {
+namespace {
+
+constexpr std::size_t kMostLabels = 20;     // along an axis of categories
+constexpr std::size_t kMostTics = 12;       // along an axis of numbers
+constexpr std::size_t kLongestLabel = 30;   // letters
+constexpr std::size_t kLettersInARow = 80;  // of labels side by side, before they are tilted
+constexpr double kMargin = 0.05;            // of the axis, beside the first and last point
+
+std::set<double> places_of(const Chart& chart) {
+  std::set<double> places;
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) places.insert(point.x);
+  return places;
+}
+
+std::string range_command(char axis, double low, double high) {
+  return fmt::format("set {}range [{}:{}]\n", axis, low, high);
+}
+
+/// The range of an axis of numbers, a little wider than its values.
+std::string number_range(const std::set<double>& places, bool is_log) {
+  if (places.empty()) return {};
+  double low = *places.begin();
+  double high = *places.rbegin();
+  if (is_log) {
+    const double factor = low < high ? std::pow(high / low, kMargin) : 2;
+    return range_command('x', low / factor, high * factor);
+  }
+  const double margin = low < high ? kMargin * (high - low) : std::max(1.0, std::abs(low) / 2);
+  return range_command('x', low - margin, high + margin);
+}
+
+std::string tic(std::string_view label, double place) {
+  return fmt::format("{} {}", gnuplot_label(label), place);
+}
+
+std::string tics_command(const std::vector<std::string>& tics, std::string_view turned = "") {
+  return fmt::format("set xtics {} ({})\n", turned, fmt::join(tics, ", "));
+}
+
+/// "64 KiB".
+std::string power_of_two_bytes(int power) {
+  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  const int unit = std::clamp(power / 10, 0, static_cast<int>(kUnits.size()) - 1);
+  return fmt::format("{:g} {}", std::ldexp(1.0, power - 10 * unit),
+                     kUnits[static_cast<std::size_t>(unit)]);
+}
+
+/// Powers of two of bytes, few enough to have room.
+std::string byte_tics(const std::set<double>& places) {
+  if (places.empty()) return {};
+  const int low = static_cast<int>(std::floor(std::log2(*places.begin())));
+  const int high = static_cast<int>(std::ceil(std::log2(*places.rbegin())));
+  const int pace = 1 + (high - low) / static_cast<int>(kMostTics);
+  std::vector<std::string> tics;
+  for (int power = low; power <= high; power += pace)
+    tics.push_back(tic(power_of_two_bytes(power), std::ldexp(1.0, power)));
+  return tics_command(tics);
+}
+
+/// Where there are points, or as gnuplot likes where these are many.
+std::string whole_tics(const std::set<double>& places) {
+  if (places.empty() || places.size() > kMostTics) return {};
+  std::vector<std::string> tics;
+  for (const double place : places) tics.push_back(tic(fmt::format("{:.15g}", place), place));
+  return tics_command(tics);
+}
+
+/// Categories without a clean repetition, by a star.
+std::set<std::size_t> doubtful_places(const Chart& chart) {
+  std::set<std::size_t> doubtful;
+  if (!has_bars(chart)) return doubtful;
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points)
+      if (!point.trusted) doubtful.insert(static_cast<std::size_t>(point.x));
+  return doubtful;
+}
+
+std::string category_tics(const Chart& chart) {
+  const std::vector<std::string>& names = chart.x.categories;
+  const std::set<std::size_t> doubtful = doubtful_places(chart);
+  const std::size_t pace = 1 + (names.size() - 1) / kMostLabels;
+  std::vector<std::string> tics;
+  std::size_t letters = 0;
+  for (std::size_t place = 0; place < names.size(); ++place) {
+    if (!has_bars(chart) && place % pace != 0) continue;
+    const std::string name =
+        shortened(names[place], kLongestLabel) + (doubtful.contains(place) ? " *" : "");
+    letters += name.size() + 2;
+    tics.push_back(tic(name, static_cast<double>(place)));
+  }
+  const double end = has_bars(chart) ? 0.7 : 0.5;
+  return range_command('x', -end, static_cast<double>(names.size()) - 1 + end) +
+         tics_command(tics, letters > kLettersInARow ? "rotate by -40" : "");
+}
+
+std::string x_tics(const Chart& chart) {
+  if (!chart.x.categories.empty()) return category_tics(chart);
+  const std::set<double> places = places_of(chart);
+  std::string text = number_range(places, chart.x.scale != AxisScale::linear);
+  if (chart.x.numbers == AxisNumbers::bytes) text += byte_tics(places);
+  if (chart.x.numbers == AxisNumbers::whole) text += whole_tics(places);
+  return text;
+}
+
+std::string scale_command(char name, AxisScale scale) {
+  if (scale == AxisScale::linear) return {};
+  return fmt::format("set logscale {} {}\n", name, scale == AxisScale::log2 ? 2 : 10);
+}
+
+std::string end_text(const std::optional<double>& end, bool is_log) {
+  return end && (!is_log || *end > 0) ? fmt::format("{}", *end) : "*";
+}
+
+}  // namespace
+
+bool has_bars(const Chart& chart) {
+  return std::ranges::any_of(
+      chart.series, [](const Series& series) { return series.style == SeriesStyle::stacked; });
+}
+
+std::string gnuplot_axes(const Chart& chart) {
+  const bool is_log = chart.y.scale != AxisScale::linear;
+  std::string text = scale_command('x', chart.x.scale) + scale_command('y', chart.y.scale);
+  text += fmt::format("set format '%.10g'\nset xlabel {}\nset ylabel {}\n",
+                      gnuplot_quoted(shortened(chart.x.title, 80)),
+                      gnuplot_quoted(shortened(chart.y.title, 60)));
+  text += fmt::format("set yrange [{}:{}]\n", end_text(chart.y.low, is_log),
+                      end_text(chart.y.high, is_log));
+  return text + x_tics(chart);
+}
+
+}  // namespace ptbench

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "charts/charted_runs.h"
+#include "charts/charts.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kMilliseconds = 1e3;
+
+struct Phase {
+  std::string_view name;
+  std::optional<double> PhasesRecord::* seconds;
+};
+/// In the order of a step. Communication that is hidden behind backward is part of that.
+constexpr std::array<Phase, 10> kPhases{
+    {{"data", &PhasesRecord::data},
+     {"scatter", &PhasesRecord::scatter},
+     {"replicate", &PhasesRecord::replicate},
+     {"forward", &PhasesRecord::forward},
+     {"gather", &PhasesRecord::gather},
+     {"backward", &PhasesRecord::backward},
+     {"reduce", &PhasesRecord::reduce},
+     {"communication, exposed", &PhasesRecord::communication_exposed},
+     {"optimizer", &PhasesRecord::optimizer},
+     {"other", &PhasesRecord::other}}};
+
+double sum_of(const PhasesRecord& phases) {
+  double sum = 0;
+  for (const Phase& phase : kPhases) sum += (phases.*phase.seconds).value_or(0);
+  return sum;
+}
+
+Series series_of_phase(const Phase& phase, std::span<const ChartedRun> runs) {
+  Series series{.name = std::string(phase.name), .style = SeriesStyle::stacked, .points = {}};
+  for (std::size_t place = 0; place < runs.size(); ++place) {
+    const PhasesRecord& phases = runs[place].run->phases_seconds;
+    const double seconds = (phases.*phase.seconds).value_or(0);
+    if (seconds > 0)
+      series.points.push_back(
+          {.x = static_cast<double>(place),
+           .y = kMilliseconds * seconds,
+           .interval = {},
+           .note = fmt::format("{:.1f} % of the step", 100 * seconds / sum_of(phases)),
+           .trusted = runs[place].is_trusted()});
+  }
+  return series;
+}
+
+Chart phase_chart(std::span<const ChartedRun> runs) {
+  std::vector<Traits> traits;
+  traits.reserve(runs.size());
+  for (const ChartedRun& run : runs) traits.push_back(traits_of(run, Along::nothing));
+  Chart chart{.name = {},
+              .title = "Phases of a step of " + subject_of(*runs.front().run),
+              .caption = fmt::format("Timed on rank 0 in steps of their own; what is communicated "
+                                     "during backward is part of it. {}.",
+                                     basis_of(runs)),
+              .x = {.title = {}, .categories = names_of(traits)},
+              .y = {.title = "step [ms]"},
+              .series = {},
+              .marks = {}};
+  for (const Phase& phase : kPhases)
+    if (Series series = series_of_phase(phase, runs); !series.points.empty())
+      chart.series.push_back(std::move(series));
+  return chart;
+}
+
+/// Those of a strategy side by side, by ranks.
+void put_in_order(std::vector<ChartedRun>& runs) {
+  std::vector<ChartedRun> sorted;
+  for (RunSeries& series : series_of(runs, Along::ranks)) {
+    std::stable_sort(series.runs.begin(), series.runs.end(),
+                     [](const auto& one, const auto& other) {
+                       return one.run->strategy.world_size < other.run->strategy.world_size;
+                     });
+    std::ranges::move(series.runs, std::back_inserter(sorted));
+  }
+  runs = std::move(sorted);
+}
+
+}  // namespace
+
+std::vector<Chart> phase_charts(const ChartSource& source) {
+  std::vector<ChartedRun> timed = measured_runs(source.results);
+  std::erase_if(timed,
+                [](const ChartedRun& run) { return !(sum_of(run.run->phases_seconds) > 0); });
+  std::vector<Chart> charts;
+  for (std::vector<ChartedRun>& runs :
+       grouped(timed, [](const ChartedRun& run) { return subject_of(*run.run); })) {
+    put_in_order(runs);
+    std::ranges::move(in_parts_of_bars(phase_chart(runs)), std::back_inserter(charts));
+  }
+  return charts;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "charts/charted_runs.h"
+#include "charts/charts.h"
+
+namespace ptbench {
+namespace {
+
+bool has_several_batches(const RunSeries& series) {
+  std::set<Size> batches;
+  for (const ChartedRun& run : series.runs) batches.insert(*run.run->strategy.batch_per_replica);
+  return batches.size() > 1;
+}
+
+Series throughput_series(const RunSeries& runs) {
+  Series series{.name = runs.name, .points = {}};
+  for (const ChartedRun& run : runs.runs)
+    series.points.push_back({.x = static_cast<double>(*run.run->strategy.batch_per_replica),
+                             .y = *run.run->throughput.value,
+                             .interval = run.run->throughput.ci95,
+                             .note = note_of(run),
+                             .trusted = run.is_trusted()});
+  std::ranges::sort(series.points, {}, &Point::x);
+  return series;
+}
+
+void set_axes(Chart& chart) {
+  double least = chart.series.front().points.front().x;
+  double most = least;
+  for (const Series& series : chart.series) {
+    least = std::min(least, series.points.front().x);
+    most = std::max(most, series.points.back().x);
+  }
+  chart.y.low = 0;
+  if (spans_much(least, most)) chart.x.scale = AxisScale::log2;
+}
+
+/// Empty where no series has two batches.
+std::optional<Chart> throughput_chart(std::span<const ChartedRun> runs) {
+  Chart chart{
+      .name = {},
+      .title = "Throughput of " + subject_of(*runs.front().run),
+      .caption = fmt::format("Of all ranks together; bars are 95 % intervals. {}.", basis_of(runs)),
+      .x = {.title = "samples in a replica's micro-batch", .numbers = AxisNumbers::whole},
+      .y = {.title = "throughput [samples/s]"},
+      .series = {},
+      .marks = {}};
+  for (const RunSeries& series : series_of(runs, Along::batch))
+    if (has_several_batches(series)) chart.series.push_back(throughput_series(series));
+  if (chart.series.empty()) return {};
+  set_axes(chart);
+  return chart;
+}
+
+}  // namespace
+
+std::vector<Chart> throughput_charts(const ChartSource& source) {
+  std::vector<ChartedRun> measured = measured_runs(source.results);
+  std::erase_if(measured, [](const ChartedRun& run) {
+    return run.run->strategy.batch_per_replica.value_or(0) <= 0;
+  });
+  std::vector<Chart> charts;
+  for (const std::vector<ChartedRun>& runs :
+       grouped(measured, [](const ChartedRun& run) { return subject_of(*run.run); }))
+    if (std::optional<Chart> chart = throughput_chart(runs))
+      std::ranges::move(in_parts(std::move(*chart)), std::back_inserter(charts));
+  return charts;
+}
+
+}  // namespace ptbench

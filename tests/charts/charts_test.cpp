@@ -1,0 +1,395 @@
+// Every chart's numbers are those of the records.
+#include "charts/charts.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "charts/catalog.h"
+#include "tests/support/made_results.h"
+#include "tests/support/refusal.h"
+
+namespace ptbench {
+namespace {
+
+using testing::file_of;
+using testing::made_collectives;
+using testing::made_run;
+using testing::made_sweep;
+
+std::vector<Chart> charts_of(const std::vector<ResultFile>& files, const std::string& name) {
+  const std::vector<std::string> names{name};
+  return make_charts({.results = files}, names);
+}
+
+const Series& series_called(const Chart& chart, const std::string& name) {
+  const auto found = std::ranges::find(chart.series, name, &Series::name);
+  if (found == chart.series.end()) FAIL("no series " << name << " in " << chart.title);
+  return *found;
+}
+
+bool has_series(const Chart& chart, const std::string& name) {
+  return std::ranges::find(chart.series, name, &Series::name) != chart.series.end();
+}
+
+std::vector<std::string> names_of_series(const Chart& chart) {
+  std::vector<std::string> names;
+  for (const Series& series : chart.series) names.push_back(series.name);
+  return names;
+}
+
+/// The run on so many ranks.
+const RunRecord& run_of(const ResultFile& file, const std::string& strategy, double ranks) {
+  const auto found = std::ranges::find_if(file.runs, [&](const RunRecord& run) {
+    return run.strategy.name == strategy && static_cast<double>(run.strategy.world_size) == ranks;
+  });
+  REQUIRE(found != file.runs.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("speedup and efficiency are the records', from 1 to 1,024 ranks") {
+  const std::vector<ResultFile> files{made_sweep({"ddp", "ddp-flat"}, 1024)};
+  const std::vector<Chart> speedups = charts_of(files, "speedup");
+  const std::vector<Chart> efficiencies = charts_of(files, "efficiency");
+  REQUIRE(speedups.size() == 1);
+  REQUIRE(efficiencies.size() == 1);
+  CHECK(speedups[0].name == "speedup");
+  CHECK(speedups[0].title == "Speedup of mlp in fp32, weak scaling");
+  CHECK(speedups[0].x.scale == AxisScale::log2);
+  for (const std::string& strategy : {std::string("ddp"), std::string("ddp-flat")}) {
+    const Series& speedup = series_called(speedups[0], strategy);
+    const Series& efficiency = series_called(efficiencies[0], strategy);
+    REQUIRE(speedup.points.size() == 11);
+    REQUIRE(efficiency.points.size() == 11);
+    double ranks = 1;
+    for (std::size_t at = 0; at < 11; ++at, ranks *= 2) {
+      const ScalingRecord& scaling = *run_of(files[0], strategy, ranks).scaling;
+      CHECK(speedup.points[at].x == ranks);
+      CHECK(speedup.points[at].y == *scaling.speedup);
+      CHECK(speedup.points[at].interval->low == Approx(ranks * scaling.efficiency_ci95->low));
+      CHECK(speedup.points[at].interval->high == Approx(ranks * scaling.efficiency_ci95->high));
+      CHECK(efficiency.points[at].x == ranks);
+      CHECK(efficiency.points[at].y == Approx(100 * *scaling.efficiency));
+      CHECK(efficiency.points[at].interval->low == Approx(100 * scaling.efficiency_ci95->low));
+      CHECK(efficiency.points[at].trusted);
+    }
+  }
+}
+
+TEST_CASE("scaling charts have the ideal and both baselines") {
+  const std::vector<ResultFile> files{made_sweep({"ddp"}, 4)};
+  const Chart speedup = charts_of(files, "speedup").at(0);
+  CHECK(names_of_series(speedup) ==
+        std::vector<std::string>{"serial", "ddp", "serial on all cores", "ideal"});
+  CHECK(speedup.x.scale == AxisScale::linear);
+  const Series& ideal = series_called(speedup, "ideal");
+  CHECK(ideal.style == SeriesStyle::ideal);
+  CHECK(ideal.points.front().y == 1);
+  CHECK(ideal.points.back().y == 4);
+  const Series& all = series_called(speedup, "serial on all cores");
+  CHECK(all.style == SeriesStyle::reference);
+  CHECK(all.points.front().x == 1);
+  CHECK(all.points.back().x == 4);
+  CHECK(all.points.front().y == Approx(1.8));
+  CHECK(all.points.back().y == Approx(1.8));
+  CHECK(series_called(speedup, "serial").points.at(0).y == 1);
+
+  const Chart efficiency = charts_of(files, "efficiency").at(0);
+  const Series& point = series_called(efficiency, "serial on all cores");
+  REQUIRE(point.points.size() == 1);
+  CHECK(point.points[0].x == 2);  // threads
+  CHECK(point.points[0].y == Approx(90));
+  CHECK(series_called(efficiency, "ideal").points.back().y == 100);
+}
+
+TEST_CASE("what was never clean is not trusted, nor what is held against it") {
+  ResultFile file = made_sweep({"ddp"}, 2);
+  const RunRecord disturbed = made_run({.strategy = "ddp",
+                                        .ranks = 4,
+                                        .efficiency = 0.5,
+                                        .clean = 0,
+                                        .baseline = file.runs.front().id});
+  file.runs.push_back(disturbed);
+  const Chart chart = charts_of({file}, "speedup").at(0);
+  const Series& series = series_called(chart, "ddp");
+  REQUIRE(series.points.size() == 3);
+  CHECK(series.points[0].trusted);
+  CHECK(series.points[1].trusted);
+  CHECK_FALSE(series.points[2].trusted);
+  CHECK(series.points[2].note.find("0 of 3 repetitions clean") != std::string::npos);
+
+  file.runs.front() =
+      made_run({.strategy = "serial", .clean = 0, .baseline = file.runs.front().id});
+  const std::vector<Chart> charts = charts_of({file}, "efficiency");
+  for (const Point& point : series_called(charts.at(0), "ddp").points) CHECK_FALSE(point.trusted);
+}
+
+TEST_CASE("the parts of the loss and of the efficiency are the records' and add up to all") {
+  const std::vector<ResultFile> files{made_sweep({"ddp"}, 8)};
+  const std::vector<Chart> charts = charts_of(files, "loss");
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].x.categories ==
+        std::vector<std::string>{"ddp, n=1", "ddp, n=2", "ddp, n=4", "ddp, n=8"});
+  CHECK_FALSE(has_series(charts[0], "data"));  // nothing was lost to it anywhere
+  for (std::size_t bar = 0; bar < 4; ++bar) {
+    double sum = 0;
+    for (const Series& series : charts[0].series) {
+      CHECK(series.style == SeriesStyle::stacked);
+      sum += series.points.at(bar).y;
+    }
+    CHECK(sum == Approx(100));
+  }
+  const ScalingRecord& scaling = *run_of(files[0], "ddp", 8).scaling;
+  CHECK(series_called(charts[0], "reached").points[3].y == Approx(100 * *scaling.efficiency));
+  CHECK(series_called(charts[0], "communication").points[3].y ==
+        Approx(100 * *scaling.loss.communication));
+  CHECK(series_called(charts[0], "overhead").points[3].y == Approx(100 * *scaling.loss.overhead));
+}
+
+TEST_CASE("phases are the records', communication only as far as it is exposed") {
+  const std::vector<ResultFile> files{made_sweep({"ddp"}, 2)};
+  const Chart chart = charts_of(files, "phases").at(0);
+  CHECK(chart.x.categories == std::vector<std::string>{"serial, n=1, batch 64",
+                                                       "ddp, n=1, batch 64", "ddp, n=2, batch 64",
+                                                       "serial, n=1, batch 128, threads=2"});
+  const RunRecord& run = run_of(files[0], "ddp", 2);
+  CHECK(series_called(chart, "forward").points.at(2).y ==
+        Approx(1e3 * *run.phases_seconds.forward));
+  const Series& exposed = series_called(chart, "communication, exposed");
+  REQUIRE(exposed.points.size() == 1);
+  CHECK(exposed.points[0].x == 2);
+  CHECK(exposed.points[0].y == Approx(1e3 * *run.phases_seconds.communication_exposed));
+}
+
+TEST_CASE("throughput is shown against batch where there are several") {
+  std::vector<RunRecord> runs;
+  for (const Size batch : {256, 32, 64, 1024})
+    runs.push_back(made_run({.strategy = "serial", .batch = batch}));
+  runs.push_back(made_run({.strategy = "ddp", .ranks = 2}));
+  const std::vector<ResultFile> files{file_of(runs)};
+  const std::vector<Chart> charts = charts_of(files, "throughput");
+  REQUIRE(charts.size() == 1);
+  CHECK(names_of_series(charts[0]) == std::vector<std::string>{"serial"});
+  const std::vector<Point>& points = charts[0].series[0].points;
+  REQUIRE(points.size() == 4);
+  CHECK(points[0].x == 32);
+  CHECK(points[3].x == 1024);
+  CHECK(points[0].y == *runs[1].throughput.value);
+  CHECK(points[0].interval->low == runs[1].throughput.ci95->low);
+  CHECK(charts[0].x.scale == AxisScale::log2);
+  CHECK(charts_of({made_sweep({"ddp"}, 2)}, "throughput").empty());
+}
+
+TEST_CASE("step times lie in the order in which they were measured, by what their slices are") {
+  const std::vector<ResultFile> files{file_of({made_run({.strategy = "serial", .clean = 2})})};
+  const std::vector<Chart> charts = charts_of(files, "steps");
+  REQUIRE(charts.size() == 1);
+  const RunRecord& run = files[0].runs[0];
+  const Series& near = series_called(charts[0], "clean, near cores");
+  CHECK(near.style == SeriesStyle::points);
+  REQUIRE(near.points.size() == 10);
+  CHECK(series_called(charts[0], "clean, far cores").points.size() == 10);
+  CHECK(series_called(charts[0], "not clean").points.size() == 10);
+  CHECK(near.points[0].x == 0);
+  CHECK(near.points[0].y == Approx(1e3 * run.samples.step_seconds[0]));
+  CHECK(near.points[1].x == Approx(run.samples.step_seconds[0]));
+  CHECK(near.points[1].y == Approx(1e3 * run.samples.step_seconds[1]));
+  REQUIRE(charts[0].marks.size() == 2);
+  double first_repetition = 0;
+  for (std::size_t at = 0; at < 10; ++at) first_repetition += run.samples.step_seconds[at];
+  CHECK(charts[0].marks[0].x == Approx(first_repetition));
+  CHECK(charts[0].marks[0].text == "repetition 2");
+  CHECK(series_called(charts[0], "median of a slice").points.size() == 12);
+}
+
+TEST_CASE("records without samples show the medians of their slices") {
+  RunRecord run = made_run({.strategy = "serial"});
+  run.samples.step_seconds.clear();
+  const Chart chart = charts_of({file_of({run})}, "steps").at(0);
+  CHECK(series_called(chart, "clean, near cores").points.size() == 3);
+  CHECK(series_called(chart, "clean, near cores").points[0].y ==
+        Approx(1e3 * *run.samples.slices[0].median_seconds));
+}
+
+TEST_CASE("many samples are drawn as few points, with their extremes") {
+  RunRecord run = made_run({.strategy = "serial"});
+  SliceRecord slice;
+  slice.count = 50'000;
+  slice.clean = true;
+  run.samples.slices = {slice};
+  run.samples.step_seconds.assign(50'000, 0.001);
+  run.samples.step_seconds[77] = 0.5;
+  const Chart chart = charts_of({file_of({run})}, "steps").at(0);
+  const Series& series = series_called(chart, "clean");
+  CHECK(series.points.size() <= 1000);
+  const auto slowest = std::ranges::max_element(series.points, {}, [](const Point& point) {
+    return point.interval ? point.interval->high : 0;
+  });
+  CHECK(slowest->interval->high == Approx(500));
+  CHECK(slowest->y == Approx(1));
+}
+
+TEST_CASE("a history shows a run's step against its first, in the order of time") {
+  RunRecord faster = made_run({.strategy = "serial"});
+  *faster.step_seconds.median *= 0.5;
+  faster.step_seconds.ci95.reset();
+  const RunRecord first = made_run({.strategy = "serial"});
+  std::vector<ResultFile> entries{file_of({faster}, "2025-07-02T00:00:00Z"),
+                                  file_of({first}, "2025-07-01T00:00:00Z")};
+  entries[0].accepted = {first.id};
+  const std::vector<std::string> names{"history"};
+  const std::vector<Chart> charts = make_charts({.history = entries}, names);
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].x.categories ==
+        std::vector<std::string>{"2025-07-01 abc1234", "2025-07-02 abc1234"});
+  const Series& series = series_called(charts[0], "serial");
+  REQUIRE(series.points.size() == 2);
+  CHECK(series.points[0].y == Approx(100));
+  CHECK(series.points[0].interval->high == Approx(101));
+  CHECK(series.points[1].y == Approx(50));
+  CHECK_FALSE(series.points[1].interval);
+  REQUIRE(charts[0].marks.size() == 1);
+  CHECK(charts[0].marks[0].x == 1);
+  CHECK(make_charts({.history = std::span(entries).first(1)}, names).empty());
+}
+
+TEST_CASE("results of two hosts and of one host twice are told apart") {
+  std::vector<ResultFile> files{made_sweep({"ddp"}, 2), made_sweep({"ddp"}, 2)};
+  files[1].environment.host.name = "vm-18";
+  const Chart hosts = charts_of(files, "speedup").at(0);
+  CHECK(has_series(hosts, "ddp, vm-17"));
+  CHECK(has_series(hosts, "ddp, vm-18"));
+  files[1].environment.host.name = "vm-17";
+  files[1].created = "2025-07-01T00:00:00Z";
+  const Chart times = charts_of(files, "speedup").at(0);
+  CHECK(has_series(times, "ddp, 2025-06-30T12:34:56Z"));
+  CHECK(has_series(times, "ddp, 2025-07-01T00:00:00Z"));
+}
+
+TEST_CASE("series that differ in options and batch are named by what differs") {
+  const std::string serial = "mlp/serial/n1/b64/fp32/threads=1";
+  const std::vector<ResultFile> files{file_of(
+      {made_run({.strategy = "serial", .options = "/threads=1", .baseline = serial}),
+       made_run({.ranks = 2, .efficiency = 0.9, .options = "/threads=1", .baseline = serial}),
+       made_run({.ranks = 2,
+                 .efficiency = 0.8,
+                 .options = "/threads=1/overlap=off",
+                 .baseline = serial})})};
+  const Chart chart = charts_of(files, "efficiency").at(0);
+  CHECK(names_of_series(chart) ==
+        std::vector<std::string>{"serial", "ddp", "ddp, overlap=off", "ideal"});
+}
+
+TEST_CASE("bandwidth is the records', and the floor the shortest time") {
+  std::vector<CollectiveRecord> records = made_collectives("shm", 2);
+  for (const CollectiveRecord& record : made_collectives("mpi", 4)) records.push_back(record);
+  records.back().wrong = 3;
+  const std::vector<Chart> charts = make_charts({.collectives = records});
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].name == "comm");
+  const Series& series = series_called(charts[0], "shm, 2 ranks");
+  REQUIRE(series.points.size() == 6);
+  for (std::size_t at = 0; at < 6; ++at) {
+    CHECK(series.points[at].x == static_cast<double>(records[at].bytes));
+    CHECK(series.points[at].y ==
+          Approx(static_cast<double>(records[at].bytes) / records[at].seconds / 1e9));
+  }
+  CHECK_FALSE(series_called(charts[0], "mpi, 4 ranks").points.back().trusted);
+  const Series& floor = charts[0].series.back();
+  CHECK(floor.style == SeriesStyle::ideal);
+  CHECK(floor.name.starts_with("latency floor: 2"));
+  CHECK(floor.points[0].y == Approx(4096 / records[0].seconds / 1e9));
+}
+
+TEST_CASE("collectives that were measured twice are two series") {
+  std::vector<CollectiveRecord> records = made_collectives("shm", 2);
+  for (const CollectiveRecord& record : made_collectives("shm", 2)) records.push_back(record);
+  const Chart chart = make_charts({.collectives = records}).at(0);
+  CHECK(has_series(chart, "shm, 2 ranks"));
+  CHECK(has_series(chart, "shm, 2 ranks (2)"));
+}
+
+TEST_CASE("records that show nothing make no charts") {
+  CHECK(make_charts({}).empty());
+  RunRecord failed = made_run({.baseline = "x"});
+  failed.status = Status::failed;
+  RunRecord bare;
+  bare.id = "mlp/ddp/n2/b64/fp32";
+  bare.strategy.world_size = 0;
+  RunRecord bare_but_fast = bare;
+  bare_but_fast.id += "/a=b";
+  bare_but_fast.throughput.value = 3;
+  bare_but_fast.scaling.emplace();
+  const std::vector<ResultFile> files{file_of({failed, bare, bare_but_fast}), file_of({})};
+  CHECK(make_charts({.results = files}).empty());
+}
+
+TEST_CASE("a single run has charts of its own") {
+  const std::vector<ResultFile> files{file_of({made_run({.strategy = "serial"})})};
+  std::vector<std::string> names;
+  for (const Chart& chart : make_charts({.results = files})) names.push_back(chart.name);
+  CHECK(names == std::vector<std::string>{"phases", "steps"});
+}
+
+TEST_CASE("charts of many series and bars come in parts") {
+  std::vector<RunRecord> runs;
+  const std::string serial = "mlp/serial/n1/b64/fp32";
+  for (int option = 0; option < 30; ++option)
+    for (const Size ranks : {1, 2})
+      runs.push_back(made_run({.ranks = ranks,
+                               .efficiency = 0.9,
+                               .options = "/bucket-mb=" + std::to_string(option),
+                               .baseline = serial}));
+  const std::vector<ResultFile> files{file_of(runs)};
+  const std::vector<Chart> charts = charts_of(files, "speedup");
+  REQUIRE(charts.size() == 3);
+  CHECK(charts[2].name == "speedup-3");
+  CHECK(charts[2].title == "Speedup of mlp in fp32, weak scaling (3 of 3)");
+  std::size_t lines = 0;
+  for (const Chart& chart : charts) {
+    CHECK(chart.series.back().name == "ideal");
+    lines += chart.series.size() - 1;
+  }
+  CHECK(lines == 30);
+  std::size_t bars = 0;
+  for (const Chart& chart : charts_of(files, "phases")) {
+    CHECK(chart.x.categories.size() <= 24);
+    for (const Point& point : chart.series.at(0).points)
+      CHECK(point.x < static_cast<double>(chart.x.categories.size()));
+    bars += chart.series.at(0).points.size();
+  }
+  CHECK(bars == 60);
+}
+
+TEST_CASE("what is no number is not drawn") {
+  RunRecord run = made_run({.strategy = "ddp", .ranks = 2, .baseline = "gone"});
+  run.scaling->speedup = 1e308;
+  run.scaling->efficiency = 1e308;
+  run.scaling->efficiency_ci95 = Interval{.low = 1, .high = std::numeric_limits<double>::max()};
+  const std::vector<ResultFile> files{file_of({run})};
+  CHECK_FALSE(series_called(charts_of(files, "speedup").at(0), "ddp").points.at(0).interval);
+  CHECK(charts_of(files, "efficiency").empty());
+}
+
+TEST_CASE("a chart that does not exist is refused with a suggestion") {
+  const std::vector<std::string> names{"speedups"};
+  CHECK(testing::mentions(testing::refusal_of([&] { return make_charts({}, names); }),
+                          "did you mean 'speedup'?"));
+}
+
+TEST_CASE("ten thousand runs make charts of bounded size") {
+  std::vector<RunRecord> runs;
+  for (int workload = 0; workload < 10; ++workload)
+    for (Size batch = 1; batch <= 1000; ++batch)
+      runs.push_back(made_run(
+          {.workload = "w" + std::to_string(workload), .strategy = "serial", .batch = batch}));
+  const std::vector<ResultFile> files{file_of(std::move(runs))};
+  const std::vector<Chart> throughput = charts_of(files, "throughput");
+  REQUIRE(throughput.size() == 10);
+  CHECK(throughput[0].series.at(0).points.size() == 1000);
+  CHECK(charts_of(files, "steps").size() == kMostStepCharts);
+}
+
+}  // namespace ptbench
