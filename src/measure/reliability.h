@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "src/base/size.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// Half width of the interval of a throughput that can be relied on, at most, as a share: changes
+/// that are smaller than a comparison looks for by default.
+inline constexpr double kMostReliableNoise = 0.05;
+
+/// Whether one may rely on a run's throughput, and why not.
+enum class Trust : std::uint8_t {
+  reliable,
+  too_noisy,       ///< half the width of its interval is over `kMostReliableNoise`
+  few_clean,       ///< fewer than `kLeastRepetitions` clean repetitions in one placement
+  one_repetition,  ///< one process measured, which tells nothing of others
+  not_measured,    ///< there is no throughput
+};
+
+/// How far a run's throughput can be relied on.
+struct Reliability {
+  Trust trust = Trust::not_measured;
+  /// Half the width of the 95 % interval of the throughput across the repetitions that speak for
+  /// it, as a share of it; empty where there is no interval.
+  std::optional<double> half_width = std::nullopt;
+  Size clean = 0;        ///< repetitions that are clean, in the placement that speaks for the run
+  Size repetitions = 0;  ///< all, clean or not
+
+  [[nodiscard]] bool is_reliable() const { return trust == Trust::reliable; }
+};
+
+/// The one rule by which a run is called reliable, wherever that is shown: at least
+/// `kLeastRepetitions` repetitions were clean in one placement, and half the width of the 95 %
+/// interval across them is at most `kMostReliableNoise` of the throughput. A function of the record
+/// alone; a run that failed or was skipped is `not_measured`.
+[[nodiscard]] Reliability reliability_of(const RunRecord& run);
+
+/// "reliable to ± 0.9 %", "not reliable: 0 of 5 repetitions clean", "not reliable: ± 14 %, 4 of 5
+/// repetitions clean"; empty for `not_measured`.
+[[nodiscard]] std::string text_of(const Reliability& reliability);
+
+/// "0.93 %", "14 %": a share with two significant digits, for the half width of an interval.
+[[nodiscard]] std::string noise_text(double share);
+
+}  // namespace ptbench
