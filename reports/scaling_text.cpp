@@ -112,18 +112,6 @@ bool is_told_from_all(const ScalingRecord& scaling) {
   return !interval || interval->high < 1 || interval->low > 1;
 }
 
-const RunRecord* find_run(const ResultFile& file, const std::optional<std::string>& id) {
-  const auto found =
-      std::ranges::find_if(file.runs, [&](const RunRecord& run) { return id && run.id == *id; });
-  return found == file.runs.end() ? nullptr : &*found;
-}
-
-/// The fewest of both sides of a comparison.
-Size fewest_clean(const RunRecord& run, const RunRecord* other) {
-  if (other == nullptr) return 0;
-  return std::min(clean_repetitions(run.samples), clean_repetitions(other->samples));
-}
-
 std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
   const ScalingRecord& scaling = *run.scaling;
   const double efficiency = scaling.efficiency.value_or(0);
@@ -229,6 +217,17 @@ std::vector<std::string> scaling_lines(const ResultFile& file) {
                                   serial_text(*family.serial_fraction, run.scaling->mode)));
   }
   return lines;
+}
+
+const RunRecord* find_run(const ResultFile& file, const std::optional<std::string>& id) {
+  const auto found =
+      std::ranges::find_if(file.runs, [&](const RunRecord& run) { return id && run.id == *id; });
+  return found == file.runs.end() ? nullptr : &*found;
+}
+
+Size fewest_clean(const RunRecord& run, const RunRecord* other) {
+  if (other == nullptr) return 0;
+  return std::min(clean_repetitions(run.samples), clean_repetitions(other->samples));
 }
 
 std::string efficiency_text(const RunRecord& run) {

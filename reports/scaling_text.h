@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "src/base/size.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -14,6 +16,13 @@ namespace ptbench {
 /// 3 clean repetitions of a run, or of what it is compared with, tell none of these. Empty where no
 /// run has a scaling.
 [[nodiscard]] std::vector<std::string> scaling_lines(const ResultFile& file);
+
+/// The run of that id; null where there is none, and without an id.
+[[nodiscard]] const RunRecord* find_run(const ResultFile& file,
+                                        const std::optional<std::string>& id);
+
+/// The fewest clean repetitions of both sides of a ratio; 0 where `other` is null.
+[[nodiscard]] Size fewest_clean(const RunRecord& run, const RunRecord* other);
 
 /// "90.0 ± 1.3 %", the half width of its 95 % interval in points; "90.0 %" without one, empty where
 /// it is not known.

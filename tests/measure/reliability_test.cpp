@@ -11,7 +11,8 @@ namespace {
 RunRecord run_of(std::size_t clean, std::size_t all, std::optional<double> half_width) {
   RunRecord run;
   run.throughput.value = 1000;
-  if (half_width) run.throughput.ci95 = {{1000 * (1 - *half_width), 1000 * (1 + *half_width)}};
+  if (half_width)
+    run.throughput.ci95 = Interval{1000 * (1 - *half_width), 1000 * (1 + *half_width)};
   for (std::size_t repetition = 0; repetition < all; ++repetition)
     run.samples.repetitions.push_back({.median_seconds = 0.01,
                                        .placement = "near",
