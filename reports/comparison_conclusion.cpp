@@ -43,20 +43,21 @@ Change change_of(const RunComparison& run) {
 /// "5.0 % longer (99 %: 4.1 % to 5.9 %)", "5.0 % less (…)".
 std::string change_text(const Change& change) {
   const bool is_slower = change.share > 0;
-  std::string text = fmt::format("{} {}", percent_text(std::abs(change.share)),
-                                 is_slower ? "longer" : "less");
+  std::string text =
+      fmt::format("{} {}", percent_text(std::abs(change.share)), is_slower ? "longer" : "less");
   if (!change.interval) return text;
-  const Interval shown = is_slower ? *change.interval
-                                   : Interval{.low = -change.interval->high,
-                                              .high = -change.interval->low};
+  const Interval shown =
+      is_slower ? *change.interval
+                : Interval{.low = -change.interval->high, .high = -change.interval->low};
   return text + fmt::format(" ({:.5g} %: {} to {})", 100 * change.level, percent_text(shown.low),
                             percent_text(shown.high));
 }
 
+/// " in 2 of 3 runs"; nothing where there is one run.
 std::string runs_text(std::size_t some, std::size_t all) {
-  if (some == all && all == 1) return "its only run";
-  if (some == all) return all == 2 ? "both runs" : fmt::format("all {} runs", all);
-  return fmt::format("{} of {} runs", some, all);
+  if (all == 1) return {};
+  if (some == all) return all == 2 ? " in both runs" : fmt::format(" in all {} runs", all);
+  return fmt::format(" in {} of {} runs", some, all);
 }
 
 /// Of the runs with that verdict, the one that changed most.
@@ -74,9 +75,11 @@ std::string changed_sentence(const Comparison& comparison, Verdict verdict) {
   const std::string_view step = change.is_of_mean ? "mean step" : "step";
   if (comparison.runs.size() == 1)
     return fmt::format("a {} of NEW takes {} than one of BASE", step, change_text(change));
-  return fmt::format("NEW is {} than BASE in {}{}: a {} of `{}` takes {}", name_of(verdict),
+  std::string id = single_line(run.id);
+  std::ranges::replace(id, '`', '\'');
+  return fmt::format("NEW is {} than BASE{}{}: a {} of `{}` takes {}", name_of(verdict),
                      runs_text(count, comparison.runs.size()), count == 1 ? "" : ", most of all",
-                     step, single_line(run.id), change_text(change));
+                     step, id, change_text(change));
 }
 
 }  // namespace
@@ -89,11 +92,11 @@ std::string conclusion_of(const Comparison& comparison) {
     if (count_of(comparison, verdict) > 0)
       text += (text.empty() ? "" : "; ") + changed_sentence(comparison, verdict);
   if (text.empty() && same > 0)
-    text = fmt::format("NEW is as fast as BASE within {} in {}", percent_text(comparison.detect),
+    text = fmt::format("NEW is as fast as BASE within {}{}", percent_text(comparison.detect),
                        runs_text(same, comparison.runs.size()));
   if (text.empty())
-    text = fmt::format("whether NEW is slower than BASE cannot be told: {}",
-                       counts_text(comparison));
+    text =
+        fmt::format("whether NEW is slower than BASE cannot be told: {}", counts_text(comparison));
   for (const Verdict verdict : {Verdict::failed, Verdict::missing})
     if (const std::size_t count = count_of(comparison, verdict); count > 0)
       text += fmt::format("; {} {} {} in NEW", count, count == 1 ? "run" : "runs",

@@ -20,7 +20,12 @@ namespace {
 
 using Runs = std::vector<const RunRecord*>;
 
-std::string code(std::string_view name) { return fmt::format("`{}`", single_line(name)); }
+/// Backticks within the name would end it.
+std::string code(std::string_view name) {
+  std::string text = single_line(name);
+  std::ranges::replace(text, '`', '\'');
+  return fmt::format("`{}`", text);
+}
 
 /// The runs of each workload, in the order in which they begin in the file.
 std::vector<std::pair<std::string, Runs>> by_workload(const ResultFile& file) {
@@ -28,7 +33,7 @@ std::vector<std::pair<std::string, Runs>> by_workload(const ResultFile& file) {
   for (const RunRecord& run : file.runs) {
     const std::string& name = run.workload.name;
     auto group = std::ranges::find(groups, name, &std::pair<std::string, Runs>::first);
-    if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
+    if (group == groups.end()) group = groups.emplace(groups.end(), name, Runs());
     group->second.push_back(&run);
   }
   return groups;
@@ -58,8 +63,8 @@ bool has_told_speedup(const ResultFile& file, const RunRecord& run) {
 std::string ratio_text(double ratio, const Interval& interval, double factor) {
   constexpr double kMostDecimals = 4;
   const double half = factor * (interval.high - interval.low) / 2;
-  const double decimals = half > 0 ? std::clamp(std::ceil(-std::log10(half)), 2.0, kMostDecimals)
-                                   : 2.0;
+  const double decimals =
+      half > 0 ? std::clamp(std::ceil(-std::log10(half)), 2.0, kMostDecimals) : 2.0;
   return fmt::format("{0:.{2}f} ± {1:.{2}f}", ratio, half, static_cast<int>(decimals));
 }
 
@@ -95,11 +100,10 @@ std::string all_cores_name(const ResultFile& file, const RunRecord* all_cores) {
 
 std::string speedup_sentence(const ResultFile& file, const RunRecord& run, const Runs& runs) {
   const ScalingRecord& scaling = *run.scaling;
-  std::string text =
-      fmt::format("{} is {} times as fast as {}", subject_of(run, runs),
-                  ratio_text(*scaling.speedup, *scaling.efficiency_ci95,
-                             static_cast<double>(run.strategy.world_size)),
-                  baseline_text(find_run(file, scaling.baseline)));
+  std::string text = fmt::format("{} is {} times as fast as {}", subject_of(run, runs),
+                                 ratio_text(*scaling.speedup, *scaling.efficiency_ci95,
+                                            static_cast<double>(run.strategy.world_size)),
+                                 baseline_text(find_run(file, scaling.baseline)));
   const auto& interval = scaling.efficiency_vs_all_cores_ci95;
   if (scaling.efficiency_vs_all_cores && is_told(file, run, scaling.all_cores, interval))
     text += fmt::format(", and {} times as fast as {}",
@@ -131,6 +135,8 @@ bool may_be_as_fast(const RunRecord& run, const RunRecord& fastest) {
 
 std::string unreliable_sentence(const Runs& measured) {
   const RunRecord& best = **std::ranges::max_element(measured, is_faster);
+  if (measured.size() == 1)
+    return fmt::format("{} is {}.", code(best.id), text_of(reliability_of(best)));
   return fmt::format("no run can be relied on; the fastest, {}, is {}.", code(best.id),
                      text_of(reliability_of(best)));
 }
@@ -146,18 +152,17 @@ std::string fastest_sentence(const Runs& runs) {
   if (measured.empty()) return "nothing was measured.";
   if (reliable.empty()) return unreliable_sentence(measured);
   const RunRecord& best = **std::ranges::max_element(reliable, is_faster);
-  const std::string figure =
-      fmt::format("{} samples/s ± {}", format_si(*best.throughput.value),
-                  noise_text(*reliability_of(best).half_width));
+  const std::string figure = fmt::format("{} samples/s ± {}", format_si(*best.throughput.value),
+                                         noise_text(*reliability_of(best).half_width));
   if (runs.size() == 1) return fmt::format("{} trains {}.", code(best.id), figure);
-  const auto rivals = std::ranges::count_if(measured, [&](const RunRecord* run) {
-    return run != &best && may_be_as_fast(*run, best);
-  });
+  const auto rivals = std::ranges::count_if(
+      measured, [&](const RunRecord* run) { return run != &best && may_be_as_fast(*run, best); });
   if (rivals == 0)
     return fmt::format("{} is the fastest of {} runs: {}.", code(best.id), runs.size(), figure);
-  return fmt::format("{} is among the fastest of {} runs, and noise does not tell it from {} {}: "
-                     "{}.",
-                     code(best.id), runs.size(), rivals, rivals == 1 ? "other" : "others", figure);
+  return fmt::format(
+      "{} is among the fastest of {} runs, and noise does not tell it from {} {}: "
+      "{}.",
+      code(best.id), runs.size(), rivals, rivals == 1 ? "other" : "others", figure);
 }
 
 std::string sentence_of(const ResultFile& file, const Runs& runs) {

@@ -12,7 +12,8 @@ namespace ptbench {
 /// with 95 % intervals; without such runs, which run is the fastest. Nothing is claimed without an
 /// interval, nor of fewer than `kLeastRepetitions` clean repetitions of a run and of what it is
 /// compared with: then the sentence says that nothing reliable can be said. Names stand in
-/// backticks, with control characters as \xNN. Empty where the file has no runs.
+/// backticks, with control characters as \xNN and own backticks as apostrophes. Empty where the
+/// file has no runs.
 [[nodiscard]] std::string conclusion_of(const ResultFile& file);
 
 /// The same of a comparison: how much slower or faster NEW is in the run that changed most, with

@@ -14,9 +14,8 @@ RunRecord run_of(std::size_t clean, std::size_t all, std::optional<double> half_
   if (half_width)
     run.throughput.ci95 = Interval{1000 * (1 - *half_width), 1000 * (1 + *half_width)};
   for (std::size_t repetition = 0; repetition < all; ++repetition)
-    run.samples.repetitions.push_back({.median_seconds = 0.01,
-                                       .placement = "near",
-                                       .clean_slices = repetition < clean ? 2 : 0});
+    run.samples.repetitions.push_back(
+        {.median_seconds = 0.01, .placement = "near", .clean_slices = repetition < clean ? 2 : 0});
   return run;
 }
 
@@ -43,8 +42,7 @@ TEST_CASE("too wide an interval is not reliable, however many repetitions are cl
 TEST_CASE("too few clean repetitions are not reliable, however narrow the interval") {
   for (const std::size_t clean : {0U, 1U, 2U})
     CHECK(reliability_of(run_of(clean, 5, 0.001)).trust == Trust::few_clean);
-  CHECK(text_of(reliability_of(run_of(0, 5, 0.001))) ==
-        "not reliable: 0 of 5 repetitions clean");
+  CHECK(text_of(reliability_of(run_of(0, 5, 0.001))) == "not reliable: 0 of 5 repetitions clean");
   CHECK(reliability_of(run_of(3, 5, std::nullopt)).trust == Trust::few_clean);
 }
 
