@@ -8,8 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "src/base/random.h"
-#include "src/device/host_mirror.h"
+#include "kernels/candidate_trial.h"
 
 namespace ptbench {
 namespace {
@@ -29,160 +28,12 @@ constexpr double kClearGain = 0.1;
 constexpr double kClearLoss = 0.05;
 constexpr double kLikelyLoss = -0.04;  // which is a gain, and not enough
 
-constexpr std::string_view kPurpose = "the choice of operators";
-
-/// Never zeros: some hardware multiplies those faster. The same few numbers again and again, as
-/// drawing takes longer than multiplying.
-template <class T>
-void fill(std::span<T> values, std::uint64_t stream) {
-  static constexpr std::size_t kPeriod = 4093;  // a prime, so that rows differ
-  const CounterRandom generator(0, stream);
-  const std::size_t drawn = std::min(kPeriod, values.size());
-  for (std::size_t i = 0; i < drawn; ++i) {
-    const float value = generator.uniform(i, -1.0F, 1.0F);
-    if constexpr (std::is_same_v<T, float>)
-      values[i] = value;
-    else
-      values[i] = to_bf16(value);
-  }
-  for (std::size_t i = drawn; i < values.size(); ++i) values[i] = values[i - drawn];
-}
-
 /// The middle one, the mean of the middle two; there is one.
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
-
-/// Fills a device's memory in the same way.
-template <class T>
-void fill(Device& device, std::span<T> memory, std::uint64_t stream) {
-  const HostMirror<T> mirror(device, memory);
-  fill(mirror.values(), stream);
-  write_back(device, mirror);
-}
-
-/// The tensors that all candidates of an operator work on.
-class Tensors {
- public:
-  Tensors(const KernelBackend& backend, const OperatorSpec& spec) : device_(backend.device()) {
-    const OperatorTensors tensors = tensors_of(spec);
-    std::uint64_t stream = 0;
-    for (const TensorSpec& input : tensors.inputs) {
-      bindings_.inputs.emplace_back(random(backend, input, ++stream));
-      bindings_.input_gradients.push_back(tensors.input_gradient ? allocate(backend.bytes_of(input))
-                                                                 : std::span<std::byte>{});
-    }
-    if (tensors.output) {
-      bindings_.output = allocate(backend.bytes_of(*tensors.output));
-      for (Size term = 0; term < tensors.gradient_terms; ++term)
-        bindings_.output_gradients.emplace_back(random(backend, *tensors.output, ++stream));
-    }
-    Size buffers = 0;
-    for (const ParameterSpec& buffer : buffers_of(spec)) buffers += buffer.shape.elements();
-    bindings_.buffers = elements<float>(allocate(static_cast<Bytes>(buffers) * sizeof(float)));
-    bindings_.labels =
-        elements<std::int32_t>(allocate(static_cast<Bytes>(tensors.labels) * sizeof(std::int32_t)));
-    bindings_.loss = elements<float>(allocate(sizeof(float)));
-    const auto scale = elements<float>(allocate(sizeof(float)));
-    set_value(device_, HostMirror<float>(device_, scale), 1);
-    bindings_.loss_scale = scale;
-  }
-  Tensors(const Tensors&) = delete;
-  Tensors& operator=(const Tensors&) = delete;
-  ~Tensors() { finish_quietly(device_); }
-
-  /// Without what depends on the candidate.
-  [[nodiscard]] const Bindings& bindings() const { return bindings_; }
-
- private:
-  std::span<std::byte> allocate(Bytes bytes) {
-    buffers_.push_back(device_.memory().allocate(bytes, kPurpose));
-    return buffers_.back().as<std::byte>();
-  }
-  /// Padding is not zero here, which costs no kernel time.
-  std::span<std::byte> random(const KernelBackend& backend, const TensorSpec& tensor,
-                              std::uint64_t stream) {
-    const std::span<std::byte> bytes = allocate(backend.bytes_of(tensor));
-    if (tensor.type == ElementType::f32)
-      fill(device_, elements<float>(bytes), stream);
-    else
-      fill(device_, elements<Bf16>(bytes), stream);
-    return bytes;
-  }
-
-  Device& device_;
-  std::vector<Buffer> buffers_;
-  Bindings bindings_;
-};
-
-/// What a candidate works on beside the tensors, kept for the next one: touching new memory takes
-/// longer than a step.
-struct TrialMemory {
-  Buffer parameters;
-  Buffer gradients;
-  Buffer workspace;
-  Buffer scratch;
-};
-
-/// The first `bytes` of `buffer`, which is made anew where it has fewer.
-std::span<std::byte> first_bytes(Buffer& buffer, Bytes bytes, MemorySource& memory) {
-  if (buffer.as<std::byte>().size() < bytes) {
-    buffer = Buffer();
-    buffer = memory.allocate(bytes, kPurpose);
-  }
-  return buffer.as<std::byte>().first(bytes);
-}
-
-/// A candidate as a step would run it: forward, backward, and an update by the owners, since who
-/// wrote a weight last decides what reading it costs.
-class Trial {
- public:
-  /// `own` belongs to the trial while it lives.
-  Trial(const KernelBackend& backend, const OperatorSpec& spec, std::string_view candidate,
-        const Tensors& tensors, TrialMemory& own)
-      : device_(backend.device()), plan_(backend.plan(spec, candidate)) {
-    MemorySource& memory = device_.memory();
-    const ParameterLayout layout = plan_->layout();
-    const Bytes arena = static_cast<Bytes>(layout.elements) * sizeof(float);
-    const std::span<float> parameters = elements<float>(first_bytes(own.parameters, arena, memory));
-    fill(device_, parameters, 0);
-    Bindings bindings = tensors.bindings();
-    bindings.parameters = parameters;
-    bindings.gradients = elements<float>(first_bytes(own.gradients, arena, memory));
-    bindings.workspace = first_bytes(own.workspace, plan_->workspace_bytes(), memory);
-    const HostMirror<std::byte> workspace(device_, bindings.workspace);
-    std::ranges::fill(workspace.values(), std::byte{0});
-    write_back(device_, workspace);
-    bindings.scratch = first_bytes(own.scratch, plan_->scratch_bytes(), memory);
-    operator_ = plan_->bind(bindings);
-    OptimizerSpec sgd;
-    sgd.lr = 1e-12;  // touches every weight, moves none
-    if (layout.elements > 0)
-      optimizer_ = backend.plan_optimizer(
-          sgd, {.parameters = parameters, .gradients = bindings.gradients, .state = {}},
-          layout.owned);
-    all_ = {0, layout.elements};
-  }
-  ~Trial() { finish_quietly(device_); }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
-
-  void step() {
-    operator_->parameters_changed();
-    operator_->forward();
-    operator_->backward(GradientMode::replace);
-    if (optimizer_) optimizer_->step(all_, 1);
-  }
-
- private:
-  Device& device_;
-  std::unique_ptr<OperatorPlan> plan_;
-  std::unique_ptr<Operator> operator_;
-  std::unique_ptr<Optimizer> optimizer_;
-  Range all_;
-};
 
 /// Two candidates in turn. Each turn is held against the one before, so that whatever else the
 /// machine does concerns both.
@@ -285,16 +136,16 @@ class Search {
 
  private:
   /// After a first step, which meets cold caches. In the memory that the incumbent does not use.
-  std::unique_ptr<Trial> trial_of(std::size_t index) {
+  std::unique_ptr<CandidateTrial> trial_of(std::size_t index) {
     field_[index].is_tried = true;
-    auto trial = std::make_unique<Trial>(backend_, spec_, field_[index].candidate, tensors_,
-                                         spaces_[next_space_]);
+    auto trial = std::make_unique<CandidateTrial>(backend_, spec_, field_[index].candidate,
+                                                  tensors_, spaces_[next_space_]);
     trial->step();
     return trial;
   }
 
   /// The least of a few steps, or of one that is long.
-  double seconds_of_turn(Trial& trial) {
+  double seconds_of_turn(CandidateTrial& trial) {
     double least = std::numeric_limits<double>::infinity();
     double total = 0;
     for (int step = 0; step < kMostSteps && total < kTurnSeconds; ++step) {
@@ -307,7 +158,7 @@ class Search {
 
   void challenge(std::size_t index) {
     next_space_ = 1 - space_of_incumbent_;
-    std::unique_ptr<Trial> challenger = trial_of(index);
+    std::unique_ptr<CandidateTrial> challenger = trial_of(index);
     Duel duel(usual_);
     std::optional<bool> is_faster;
     while (!is_faster && keep_going_()) {
@@ -346,13 +197,13 @@ class Search {
   TrialSpaces& spaces_;
   const Clock& clock_;
   const std::function<bool()>& keep_going_;
-  Tensors tensors_;
+  TrialTensors tensors_;
   std::vector<Contender> field_;
   std::size_t best_ = 0;
   std::size_t next_space_ = 0;
   std::size_t space_of_incumbent_ = 0;
-  std::unique_ptr<Trial> incumbent_;  ///< of the best
-  double usual_ = 0;                  ///< seconds of its step
+  std::unique_ptr<CandidateTrial> incumbent_;  ///< of the best
+  double usual_ = 0;                           ///< seconds of its step
 };
 
 }  // namespace
@@ -368,23 +219,61 @@ Choices without_unknown_candidates(const KernelBackend& backend,
   return known;
 }
 
-Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
-               const Choices& known, const Clock& clock, const std::function<bool()>& keep_going) {
-  Choices choices;
-  TrialSpaces spaces;
+namespace {
+
+/// An operator that has to be timed.
+struct OpenChoice {
+  std::string key;
+  const OperatorSpec* spec;
+  std::vector<std::string> candidates;
+};
+
+/// Of each operator that `known` has no choice for and that has several candidates, once;
+/// `choices` gets those of all others.
+std::vector<OpenChoice> open_choices(const KernelBackend& backend,
+                                     const std::vector<OperatorSpec>& specs, const Choices& known,
+                                     Choices& choices) {
+  std::vector<OpenChoice> open;
   for (const OperatorSpec& spec : specs) {
-    if (!keep_going()) break;
     const std::string key = key_of(spec);
-    if (choices.contains(key)) continue;
+    if (choices.contains(key) || std::ranges::find(open, key, &OpenChoice::key) != open.end())
+      continue;
     if (const auto found = known.find(key); found != known.end()) {
       choices[key] = found->second;
       continue;
     }
-    const std::vector<std::string> candidates = backend.candidates(spec);
-    choices[key] = candidates.size() == 1
-                       ? candidates.front()
-                       : Search(backend, spec, candidates, spaces, clock, keep_going).run();
+    std::vector<std::string> candidates = backend.candidates(spec);
+    if (candidates.size() == 1)
+      choices[key] = candidates.front();
+    else
+      open.push_back({.key = key, .spec = &spec, .candidates = std::move(candidates)});
   }
+  return open;
+}
+
+}  // namespace
+
+Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
+               const Choices& known, const Clock& clock, const std::function<bool()>& keep_going,
+               FunctionRef<void(Size done, Size total)> progress) {
+  Choices choices;
+  const std::vector<OpenChoice> open = open_choices(backend, specs, known, choices);
+  TrialSpaces spaces;
+  Size done = 0;
+  for (const OpenChoice& choice : open) {
+    if (!keep_going()) break;
+    progress(done++, std::ssize(open));
+    choices[choice.key] =
+        Search(backend, *choice.spec, choice.candidates, spaces, clock, keep_going).run();
+  }
+  return choices;
+}
+
+Choices guess(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
+              const Choices& known) {
+  Choices choices;
+  for (OpenChoice& choice : open_choices(backend, specs, known, choices))
+    choices[choice.key] = std::move(choice.candidates.front());
   return choices;
 }
 

@@ -7,11 +7,16 @@
 
 #include "kernels/backend.h"
 #include "src/base/clock.h"
+#include "src/base/function_ref.h"
+#include "src/base/size.h"
 
 namespace ptbench {
 
 /// Which candidate each operator uses: key_of(spec) → candidate. A value: broadcast, cached, saved.
 using Choices = std::map<std::string, std::string>;
+
+/// For who need not know how far choosing has come.
+inline constexpr auto kNoProgress = [](Size /*done*/, Size /*total*/) {};
 
 /// `known` without the choices for `specs` that name no candidate of `backend`.
 [[nodiscard]] Choices without_unknown_candidates(const KernelBackend& backend,
@@ -33,8 +38,14 @@ using Choices = std::map<std::string, std::string>;
 ///
 /// Two candidates at a time have memory of the backend's device, beside the operator's tensors.
 /// `keep_going` is asked between turns; false ends it, and leaves the choices of the rest out.
+/// `progress` is told how many of the operators that are to be timed are through, before each.
 [[nodiscard]] Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
                              const Choices& known, const Clock& clock,
-                             const std::function<bool()>& keep_going);
+                             const std::function<bool()>& keep_going,
+                             FunctionRef<void(Size done, Size total)> progress = kNoProgress);
+
+/// Without timing anything: what `known` says, or else the backend's safest bet.
+[[nodiscard]] Choices guess(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
+                            const Choices& known);
 
 }  // namespace ptbench

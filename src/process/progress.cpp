@@ -2,13 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <utility>
+
+#include "src/base/terminal.h"
 
 namespace ptbench {
 namespace {
@@ -23,24 +24,18 @@ bool can_clear_lines(std::FILE* stream) {
   return isatty(fileno(stream)) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-/// How wide the terminal is that `file` is; 0 for what is none.
-std::size_t columns_of(int file) {
-  winsize size{};
-  return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 /// How wide the terminal is that this process was started from.
 std::size_t columns_of_terminal() {
   const int terminal = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (terminal < 0) return 0;
-  const std::size_t columns = columns_of(terminal);
+  const std::size_t columns = terminal_columns(terminal);
   (void)close(terminal);
   return columns;
 }
 
 /// A line as wide as the terminal would wrap, and half of it could not be cleared.
 std::size_t room_on(std::FILE* stream, bool passed_on) {
-  std::size_t columns = columns_of(fileno(stream));
+  std::size_t columns = terminal_columns(fileno(stream));
   if (columns == 0 && passed_on) columns = columns_of_terminal();
   return columns < 2 ? 79 : columns - 1;
 }
@@ -81,6 +76,11 @@ void Progress::begin(std::string_view phase) {
   last_shown_ = -std::numeric_limits<double>::infinity();
 }
 
+void Progress::announce(std::string_view phase) {
+  begin(phase);
+  if (visible_) write({}, standing_, {});
+}
+
 bool Progress::due(double now) const { return now - last_shown_ >= kInterval; }
 
 void Progress::update(Size done, Size total) {
@@ -99,7 +99,29 @@ void Progress::update(double share, std::string_view detail) {
   if (due(now)) show(share, detail, now);
 }
 
+void Progress::count(Size done, Size total) {
+  if (!visible_) return;
+  const double now = clock_.now();
+  if (!due(now)) return;
+  std::array<char, 48> place{};
+  const auto end = fmt::format_to_n(place.data(), place.size(), " {}/{}", done, total);
+  write({place.data(), std::min(end.size, place.size())}, standing_,
+        time_left(static_cast<double>(done) / static_cast<double>(total), now));
+  last_shown_ = now;
+}
+
 void Progress::show(double share, std::string_view detail, double now) {
+  std::array<char, 16> place{};
+  const double percent = 100 * std::clamp(share, 0.0, 1.0);
+  const auto end = fmt::format_to_n(place.data(), place.size(), " {:3.0f} %", percent);
+  write({place.data(), std::min(end.size, place.size())}, detail.empty() ? standing_ : detail,
+        time_left(share, now));
+  last_shown_ = now;
+}
+
+/// Seconds that the rest of the phase takes at the pace so far; empty while that is too short to
+/// tell.
+std::optional<double> Progress::time_left(double share, double now) {
   const double done = std::clamp(share, 0.0, 1.0);
   if (phase_is_new_) {
     first_share_ = done;
@@ -107,17 +129,20 @@ void Progress::show(double share, std::string_view detail, double now) {
     phase_is_new_ = false;
   }
   const double elapsed = now - first_shown_;
-  std::array<char, 32> time{};
-  std::string_view left;
-  if (done > first_share_ && elapsed >= kTooSoonToTell)
-    left = write_time_left(elapsed * (1 - done) / (done - first_share_), time);
+  if (done <= first_share_ || elapsed < kTooSoonToTell) return std::nullopt;
+  return elapsed * (1 - done) / (done - first_share_);
+}
 
+/// `place` follows the phase as it is.
+void Progress::write(std::string_view place, std::string_view detail,
+                     std::optional<double> seconds_left) {
+  std::array<char, 32> time{};
+  const std::string_view left = seconds_left ? write_time_left(*seconds_left, time) : "";
   std::array<char, 240> line{};
   const std::size_t most = line.size() - kClearRest.size();
-  const auto end =
-      fmt::format_to_n(line.data(), most, "\r{}{} {:3.0f} %{}{}{}{}", prefix_,
-                       std::string_view(phase_.data(), phase_size_), done * 100,
-                       detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ", left);
+  const auto end = fmt::format_to_n(
+      line.data(), most, "\r{}{}{}{}{}{}{}", prefix_, std::string_view(phase_.data(), phase_size_),
+      place, detail.empty() ? "" : "  ", detail, left.empty() ? "" : "  ", left);
   const std::size_t size = whole_letters({line.data(), std::min(end.size, most)},
                                          room_on(stream_, !prefix_.empty()) + 1);
   (void)kClearRest.copy(line.data() + size, kClearRest.size());
@@ -126,7 +151,6 @@ void Progress::show(double share, std::string_view detail, double now) {
   (void)std::fwrite(line.data(), 1, size + kClearRest.size(), stream_);
   (void)std::fflush(stream_);
   shown_ = true;
-  last_shown_ = now;
 }
 
 void Progress::pass_on(std::string_view text) {

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/base/clock.h"
 #include "src/base/size.h"
@@ -28,11 +30,18 @@ class Progress {
   /// A new phase begins. Its time left is told by the pace since its first update, after half a
   /// second. `phase` is copied, 40 bytes of it at most.
   void begin(std::string_view phase);
+  /// As `begin`, and shows at once that it has begun.
+  void announce(std::string_view phase);
   /// `done` of `total` steps are through (total > 0).
   void update(Size done, Size total);
   /// As before, for phases that end with time rather than with a number of steps: `share` of the
   /// phase is over, from 0 to 1. `detail`, such as a first result, stands behind it.
   void update(double share, std::string_view detail = {});
+  /// "PHASE 12/40": the twelfth of 40 things is through (total > 0). Things that last as long as
+  /// operators to choose, each of which may be worth a look: not for steps.
+  void count(Size done, Size total);
+  /// Stands behind the lines of all phases from now on that have no detail of their own.
+  void keep(std::string detail) { standing_ = std::move(detail); }
   /// Writes what another process wrote for the stream, its own progress perhaps, which the next
   /// `clear` takes off too.
   void pass_on(std::string_view text);
@@ -46,11 +55,14 @@ class Progress {
  private:
   [[nodiscard]] bool due(double now) const;
   void show(double share, std::string_view detail, double now);
+  [[nodiscard]] std::optional<double> time_left(double share, double now);
+  void write(std::string_view place, std::string_view detail, std::optional<double> seconds_left);
 
   const Clock& clock_;
   std::FILE* stream_;
   bool visible_;
-  std::string prefix_;  ///< with what separates it
+  std::string prefix_;    ///< with what separates it
+  std::string standing_;  ///< detail of lines that have no other
   bool shown_ = false;
   bool phase_is_new_ = true;
   double first_share_ = 0;

@@ -34,6 +34,7 @@ class Lockstep {
   bool begin_all() {
     const Bytes before = set_.available_memory();
     for (std::size_t taker = 0; taker < takers_.size(); ++taker) {
+      show("starting", static_cast<double>(taker) / static_cast<double>(takers_.size()));
       const TurnsBegin begun = takers_[taker]->begin_turns(set_.labels.at(taker));
       if (begun == TurnsBegin::failed) return abandon(taker, TurnsOutcome::failed);
       if (begun == TurnsBegin::impossible)
@@ -71,7 +72,10 @@ class Lockstep {
   void take_turns() {
     const double begin = set_.clock.now();
     for (Size round = 0; round < plan_.rounds; ++round) {
-      if (round > 0 && set_.clock.now() - begin >= plan_.most_seconds) return;
+      const double elapsed = set_.clock.now() - begin;
+      if (round > 0 && elapsed >= plan_.most_seconds) return;
+      show("taking turns", std::max(static_cast<double>(round) / static_cast<double>(plan_.rounds),
+                                    elapsed / plan_.most_seconds));
       shuffle();
       for (const std::size_t taker : order_)
         if (!take_turn(taker)) return;
@@ -79,6 +83,10 @@ class Lockstep {
       for (const std::size_t taker : order_)
         if (!take_turn(taker)) return;
     }
+  }
+
+  void show(std::string_view doing, double share) const {
+    if (set_.show) set_.show(doing, share);
   }
 
   bool take_turn(std::size_t taker) {

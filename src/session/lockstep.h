@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/clock.h"
@@ -41,6 +42,9 @@ struct LockstepSet {
   std::uint64_t seed = 0;           ///< draws the orders
   std::function<Bytes()> available_memory;
   const Clock& clock;
+  /// Shows people what the set does, and which share of that is over; empty: nobody looks. Called
+  /// between turns.
+  std::function<void(std::string_view doing, double share)> show = nullptr;
 };
 
 /// One repetition of each taker, all at a time: every process is started and warmed up, and then

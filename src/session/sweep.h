@@ -61,6 +61,8 @@ struct SweepSurroundings {
   std::function<void(const std::string& message)> warn;
   const Clock& clock;
   const PriorNoise& prior;
+  /// Shows people a phase, and which share of it is over; empty: nobody looks.
+  std::function<void(const std::string& phase, double share)> show = nullptr;
 };
 
 /// A grid of rows, measured in rounds: one repetition of each row, on each side. A row goes on from
@@ -141,6 +143,7 @@ class Sweep {
   [[nodiscard]] bool is_lost(std::size_t row) const;
   [[nodiscard]] bool lacks_clean_repetitions(std::size_t row) const;
   [[nodiscard]] bool stopped();
+  [[nodiscard]] std::string round_text(Size round) const;
   [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;
 
   std::vector<SweepRow> rows_;

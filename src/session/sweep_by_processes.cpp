@@ -23,7 +23,13 @@ SweepSurroundings sweep_by_processes(
                 log_warning(printable(message));
               },
           .clock = around.clock,
-          .prior = around.prior};
+          .prior = around.prior,
+          .show =
+              [&around, shown = std::string()](const std::string& phase, double share) mutable {
+                if (phase != shown) around.progress.announce(phase);
+                shown = phase;
+                around.progress.update(share);
+              }};
 }
 
 }  // namespace ptbench

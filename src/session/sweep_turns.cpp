@@ -33,7 +33,11 @@ void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
                   .labels = {},
                   .seed = std::random_device()(),
                   .available_memory = available_memory,
-                  .clock = around_.clock};
+                  .clock = around_.clock,
+                  .show = [&](std::string_view doing, double share) {
+                    if (around_.show)
+                      around_.show(fmt::format("{}, {}", round_text(round), doing), share);
+                  }};
   for (const auto [row, side] : places) {
     takers.push_back(cell(row, side).session.get());
     set.labels.push_back(label(row, side, round));

@@ -36,11 +36,46 @@ Choices RunChoices::choose_operators(const TrainingShape& shape, const Verificat
   return share_choices(ground_.control, choices);
 }
 
-Choices RunChoices::choose_and_keep(const TrainingShape& shape, const VerificationPlan& check) {
+bool RunChoices::knows_operators(const TrainingShape& shape) {
+  for (const TrainingShape& rank : shapes_of_ranks(shape)) {
+    const std::vector<OperatorSpec> specs = operators_of(ground_.graph, rank);
+    const Choices found = usable(specs, stored());
+    for (const OperatorSpec& spec : specs)
+      if (!found.contains(key_of(spec))) return false;
+  }
+  return true;
+}
+
+Choices RunChoices::guess_operators(const TrainingShape& shape) {
+  Choices guessed;
+  if (role_.leads()) {
+    for (const TrainingShape& rank : shapes_of_ranks(shape)) {
+      const std::vector<OperatorSpec> specs = operators_of(ground_.graph, rank);
+      guessed.merge(guess(ground_.backend(), specs, usable(specs, stored())));
+    }
+    guessed = with_one_layout(ground_, shape, std::move(guessed));
+  }
+  return share_choices(ground_.control, guessed);
+}
+
+/// On rank 0: what the store knew before this run.
+const Choices& RunChoices::stored() {
+  if (store_) return stored_;
   const std::string fingerprint = ground_.backend().fingerprint();
   store_.emplace(options_.plan_file ? PlanStore::of_file(*options_.plan_file, fingerprint)
                                     : PlanStore::of_host(fingerprint));
-  const Choices known = store_->load();
+  stored_ = store_->load();
+  return stored_;
+}
+
+/// A cache may be of another build, a file that the user named is used as it is.
+Choices RunChoices::usable(const std::vector<OperatorSpec>& specs, Choices known) const {
+  if (store_->named_by_user()) return known;
+  return without_unknown_candidates(ground_.backend(), specs, std::move(known));
+}
+
+Choices RunChoices::choose_and_keep(const TrainingShape& shape, const VerificationPlan& check) {
+  const Choices known = stored();
   const CpuLoad load;
   Choices choices = choose_for_ranks(shape, known);
   operators_ = choices;
@@ -61,9 +96,9 @@ Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& 
 
 Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
   const std::vector<OperatorSpec> specs = operators_of(ground_.graph, shape);
-  if (!store_->named_by_user())
-    known = without_unknown_candidates(ground_.backend(), specs, std::move(known));
-  Choices chosen = choose(ground_.backend(), specs, known, ground_.clock, watch_.keep_going());
+  known = usable(specs, std::move(known));
+  Choices chosen = choose(ground_.backend(), specs, known, ground_.clock, watch_.keep_going(),
+                          [this](Size done, Size total) { watch_.count(done, total); });
   watch_.stop_if_interrupted();
   return chosen;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "kernels/choose.h"
 #include "src/device/cpu_load.h"
@@ -26,6 +27,10 @@ class RunChoices {
   RunChoices(const TrainingGround& ground, const RankRole& role, RunWatch& watch,
              RunRecord& record);
 
+  /// On rank 0: whether the operators of the training are chosen already.
+  [[nodiscard]] bool knows_operators(const TrainingShape& shape);
+  /// Choices that the training may turn out to have, on all ranks: what is known, and guesses.
+  [[nodiscard]] Choices guess_operators(const TrainingShape& shape);
   /// The choices of the run's operators and of its oracle's, and what is known of communication, on
   /// all ranks. A plan file need not know the oracle's, which may be compared or not.
   [[nodiscard]] Choices choose_operators(const TrainingShape& shape, const VerificationPlan& check);
@@ -37,6 +42,8 @@ class RunChoices {
                                                 Choices& choices);
 
  private:
+  [[nodiscard]] const Choices& stored();
+  [[nodiscard]] Choices usable(const std::vector<OperatorSpec>& specs, Choices known) const;
   [[nodiscard]] Choices choose_and_keep(const TrainingShape& shape, const VerificationPlan& check);
   [[nodiscard]] Choices choose_for_ranks(const TrainingShape& shape, const Choices& known);
   [[nodiscard]] Choices choose_for(const TrainingShape& shape, Choices known);
@@ -52,6 +59,7 @@ class RunChoices {
   RunWatch& watch_;
   RunRecord& record_;
   std::optional<PlanStore> store_;  ///< on rank 0
+  Choices stored_;                  ///< on rank 0, by the store
   Choices operators_;               ///< on rank 0, as timed
 };
 

@@ -9,7 +9,7 @@ RunWatch::RunWatch(const RunSurroundings& around, Size rank)
 
 void RunWatch::enter(RankPhase phase) {
   board_.enter(rank_, phase);
-  around_.progress.begin(name_of(phase));
+  around_.progress.announce(name_of(phase));
   if (rank_ == 0) stop_if_interrupted();
 }
 

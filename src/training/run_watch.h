@@ -27,6 +27,8 @@ class RunWatch {
   /// A phase begins for who watches the ranks; people are not shown it.
   void enter_unseen(RankPhase phase) { board_.enter(rank_, phase); }
   [[nodiscard]] RankPhase phase() const { return board_.phase(rank_); }
+  /// Shows people how far the phase has come: `done` of `total` things (above 0).
+  void count(Size done, Size total) const { around_.progress.count(done, total); }
 
   [[nodiscard]] bool is_interrupted() const { return around_.interrupt.requested(); }
   /// Throws Interrupted where a signal has come, and lets the other ranks know.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "src/device/quiet.h"
 #include "src/measure/machine_probe.h"
 #include "src/measure/step_phases.h"
+#include "src/training/first_look.h"
 #include "src/training/rank_facts.h"
 #include "src/training/rank_memory.h"
 #include "src/training/rank_probe.h"
@@ -95,6 +97,8 @@ class TrainingRun {
   void play(const RankRole& role, TrainingGround& ground, const TrainingShape& shape,
             const VerificationPlan& check, const DataSource& data) {
     RunChoices chosen(ground, role, watch_, record_);
+    if (role.decide([&] { return looks_first(shape, check, chosen); }))
+      take_first_look(role, ground, shape, chosen.guess_operators(shape), watch_, around_.progress);
     Choices choices = chosen.choose_operators(shape, check);
     plan(ground, shape, choices);
     ground.data_parallel = chosen.decide_communication(shape, plan_, choices);
@@ -168,11 +172,30 @@ class TrainingRun {
 
   void verify(const RankRole& role, const TrainingGround& ground, const VerificationPlan& check) {
     watch_.enter(RankPhase::verifying);
-    VerificationRecord found = run_verification(role, ground, check, plan_, watch_.keep_going());
+    Size compared = 0;  // steps, of which some may be skipped by loss scaling
+    const auto keep_going = [&] {
+      ++compared;
+      watch_.count(compared, std::max(compared + 1, kAppliedSteps));
+      return !watch_.is_interrupted();
+    };
+    VerificationRecord found = run_verification(role, ground, check, plan_, keep_going);
     if (!role.leads()) return;
     record_.verification = std::move(found);
     watch_.stop_if_interrupted();
     report_verified(record_);
+  }
+
+  /// On rank 0: whether anybody waits for a first figure, which choosing or verifying would delay.
+  [[nodiscard]] bool looks_first(const TrainingShape& shape, const VerificationPlan& check,
+                                 RunChoices& chosen) const {
+    const bool prepares =
+        config_.options.pass == RunPass::all || config_.options.pass == RunPass::prepare;
+    const Size cores =
+        std::min(config_.threads * config_.options.nproc, std::ssize(topology_.cores));
+    const double flops =
+        record_.workload.flops_per_sample.value_or(0) * static_cast<double>(config_.global_batch);
+    return prepares && around_.progress.visible() && is_short_step(flops, cores) &&
+           (check.oracle.has_value() || !chosen.knows_operators(shape));
   }
 
   /// On rank 0: whether there is anything to time.
@@ -183,6 +206,7 @@ class TrainingRun {
 
   void train_timed(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
                    const DataSource& data) {
+    around_.progress.keep({});  // from now on figures are measured
     const auto strategy = build(ground, shape);
     const auto probe = rank_probe(role, ground);
     Samples samples;

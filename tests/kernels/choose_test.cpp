@@ -165,4 +165,27 @@ TEST_CASE("a known choice is kept unless nobody knows the candidate", "[kernels]
   CHECK(without_unknown_candidates(backend, {some_spec()}, {{key, "b"}}) == Choices{{key, "b"}});
 }
 
+TEST_CASE("who waits is told how many operators are through", "[kernels]") {
+  const FakeBackend backend({"a", "b"}, {{"a", 0.01}, {"b", 0.02}});
+  std::vector<OperatorSpec> specs;
+  for (const Size rows : {1, 2, 3, 1})  // the last one is the first
+    specs.emplace_back(ReluSpec{.tensor = {.shape = Shape({rows, 1})}});
+  const SteadyClock clock;
+  std::vector<std::pair<Size, Size>> told;
+  const Choices known{{key_of(specs[1]), "b"}};
+  const Choices choices = choose(
+      backend, specs, known, clock, [] { return true; },
+      [&](Size done, Size total) { told.emplace_back(done, total); });
+  CHECK(choices.size() == 3);
+  CHECK(told == std::vector<std::pair<Size, Size>>{{0, 2}, {1, 2}});
+}
+
+TEST_CASE("a guess is what is known, and the safest bet otherwise, without timing", "[kernels]") {
+  const FakeBackend backend({"a", "b"}, {{"a", 0.02}, {"b", 0.01}});
+  const std::string key = key_of(some_spec());
+  CHECK(guess(backend, {some_spec()}, {}) == Choices{{key, "a"}});
+  CHECK(guess(backend, {some_spec()}, {{key, "b"}}) == Choices{{key, "b"}});
+  CHECK(backend.steps() == 0);
+}
+
 }  // namespace ptbench

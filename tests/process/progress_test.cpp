@@ -147,6 +147,52 @@ TEST_CASE("progress shows nothing where there is no terminal, and clears only wh
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
+TEST_CASE("things that take long are counted, and a phase can show that it has begun") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.announce("choosing operators");
+  CHECK(last_line(capture.text()) == "choosing operators\x1b[K");
+  progress.count(0, 40);
+  CHECK(last_line(capture.text()) == "choosing operators 0/40\x1b[K");
+  clock.advance(3);
+  progress.count(10, 40);
+  CHECK(last_line(capture.text()) == "choosing operators 10/40  10 s left\x1b[K");
+  clock.advance(0.01);
+  progress.count(11, 40);  // too soon after the one before
+  CHECK(last_line(capture.text()) == "choosing operators 10/40  10 s left\x1b[K");
+  progress.clear();
+  CHECK(capture.text().ends_with("\r\x1b[K"));
+}
+
+TEST_CASE("a detail that is kept stands where a line has none of its own") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), true);
+  progress.begin("choosing operators");
+  progress.keep("21 k samples/s, unverified");
+  progress.count(1, 2);
+  CHECK(last_line(capture.text()) == "choosing operators 1/2  21 k samples/s, unverified\x1b[K");
+  progress.announce("verifying");
+  CHECK(last_line(capture.text()) == "verifying  21 k samples/s, unverified\x1b[K");
+  progress.begin("measuring");
+  progress.update(0.5, "22 k samples/s");
+  CHECK(last_line(capture.text()) == "measuring  50 %  22 k samples/s\x1b[K");
+  progress.keep({});
+  progress.announce("timing phases");
+  CHECK(last_line(capture.text()) == "timing phases\x1b[K");
+}
+
+TEST_CASE("where nothing is shown nothing is counted or announced") {
+  HandClock clock;
+  const Capture capture;
+  Progress progress(clock, capture.stream(), false);
+  progress.announce("verifying");
+  progress.count(1, 2);
+  progress.clear();
+  CHECK(capture.text().empty());
+}
+
 TEST_CASE("progress that another process shows says whose it is") {
   HandClock clock;
   const Capture capture;

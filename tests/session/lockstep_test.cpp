@@ -71,13 +71,15 @@ struct Fixture {
   FakeTaker c{"C", stage};
   std::vector<TurnTaker*> takers{&a, &b};
   LockstepPlan plan;
+  std::function<void(std::string_view, double)> show;
 
   LockstepOutcome measure(std::uint64_t seed = 1) {
     LockstepSet set{.name = "set",
                     .labels = {"label of A", "label of B", "label of C"},
                     .seed = seed,
                     .available_memory = [this] { return stage.available; },
-                    .clock = stage.clock};
+                    .clock = stage.clock,
+                    .show = show};
     set.labels.resize(takers.size());
     return measure_in_lockstep(takers, plan, set);
   }
@@ -179,6 +181,25 @@ TEST_CASE("who cannot end its turns has failed", "[app]") {
   Fixture fixture;
   fixture.a.ends_well = false;
   CHECK(fixture.measure().outcomes == Outcomes{TurnsOutcome::failed, TurnsOutcome::measured});
+}
+
+TEST_CASE("who waits is told what the set does and how far it is", "[app]") {
+  Fixture fixture;
+  fixture.plan.rounds = 2;
+  fixture.plan.most_seconds = 100;
+  std::vector<std::pair<std::string, double>> shown;
+  fixture.show = [&](std::string_view doing, double share) { shown.emplace_back(doing, share); };
+  (void)fixture.measure();
+  CHECK(shown ==
+        std::vector<std::pair<std::string, double>>{
+            {"starting", 0.0}, {"starting", 0.5}, {"taking turns", 0.0}, {"taking turns", 0.5}});
+  Fixture longer;  // turns last 0.2 s
+  longer.plan.rounds = 20;
+  longer.plan.most_seconds = 1;
+  longer.show = fixture.show;
+  (void)longer.measure();
+  CHECK(shown.back().first == "taking turns");
+  CHECK(shown.back().second == Approx(0.8));
 }
 
 }  // namespace ptbench
