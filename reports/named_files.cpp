@@ -9,6 +9,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/terminal.h"
 
 namespace ptbench {
 
@@ -32,7 +33,9 @@ void refuse_files_named_twice(const std::vector<std::string>& paths) {
 ConsoleStyle console_style(std::FILE* stream) {
   const bool terminal = isatty(fileno(stream)) != 0;
   const bool plain = std::getenv("NO_COLOR") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  return {.colour = terminal && !plain};
+  constexpr std::size_t kLeastColumns = 40;  // narrower text is hard to read, even wrapped twice
+  return {.colour = terminal && !plain,
+          .columns = text_columns(fileno(stream), kLeastColumns, kUsualColumns)};
 }
 
 }  // namespace ptbench

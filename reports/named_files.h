@@ -15,7 +15,8 @@ namespace ptbench {
 /// "-" is no file.
 void refuse_files_named_twice(const std::vector<std::string>& paths);
 
-/// Colour on a terminal, unless NO_COLOR is set.
+/// For a terminal as wide as it is, with colour unless NO_COLOR is set; for anything else 100
+/// columns without colour.
 [[nodiscard]] ConsoleStyle console_style(std::FILE* stream);
 
 }  // namespace ptbench

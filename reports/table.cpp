@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 100;
 constexpr std::size_t kLeastLastColumn = 30;
 
 bool is_right(const Table& table, std::size_t column) {
@@ -83,7 +82,7 @@ Json json_of(const Table& table) {
 
 }  // namespace
 
-std::string table_text(const Table& table) {
+std::string table_text(const Table& table, std::size_t columns) {
   const std::vector<std::vector<std::string>> lines = texts_of(table);
   const std::vector<std::size_t> widths = widths_of(lines);
   const std::size_t last = widths.size();
@@ -96,7 +95,7 @@ std::string table_text(const Table& table) {
       start += padded(line[column], widths[column], right[column]) + "  ";
     const std::size_t indent = code_points(start);
     text +=
-        start + wrapped(line[last], indent, std::max(kColumns, indent + kLeastLastColumn)) + "\n";
+        start + wrapped(line[last], indent, std::max(columns, indent + kLeastLastColumn)) + "\n";
   }
   return text;
 }

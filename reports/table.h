@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,12 @@ struct Table {
   std::vector<std::vector<FieldValue>> rows;  ///< as many cells in each as there are columns
 };
 
+/// How wide texts are where no terminal says how wide it is.
+inline constexpr std::size_t kUsualColumns = 100;
+
 /// Aligned columns under their headings: numbers to the right, "-" where a cell is empty, the last
-/// column broken into lines so that none is wider than 100 columns (if it gets 30 of them).
-[[nodiscard]] std::string table_text(const Table& table);
+/// column broken into lines so that none is wider than `columns` (if it gets 30 of them).
+[[nodiscard]] std::string table_text(const Table& table, std::size_t columns = kUsualColumns);
 
 /// A Markdown table; '|' in cells is escaped.
 [[nodiscard]] std::string table_markdown(const Table& table);

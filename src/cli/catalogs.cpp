@@ -136,6 +136,7 @@ Table charts() {
 struct Catalog {
   std::string_view name;
   Table (*table)();
+  bool is_long = false;  ///< its names would fill a screen
 };
 
 constexpr std::array<Catalog, 7> kCatalogs{{{"workloads", workloads},
@@ -144,7 +145,17 @@ constexpr std::array<Catalog, 7> kCatalogs{{{"workloads", workloads},
                                             {"devices", devices},
                                             {"optimizers", optimizers},
                                             {"charts", charts},
-                                            {"options", options}}};
+                                            {"options", options, true}}};
+
+/// "linear, mlp, resnet18, resnet50", or how many there are.
+std::string names_in(const Catalog& catalog) {
+  const Table table = catalog.table();
+  if (catalog.is_long) return fmt::format("{} of ptbench run and sweep", table.rows.size());
+  std::vector<std::string> names;
+  for (const std::vector<FieldValue>& row : table.rows)
+    names.push_back(std::get<std::string>(row.front()));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 }  // namespace
 
@@ -159,6 +170,14 @@ Table catalog_table(std::string_view name) {
   const auto* const catalog = std::ranges::find(kCatalogs, name, &Catalog::name);
   ensure(catalog != kCatalogs.end(), "the option table lets only known catalogs through");
   return catalog->table();
+}
+
+Table catalog_overview() {
+  Table table{
+      .name = "catalogs", .columns = {{"name", "catalog"}, {"entries", "entries"}}, .rows = {}};
+  for (const Catalog& catalog : kCatalogs)
+    table.rows.push_back({std::string(catalog.name), names_in(catalog)});
+  return table;
 }
 
 std::vector<Table> all_catalogs() {

@@ -16,4 +16,7 @@ namespace ptbench {
 
 [[nodiscard]] std::vector<Table> all_catalogs();
 
+/// The catalogs themselves, a row each with what it holds.
+[[nodiscard]] Table catalog_overview();
+
 }  // namespace ptbench

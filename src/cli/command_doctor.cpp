@@ -1,11 +1,12 @@
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <vector>
 
+#include "reports/named_files.h"
 #include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/cli/command_table.h"
-#include "src/cli/help.h"
 #include "src/doctor/doctor.h"
 #include "src/doctor/noise_watch.h"
 #include "src/measure/record.h"
@@ -36,7 +37,7 @@ ExitCode examine(const DoctorOptions& options) {
       options.noise ? watch_noise(options.seconds.value_or(kUsualSeconds))
                     : examine_machine(install_paths());
   write_standard_output(options.json ? tables_json(doctor_tables(groups))
-                                     : doctor_text(groups, kHelpWidth));
+                                     : doctor_text(groups, console_style(stdout).columns));
   return was_interrupted(groups) ? ExitCode::interrupted : ExitCode::ok;
 }
 

@@ -1,3 +1,5 @@
+#include <cstdio>
+
 #include "reports/output_file.h"
 #include "src/cli/command_table.h"
 #include "src/cli/help.h"
@@ -11,9 +13,10 @@ struct HelpOptions {
 
 ExitCode print_help(const HelpOptions& options) {
   const std::vector<Command> commands = command_table();
-  write_standard_output(options.command.empty()
-                            ? overview_text(commands)
-                            : command_text(find_command(commands, options.command)));
+  write_standard_output(
+      options.command.empty()
+          ? overview_text(commands, help_width(stdout))
+          : command_text(find_command(commands, options.command), help_width(stdout)));
   return ExitCode::ok;
 }
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include "reports/named_files.h"
 #include "reports/output_file.h"
 #include "reports/table.h"
 #include "src/cli/catalogs.h"
@@ -11,16 +13,14 @@ namespace ptbench {
 namespace {
 
 struct ListOptions {
-  std::string catalog;  ///< empty: all
+  std::string catalog;  ///< empty: an overview, or all as data
   bool json = false;
   bool markdown = false;
 };
 
-std::string all_as_text(const std::vector<Table>& tables) {
-  std::string text;
-  for (const Table& table : tables)
-    text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", table.name, table_text(table));
-  return text;
+std::string overview() {
+  return table_text(catalog_overview(), console_style(stdout).columns) +
+         "\nptbench list CATALOG shows one with its details.\n";
 }
 
 std::string all_as_markdown(const std::vector<Table>& tables) {
@@ -33,16 +33,15 @@ std::string all_as_markdown(const std::vector<Table>& tables) {
 
 ExitCode print_catalogs(const ListOptions& options) {
   if (options.catalog.empty()) {
-    const std::vector<Table> tables = all_catalogs();
-    write_standard_output(options.json       ? tables_json(tables)
-                          : options.markdown ? all_as_markdown(tables)
-                                             : all_as_text(tables));
+    write_standard_output(options.json       ? tables_json(all_catalogs())
+                          : options.markdown ? all_as_markdown(all_catalogs())
+                                             : overview());
     return ExitCode::ok;
   }
   const Table table = catalog_table(options.catalog);
   write_standard_output(options.json       ? table_json(table)
                         : options.markdown ? table_markdown(table)
-                                           : table_text(table));
+                                           : table_text(table, console_style(stdout).columns));
   return ExitCode::ok;
 }
 
@@ -64,7 +63,8 @@ Command make_list_command() {
       OptionTable<ListOptions>(
           {choice_option({.name = "CATALOG",
                           .group = "Arguments",
-                          .help = "one of the catalogs; without it, all of them",
+                          .help = "one of the catalogs; without it, their names, with --json or "
+                                  "--markdown all of them",
                           .choices = catalog_names(),
                           .argument = true},
                          &ListOptions::catalog),

@@ -54,7 +54,7 @@ const Command& find_command(const std::vector<Command>& commands, std::string_vi
 
 ExitCode dispatch(const std::vector<std::string>& command_line) {
   if (command_line.size() < 2) {
-    (void)std::fputs(overview_text(command_table()).c_str(), stderr);
+    (void)std::fputs(overview_text(command_table(), help_width(stderr)).c_str(), stderr);
     return ExitCode::usage;
   }
   const std::string& first = command_line[1];
@@ -64,7 +64,7 @@ ExitCode dispatch(const std::vector<std::string>& command_line) {
   }
   const std::vector<Command> commands = command_table();
   if (first == "--help" || first == "-h") {
-    write_standard_output(overview_text(commands));
+    write_standard_output(overview_text(commands, help_width(stdout)));
     return ExitCode::ok;
   }
   if (first.starts_with('-')) refuse_option(first);
@@ -72,7 +72,7 @@ ExitCode dispatch(const std::vector<std::string>& command_line) {
   const ParsedArguments parsed =
       parse_arguments(command.options, {command_line.begin() + 2, command_line.end()});
   if (parsed.help) {
-    write_standard_output(command_text(command));
+    write_standard_output(command_text(command, help_width(stdout)));
     return ExitCode::ok;
   }
   return command.run(parsed.assignments, command_line);

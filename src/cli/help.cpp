@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/named_files.h"
 #include "reports/wrap.h"
 
 namespace ptbench {
@@ -34,11 +35,12 @@ std::string right_column(const OptionInfo& option) {
   return text + ' ' + fallback;
 }
 
-std::string entry(const std::string& left, std::string_view right, std::size_t indent) {
+std::string entry(const std::string& left, std::string_view right, std::size_t indent,
+                  std::size_t columns) {
   const bool fits = left.size() + 2 <= indent;
   std::string text = left;
   text += fits ? std::string(indent - left.size(), ' ') : "\n" + std::string(indent, ' ');
-  text += wrapped(right, indent, kHelpWidth) + "\n";
+  text += wrapped(right, indent, columns) + "\n";
   std::ranges::replace(text, kKept, ' ');
   return text;
 }
@@ -53,10 +55,10 @@ std::size_t column_for(const std::vector<OptionInfo>& options) {
   return widest + 2;
 }
 
-std::string examples_text(const std::vector<Example>& examples) {
+std::string examples_text(const std::vector<Example>& examples, std::size_t columns) {
   std::string text = "\nExamples:\n";
   for (const Example& example : examples)
-    text += fmt::format("  {}\n      {}\n", example.line, wrapped(example.purpose, 6, kHelpWidth));
+    text += fmt::format("  {}\n      {}\n", example.line, wrapped(example.purpose, 6, columns));
   return text;
 }
 
@@ -71,6 +73,10 @@ std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
 
 }  // namespace
 
+std::size_t help_width(std::FILE* stream) {
+  return std::min(kHelpWidth, console_style(stream).columns);
+}
+
 std::string usage_line(const Command& command) {
   std::string line = fmt::format("ptbench {} [options]", command.name);
   for (const OptionInfo& option : command.options) {
@@ -81,38 +87,40 @@ std::string usage_line(const Command& command) {
   return line;
 }
 
-std::string overview_text(const std::vector<Command>& commands) {
+std::string overview_text(const std::vector<Command>& commands, std::size_t columns) {
   constexpr std::size_t kColumn = 19;
   std::string text =
-      "ptbench measures on this machine which way of parallelising a training step "
-      "is fastest.\n\nUsage: ptbench COMMAND [options]\n\nCommands:\n";
+      wrapped(
+          "ptbench measures on this machine which way of parallelising a training step is "
+          "fastest.",
+          0, columns) +
+      "\n\nUsage: ptbench COMMAND [options]\n\nCommands:\n";
   for (const Command& command : commands)
-    text += entry("  " + command.name, command.summary, kColumn);
+    text += entry("  " + command.name, command.summary, kColumn, columns);
   text += "\nOptions:\n";
-  text += entry("  -h, --help", "show this help", kColumn);
-  text += entry("  -V, --version", "show version, commit and build type", kColumn);
+  text += entry("  -h, --help", "show this help", kColumn, columns);
+  text += entry("  -V, --version", "show version, commit and build type", kColumn, columns);
   std::vector<Example> first_steps;
   for (const Command& command : commands)
     if (!command.examples.empty() && first_steps.size() < 4)
       first_steps.push_back(command.examples.front());
-  text += examples_text(first_steps);
+  text += examples_text(first_steps, columns);
   return text + "\nptbench COMMAND --help explains a command.\n";
 }
 
-std::string command_text(const Command& command) {
+std::string command_text(const Command& command, std::size_t columns) {
   std::string text = fmt::format("ptbench {}: {}\n", command.name, command.summary);
-  if (!command.description.empty())
-    text += "\n" + wrapped(command.description, 0, kHelpWidth) + "\n";
+  if (!command.description.empty()) text += "\n" + wrapped(command.description, 0, columns) + "\n";
   text += fmt::format("\nUsage: {}\n", usage_line(command));
-  if (!command.examples.empty()) text += examples_text(command.examples);
+  if (!command.examples.empty()) text += examples_text(command.examples, columns);
   const std::size_t column = column_for(command.options);
   for (const std::string& group : groups_of(command.options)) {
     text += fmt::format("\n{}:\n", group);
     for (const OptionInfo& option : command.options)
       if (option.group == group && !option.hidden)
-        text += entry(left_column(option), right_column(option), column);
+        text += entry(left_column(option), right_column(option), column, columns);
   }
-  text += "\nHelp:\n" + entry("  -h, --help", "show this help", column);
+  text += "\nHelp:\n" + entry("  -h, --help", "show this help", column, columns);
   return text;
 }
 

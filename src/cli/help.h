@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -7,14 +9,18 @@
 
 namespace ptbench {
 
-/// Help is no wider than this, in columns.
+/// Help is no wider than this, in columns, however wide the terminal is.
 inline constexpr std::size_t kHelpWidth = 100;
 
+/// For help on this stream.
+[[nodiscard]] std::size_t help_width(std::FILE* stream);
+
 /// `ptbench --help`: what it is, the commands, first steps.
-[[nodiscard]] std::string overview_text(const std::vector<Command>& commands);
+[[nodiscard]] std::string overview_text(const std::vector<Command>& commands,
+                                        std::size_t columns = kHelpWidth);
 
 /// `ptbench COMMAND --help`: usage, examples, options by group with their defaults.
-[[nodiscard]] std::string command_text(const Command& command);
+[[nodiscard]] std::string command_text(const Command& command, std::size_t columns = kHelpWidth);
 
 /// "ptbench validate [options] FILE...".
 [[nodiscard]] std::string usage_line(const Command& command);

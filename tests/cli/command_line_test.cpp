@@ -140,6 +140,15 @@ TEST_CASE("lists are text, Markdown and JSON") {
   CHECK(mentions(ptbench({"list", "options", "--markdown"}).output, "| --batch-size | -b | B |"));
 }
 
+TEST_CASE("list alone shows the catalogs, one line each") {
+  const std::string text = ptbench({"list"}).output;
+  CHECK(mentions(text, "\nworkloads "));
+  CHECK(mentions(text, "linear, mlp, resnet18, resnet50"));
+  CHECK(mentions(text, "\noptions "));
+  CHECK_FALSE(mentions(text, "--batch-size"));
+  CHECK(std::ranges::count(text, '\n') <= 10);
+}
+
 TEST_CASE("doctor watches for so many seconds only where it watches") {
   const ProgramResult result = ptbench({"doctor", "--seconds", "5"});
   CHECK(result.exit_code == 1);
