@@ -143,14 +143,15 @@ def cells_table(source):
 
 
 def console(source, record):
-    """What ptbench printed, beside the record of the same measurement: warnings by their code."""
+    """What ptbench printed, beside the record of the same measurement: warnings by their name."""
     measured(record)
     lines = source.text().rstrip("\n").splitlines()
     begin = next((at for at, line in enumerate(lines) if line.startswith("warning ")), len(lines))
-    codes = [match.group(1) for line in lines[begin:]
+    end = next((at for at, line in enumerate(lines) if line.startswith("conclusion ")), len(lines))
+    names = [match.group(1) for line in lines[begin:end]
              if (match := re.match(r"warning +([\w-]+)", line))]
-    told = [f"(and warnings: {', '.join(codes)})"] if codes else []
-    return ["```", *lines[:begin], *told, "```"]
+    told = [f"(and warnings: {', '.join(names)})"] if names else []
+    return ["```", *lines[:min(begin, end)], *told, *lines[end:], "```"]
 
 
 # Reports in Markdown

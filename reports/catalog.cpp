@@ -9,6 +9,7 @@
 
 #include "reports/csv.h"
 #include "reports/json.h"
+#include "reports/markdown.h"
 #include "src/base/error.h"
 #include "src/base/suggest.h"
 #include "src/base/text.h"
@@ -16,14 +17,20 @@
 namespace ptbench {
 namespace {
 
-constexpr std::array<Reporter, 2> kReporters{
+constexpr std::array<Reporter, 3> kReporters{
     {{".json", "the whole record, schema ptbench.result/2", to_json},
-     {".csv", "one row a run, the record's scalar fields", to_csv}}};
+     {".csv", "one row a run, the record's scalar fields", to_csv},
+     {".md", "a report with table, conclusion, warnings and environment", to_markdown}}};
 
-Error unknown_output(std::string_view output, const std::string& extension) {
+std::vector<std::string> known_extensions() {
   std::vector<std::string> known;
   known.reserve(kReporters.size());
   for (const Reporter& reporter : kReporters) known.emplace_back(reporter.extension);
+  return known;
+}
+
+Error unknown_output(std::string_view output, const std::string& extension) {
+  const std::vector<std::string> known = known_extensions();
   const std::string near = nearest(extension, known);
   std::string what = "has no extension to tell its format by";
   if (!extension.empty())
@@ -31,12 +38,19 @@ Error unknown_output(std::string_view output, const std::string& extension) {
   if (!near.empty()) what += fmt::format("; did you mean '{}'?", near);
   return usage_error(fmt::format("--output '{}' {}", single_line(output), what),
                      fmt::format("name a file that ends in {}, or - for JSON on standard output",
-                                 fmt::join(known, " or ")));
+                                 extensions_text()));
 }
 
 }  // namespace
 
 std::span<const Reporter> reporter_catalog() { return kReporters; }
+
+std::string extensions_text() {
+  std::vector<std::string> known = known_extensions();
+  const std::string last = known.back();
+  known.pop_back();
+  return fmt::format("{} or {}", fmt::join(known, ", "), last);
+}
 
 const Reporter& find_reporter(std::string_view output) {
   if (output == "-") return kReporters.front();

@@ -18,6 +18,9 @@ struct Reporter {
 /// All reporters that write files. To add one: a file beside csv.cpp and a row in catalog.cpp.
 [[nodiscard]] std::span<const Reporter> reporter_catalog();
 
+/// ".json, .csv or .md".
+[[nodiscard]] std::string extensions_text();
+
 /// The reporter for what `--output` names: by extension; "-" (standard output) is JSON. Throws a
 /// usage error that names the known extensions.
 [[nodiscard]] const Reporter& find_reporter(std::string_view output);

@@ -6,6 +6,7 @@
 
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
+#include "reports/conclusion.h"
 #include "reports/wrap.h"
 #include "src/base/text.h"
 
@@ -116,10 +117,14 @@ std::string remarks_text(const Comparison& comparison, const ConsoleStyle& style
   return text;
 }
 
+/// That no run was judged takes the conclusion's place.
 std::string closing_text(const Comparison& comparison, const ConsoleStyle& style) {
+  const std::string unjudged = unjudged_text(comparison);
   std::string text;
   for (const std::string& line :
-       {unjudged_text(comparison), false_alarms_text(comparison), counts_text(comparison)})
+       {comparison.runs.empty() ? std::string() : columns_text(comparison), unjudged,
+        false_alarms_text(comparison), counts_text(comparison),
+        unjudged.empty() ? conclusion_of(comparison) : std::string()})
     if (!line.empty()) text += wrapped(line, 0, style.columns) + '\n';
   return text;
 }

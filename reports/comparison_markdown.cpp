@@ -6,39 +6,22 @@
 
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
-#include "src/base/text.h"
+#include "reports/conclusion.h"
+#include "reports/markdown_text.h"
 
 namespace ptbench {
 namespace {
-
-/// Text that Markdown and HTML leave as it is: one line, with what means something there as a
-/// character reference. A name after '@' would be told that it was mentioned.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kSpecial = R"(\`*_{}[]<>#~|&"'!$^)";
-  constexpr std::string_view kBlank = "&#8203;";  // of no width
-  std::string result;
-  for (const char letter : single_line(text)) {
-    if (kSpecial.find(letter) != std::string_view::npos)
-      result += fmt::format("&#{};", static_cast<int>(letter));
-    else
-      result += letter;
-    if (letter == '@') result += kBlank;
-  }
-  return result;
-}
-
-/// As code, not with backticks, within which nothing can be escaped.
-std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
 
 std::string row_of(const RunComparison& run) {
   const std::string verdict = is_regression(run.verdict) || run.verdict == Verdict::faster
                                   ? fmt::format("**{}**", name_of(run.verdict))
                                   : std::string(name_of(run.verdict));
-  std::string remarks = escaped(run.reason);
+  std::string remarks = markdown_escaped(run.reason);
   for (const std::string& difference : distinctions(run))
-    remarks += (remarks.empty() ? "" : "; ") + escaped(difference);
-  if (run.left_out) remarks += (remarks.empty() ? "" : "; ") + escaped(left_out_text(run.left_out));
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, code(run.id),
+    remarks += (remarks.empty() ? "" : "; ") + markdown_escaped(difference);
+  if (run.left_out)
+    remarks += (remarks.empty() ? "" : "; ") + markdown_escaped(left_out_text(run.left_out));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, markdown_code(run.id),
                      seconds_text(run.base_seconds), seconds_text(run.new_seconds),
                      change_text(run), interval_text(run), repetitions_text(run), remarks);
 }
@@ -68,7 +51,7 @@ std::string table_of(const Comparison& comparison, bool same) {
 std::string list_of(std::string_view heading, const std::vector<std::string>& texts) {
   if (texts.empty()) return {};
   std::string list = fmt::format("{}:\n\n", heading);
-  for (const std::string& text : texts) list += "- " + code(text) + '\n';
+  for (const std::string& text : texts) list += "- " + markdown_code(text) + '\n';
   return list + '\n';
 }
 
@@ -77,7 +60,9 @@ std::string list_of(std::string_view heading, const std::vector<std::string>& te
 std::string comparison_markdown(const Comparison& comparison) {
   std::string text = fmt::format("### ptbench compare: {}\n\n", counts_text(comparison));
   if (const std::string unjudged = unjudged_text(comparison); !unjudged.empty())
-    text += fmt::format("**{}**\n\n", escaped(unjudged));
+    text += fmt::format("**{}**\n\n", markdown_escaped(unjudged));
+  else if (!comparison.runs.empty())
+    text += markdown_sentence(conclusion_of(comparison)) + "\n\n";
   if (const std::string alarms = false_alarms_text(comparison); !alarms.empty())
     text += alarms + ".\n\n";
   text += list_of(environment_meaning(comparison), comparison.differences);
@@ -87,15 +72,7 @@ std::string comparison_markdown(const Comparison& comparison) {
     // Without the blank lines the table would be taken for HTML.
     text += fmt::format("<details><summary>{} same</summary>\n\n{}</details>\n\n", same,
                         table_of(comparison, true));
-  const bool has_history = std::ranges::any_of(
-      comparison.runs, [](const RunComparison& run) { return run.decided_by.has_value(); });
-  return text + fmt::format(
-                    "Step times; a change of {} or more is looked for; n: clean "
-                    "repetitions, BASE/NEW; {}.\n",
-                    percent_text(comparison.detect),
-                    has_history ? "window: against the last entries of the history; anchor: "
-                                  "against the first"
-                                : "paired: those made in turn");
+  return text + columns_text(comparison) + ".\n";
 }
 
 }  // namespace ptbench

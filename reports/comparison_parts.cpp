@@ -41,6 +41,16 @@ std::string counts_text(const Comparison& comparison) {
   return counts.empty() ? "nothing was compared" : fmt::format("{}", fmt::join(counts, ", "));
 }
 
+std::string columns_text(const Comparison& comparison) {
+  const bool has_history = std::ranges::any_of(
+      comparison.runs, [](const RunComparison& run) { return run.decided_by.has_value(); });
+  return fmt::format(
+      "Step times; a change of {} or more is looked for; n: clean repetitions, BASE/NEW; {}",
+      percent_text(comparison.detect),
+      has_history ? "window: against the last entries of the history; anchor: against the first"
+                  : "paired: those made in turn");
+}
+
 std::string_view environment_meaning(const Comparison& comparison) {
   if (comparison.differences.empty()) return {};
   if (comparison.environment_ignored)

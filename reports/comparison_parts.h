@@ -23,6 +23,9 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 /// "12 same, 1 slower, 2 ambiguous".
 [[nodiscard]] std::string counts_text(const Comparison& comparison);
 
+/// What the columns of its table mean.
+[[nodiscard]] std::string columns_text(const Comparison& comparison);
+
 /// What the differences of the environments mean for the verdicts; empty where there are none.
 [[nodiscard]] std::string_view environment_meaning(const Comparison& comparison);
 

@@ -11,8 +11,9 @@ namespace ptbench {
 
 /// A table for the terminal: differences of the environments and what they mean; remarks; a row a
 /// configuration with verdict, both step times, the change and its interval (two rows where one
-/// would be too wide), reasons, differences and what of a history was left out below it; then the
-/// remedy where no run was judged, and one line that counts the verdicts.
+/// would be too wide), reasons, differences and what of a history was left out below it; what the
+/// columns mean; then the remedy where no run was judged, one line that counts the verdicts, and
+/// the conclusion.
 [[nodiscard]] std::string comparison_console(const Comparison& comparison,
                                              const ConsoleStyle& style);
 

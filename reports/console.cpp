@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "reports/field_text.h"
+#include "reports/troubles.h"
 #include "reports/wrap.h"
 #include "src/base/text.h"
 #include "src/measure/field_table.h"
+#include "src/measure/reliability.h"
 
 namespace ptbench {
 namespace {
@@ -52,7 +54,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 14> kLines{{
+constexpr std::array<Line, 15> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -66,6 +68,7 @@ constexpr std::array<Line, 14> kLines{{
      {"{throughput.value}", "95 % interval {throughput.ci95_low} to {throughput.ci95_high}"},
      has_result,
      Paint::bold},
+    {"evidence", {"{evidence}"}, has_result},
     {"step time",
      {"{step_seconds.median} median",
       "80 % of samples within {step_seconds.p10} to {step_seconds.p90}", "p99 {step_seconds.p99}",
@@ -141,8 +144,10 @@ std::string devices_text(const std::vector<std::string>& devices) {
   return joined(words, "+");
 }
 
-/// A field as text, or what people want to see of three lists; empty if not known.
+/// A field as text, what follows from several, or what people want to see of three lists; empty if
+/// not known.
 std::string text_of(const RunRecord& run, std::string_view path) {
+  if (path == "evidence") return ptbench::text_of(reliability_of(run));
   if (path == "strategy.devices") return devices_text(run.strategy.devices);
   if (path == "ranks.compute_seconds") return range_over_ranks(run, &RankRecord::compute_seconds);
   if (path == "ranks.wait_seconds") return range_over_ranks(run, &RankRecord::wait_seconds);
@@ -213,7 +218,7 @@ std::string summary_of(const RunRecord& run, const ConsoleStyle& style) {
     const std::string content = text_of(run, line);
     if (!content.empty()) text += labelled(line.label, content, line.paint, style);
   }
-  for (const WarningRecord& warning : run.warnings) {
+  for (const MergedWarning& warning : merged_warnings({&run, 1})) {
     std::string content = warning.message;
     if (!warning.remedy.empty()) content += "; remedy: " + warning.remedy;
     text += labelled("warning", single_line(content), Paint::yellow, style);

@@ -70,4 +70,27 @@ std::string single_line(std::string_view text) {
   return result;
 }
 
+std::string shell_line(const std::vector<std::string>& words) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  std::string line;
+  for (const std::string& raw : words) {
+    const std::string word = single_line(raw);
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char letter : word) {
+      if (letter == '\'')
+        line += R"('\'')";
+      else
+        line += letter;
+    }
+    line += '\'';
+  }
+  return line;
+}
+
 }  // namespace ptbench

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ptbench {
 
@@ -16,5 +17,9 @@ namespace ptbench {
 /// Valid UTF-8 without control characters: C0, DEL and C1 are written as \xNN, so that no name can
 /// break a table or move a terminal's cursor.
 [[nodiscard]] std::string single_line(std::string_view text);
+
+/// A command line that a shell takes apart into `words` again: those that mean something to it in
+/// quotes, control characters as \xNN.
+[[nodiscard]] std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace ptbench

@@ -30,8 +30,9 @@ namespace {
 /// On rank 0. Throws where anything was wrong, once it is printed.
 void print(const std::vector<CommMeasurement>& rows, const CommOptions& options,
            const std::string& communicator) {
-  write_standard_output(options.json ? table_json(comm_json_table(rows, communicator))
-                                     : table_text(comm_text_table(rows)));
+  write_standard_output(options.json
+                            ? table_json(comm_json_table(rows, communicator))
+                            : table_text(comm_text_table(rows)) + std::string(comm_columns_text()));
   Size wrong = 0;
   for (const CommMeasurement& row : rows) wrong += row.wrong;
   if (wrong > 0)

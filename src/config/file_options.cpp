@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <optional>
 #include <string>
@@ -33,17 +35,19 @@ void set_pass(ProcessOrders& orders, const OptionInfo& option, std::string_view 
 
 void append_files(RunOptionRows& rows) {
   const std::string group = "Files";
-  rows.push_back(Row{{.name = "output",
-                      .short_name = 'o',
-                      .value = "FILE",
-                      .group = group,
-                      .help = "write the result: .json or .csv by extension, - is JSON on standard "
-                              "output; may be given several times",
-                      .example = "results.json",
-                      .hint = ValueHint::file,
-                      .scope = OptionScope::report,
-                      .repeatable = true},
-                     add_output});
+  rows.push_back(
+      Row{{.name = "output",
+           .short_name = 'o',
+           .value = "FILE",
+           .group = group,
+           .help = fmt::format("write the result: {} by extension, - is JSON on standard "
+                               "output; may be given several times",
+                               extensions_text()),
+           .example = "results.json",
+           .hint = ValueHint::file,
+           .scope = OptionScope::report,
+           .repeatable = true},
+          add_output});
   rows.push_back(flag_option({.name = "json",
                               .group = group,
                               .help = "the same as --output -",

@@ -67,4 +67,10 @@ Table comm_text_table(const std::vector<CommMeasurement>& rows) {
   return table;
 }
 
+std::string_view comm_columns_text() {
+  return "\n# time: of the slowest rank, median over calls; algbw: size over time; busbw: what "
+         "each "
+         "link of a\n# ring would carry; wrong: values that are not what they should be\n";
+}
+
 }  // namespace ptbench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/table.h"
@@ -15,5 +16,9 @@ namespace ptbench {
 /// The columns of nccl-tests, in their units, which stand in the first row: bytes, µs, 10^9 bytes
 /// per second. As there, "none" and -1 say that there is no redop and no root.
 [[nodiscard]] Table comm_text_table(const std::vector<CommMeasurement>& rows);
+
+/// What its columns mean: lines that begin with '#', as what nccl-tests says besides its rows,
+/// after an empty one.
+[[nodiscard]] std::string_view comm_columns_text();
 
 }  // namespace ptbench

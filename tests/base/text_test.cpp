@@ -32,4 +32,12 @@ TEST_CASE("no control character survives on a single line", "[measure]") {
   CHECK(single_line("\x9b") == "\uFFFD");
 }
 
+TEST_CASE("a command line is quoted where a shell would read something else") {
+  CHECK(shell_line({"ptbench", "run", "-w", "mlp", "--data=a/b", "1,2"}) ==
+        "ptbench run -w mlp --data=a/b 1,2");
+  CHECK(shell_line({"mpirun -n {n}", "it's", "", "a\nb"}) ==
+        R"('mpirun -n {n}' 'it'\''s' '' 'a\x0ab')");
+  CHECK(shell_line({}).empty());
+}
+
 }  // namespace ptbench

@@ -138,7 +138,13 @@ TEST_CASE("a comparison for the terminal", "[reports]") {
         "              rank 1 died\n"
         "new           mlp/ddp/n4/b64/fp32        - -> -                                           "
         "n 0/0\n"
-        "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n");
+        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "paired: those\nmade in turn\n"
+        "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n"
+        "NEW is slower than BASE in 1 of 7 runs: a step of `mlp/ddp/n2/b64/fp32` takes 5.0 % "
+        "longer (99 %:\n4.1 % to 5.9 %); NEW is faster than BASE in 1 of 7 runs: a step of "
+        "`linear/serial/n1/b32/fp32` takes\n10.0 % less (99 %: 9.1 % to 10.9 %); 1 run failed in "
+        "NEW; 1 run is missing in NEW.\n");
 }
 
 TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
@@ -148,7 +154,10 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
   CHECK(comparison_console(comparison, {}) ==
         "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
         "              6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
-        "1 slower\n");
+        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "paired: those\nmade in turn\n"
+        "1 slower\n"
+        "A step of NEW takes 5.0 % longer (99 %: 4.1 % to 5.9 %) than one of BASE.\n");
 }
 
 TEST_CASE("sides that were compared round by round are told as paired", "[reports]") {
@@ -221,6 +230,8 @@ TEST_CASE("unlike environments and what they mean come first", "[reports]") {
         "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  +30.0 % (29.1 % to 30.9 %)  "
         "n 5/5\n"
         "              unlike environments\n"
+        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "paired: those\nmade in turn\n"
         "no run was judged: 1 incomparable; --ignore-environment compares all the same, --strict "
         "ends with 4\n"
         "1 incomparable\n");

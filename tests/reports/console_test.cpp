@@ -102,6 +102,30 @@ TEST_CASE("what is not known takes no room", "[reports]") {
         "  strategy    ddp, world size 4, fp32\n");
 }
 
+TEST_CASE("one line tells whether the throughput can be relied on", "[reports]") {
+  RunRecord run = testing::full_run();
+  run.samples.repetitions.assign(5,
+                                 {.median_seconds = 0.01, .placement = "near", .clean_slices = 2});
+  run.throughput.ci95 = Interval{0.991 * *run.throughput.value, 1.009 * *run.throughput.value};
+  CHECK(contains(to_console(file_of(run)), "\n  evidence    reliable to ± 0.9 %\n"));
+  for (RepetitionRecord& repetition : run.samples.repetitions) repetition.clean_slices = 0;
+  CHECK(contains(to_console(file_of(run)),
+                 "\n  evidence    not reliable: 0 of 5 repetitions clean\n"));
+  run.status = Status::failed;
+  CHECK_FALSE(contains(to_console(file_of(run)), "evidence"));
+}
+
+TEST_CASE("warnings of one cause are one line of a summary", "[reports]") {
+  RunRecord run = testing::full_run();
+  run.warnings = {{"too-noisy", "the repetitions scatter", "Measure again."},
+                  {"steal", "the hypervisor took 3 %", "Run again later."},
+                  {"odd", "it was odd", ""}};
+  const std::string text = to_console(file_of(run));
+  CHECK(contains(text,
+                 "\n  warning     the hypervisor took 3 %; besides, repetitions scatter; "
+                 "remedy: Run again later.\n  warning     it was odd\n"));
+}
+
 TEST_CASE("colour is there only where it is asked for", "[reports]") {
   RunRecord run = testing::full_run();
   run.status = Status::failed;

@@ -78,6 +78,31 @@ TEST_CASE("the columns before the fields tell where a row comes from", "[reports
                                           "2025-06-30T12:34:56Z", "1", "few-samples odd"});
 }
 
+TEST_CASE("files of two machines can be put together", "[reports]") {
+  ResultFile here = testing::example_file();
+  here.runs.push_back(testing::bare_run(Status::failed, "rank 1 died"));
+  ResultFile there = testing::example_file();
+  there.environment = {};
+  there.environment.host.name = "other, \"the fast one\"";
+  there.environment.cpu.model = "Other Maker CPU";
+  there.generator.git_commit = "def5678";
+  there.created = "2025-07-01T00:00:00Z";
+  there.runs = {testing::full_run()};
+  const std::string first = to_csv(here);
+  const std::string second = to_csv(there);
+  const std::size_t header = first.find('\n') + 1;
+  REQUIRE(first.substr(0, header) == second.substr(0, header));
+  const auto rows = read_csv(first + second.substr(header));
+  REQUIRE(rows.size() == 4);
+  for (const auto& row : rows) CHECK(row.size() == rows[0].size());
+  std::vector<std::string> origins;
+  for (const auto& row : rows)
+    origins.push_back(row[0] + "|" + row[1] + "|" + row[2] + "|" + row[3]);
+  CHECK(origins[1] == "vm-17|Some Maker CPU|abc1234|2025-06-30T12:34:56Z");
+  CHECK(origins[2] == origins[1]);
+  CHECK(origins[3] == "other, \"the fast one\"|Other Maker CPU|def5678|2025-07-01T00:00:00Z");
+}
+
 TEST_CASE("one row a run", "[reports]") {
   ResultFile file = testing::example_file();
   file.runs.push_back(testing::full_run());

@@ -183,6 +183,22 @@ TEST_CASE("no line of a sweep is wider than the screen", "[reports]") {
     }
 }
 
+TEST_CASE("the columns of a sweep are explained, those that it has", "[reports]") {
+  constexpr ConsoleStyle kWide{.columns = 300};
+  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31000)};
+  CHECK_THAT(sweep_console(file_of(runs), kWide), Contains("\ncolumns      samples/s: ") &&
+                                                      Contains("; clean: ") &&
+                                                      !Contains("speedup: "));
+  for (RunRecord& run : runs) run.samples.repetitions.clear();
+  CHECK_THAT(sweep_console(file_of(runs), kWide), !Contains("clean: "));
+}
+
+TEST_CASE("a sweep ends with its conclusion", "[reports]") {
+  const std::string text = sweep_console(example(), {.columns = 200});
+  CHECK_THAT(text, Contains("\nconclusion   ") && Catch::EndsWith(".\n"));
+  CHECK(text.find('\n', text.find("\nconclusion") + 1) == text.size() - 1);
+}
+
 TEST_CASE("a sweep of nothing says so", "[reports]") {
   CHECK_THAT(sweep_console(file_of({})), Catch::EndsWith("nothing was measured\n"));
 }

@@ -73,13 +73,13 @@ TEST_CASE("every collective is measured and right, as a table of at most 100 col
   CHECK(rows == 24);
 }
 
-/// The words of each line of the table after its headings and units.
+/// The words of each line of the table between its units and what its columns mean.
 std::vector<std::vector<std::string>> words_of_rows(const std::string& output) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(output.substr(output.find("(B)")));
   std::string line;
   std::getline(lines, line);
-  while (std::getline(lines, line)) {
+  while (std::getline(lines, line) && !line.empty()) {
     std::istringstream words(line);
     rows.emplace_back(std::istream_iterator<std::string>(words),
                       std::istream_iterator<std::string>());
@@ -96,6 +96,7 @@ TEST_CASE("the table of comm has nccl-tests' columns", "[run]") {
   std::string line;
   while (line.find("collective ") != 0 && std::getline(lines, line)) {
   }
+  CHECK_THAT(result.output, Contains("\n\n# time: of the slowest rank"));
   std::istringstream headings(line);
   CHECK(std::vector<std::string>(std::istream_iterator<std::string>(headings), {}) ==
         std::vector<std::string>{"collective", "size", "count", "type", "redop", "root", "time",
