@@ -29,6 +29,14 @@ void set_target_noise(RunOptions& options, const OptionInfo& option, std::string
   options.target_noise = share;
 }
 
+/// One repetition, which ends after two clean slices and in any case after two seconds.
+void set_quick(RunOptions& options, const OptionInfo& /*option*/, std::string_view /*text*/) {
+  options.quick = true;
+  options.repeats = 1;
+  options.min_time_seconds = 0.5;
+  options.max_time_seconds = 2;
+}
+
 void set_verify(RunOptions& options, const OptionInfo& option, std::string_view text) {
   const std::string mode = choice_value(option, text);
   options.verify = mode == "on"    ? VerifyMode::on
@@ -68,6 +76,14 @@ void append_length(RunOptionRows& rows) {
 
 void append_stop_rule(RunOptionRows& rows) {
   const std::string group = "How precise, within how much time (without --steps and --epochs)";
+  rows.push_back(
+      Row{{.name = "quick",
+           .group = group,
+           .help = "a first look: one process that measures for 2 s at most, which the "
+                   "record says",
+           .excludes = {"steps", "epochs", "repeats", "target-noise", "min-time", "max-time"},
+                      .scope = OptionScope::repetitions},
+          set_quick});
   rows.push_back(whole_option({.name = "repeats",
                                .value = "K",
                                .group = group,

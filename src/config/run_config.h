@@ -100,6 +100,7 @@ struct RunOptions {
   std::optional<Size> epochs;
   std::optional<Size> warmup;          ///< empty: auto
   std::optional<Size> repeats;         ///< fresh processes; empty: 5, or more until precise
+  bool quick = false;                  ///< a first look: sets repeats and times
   std::optional<double> target_noise;  ///< half width of the interval, a fraction; empty: 0.01
   double min_time_seconds = 2;         ///< measured, over all repetitions
   double max_time_seconds = 30;        ///< over all repetitions

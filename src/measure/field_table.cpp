@@ -107,6 +107,8 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::samples, &Samples::stop_reason>("samples.stop_reason", none, "why measuring ended"),
     field<&Run::samples, &Samples::steps_per_sample>("samples.steps_per_sample", count,
                                                      "steps that one sample lasts"),
+    field<&Run::samples, &Samples::quick>("samples.quick", none,
+                                          "a first look: one process, for two seconds"),
     field<&Run::samples, &Samples::slowdown>("samples.slowdown", fraction,
                                              "each step was made longer by this, on purpose"),
     field<&Run::samples, &Samples::slowdown_realized>(

@@ -284,6 +284,13 @@ void add_standstill_warning(RunRecord& run, const Standstill& standstill) {
                   "container) or holds the cores; those slices do not count as clean."});
 }
 
+void mark_quick(RunRecord& run) {
+  run.samples.quick = true;
+  warn(run, {.code = "quick",
+             .message = "a first look: one repetition, which does not tell what others would",
+             .remedy = "Measure without --quick before you rely on it."});
+}
+
 void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
   std::erase_if(run.warnings, [](const WarningRecord& warning) {
     return std::ranges::find(kSampleCodes, warning.code) != kSampleCodes.end();

@@ -24,6 +24,9 @@ struct NoiseContext {
 /// Warns of steps that stood still while the run was measured: stood-still. Nothing without any.
 void add_standstill_warning(RunRecord& run, const Standstill& standstill);
 
+/// Marks the run as a first look, and warns that it is no more: quick.
+void mark_quick(RunRecord& run);
+
 /// Warns of what makes a run's figures doubtful, with figures and a remedy each: foreign-load,
 /// steal, cores-far, mixed-placement, frequency-changed, cpu-quota, thermal-throttling, swapping,
 /// few-clean-repetitions, too-noisy, mean-above-median (by over 2 %), slowdown. too-noisy: the

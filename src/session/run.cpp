@@ -119,6 +119,7 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
 void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
                    const PriorNoise& prior, RunRecord& record) {
   if (config.options.orders.pass == RunPass::prepare) return;
+  if (config.options.quick) mark_quick(record);
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
                               .fixed_length = is_one_process(config.options),

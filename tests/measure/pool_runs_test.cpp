@@ -240,4 +240,11 @@ TEST_CASE("the worst verification counts, and leaves nothing that was measured",
   CHECK(pooled({preparation, weak}).step_seconds.median.has_value());
 }
 
+TEST_CASE("a pooled run that a first look is part of says so") {
+  RunRecord quick = run_of_seconds({0.004});
+  quick.samples.quick = true;
+  CHECK(pooled({run_of_seconds({0.005}), quick}).samples.quick == true);
+  CHECK_FALSE(pooled({run_of_seconds({0.005})}).samples.quick.has_value());
+}
+
 }  // namespace ptbench

@@ -1,4 +1,5 @@
 // `ptbench run` from outside: what it writes, and that it means it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -147,6 +148,45 @@ TEST_CASE("a plan file is written once and then obeyed", "[run]") {
   other["choices"]["linear b32 10->2 first"] = "onednn io 1x1";
   run.write("plan.json", other.dump());
   CHECK(hash(run(arguments)) != first);
+}
+
+TEST_CASE("a first look is one repetition, and says so", "[run]") {
+  const RunCommand run;
+  const ProgramResult result = run(
+      {"-w", "linear", "--threads", "1", "--quick", "-o", "r.json", "-o", "r.csv", "-o", "r.md"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  CHECK_THAT(result.output, Contains("not reliable: one repetition"));
+  CHECK_THAT(result.output, Contains("a first look: one repetition"));
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["samples"]["quick"] == true);
+  CHECK(record["samples"]["repetitions"].size() == 1);
+  CHECK(std::ranges::any_of(record["warnings"], [](const nlohmann::json& warning) {
+    return warning["code"] == "quick";
+  }));
+  CHECK_THAT(run.text("r.csv"), Contains(",samples.quick,"));
+  CHECK_THAT(run.text("r.md"), Contains("not reliable: one repetition"));
+}
+
+TEST_CASE("a first look on several ranks is verified and marked too", "[run]") {
+  const RunCommand run;
+  const ProgramResult result =
+      run({"-w", "linear", "-s", "ddp", "-n", "2", "--threads", "1", "--quick", "-o", "r.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json record = run.json("r.json")["runs"][0];
+  CHECK(record["samples"]["quick"] == true);
+  CHECK(record["verification"]["status"] == "passed");
+}
+
+TEST_CASE("a first look has its own length", "[run]") {
+  const RunCommand run;
+  for (const char* option : {"--steps=5", "--epochs=1", "--repeats=2", "--target-noise=1%",
+                             "--min-time=1", "--max-time=5"}) {
+    const ProgramResult result = run({"-w", "linear", "--quick", option});
+    CHECK(result.exit_code == 1);
+    CHECK_THAT(result.errors, Contains("--quick") && Contains("exclude each other"));
+  }
 }
 
 }  // namespace
