@@ -10,28 +10,29 @@
 namespace ptbench {
 namespace {
 
-constexpr std::string_view kNoise = "noise";
-
-/// A warning of what disturbs a machine, and what to call it beside another.
-struct NoiseWarning {
+/// A warning that shares its cause with others, and what to call it beside another.
+struct SharedCause {
   std::string_view code;
+  std::string_view cause;
   std::string_view phrase;
 };
 
 /// The more telling, the earlier: causes before what follows from them.
-constexpr std::array<NoiseWarning, 7> kNoiseWarnings{
-    {{"foreign-load", "other programs ran"},
-     {"steal", "the hypervisor took time of the cores"},
-     {"frequency-changed", "the cores' frequency changed"},
-     {"mixed-placement", "the cores moved"},
-     {"few-clean-repetitions", "few repetitions are clean"},
-     {"too-noisy", "repetitions scatter"},
-     {"mean-above-median", "some steps are far longer than others"}}};
+constexpr std::array<SharedCause, 9> kSharedCauses{
+    {{"foreign-load", "noise", "other programs ran"},
+     {"steal", "noise", "the hypervisor took time of the cores"},
+     {"frequency-changed", "noise", "the cores' frequency changed"},
+     {"mixed-placement", "noise", "the cores moved"},
+     {"few-clean-repetitions", "noise", "few repetitions are clean"},
+     {"too-noisy", "noise", "repetitions scatter"},
+     {"mean-above-median", "noise", "some steps are far longer than others"},
+     {"operators-chosen-under-load", "chosen-under-load", "operators were chosen so"},
+     {"communication-chosen-under-load", "chosen-under-load",
+      "ranks' communication was chosen so too"}}};
 
 std::string_view cause_of(std::string_view code) {
-  const bool is_noise =
-      std::ranges::find(kNoiseWarnings, code, &NoiseWarning::code) != kNoiseWarnings.end();
-  return is_noise ? kNoise : code;
+  const auto* const shared = std::ranges::find(kSharedCauses, code, &SharedCause::code);
+  return shared == kSharedCauses.end() ? code : shared->cause;
 }
 
 /// The warnings of one cause, by code: the first of each.
@@ -75,7 +76,7 @@ MergedWarning merged(const Cause& cause) {
     return result;
   }
   std::vector<std::string_view> besides;
-  for (const NoiseWarning& row : kNoiseWarnings) {
+  for (const SharedCause& row : kSharedCauses) {
     const auto found = cause.warnings.find(row.code);
     if (found == cause.warnings.end()) continue;
     result.codes.emplace_back(row.code);

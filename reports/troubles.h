@@ -11,7 +11,7 @@ namespace ptbench {
 
 /// Warnings of one cause, as people are told of them; the record keeps each with its code.
 struct MergedWarning {
-  std::string name;                ///< the code; "noise" where several are of that cause
+  std::string name;                ///< the code; "noise" or such where several are of that cause
   std::vector<std::string> codes;  ///< all of them, the most telling one first
   std::string message;             ///< that one's, and what came besides
   std::string remedy;              ///< that one's; may be empty
@@ -20,8 +20,8 @@ struct MergedWarning {
 
 /// The warnings of all runs in the order in which they first come. What disturbs a machine, and
 /// what follows from it, is one: foreign-load, steal, frequency-changed, mixed-placement,
-/// few-clean-repetitions, too-noisy and mean-above-median. Any other code is one of its own, even
-/// where its numbers differ from run to run.
+/// few-clean-repetitions, too-noisy and mean-above-median; so is what was chosen beside other
+/// programs. Any other code is one of its own, even where its numbers differ from run to run.
 [[nodiscard]] std::vector<MergedWarning> merged_warnings(std::span<const RunRecord> runs);
 
 /// Runs that are not ok for one reason.

@@ -34,6 +34,18 @@ TEST_CASE("warnings of one cause are one, with the remedy of the most telling", 
   CHECK(warnings[1].name == "slowdown");
 }
 
+TEST_CASE("what was chosen beside other programs is one warning", "[reports]") {
+  const std::vector<RunRecord> runs{
+      run_with({{"communication-chosen-under-load", "while communication was timed", "--plan"}}),
+      run_with({{"operators-chosen-under-load", "while operators were timed", "--plan"}})};
+  const std::vector<MergedWarning> warnings = merged_warnings(runs);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].name == "chosen-under-load");
+  CHECK(warnings[0].message ==
+        "while operators were timed; besides, ranks' communication was chosen so too");
+  CHECK(warnings[0].runs == 2);
+}
+
 TEST_CASE("a warning that is alone of its cause is told as it is", "[reports]") {
   const std::vector<RunRecord> runs{run_with({kNoisy}), run_with({kNoisy, kSlow})};
   const std::vector<MergedWarning> warnings = merged_warnings(runs);
