@@ -21,6 +21,7 @@
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
 #include "src/device/cpu_load.h"
+#include "src/device/energy.h"
 #include "src/device/frequency.h"
 #include "src/device/hwloc_version.h"
 #include "src/device/isa.h"
@@ -143,6 +144,13 @@ Finding examine_core_latency(const Topology& topology) {
                           name_of(placement_of(seconds))));
 }
 
+Finding examine_energy() {
+  const EnergyMeter meter;
+  if (!meter.reason().empty())
+    return {"energy", "not readable", FieldValue(), meter.reason(), meter.remedy()};
+  return {"energy", kReady, meter.packages(), fmt::format("{}: {}", kEnergySource, meter.packages()), ""};
+}
+
 Finding examine_huge_pages() {
   constexpr const char* kPath = "/sys/kernel/mm/transparent_hugepage/enabled";
   const std::string choice = bracketed_choice(first_line(kPath));
@@ -178,7 +186,7 @@ FindingGroup examine_processor(const Topology& topology) {
            bytes_note("l2_bytes", topology.l2_bytes), bytes_note("l3_bytes", topology.l3_bytes),
            bytes_note("memory_bytes", topology.memory_bytes),
            bytes_note("available_memory_bytes", available_memory()), examine_core_latency(topology),
-           examine_huge_pages()}};
+           examine_energy(), examine_huge_pages()}};
 }
 
 std::string percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }

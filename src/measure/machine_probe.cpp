@@ -1,6 +1,7 @@
 #include "src/measure/machine_probe.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptbench {
 namespace {
@@ -27,8 +28,11 @@ std::optional<double> latency_of(const DeviceConditions& conditions) {
 
 }  // namespace
 
-MachineProbe::MachineProbe(Device& device, ProbePeers* peers)
-    : device_(device), peers_(peers), load_(all_cpus(device, peers)) {}
+MachineProbe::MachineProbe(Device& device, ProbePeers* peers, EnergyMeter energy)
+    : device_(device),
+      peers_(peers),
+      energy_(std::move(energy)),
+      load_(all_cpus(device, peers)) {}
 
 DeviceConditions MachineProbe::look() {
   DeviceConditions all = device_.look();
@@ -41,9 +45,11 @@ void MachineProbe::begin() {
   begin_ = look();
   times_begin_ = load_.since_boot();
   if (times_begin_) times_begin_->own = begin_.cpu_seconds;
+  energy_.begin();
 }
 
 SliceConditions MachineProbe::end() {
+  const std::optional<double> joules = energy_.end();
   const DeviceConditions end = look();
   std::optional<CpuTimes> times_end = load_.since_boot();
   if (times_end) times_end->own = end.cpu_seconds;
@@ -57,6 +63,7 @@ SliceConditions MachineProbe::end() {
     }
   conditions.frequency_hertz = std::min(begin_.frequency_hertz, end.frequency_hertz);
   conditions.cores_disturbed = begin_.latency.disturbed || end.latency.disturbed;
+  conditions.joules = joules;
   return conditions;
 }
 

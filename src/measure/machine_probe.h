@@ -5,6 +5,7 @@
 
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
+#include "src/device/energy.h"
 #include "src/measure/slice_probe.h"
 
 namespace ptbench {
@@ -21,13 +22,14 @@ class ProbePeers {
 };
 
 /// Looks at the cores that compute a step, with the threads that do: latency between cores, their
-/// frequency, and who else uses them. Takes about 1 ms at either end of a slice, which does not
-/// count as load.
+/// frequency, and who else uses them; and at the energy of the CPU packages. Takes about 1 ms at
+/// either end of a slice, which counts neither as load nor as energy.
 class MachineProbe final : public SliceProbe {
  public:
   /// `device` and `peers`, null where this device computes alone, outlive the probe; whoever made
   /// the device calls `begin` and `end`, between jobs.
-  explicit MachineProbe(Device& device, ProbePeers* peers = nullptr);
+  explicit MachineProbe(Device& device, ProbePeers* peers = nullptr,
+                        EnergyMeter energy = EnergyMeter());
 
   void begin() override;
   [[nodiscard]] SliceConditions end() override;
@@ -38,6 +40,7 @@ class MachineProbe final : public SliceProbe {
 
   Device& device_;
   ProbePeers* peers_;
+  EnergyMeter energy_;
   CpuLoad load_;
   GatheredLoad gathered_;  ///< over slices
   DeviceConditions begin_;

@@ -29,6 +29,7 @@ void classify(SliceRecord& slice, const SliceConditions& conditions) {
   slice.foreign_cpu_fraction = conditions.foreign_cpu_fraction;
   slice.steal_fraction = conditions.steal_fraction;
   slice.frequency_hertz = conditions.frequency_hertz;
+  slice.joules = conditions.joules;
   slice.clean = !conditions.cores_disturbed && slice.placement != "mixed" &&
                 conditions.foreign_cpu_fraction.value_or(0) <= kCleanForeignFraction &&
                 conditions.steal_fraction.value_or(0) <= kCleanStealFraction;

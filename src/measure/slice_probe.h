@@ -16,6 +16,7 @@ struct SliceConditions {
   std::optional<double> frequency_hertz = std::nullopt;  ///< the lower of both ends
   /// Somebody else had a core at either end, so that the latencies tell of no placement.
   bool cores_disturbed = false;
+  std::optional<double> joules = std::nullopt;  ///< that the CPU packages used
 };
 
 /// Looks at the machine at both ends of a slice, outside the time that counts.
@@ -43,7 +44,7 @@ inline constexpr double kCleanStealFraction = 0.015;
 inline constexpr double kQuietStealFraction = 0.005;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
-/// shares, frequency, and whether it is clean: little load of others, no steal, undisturbed cores
+/// shares, frequency, energy, and whether it is clean: little load of others, no steal, undisturbed cores
 /// in one placement. What is not known does not make it unclean. Disturbed cores have no placement.
 void classify(SliceRecord& slice, const SliceConditions& conditions);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/device/energy.h"
 #include "src/measure/speaking.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
@@ -18,11 +19,15 @@ namespace {
 
 constexpr double kLevel = 0.95;
 
+bool is_clean_in(const SliceRecord& slice, const std::string& placement) {
+  return slice.clean && slice.placement.value_or(std::string(kOneCore)) == placement;
+}
+
 /// Samples of the clean slices of `placement`; all of them where there are none.
 std::vector<double> spoken_samples(const SamplesRecord& samples, const std::string& placement) {
   std::vector<double> spoken;
   for (const SliceRecord& slice : samples.slices) {
-    if (!slice.clean || slice.placement.value_or(std::string(kOneCore)) != placement) continue;
+    if (!is_clean_in(slice, placement)) continue;
     const auto part = slice_samples(slice, samples.step_seconds);
     spoken.insert(spoken.end(), part.begin(), part.end());
   }
@@ -101,6 +106,23 @@ void summarize_rates(const Speaking& speaking, const PriorNoise& prior, RunRecor
   summarize_compute(step_seconds, run.compute);
 }
 
+/// Over the slices whose samples count, as far as their energy is known: other programs take theirs
+/// too.
+void summarize_energy(const SamplesRecord& samples, const std::string& placement,
+                      std::optional<EnergyRecord>& energy) {
+  const bool any_clean = std::ranges::any_of(
+      samples.slices, [&](const SliceRecord& slice) { return is_clean_in(slice, placement); });
+  const auto steps_per_sample = static_cast<double>(samples.steps_per_sample.value_or(1));
+  double joules = 0;
+  double steps = 0;
+  for (const SliceRecord& slice : samples.slices) {
+    if (!slice.joules || (any_clean && !is_clean_in(slice, placement))) continue;
+    joules += *slice.joules;
+    steps += static_cast<double>(slice.count) * steps_per_sample;
+  }
+  if (steps > 0) energy = EnergyRecord{joules / steps, kEnergySource};
+}
+
 /// The phases that make up a step but `data`, which a loader knows without timing phases.
 constexpr std::array kComputePhases{&PhasesRecord::scatter,
                                     &PhasesRecord::replicate,
@@ -172,6 +194,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   summarize_repetitions(speaking, prior, run.step_seconds);
   summarize_placements(classes, run.step_seconds);
   summarize_rates(speaking, prior, run);
+  summarize_energy(samples, speaking.placement, run.energy);
   scale_phases(*run.step_seconds.median, run.phases_seconds, run.ranks);
 }
 

@@ -9,16 +9,16 @@
 namespace ptbench {
 
 /// Derives a run's figures from its raw samples, slices and repetitions: `samples.count`,
-/// `step_seconds`, `throughput`, `compute` (its peak is taken as given), and phases scaled so that
-/// they add up to the median step (`data` alone, which a loader tells, is left as it is). What
-/// these held before is overwritten, but for the operations of a step. A record without samples
-/// keeps them empty.
+/// `step_seconds`, `throughput`, `compute` (its peak is taken as given), `energy` where slices know
+/// it, and phases scaled so that they add up to the median step (`data` alone, which a loader
+/// tells, is left as it is). What these held before is overwritten, but for the operations of a
+/// step. A record without samples keeps them empty.
 ///
 /// The placement class with the most clean repetitions speaks for the run (near, where two have as
 /// many); without a clean one all repetitions do, and the prior is not asked. `step_seconds.median`
 /// is the geometric mean of its repetitions' medians; `ci95` and `run_to_run_sd` are across them,
 /// from three on; percentiles, mean, least and largest are of the samples in its clean slices.
-/// Throughput, its interval and utilisation are of the mean step (the median in a history, which
+/// Energy is of the same slices. Throughput, its interval and utilisation are of the mean step (the median in a history, which
 /// leaves samples out). A record without repetitions or slices (an older one) is summarised from
 /// all its samples.
 void summarize_run(RunRecord& run, const PriorNoise& prior);

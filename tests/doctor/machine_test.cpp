@@ -60,6 +60,18 @@ TEST_CASE("doctor names what is missing together with a remedy") {
   CHECK(doctor_tables(groups).size() == groups.size());
 }
 
+TEST_CASE("doctor tells whether energy can be read, and why not") {
+  const std::vector<FindingGroup> groups = examine("nowhere");
+  const Finding& energy = find(groups, "processor", "energy");
+  if (energy.state == "ready") {
+    CHECK(std::get<std::int64_t>(energy.value) > 0);
+  } else {
+    CHECK(energy.state == "not readable");
+    CHECK(energy.detail.find("powercap") != std::string::npos);
+    CHECK(doctor_text(groups, 400).find("not readable: " + energy.detail) != std::string::npos);
+  }
+}
+
 TEST_CASE("the kernel's choice stands in brackets") {
   CHECK(bracketed_choice("always [madvise] never") == "madvise");
   CHECK(bracketed_choice("[always] madvise never") == "always");

@@ -1,10 +1,13 @@
 #include "src/measure/machine_probe.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "src/device/cpu_device.h"
 #include "src/device/topology.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
@@ -52,6 +55,23 @@ TEST_CASE("a slice too short for the kernel's ticks has no load", "[measure]") {
     CHECK_FALSE(conditions.steal_fraction.has_value());
   }
   CHECK(conditions.frequency_hertz.has_value());
+}
+
+TEST_CASE("the probe counts energy within a slice, where the machine tells it", "[measure]") {
+  const testing::TemporaryDirectory root;
+  const std::string zone = "sys/class/powercap/intel-rapl:0/";
+  std::filesystem::create_directories(root.path() / zone);
+  (void)root.write(zone + "name", "package-0\n");
+  (void)root.write(zone + "energy_uj", "1000000\n");
+  CpuDevice device(discover_topology(), some_cpus(1));
+  MachineProbe probe(device, nullptr, EnergyMeter(root.path()));
+  probe.begin();
+  (void)root.write(zone + "energy_uj", "1250000\n");
+  CHECK(probe.end().joules.value() == Approx(0.25));
+
+  MachineProbe blind(device, nullptr, EnergyMeter(root.path() / "nowhere"));
+  blind.begin();
+  CHECK_FALSE(blind.end().joules.has_value());
 }
 
 TEST_CASE("a team of one core has no placement", "[measure]") {

@@ -278,4 +278,30 @@ TEST_CASE("the interval covers the truth less often where more noise is not lear
   CHECK(coverage(0.1, PriorNoise::kUnlearnt) >= 0.93);  // unusual: the run's own spread counts
 }
 
+TEST_CASE("energy is that of a step in the slices that count", "[measure]") {
+  RunRecord run = run_of({{.seconds = 0.006}, {.seconds = 0.006, .clean = false}});
+  run.samples.steps_per_sample = 2;
+  CHECK_FALSE(summarized(run).energy.has_value());
+  run.samples.slices.at(0).joules = 1.5;   // 3 samples of 2 steps
+  run.samples.slices.at(1).joules = 60.0;  // another program took most of it
+  CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(0.25));
+  CHECK(summarized(run).energy.value().source.value() == "RAPL: CPU packages");
+
+  SECTION("without a clean slice all count") {
+    run.samples.slices.at(0).clean = false;
+    CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(61.5 / 12));
+  }
+  SECTION("a slice that does not know it is left out with its steps") {
+    run.samples.slices.at(1).clean = true;
+    run.samples.slices.at(1).joules.reset();
+    CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(0.25));
+  }
+}
+
+TEST_CASE("what another meter told stays where slices know no energy", "[measure]") {
+  RunRecord run = run_of_seconds({0.006});
+  run.energy = EnergyRecord{0.5, "wall socket"};
+  CHECK(summarized(run).energy.value().source.value() == "wall socket");
+}
+
 }  // namespace ptbench
