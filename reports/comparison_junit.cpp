@@ -8,32 +8,10 @@
 #include "reports/comparison_parts.h"
 #include "reports/comparison_text.h"
 #include "reports/field_text.h"
-#include "src/base/text.h"
+#include "reports/xml_text.h"
 
 namespace ptbench {
 namespace {
-
-/// Text for an element or an attribute. XML 1.0 (section 2.2) has no control characters, which
-/// become \xNN, and neither U+FFFE nor U+FFFF, which become U+FFFD.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kNoCharacter = "\xEF\xBF";  // of U+FFFE and U+FFFF, and of U+FFFD
-  std::string result;
-  for (const char letter : single_line(text)) {
-    switch (letter) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&apos;"; break;
-      default: {
-        const bool none =
-            result.ends_with(kNoCharacter) && static_cast<unsigned char>(letter) > 0xBD;
-        result += none ? '\xBD' : letter;
-      }
-    }
-  }
-  return result;
-}
 
 /// What a reader of the report needs to know of a run that did not stay the same.
 std::string message_of(const RunComparison& run) {
@@ -47,7 +25,7 @@ std::string message_of(const RunComparison& run) {
   if (run.decided_by)
     message += fmt::format("; decided by the {} of the history", name_of(*run.decided_by));
   if (run.left_out) message += "; " + left_out_text(run.left_out);
-  return escaped(message);
+  return xml_text(message);
 }
 
 std::string outcome_of(const RunComparison& run) {
@@ -63,7 +41,7 @@ std::string test_case_of(const RunComparison& run) {
   const double seconds = run.new_seconds.value_or(0);
   return fmt::format(
       "    <testcase classname=\"ptbench.compare\" name=\"{}\" time=\"{}\">\n{}    </testcase>\n",
-      escaped(run.id), fmt::format("{:.9f}", std::isfinite(seconds) ? seconds : 0),
+      xml_text(run.id), fmt::format("{:.9f}", std::isfinite(seconds) ? seconds : 0),
       outcome_of(run));
 }
 
@@ -77,7 +55,7 @@ std::string attributes_of(const Comparison& comparison) {
 
 std::string properties_of(const Comparison& comparison) {
   const auto property = [](std::string_view name, std::string_view value) {
-    return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, escaped(value));
+    return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml_text(value));
   };
   std::string text = property("detect", number_text(comparison.detect));
   if (comparison.tested > 0)

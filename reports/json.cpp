@@ -125,6 +125,8 @@ Json to_json_value(const RunRecord& run) {
 
 }  // namespace
 
+nlohmann::ordered_json run_json(const RunRecord& run) { return to_json_value(run); }
+
 std::string to_json(const ResultFile& file) {
   Json json = {{"schema", "ptbench.result/2"},
                {"generator", to_json_value(file.generator)},

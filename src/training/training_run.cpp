@@ -189,7 +189,7 @@ class TrainingRun {
   [[nodiscard]] bool looks_first(const TrainingShape& shape, const VerificationPlan& check,
                                  RunChoices& chosen) const {
     const bool prepares =
-        config_.options.pass == RunPass::all || config_.options.pass == RunPass::prepare;
+        config_.options.orders.pass == RunPass::all || config_.options.orders.pass == RunPass::prepare;
     const Size cores =
         std::min(config_.threads * config_.options.nproc, std::ssize(topology_.cores));
     const double flops =
