@@ -6,6 +6,7 @@
 #include <array>
 
 #include "charts/catalog.h"
+#include "exports/catalog.h"
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
@@ -97,6 +98,16 @@ Table optimizers() {
   return table;
 }
 
+Table exports() {
+  Table table{.name = "exports",
+              .columns = {{"name", "format"}, {"reader", "read by"}, {"summary", "summary"}},
+              .rows = {}};
+  for (const Exporter& exporter : exporter_catalog())
+    table.rows.push_back({std::string(exporter.name), std::string(exporter.reader),
+                          std::string(exporter.summary)});
+  return table;
+}
+
 /// The help and what it takes: "samples in a micro-batch; a whole number from 1 to 64".
 std::string described(const OptionInfo& option) {
   if (!option.domain.empty()) return fmt::format("{}; {}", option.help, option.domain);
@@ -139,12 +150,13 @@ struct Catalog {
   bool is_long = false;  ///< its names would fill a screen
 };
 
-constexpr std::array<Catalog, 7> kCatalogs{{{"workloads", workloads},
+constexpr std::array<Catalog, 8> kCatalogs{{{"workloads", workloads},
                                             {"strategies", strategies},
                                             {"communicators", communicators},
                                             {"devices", devices},
                                             {"optimizers", optimizers},
                                             {"charts", charts},
+                                            {"exports", exports},
                                             {"options", options, true}}};
 
 /// "linear, mlp, resnet18, resnet50", or how many there are.

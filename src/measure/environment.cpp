@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 
 #include "src/base/error.h"
+#include "src/base/number.h"
 #include "src/base/text.h"
 #include "src/device/isa.h"
 
@@ -124,6 +126,23 @@ std::string rfc3339_utc(std::chrono::system_clock::time_point time) {
   ensure(gmtime_r(&seconds, &parts) != nullptr, "a time that the calendar does not hold");
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::optional<std::chrono::sys_seconds> parse_rfc3339(std::string_view text) {
+  constexpr std::string_view kShape = "0000-00-00T00:00:00Z";
+  if (text.size() != kShape.size()) return std::nullopt;
+  const auto number = [text](std::size_t first, std::size_t count) {
+    return static_cast<int>(parse_whole(text.substr(first, count)).value_or(0));
+  };
+  const std::chrono::year_month_day day{
+      std::chrono::year(number(0, 4)), std::chrono::month(static_cast<unsigned>(number(5, 2))),
+      std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  if (!day.ok()) return std::nullopt;
+  const std::chrono::sys_seconds time =
+      std::chrono::sys_days(day) + std::chrono::hours(number(11, 2)) +
+      std::chrono::minutes(number(14, 2)) + std::chrono::seconds(number(17, 2));
+  // What does not come out as it went in was another text.
+  return rfc3339_utc(time) == text ? std::optional(time) : std::nullopt;
 }
 
 }  // namespace ptbench

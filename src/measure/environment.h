@@ -52,5 +52,7 @@ struct EnvironmentRecord {
 
 /// "2025-06-30T12:34:56Z".
 [[nodiscard]] std::string rfc3339_utc(std::chrono::system_clock::time_point time);
+/// What `rfc3339_utc` wrote; empty for any other text, also for dates and times with an offset.
+[[nodiscard]] std::optional<std::chrono::sys_seconds> parse_rfc3339(std::string_view text);
 
 }  // namespace ptbench

@@ -30,7 +30,7 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const Words all{"base",       "process", "device",    "comm",    "ranks",
                          "data",       "kernels", "workloads", "measure", "judge",
-                         "strategies", "reports", "charts",    "publish", "config",
+                         "strategies", "reports", "charts",    "publish", "exports", "config",
                          "training",   "session", "compare",   "doctor",  "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
@@ -49,6 +49,7 @@ const std::vector<Room>& rooms() {
       {"reports", "reports/", {"judge", "measure", "base"}},
       {"charts", "charts/", {"reports", "judge", "measure", "base"}},
       {"publish", "src/publish/", {"charts", "reports", "judge", "measure", "process", "base"}},
+      {"exports", "exports/", {"reports", "judge", "measure", "base"}},
       {"config",
        "src/config/",
        {"reports", "strategies", "measure", "workloads", "kernels", "data", "ranks", "comm",
@@ -100,14 +101,17 @@ const Words& engine_folders() {
 const std::vector<Library>& libraries() {
   static const Words cuda{"src/device/cuda/", "kernels/cuda/", "src/comm/nccl/"};
   static const std::vector<Library> libraries{
-      {"fmt", {"fmt/"}, {"src/", "kernels/", "workloads/", "strategies/", "reports/", "charts/"}},
+      {"fmt",
+       {"fmt/"},
+       {"src/", "kernels/", "workloads/", "strategies/", "reports/", "charts/", "exports/"}},
       {"hwloc", {"hwloc"}, {"src/device/"}},
       {"oneDNN", {"oneapi/dnnl", "dnnl"}, {"kernels/cpu/"}},
       {"OpenMP", {"omp.h"}, {"kernels/cpu/"}},
       {"zlib", {"zlib.h"}, {"src/data/"}},
       {"nlohmann/json",
        {"nlohmann/"},
-       {"src/measure/", "workloads/", "reports/", "src/training/", "src/session/", "src/compare/"}},
+       {"src/measure/", "workloads/", "reports/", "exports/", "src/training/", "src/session/",
+        "src/compare/"}},
       {"valijson", {"valijson/"}, {"reports/"}},
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"Boost.Math", {"boost/math/"}, {"src/measure/"}},

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// Folders of the repository that hold text of ours; those that do not exist are passed over.
 constexpr std::array kFolders{"src",     "kernels", "workloads", "strategies", "reports",
-                              "charts",  "bench",   "tests",     "cmake",      "docs",
+                              "charts",  "exports", "bench",     "tests",      "cmake",  "docs",
                               "scripts", "peers",   ".ci"};
 
 bool is_text_of_ours(const fs::path& path) {
