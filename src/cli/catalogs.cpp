@@ -10,6 +10,7 @@
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
+#include "src/cli/help.h"
 #include "src/comm/catalog.h"
 #include "src/config/run_options.h"
 #include "src/device/probe.h"
@@ -108,13 +109,6 @@ Table exports() {
   return table;
 }
 
-/// The help and what it takes: "samples in a micro-batch; a whole number from 1 to 64".
-std::string described(const OptionInfo& option) {
-  if (!option.domain.empty()) return fmt::format("{}; {}", option.help, option.domain);
-  if (option.choices.empty()) return option.help;
-  return fmt::format("{}: {}", option.help, fmt::join(option.choices, ", "));
-}
-
 Table options() {
   Table table{.name = "options",
               .columns = {{"name", "option"},
@@ -129,7 +123,7 @@ Table options() {
         option.short_name == '\0' ? std::string() : fmt::format("-{}", option.short_name);
     table.rows.push_back({option.spelling(), text_or_nothing(short_name),
                           text_or_nothing(option.value), text_or_nothing(option.fallback),
-                          described(option)});
+                          meaning_of(option)});
   }
   return table;
 }

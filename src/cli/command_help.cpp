@@ -3,16 +3,22 @@
 #include "reports/output_file.h"
 #include "src/cli/command_table.h"
 #include "src/cli/help.h"
+#include "src/cli/man_page.h"
 
 namespace ptbench {
 namespace {
 
 struct HelpOptions {
   std::string command;  ///< empty: the overview
+  bool man = false;
 };
 
 ExitCode print_help(const HelpOptions& options) {
   const std::vector<Command> commands = command_table();
+  if (options.man) {
+    write_standard_output(man_page(commands));
+    return ExitCode::ok;
+  }
   write_standard_output(
       options.command.empty()
           ? overview_text(commands, help_width(stdout))
@@ -28,7 +34,9 @@ Command make_help_command(std::vector<std::string> commands) {
       {.name = "help",
        .summary = "explain a command",
        .description = {},
-       .examples = {{"ptbench help run", "the same as ptbench run --help"}},
+       .examples = {{"ptbench help run", "the same as ptbench run --help"},
+                    {"ptbench help --man | man -l -", "the manual page of a build that is not "
+                                                      "installed"}},
        .options = {},
        .run = {}},
       OptionTable<HelpOptions>({choice_option({.name = "COMMAND",
@@ -36,7 +44,12 @@ Command make_help_command(std::vector<std::string> commands) {
                                                .help = "the command; without it, all of them",
                                                .choices = std::move(commands),
                                                .argument = true},
-                                              &HelpOptions::command)}),
+                                              &HelpOptions::command),
+                                flag_option({.name = "man",
+                                             .group = "Format",
+                                             .help = "the manual page of all commands, as roff",
+                                             .excludes = {"COMMAND"}},
+                                            &HelpOptions::man)}),
       print_help);
 }
 

@@ -62,7 +62,8 @@ std::string examples_text(const std::vector<Example>& examples, std::size_t colu
   return text;
 }
 
-/// Headings in the order in which they first appear.
+}  // namespace
+
 std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
   std::vector<std::string> groups;
   for (const OptionInfo& option : options)
@@ -71,7 +72,11 @@ std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
   return groups;
 }
 
-}  // namespace
+std::string meaning_of(const OptionInfo& option) {
+  if (!option.domain.empty()) return fmt::format("{}; {}", option.help, option.domain);
+  if (option.choices.empty()) return option.help;
+  return fmt::format("{}: {}", option.help, fmt::join(option.choices, ", "));
+}
 
 std::size_t help_width(std::FILE* stream) {
   return std::min(kHelpWidth, console_style(stream).columns);

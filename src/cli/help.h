@@ -22,6 +22,12 @@ inline constexpr std::size_t kHelpWidth = 100;
 /// `ptbench COMMAND --help`: usage, examples, options by group with their defaults.
 [[nodiscard]] std::string command_text(const Command& command, std::size_t columns = kHelpWidth);
 
+/// Headings of the options that are shown, in the order in which they first appear.
+[[nodiscard]] std::vector<std::string> groups_of(const std::vector<OptionInfo>& options);
+
+/// The help and what the option takes: "samples in a micro-batch; a whole number from 1 to 64".
+[[nodiscard]] std::string meaning_of(const OptionInfo& option);
+
 /// "ptbench validate [options] FILE...".
 [[nodiscard]] std::string usage_line(const Command& command);
 

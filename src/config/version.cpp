@@ -9,6 +9,7 @@ namespace ptbench {
 BuildInfo build_info() {
   return {.version = PTBENCH_VERSION,
           .git_commit = PTBENCH_GIT_COMMIT,
+          .git_date = PTBENCH_GIT_DATE,
           .build_type = PTBENCH_BUILD_TYPE};
 }
 

@@ -8,6 +8,7 @@ namespace ptbench {
 struct BuildInfo {
   std::string version;     ///< "0.1.0"
   std::string git_commit;  ///< "8bec0d0c1f2e", "…-dirty" with changes on top, or "unknown"
+  std::string git_date;    ///< of the commit, "2025-06-30"; may be empty
   std::string build_type;  ///< "Release"
 };
 

@@ -15,7 +15,7 @@ execute_process(COMMAND "${CMAKE_COMMAND}" --install "${build}" --prefix "${pref
 
 set(expected "${BIN_DIR}/ptbench" "${DATA_DIR}/bash-completion/completions/ptbench"
              "${DATA_DIR}/fish/vendor_completions.d/ptbench.fish"
-             "${DATA_DIR}/zsh/site-functions/_ptbench")
+             "${DATA_DIR}/zsh/site-functions/_ptbench" "${MAN_DIR}/man1/ptbench.1")
 file(GLOB schemas RELATIVE "${SOURCE_DIR}/reports/schema" "${SOURCE_DIR}/reports/schema/*.json")
 list(TRANSFORM schemas PREPEND "${DATA_DIR}/ptbench/schema/")
 list(APPEND expected ${schemas})
