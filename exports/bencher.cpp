@@ -56,8 +56,7 @@ std::string bmf_export(std::span<const NamedResult> results) {
   Json document = Json::object();
   for (const NamedResult& named : results)
     for (const RunRecord& run : named.result.runs)
-      if (outcome_of(run) == Outcome::measured)
-        document[name_of_benchmark(run)] = measures_of(run);
+      if (outcome_of(run) == Outcome::measured) document[name_of_benchmark(run)] = measures_of(run);
   return json_text(document) + "\n";
 }
 

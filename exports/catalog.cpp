@@ -74,9 +74,8 @@ constexpr std::array<Exporter, 9> kExporters{
 bool holds_runs(const NamedResult& named) { return !named.result.runs.empty(); }
 
 bool has_measured_run(const NamedResult& named) {
-  return std::ranges::any_of(named.result.runs, [](const RunRecord& run) {
-    return outcome_of(run) == Outcome::measured;
-  });
+  return std::ranges::any_of(
+      named.result.runs, [](const RunRecord& run) { return outcome_of(run) == Outcome::measured; });
 }
 
 /// "'a.json' and 2 more".

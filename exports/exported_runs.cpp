@@ -58,8 +58,6 @@ std::vector<std::string> remarks_of(const RunRecord& run) {
   if (run.status == Status::interrupted) remarks.emplace_back("interrupted");
   if (const auto slowdown = finite(run.samples.slowdown); slowdown.value_or(0) > 0)
     remarks.push_back("slowed down on purpose by " + format_percent(*slowdown));
-  if (!run.samples.repetitions.empty() && clean_count(run.samples) == 0)
-    remarks.emplace_back("no clean repetition");
   for (const WarningRecord& warning : run.warnings) remarks.push_back(single_line(warning.code));
   return remarks;
 }

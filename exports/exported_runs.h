@@ -25,7 +25,7 @@ enum class Outcome { measured, failed, skipped };
 [[nodiscard]] std::string reason_of(const RunRecord& run);
 
 /// What a reader should know of the figures of a measured run, each a few words: "interrupted",
-/// "slowed down on purpose by 5 %", "no clean repetition", and the codes of warnings. On one line.
+/// "slowed down on purpose by 5 %", and the codes of warnings. On one line.
 [[nodiscard]] std::vector<std::string> remarks_of(const RunRecord& run);
 
 /// `value` unless it is infinite or no number.

@@ -7,6 +7,8 @@
 
 #include "exports/formats.h"
 #include "reports/json_text.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
 
 namespace ptbench {
 namespace {
@@ -47,7 +49,8 @@ void put(const NamedResult& named, const RunRecord& run, const Value& value, Jso
   entries.push_back(std::move(entry));
 }
 
-/// All values that `values_of` tells of measured runs.
+/// All values that `values_of` tells of measured runs. A usage error where there is none, since an
+/// empty list is none for the action.
 std::string array_of(std::span<const NamedResult> results,
                      std::vector<Value> (*values_of)(const RunRecord&)) {
   Json entries = Json::array();
@@ -55,6 +58,11 @@ std::string array_of(std::span<const NamedResult> results,
     for (const RunRecord& run : named.result.runs)
       if (outcome_of(run) == Outcome::measured)
         for (const Value& value : values_of(run)) put(named, run, value, entries);
+  if (entries.empty())
+    throw usage_error(fmt::format("'{}': no run tells what this format is of, and "
+                                  "github-action-benchmark takes no empty list",
+                                  printable(results.front().file)),
+                      "export step times with --format gha-smaller");
   return json_text(entries) + "\n";
 }
 
@@ -62,7 +70,8 @@ std::string array_of(std::span<const NamedResult> results,
 
 std::string gha_bigger_export(std::span<const NamedResult> results) {
   return array_of(results, [](const RunRecord& run) -> std::vector<Value> {
-    Value efficiency{.suffix = " (scaling efficiency)", .unit = "fraction", .value = {}, .interval = {}};
+    Value efficiency{
+        .suffix = " (scaling efficiency)", .unit = "fraction", .value = {}, .interval = {}};
     if (run.scaling) efficiency.value = run.scaling->efficiency;
     if (run.scaling) efficiency.interval = run.scaling->efficiency_ci95;
     return {{.suffix = "",

@@ -1,9 +1,8 @@
-#include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +39,8 @@ Times times_of(const RunRecord& run) {
 
 using Parameters = std::map<std::string, std::string>;
 
+constexpr const char* kGlobalBatch = "global_batch";
+
 std::string text_of(const std::optional<Size>& value) {
   return value ? std::to_string(*value) : std::string();
 }
@@ -50,6 +51,7 @@ Parameters parameters_of(const RunRecord& run) {
                         {"strategy", run.strategy.name},
                         {"ranks", std::to_string(run.strategy.world_size)},
                         {"batch", text_of(run.strategy.batch_per_replica)},
+                        {kGlobalBatch, text_of(run.strategy.global_batch)},
                         {"precision", run.strategy.precision},
                         {"threads", text_of(run.strategy.threads)},
                         {"accumulate", text_of(run.strategy.accumulation_steps)}};
@@ -66,7 +68,7 @@ std::vector<const RunRecord*> measured_runs(std::span<const NamedResult> results
 }
 
 /// The names of those that are not the same for all runs: plot_parametrized.py wants what was
-/// varied, and no more.
+/// varied, and no more. With the number of ranks, one of both batches varies of itself.
 std::set<std::string> varied(const std::vector<const RunRecord*>& runs) {
   std::map<std::string, std::set<std::string>> values;
   for (const RunRecord* run : runs)
@@ -74,6 +76,7 @@ std::set<std::string> varied(const std::vector<const RunRecord*>& runs) {
   std::set<std::string> names;
   for (const auto& [name, seen] : values)
     if (seen.size() > 1) names.insert(name);
+  if (names.erase(kGlobalBatch) == 0) names.erase("batch");
   return names;
 }
 
@@ -81,8 +84,7 @@ Json result_of(const RunRecord& run, const std::set<std::string>& varied) {
   const Times times = times_of(run);
   const Summary summary = summarize(times.seconds);
   Json result = {{"command", run.id}, {"mean", summary.mean}};
-  result["stddev"] =
-      summary.standard_deviation ? Json(*summary.standard_deviation) : Json(nullptr);
+  result["stddev"] = summary.standard_deviation ? Json(*summary.standard_deviation) : Json(nullptr);
   result["median"] = summary.median;
   result["min"] = summary.min;
   result["max"] = summary.max;

@@ -44,7 +44,8 @@ std::string row_of(const RunRecord& run) {
   }
   std::string row = "| " + markdown_code(run.id) + " |";
   for (const std::string& cell : cells) row += fmt::format(" {} |", cell.empty() ? "-" : cell);
-  const std::string status = measured ? markdown_escaped(remarks) : "**" + markdown_escaped(remarks) + "**";
+  const std::string status =
+      measured ? markdown_escaped(remarks) : "**" + markdown_escaped(remarks) + "**";
   return row + fmt::format(" {} | {} |\n", verified_text(run), status);
 }
 

@@ -51,13 +51,11 @@ class Log {
     constexpr bool kAscii = true;  // the parsers read Latin-1
     Json about = {{"file", named_.file}, {"run", run_.id}};
     about.update(metadata);
-    const Json line = {{"namespace", ""},
-                       {"time_ms", std::llround(kMillisecondsPerSecond * seconds_)},
-                       {"event_type", event},
-                       {"key", key},
-                       {"value", std::move(value)},
-                       {"metadata", std::move(about)}};
-    text_ += ":::MLLOG " + line.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";
+    const Json json = {
+        {"namespace", ""},           {"time_ms", std::llround(kMillisecondsPerSecond * seconds_)},
+        {"event_type", event},       {"key", key},
+        {"value", std::move(value)}, {"metadata", std::move(about)}};
+    text_ += ":::MLLOG " + json.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";
   }
   void point(std::string_view key, Json value) { line("POINT_IN_TIME", key, std::move(value)); }
   /// Nothing where the value is not known.

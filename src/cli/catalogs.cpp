@@ -104,8 +104,8 @@ Table exports() {
               .columns = {{"name", "format"}, {"reader", "read by"}, {"summary", "summary"}},
               .rows = {}};
   for (const Exporter& exporter : exporter_catalog())
-    table.rows.push_back({std::string(exporter.name), std::string(exporter.reader),
-                          std::string(exporter.summary)});
+    table.rows.push_back(
+        {std::string(exporter.name), std::string(exporter.reader), std::string(exporter.summary)});
   return table;
 }
 

@@ -44,9 +44,9 @@ std::vector<NamedResult> named_results(const std::vector<std::string>& paths) {
 void tell_what_was_left_out(const Exporter& exporter, const std::vector<std::string>& left_out) {
   if (left_out.empty()) return;
   log_warning(fmt::format("{} left out of {}: {}{}",
-                          left_out.size() == 1 ? std::string("a run without figures was")
-                                               : fmt::format("{} runs without figures were",
-                                                             left_out.size()),
+                          left_out.size() == 1
+                              ? std::string("a run without figures was")
+                              : fmt::format("{} runs without figures were", left_out.size()),
                           exporter.name, left_out.front(), left_out.size() == 1 ? "" : "; …"));
 }
 

@@ -35,8 +35,9 @@ Command make_help_command(std::vector<std::string> commands) {
        .summary = "explain a command",
        .description = {},
        .examples = {{"ptbench help run", "the same as ptbench run --help"},
-                    {"ptbench help --man | man -l -", "the manual page of a build that is not "
-                                                      "installed"}},
+                    {"ptbench help --man | man -l -",
+                     "the manual page of a build that is not "
+                     "installed"}},
        .options = {},
        .run = {}},
       OptionTable<HelpOptions>({choice_option({.name = "COMMAND",

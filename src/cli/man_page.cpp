@@ -143,7 +143,8 @@ std::string roff_text(std::string_view text) {
   for (std::string_view rest = line; !rest.empty();) {
     const std::size_t size = utf8_sequence(rest);
     if (size > 1) {
-      result += fmt::format("\\[u{:04X}]", static_cast<std::uint32_t>(code_point(rest.substr(0, size))));
+      result +=
+          fmt::format("\\[u{:04X}]", static_cast<std::uint32_t>(code_point(rest.substr(0, size))));
     } else {
       const std::string_view escape = escape_of(rest.front());
       if (result.empty() && rest.front() == '.') result += "\\&";  // else it begins a request
@@ -157,16 +158,18 @@ std::string roff_text(std::string_view text) {
 std::string man_page(const std::vector<Command>& commands) {
   const BuildInfo build = build_info();
   std::string text = fmt::format(
-      ".\\\" Written by ptbench help --man\n.TH PTBENCH 1 \"{}\" \"ptbench {}\" \"User Commands\"\n",
+      ".\\\" Written by ptbench help --man\n.TH PTBENCH 1 \"{}\" \"ptbench {}\" \"User "
+      "Commands\"\n",
       build.git_date, roff_text(build.version));
   text += ".SH NAME\nptbench \\- benchmark parallel training strategies\n";
   text += ".SH SYNOPSIS\n.B ptbench\n.I COMMAND\n.RI [ options ]\n";
   text += ".SH DESCRIPTION\n" +
-          flowed("ptbench runs complete training steps of a workload under a parallel strategy "
-                    "on this machine, checks them against serial training, times them, and tells "
-                    "which way of parallelising them is fastest, how well it scales and what was "
-                    "lost to what. Standard output is data; progress and messages go to standard "
-                    "error.") +
+          flowed(
+              "ptbench runs complete training steps of a workload under a parallel strategy "
+              "on this machine, checks them against serial training, times them, and tells "
+              "which way of parallelising them is fastest, how well it scales and what was "
+              "lost to what. Standard output is data; progress and messages go to standard "
+              "error.") +
           "\n";
   text += ".SH COMMANDS\n";
   for (const Command& command : commands) text += section_of(command);

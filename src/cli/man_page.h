@@ -8,8 +8,8 @@
 
 namespace ptbench {
 
-/// The manual page ptbench(1), in the macros of man(7), written from the command table. ASCII; other
-/// characters are roff's escapes.
+/// The manual page ptbench(1), in the macros of man(7), written from the command table. ASCII;
+/// other characters are roff's escapes.
 [[nodiscard]] std::string man_page(const std::vector<Command>& commands);
 
 /// `text` as roff prints it, whatever stands in it, as one line.

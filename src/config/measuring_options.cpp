@@ -82,7 +82,7 @@ void append_stop_rule(RunOptionRows& rows) {
            .help = "a first look: one process that measures for 2 s at most, which the "
                    "record says",
            .excludes = {"steps", "epochs", "repeats", "target-noise", "min-time", "max-time"},
-                      .scope = OptionScope::repetitions},
+           .scope = OptionScope::repetitions},
           set_quick});
   rows.push_back(whole_option({.name = "repeats",
                                .value = "K",

@@ -66,9 +66,9 @@ EnergyMeter::EnergyMeter(const fs::path& root) {
   const fs::path folder = root / "sys/class/powercap";
   const std::vector<fs::path> zones = package_zones(folder);
   if (zones.empty())
-    return give_up(fmt::format("{} tells of no CPU package (virtual machines mostly have none)",
-                               single_line(folder.string())),
-                   "");
+    give_up(fmt::format("{} tells of no CPU package (virtual machines mostly have none)",
+                        single_line(folder.string())),
+            "");
   packages_.reserve(zones.size());
   for (const fs::path& zone : zones) {
     open(zone);

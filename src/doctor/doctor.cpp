@@ -148,7 +148,8 @@ Finding examine_energy() {
   const EnergyMeter meter;
   if (!meter.reason().empty())
     return {"energy", "not readable", FieldValue(), meter.reason(), meter.remedy()};
-  return {"energy", kReady, meter.packages(), fmt::format("{}: {}", kEnergySource, meter.packages()), ""};
+  return {"energy", kReady, meter.packages(),
+          fmt::format("{}: {}", kEnergySource, meter.packages()), ""};
 }
 
 Finding examine_huge_pages() {

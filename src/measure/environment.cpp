@@ -134,9 +134,9 @@ std::optional<std::chrono::sys_seconds> parse_rfc3339(std::string_view text) {
   const auto number = [text](std::size_t first, std::size_t count) {
     return static_cast<int>(parse_whole(text.substr(first, count)).value_or(0));
   };
-  const std::chrono::year_month_day day{
-      std::chrono::year(number(0, 4)), std::chrono::month(static_cast<unsigned>(number(5, 2))),
-      std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const std::chrono::year_month_day day{std::chrono::year(number(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(number(8, 2)))};
   if (!day.ok()) return std::nullopt;
   const std::chrono::sys_seconds time =
       std::chrono::sys_days(day) + std::chrono::hours(number(11, 2)) +

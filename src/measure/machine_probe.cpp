@@ -29,10 +29,7 @@ std::optional<double> latency_of(const DeviceConditions& conditions) {
 }  // namespace
 
 MachineProbe::MachineProbe(Device& device, ProbePeers* peers, EnergyMeter energy)
-    : device_(device),
-      peers_(peers),
-      energy_(std::move(energy)),
-      load_(all_cpus(device, peers)) {}
+    : device_(device), peers_(peers), energy_(std::move(energy)), load_(all_cpus(device, peers)) {}
 
 DeviceConditions MachineProbe::look() {
   DeviceConditions all = device_.look();

@@ -44,8 +44,9 @@ inline constexpr double kCleanStealFraction = 0.015;
 inline constexpr double kQuietStealFraction = 0.005;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
-/// shares, frequency, energy, and whether it is clean: little load of others, no steal, undisturbed cores
-/// in one placement. What is not known does not make it unclean. Disturbed cores have no placement.
+/// shares, frequency, energy, and whether it is clean: little load of others, no steal, undisturbed
+/// cores in one placement. What is not known does not make it unclean. Disturbed cores have no
+/// placement.
 void classify(SliceRecord& slice, const SliceConditions& conditions);
 
 }  // namespace ptbench

@@ -18,9 +18,9 @@ namespace ptbench {
 /// many); without a clean one all repetitions do, and the prior is not asked. `step_seconds.median`
 /// is the geometric mean of its repetitions' medians; `ci95` and `run_to_run_sd` are across them,
 /// from three on; percentiles, mean, least and largest are of the samples in its clean slices.
-/// Energy is of the same slices. Throughput, its interval and utilisation are of the mean step (the median in a history, which
-/// leaves samples out). A record without repetitions or slices (an older one) is summarised from
-/// all its samples.
+/// Energy is of the same slices. Throughput, its interval and utilisation are of the mean step (the
+/// median in a history, which leaves samples out). A record without repetitions or slices (an older
+/// one) is summarised from all its samples.
 void summarize_run(RunRecord& run, const PriorNoise& prior);
 
 /// Whether there is a step time: raw samples, or (in a history, which leaves them out) repetitions.

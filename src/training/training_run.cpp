@@ -188,8 +188,8 @@ class TrainingRun {
   /// On rank 0: whether anybody waits for a first figure, which choosing or verifying would delay.
   [[nodiscard]] bool looks_first(const TrainingShape& shape, const VerificationPlan& check,
                                  RunChoices& chosen) const {
-    const bool prepares =
-        config_.options.orders.pass == RunPass::all || config_.options.orders.pass == RunPass::prepare;
+    const bool prepares = config_.options.orders.pass == RunPass::all ||
+                          config_.options.orders.pass == RunPass::prepare;
     const Size cores =
         std::min(config_.threads * config_.options.nproc, std::ssize(topology_.cores));
     const double flops =

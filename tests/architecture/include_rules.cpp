@@ -28,10 +28,10 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const Words all{"base",       "process", "device",    "comm",    "ranks",
-                         "data",       "kernels", "workloads", "measure", "judge",
-                         "strategies", "reports", "charts",    "publish", "exports", "config",
-                         "training",   "session", "compare",   "doctor",  "cli"};
+  static const Words all{"base",    "process",   "device",  "comm",   "ranks",      "data",
+                         "kernels", "workloads", "measure", "judge",  "strategies", "reports",
+                         "charts",  "publish",   "exports", "config", "training",   "session",
+                         "compare", "doctor",    "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
       {"process", "src/process/", {"base"}},

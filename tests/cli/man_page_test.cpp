@@ -47,7 +47,7 @@ TEST_CASE("roff takes texts as they are", "[cli]") {
   CHECK(roff_text("--batch-size B") == "\\-\\-batch\\-size B");
   CHECK(roff_text(".so /etc/passwd") == "\\&.so /etc/passwd");
   CHECK(roff_text("'\\n(.g") == "\\(aq\\en(.g");
-  CHECK(roff_text("a\nb") == "a\\ex0Ab");
+  CHECK(roff_text("a\nb") == "a\\ex0ab");
   CHECK(roff_text("± ≤ 😀") == "\\[u00B1] \\[u2264] \\[u1F600]");
 }
 

@@ -50,12 +50,12 @@ TEST_CASE("hyperfine's scripts find the repetitions' seconds", "[exports]") {
   const Json results = exported_json("hyperfine", {sweep_result()}).at("results");
   REQUIRE(results.size() == 3);
   CHECK(results[0].at("command") == "mlp/serial/n1/b64/fp32");
-  CHECK(results[0].at("times") == Json({0.00512, 0.00516, 0.0052}));
+  CHECK(results[0].at("times") == Json::array({0.00512, 0.00516, 0.0052}));
   CHECK(results[0].at("mean").get<double>() == Approx(0.00516));
   CHECK(results[0].at("stddev").get<double>() == Approx(4e-5));
   CHECK(results[0].at("min") == 0.00512);
   CHECK(results[0].at("max") == 0.0052);
-  CHECK(results[0].at("exit_codes") == Json({0, 0, 0}));
+  CHECK(results[0].at("exit_codes") == Json::array({0, 0, 0}));
   CHECK_FALSE(results[0].contains("user"));  // nobody measured it
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("where repetitions are too few, samples are hyperfine's times", "[expo
   CHECK_FALSE(results[2].contains("exit_codes"));
   const Json alone =
       exported_json("hyperfine", {result_of({plain_run("a", 0.005)})}).at("results").at(0);
-  CHECK(alone.at("times") == Json({0.005}));
+  CHECK(alone.at("times") == Json::array({0.005}));
   CHECK(alone.at("stddev").is_null());
 }
 
@@ -76,7 +76,14 @@ TEST_CASE("hyperfine's parameters are what was varied", "[exports]") {
   const Json results = exported_json("hyperfine", {result_of({one, two})}).at("results");
   CHECK(results[0].at("parameters") == Json({{"ranks", "1"}}));
   CHECK(results[1].at("parameters") == Json({{"ranks", "2"}}));
-  CHECK_FALSE(exported_json("hyperfine", {result_of({one})}).at("results")[0].contains("parameters"));
+
+  one.strategy.batch_per_replica = one.strategy.global_batch = 64;
+  two.strategy.batch_per_replica = 32;  // strong scaling: the batch follows from the ranks
+  two.strategy.global_batch = 64;
+  CHECK(exported_json("hyperfine", {result_of({one, two})}).at("results")[1].at("parameters") ==
+        Json({{"ranks", "2"}}));
+  CHECK_FALSE(
+      exported_json("hyperfine", {result_of({one})}).at("results")[0].contains("parameters"));
 }
 
 TEST_CASE("a Markdown table has a row a run, and hostile names stay text", "[exports]") {
@@ -103,8 +110,7 @@ TEST_CASE("a line of JSON is a run with its provenance", "[exports]") {
     CHECK(line.at("id") == runs[index].at("id"));
     CHECK(line.at("status") == runs[index].at("status"));
     if (runs[index].contains("samples"))
-      CHECK(line.at("samples").at("step_seconds") ==
-            runs[index].at("samples").at("step_seconds"));
+      CHECK(line.at("samples").at("step_seconds") == runs[index].at("samples").at("step_seconds"));
   }
 }
 
@@ -116,7 +122,8 @@ TEST_CASE("JUnit counts what failed, what did not match, and what was skipped", 
   CHECK_THAT(text, Contains("<failure type=\"failed\"") &&
                        Contains("<failure type=\"verification\"") && Contains("<skipped message="));
   CHECK_THAT(text, Contains("Some Maker &lt;CPU&gt; &amp; Co."));
-  CHECK_THAT(text, Contains("name=\"models/&quot;odd&quot; &lt;b&gt;&amp;|`@all`, with\\x09tab.json"));
+  CHECK_THAT(text,
+             Contains("name=\"models/&quot;odd&quot; &lt;b&gt;&amp;|`@all`, with\\x09tab.json"));
   CHECK_THAT(text, Contains("time=\"0.005160000\""));
 }
 

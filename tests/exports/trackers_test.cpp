@@ -36,8 +36,7 @@ TEST_CASE("entries for github-action-benchmark are what its checks let through",
       CHECK(names.insert(entry.at("name")).second);
       CHECK(entry.at("unit").is_string());
       CHECK(entry.at("value").get<double>() > 0);
-      for (const auto& [key, value] : entry.items())
-        CHECK((value.is_string() || key == "value"));
+      for (const auto& [key, value] : entry.items()) CHECK((value.is_string() || key == "value"));
     }
   }
 }
@@ -56,6 +55,13 @@ TEST_CASE("bigger is better: throughput and scaling efficiency", "[exports]") {
   CHECK_THAT(efficiency.at("extra").get<std::string>(), Contains("foreign-load"));
 }
 
+TEST_CASE("a list without any value is refused", "[exports]") {
+  const std::vector<NamedResult> results{result_of({plain_run("a", 0.005)})};  // no throughput
+  CHECK_THAT(testing::refusal_of([&] { (void)exported_json("gha-bigger", results); }),
+             Contains("empty list") && Contains("gha-smaller"));
+  CHECK(exported_json("gha-smaller", results).size() == 1);
+}
+
 TEST_CASE("smaller is better: milliseconds of a step, mebibytes of memory", "[exports]") {
   const Json entries = exported_json("gha-smaller", {sweep_result()});
   const Json step = entry_named(entries, "mlp/ddp/n2/b32/fp32");
@@ -72,7 +78,7 @@ TEST_CASE("who hovers over a point learns that its run was interrupted", "[expor
   const Json entry =
       entry_named(exported_json("gha-smaller", {named}), named.result.runs.back().id);
   CHECK_THAT(entry.at("extra").get<std::string>(),
-             Contains("interrupted") && Contains("no clean repetition"));
+             Contains("interrupted") && Contains("0 of 1 repetitions clean"));
 }
 
 TEST_CASE("Bencher's metrics have its own measures in its own units", "[exports]") {
