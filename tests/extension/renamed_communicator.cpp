@@ -1,9 +1,9 @@
 #include <memory>
 #include <string>
 
+#include "src/comm/passing_communicator.h"
 #include "src/comm/solo.h"
 #include "tests/extension/extensions.h"
-#include "tests/support/passing_communicator.h"
 
 namespace ptbench::testing {
 namespace {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "kernels/reference/reference_backend.h"
+#include "src/comm/passing_communicator.h"
 #include "src/device/isa.h"
 #include "strategies/buckets.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
-#include "tests/support/passing_communicator.h"
 #include "tests/support/recording_communicator.h"
 #include "tests/support/skip.h"
 

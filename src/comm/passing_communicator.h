@@ -7,10 +7,10 @@
 
 #include "src/comm/communicator.h"
 
-namespace ptbench::testing {
+namespace ptbench {
 
-/// Passes every call on to another communicator, which outlives it: what a test changes, it
-/// overrides.
+/// Passes every call on to another communicator, which outlives it: what is to be otherwise, a
+/// derived class overrides. Groups that it is split into are those of the other.
 class PassingCommunicator : public Communicator {
  public:
   explicit PassingCommunicator(Communicator& inner) : inner_(inner) {}
@@ -67,4 +67,4 @@ class PassingCommunicator : public Communicator {
   Communicator& inner_;
 };
 
-}  // namespace ptbench::testing
+}  // namespace ptbench
