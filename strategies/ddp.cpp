@@ -15,7 +15,7 @@ namespace {
 class BucketScope {
  public:
   BucketScope(PhaseTimer* timer, Bytes bytes) : timer_(timer) {
-    if (timer_ != nullptr) timer_->enter(StepPhase::communication);
+    if (timer_ != nullptr) timer_->enter(StepPhase::communication, bytes);
     push_nvtx_bucket(bytes);
   }
   ~BucketScope() {

@@ -116,6 +116,19 @@ class Dp final : public Strategy {
     master_->observe(observer);
     observed_steps_ = 0;
     for (Worker& worker : workers_) worker.seconds = {};
+    trace_replicas(observer == nullptr ? nullptr : observer->trace());
+  }
+
+  /// Drivers' threads finish their devices in each phase, so that their clocks tell its end.
+  void trace_replicas(TraceRecorder* trace) {
+    for (Worker& worker : workers_) worker.timer = nullptr;
+    driver_timers_.clear();
+    if (trace == nullptr) return;
+    for (Worker& worker : workers_) {
+      if (worker.driver == nullptr) continue;
+      driver_timers_.push_back(std::make_unique<PhaseTimer>(clock_, nullptr, trace, worker.index));
+      worker.timer = driver_timers_.back().get();
+    }
   }
 
   float read_loss() override { return master_->read_loss(); }
@@ -152,7 +165,7 @@ class Dp final : public Strategy {
     const PhaseRange range{.phase = StepPhase::scatter, .payload = inputs.size_bytes()};
     const PhaseScope scope(timer(), range.phase, range.payload);
     if (is_alone()) return;
-    run_all(workers_, range, [&](const Worker& worker) {
+    run_all(workers_, range, timer(), [&](const Worker& worker) {
       worker.queue().copy(std::as_bytes(part_at(inputs, worker.index, workers_.size())),
                           std::as_writable_bytes(worker.program.device_input()));
     });
@@ -166,7 +179,7 @@ class Dp final : public Strategy {
     const PhaseScope scope(timer(), range.phase, range.payload);
     if (is_alone()) return;
     master_->device().finish();
-    run_all(workers_, range, [&](const Worker& worker) {
+    run_all(workers_, range, timer(), [&](const Worker& worker) {
       if (worker.index > 0) pull_model(from, worker);
     });
   }
@@ -236,7 +249,7 @@ class Dp final : public Strategy {
 
   /// Work of all replicas, on each one's own time.
   void compute(const PhaseRange& range, FunctionRef<void(const Worker&)> job) {
-    run_all(workers_, range, [&](Worker& worker) {
+    run_all(workers_, range, timer(), [&](Worker& worker) {
       worker.program.device().finish();
       const double begin = clock_.now();
       worker.drag.begin();
@@ -264,6 +277,7 @@ class Dp final : public Strategy {
   std::unique_ptr<ArenaPasses> master_gradients_;
   std::vector<std::span<const float>> other_gradients_;  ///< of replicas 1, 2, …
   SteadyClock clock_;
+  std::vector<std::unique_ptr<PhaseTimer>> driver_timers_;  ///< in steps that are traced
   Size observed_steps_ = 0;  ///< that the workers' seconds are sums of
 };
 

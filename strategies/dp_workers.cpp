@@ -4,7 +4,7 @@
 
 namespace ptbench::dp {
 
-void run_all(std::vector<Worker>& workers, const PhaseRange& range,
+void run_all(std::vector<Worker>& workers, const PhaseRange& range, PhaseTimer* timer,
              FunctionRef<void(Worker&)> job) {
   for (Worker& worker : workers) {
     if (worker.driver == nullptr) continue;
@@ -13,15 +13,19 @@ void run_all(std::vector<Worker>& workers, const PhaseRange& range,
     worker.driver->start(worker);
   }
   std::exception_ptr failure;
-  for (Worker& worker : workers) {
+  const auto attempt = [&failure](FunctionRef<void()> work) {
     try {
-      if (worker.driver == nullptr)
-        worker.run(job);
-      else
-        worker.driver->wait();
+      work();
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }
+  };
+  for (Worker& worker : workers)
+    if (worker.driver == nullptr) attempt([&] { worker.run(job); });
+  {
+    const WaitScope waiting(timer);
+    for (Worker& worker : workers)
+      if (worker.driver != nullptr) attempt([&] { worker.driver->wait(); });
   }
   if (failure) std::rethrow_exception(failure);
 }

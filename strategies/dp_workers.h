@@ -25,6 +25,7 @@ struct Worker {
   Program& program;
   ArenaPasses* parameters = nullptr;  ///< over its own, for a replica that gets the master's
   DriverThread* driver = nullptr;     ///< null for replica 0, which the calling thread runs
+  PhaseTimer* timer = nullptr;        ///< of the driver's thread, in steps that are traced
   Drag drag;                          ///< of what it computes
   std::size_t index = 0;
   PhaseRange range = {};                            ///< of the job
@@ -40,13 +41,15 @@ struct Worker {
   }
   /// On the driver's thread.
   void operator()() {
-    const PhaseScope scope(nullptr, range.phase, range.payload);
+    const PhaseScope scope(timer, range.phase, range.payload);
     run(*job);
   }
 };
 
 /// Runs `job` for all replicas at the same time, and returns when all devices have done it: no job
 /// waits for another, so that one that fails holds nobody up. Throws what the first of them threw.
-void run_all(std::vector<Worker>& workers, const PhaseRange& range, FunctionRef<void(Worker&)> job);
+/// `timer`: of the calling thread, may be null.
+void run_all(std::vector<Worker>& workers, const PhaseRange& range, PhaseTimer* timer,
+             FunctionRef<void(Worker&)> job);
 
 }  // namespace ptbench::dp

@@ -62,4 +62,12 @@ ObservedSteps measure_phases(Strategy& strategy, const Clock& clock,
   return {.phases = timer.means(), .replicas = strategy.replica_seconds()};
 }
 
+void trace_steps(Strategy& strategy, PhaseTimer& timer, const TraceWindow& window,
+                 const Clock& clock, const std::function<bool()>& keep_going) {
+  if (!window.first) warm_up(strategy, clock, keep_going);
+  while (strategy.steps() + 1 < window.first.value_or(0) && keep_going()) (void)strategy.step();
+  const Observation observation(strategy, timer);
+  for (Size step = 0; step <= window.count && keep_going(); ++step) (void)strategy.step();
+}
+
 }  // namespace ptbench

@@ -5,6 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/measure/record.h"
+#include "src/measure/step_trace.h"
 #include "strategies/strategy.h"
 
 namespace ptbench {
@@ -22,5 +23,12 @@ struct ObservedSteps {
 /// no step was measured.
 [[nodiscard]] ObservedSteps measure_phases(Strategy& strategy, const Clock& clock,
                                            const std::function<bool()>& keep_going);
+
+/// Trains `strategy`, a copy made for this, and observes the steps of `window` with `timer`, and
+/// the one after them: tools that cannot know whether the last step is whole leave it out. Steps
+/// before the window are not observed; where it has no first step they are a warm-up as above. Ends
+/// early when `keep_going`, asked before each step, says no.
+void trace_steps(Strategy& strategy, PhaseTimer& timer, const TraceWindow& window,
+                 const Clock& clock, const std::function<bool()>& keep_going);
 
 }  // namespace ptbench

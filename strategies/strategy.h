@@ -51,7 +51,7 @@ class Strategy {
     }
     if (timer_ == nullptr) return;
     timer_->resolve();
-    after_observed_step();
+    if (timer_->trace() == nullptr) after_observed_step();
   }
   /// Waits for the steps that were started, and returns the last one's loss: the global batch's
   /// mean, as of before the update; 0 before the first step. No other rank need call it.
@@ -110,7 +110,8 @@ class Strategy {
  private:
   virtual void take_step() = 0;
   virtual float read_loss() = 0;
-  /// For what an observed step needs to know besides, and others have not.
+  /// For what an observed step needs to know besides, and others have not. Not of steps that are
+  /// traced, which would show it between them.
   virtual void after_observed_step() {}
   /// To those replicas that the thread which calls step() runs: a timer is for one thread.
   virtual void observe_replicas(PhaseTimer* timer) { replica().observe(timer); }

@@ -36,13 +36,15 @@ static_assert(index_of(StepPhase::wait) + 1 == kStepPhases);
 
 std::string_view name_of(StepPhase phase) { return kRows[index_of(phase)].name; }
 
-void PhaseTimer::enter(StepPhase phase) { note({.change = Change::enter, .phase = phase}); }
+void PhaseTimer::enter(StepPhase phase, std::uint64_t payload) {
+  note({.change = Change::enter, .phase = phase, .payload = payload});
+}
 
 void PhaseTimer::leave() noexcept { note_in_destructor({.change = Change::leave}); }
 
 void PhaseTimer::arrive() { note({.change = Change::arrive}); }
 
-void PhaseTimer::begin_step() {
+void PhaseTimer::begin_step(Size number) {
   if (queue_ != nullptr) {
     queue_->finish();
     marks_.clear();  // of a step that an exception ended
@@ -50,13 +52,17 @@ void PhaseTimer::begin_step() {
     depth_ = 0;
     queue_begin_ = clock_.now();
   }
-  note({.change = Change::begin_step});
+  note({.change = Change::begin_step, .payload = static_cast<std::uint64_t>(number)});
+  in_step_ = true;
 }
 
-void PhaseTimer::end_step() noexcept { note_in_destructor({.change = Change::end_step}); }
+void PhaseTimer::end_step() noexcept {
+  note_in_destructor({.change = Change::end_step});
+  in_step_ = false;
+}
 
 /// Scopes end where an exception is on its way too, which tells more than what a queue adds to it.
-void PhaseTimer::note_in_destructor(Mark mark) noexcept {
+void PhaseTimer::note_in_destructor(const Mark& mark) noexcept {
   try {
     note(mark);
   } catch (...) {
@@ -73,7 +79,7 @@ PhaseTimer::~PhaseTimer() {
   }
 }
 
-void PhaseTimer::note(Mark mark) {
+void PhaseTimer::note(const Mark& mark) {
   if (queue_ == nullptr) {
     apply(mark, clock_.now());
     return;
@@ -92,7 +98,8 @@ void PhaseTimer::resolve() {
   marks_.clear();
 }
 
-void PhaseTimer::apply(Mark mark, double now) {
+void PhaseTimer::apply(const Mark& mark, double now) {
+  if (track_ != nullptr) keep(mark, now);
   switch (mark.change) {
     case Change::begin_step:
       ensure(depth_ == 0, "a step begins outside of all phases");
@@ -117,6 +124,26 @@ void PhaseTimer::apply(Mark mark, double now) {
     case Change::end_step:
       all_steps_ += now - step_begin_;
       ++steps_;
+      break;
+    case Change::begin_wait:
+    case Change::end_wait:
+    case Change::start_collective:
+    case Change::finish_collectives: break;
+  }
+}
+
+void PhaseTimer::keep(const Mark& mark, double now) {
+  switch (mark.change) {
+    case Change::begin_step: track_->begin_step(static_cast<Size>(mark.payload), now); break;
+    case Change::enter: track_->enter(mark.phase, mark.payload, now); break;
+    case Change::leave: track_->leave(now); break;
+    case Change::arrive: break;
+    case Change::end_step: track_->end_step(now); break;
+    case Change::begin_wait: track_->enter(StepPhase::wait, 0, now); break;
+    case Change::end_wait: track_->leave(now); break;
+    case Change::start_collective: track_->start_collective(mark.collective, now); break;
+    case Change::finish_collectives:
+      track_->finish_collectives(static_cast<std::size_t>(mark.payload), now);
       break;
   }
 }
@@ -162,7 +189,7 @@ double PhaseTimer::step_seconds() const {
 }
 
 void StepScope::begin(Size step) {
-  if (timer_ != nullptr) timer_->begin_step();
+  if (timer_ != nullptr) timer_->begin_step(step);
   push_nvtx_step(static_cast<std::uint64_t>(step));
 }
 
@@ -172,7 +199,7 @@ void StepScope::end() {
 }
 
 void PhaseScope::begin(StepPhase phase, std::uint64_t payload) {
-  if (timer_ != nullptr) timer_->enter(phase);
+  if (timer_ != nullptr) timer_->enter(phase, payload);
   push_nvtx_phase(phase, payload);
 }
 

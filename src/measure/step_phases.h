@@ -3,31 +3,16 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "src/base/clock.h"
 #include "src/base/size.h"
 #include "src/device/queue.h"
 #include "src/measure/record.h"
+#include "src/measure/step_phase.h"
+#include "src/measure/step_trace.h"
 
 namespace ptbench {
-
-/// The parts of a training step, as `phases_seconds` calls them.
-enum class StepPhase : std::uint8_t {
-  data,
-  scatter,
-  replicate,
-  forward,
-  gather,
-  backward,
-  reduce,
-  communication,
-  optimizer,
-  wait,  ///< for slower ranks, before communication with them; a part of `communication_exposed`
-};
-inline constexpr Size kStepPhases = 10;
-[[nodiscard]] std::string_view name_of(StepPhase phase);
 
 /// Adds up the time of phases over steps, nested ones exclusively: while the optimizer runs within
 /// backward, only the optimizer's time counts. For one thread.
@@ -35,23 +20,49 @@ inline constexpr Size kStepPhases = 10;
 /// Where work is given to a queue that does it later, phases are what lies between events in that
 /// queue, and are known once the step has ended. Allocates nothing but such events, in the first
 /// steps.
+///
+/// With a trace it also keeps each phase by itself, by the same readings of the clock.
 class PhaseTimer {
  public:
   /// `queue`: of the device that computes; null, or one that is immediate: phases are what the
-  /// calling thread spends in them. Both outlive the timer.
-  explicit PhaseTimer(const Clock& clock, Queue* queue = nullptr)
-      : clock_(clock), queue_(queue != nullptr && !queue->is_immediate() ? queue : nullptr) {}
+  /// calling thread spends in them. `trace`: where this thread's phases go besides, to that track;
+  /// may be null. All outlive the timer.
+  explicit PhaseTimer(const Clock& clock, Queue* queue = nullptr, TraceRecorder* trace = nullptr,
+                      std::size_t track = 0)
+      : clock_(clock),
+        queue_(queue != nullptr && !queue->is_immediate() ? queue : nullptr),
+        trace_(trace),
+        track_(trace == nullptr ? nullptr : &trace->track(track)) {}
   /// Waits for the queue, where there is one.
   ~PhaseTimer();
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
-  void enter(StepPhase phase);
+  /// `payload`: a micro-batch's index or a number of bytes.
+  void enter(StepPhase phase, std::uint64_t payload = 0);
   /// Leaves the innermost phase.
   void leave() noexcept;
 
-  void begin_step();
+  /// `number`: of the training, from 1.
+  void begin_step(Size number = 0);
   void end_step() noexcept;
+  /// Whether a step that is timed has begun and not ended.
+  [[nodiscard]] bool in_step() const { return in_step_; }
+
+  /// Where phases are kept one by one; null: nowhere.
+  [[nodiscard]] TraceRecorder* trace() const { return trace_; }
+  // What only a trace shows, so that it is for timers with one: a part of a phase in which the
+  // thread waits for others, and operations between ranks.
+  void begin_wait() { note({.change = Change::begin_wait}); }
+  void end_wait() noexcept { note_in_destructor({.change = Change::end_wait}); }
+  void start_collective(const CollectiveStart& what) {
+    note({.change = Change::start_collective, .collective = what});
+  }
+  /// The `count` oldest that were started and are not finished.
+  void finish_collectives(std::size_t count) {
+    note({.change = Change::finish_collectives, .payload = count});
+  }
+
   /// After end_step: the phases of the step are known from here on. Waits for the queue, where
   /// there is one, and throws what it throws.
   void resolve();
@@ -79,23 +90,42 @@ class PhaseTimer {
   static constexpr std::size_t kDeepest = 8;
 
   /// What happens at one moment of a step.
-  enum class Change : std::uint8_t { begin_step, enter, leave, arrive, end_step };
+  enum class Change : std::uint8_t {
+    begin_step,
+    enter,
+    leave,
+    arrive,
+    end_step,
+    begin_wait,
+    end_wait,
+    start_collective,
+    finish_collectives,
+  };
+  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
+  // NOLINTBEGIN(readability-redundant-member-init)
   struct Mark {
     Change change = Change::begin_step;
     StepPhase phase = StepPhase::data;
+    std::uint64_t payload = 0;  ///< the step's number, the phase's payload, or how many collectives
+    CollectiveStart collective = {};
   };
+  // NOLINTEND(readability-redundant-member-init)
 
-  void note(Mark mark);
-  void note_in_destructor(Mark mark) noexcept;
-  void apply(Mark mark, double now);
+  void note(const Mark& mark);
+  void note_in_destructor(const Mark& mark) noexcept;
+  void apply(const Mark& mark, double now);
+  void keep(const Mark& mark, double now);
   [[nodiscard]] double mean_of(StepPhase phase) const;
 
   const Clock& clock_;
   Queue* queue_;                                ///< null: moments are readings of the clock
+  TraceRecorder* trace_;                        ///< may be null, and then `track_` is
+  TraceTrack* track_;                           ///< of this thread
   std::vector<Mark> marks_;                     ///< of this step, in the queue
   std::vector<std::unique_ptr<Event>> events_;  ///< one a mark, kept from step to step
   double queue_begin_ = 0;                      ///< when the step began
   bool lacks_marks_ = false;                    ///< the queue failed: the step cannot be resolved
+  bool in_step_ = false;
   std::array<double, kStepPhases> seconds_{};
   std::array<bool, kStepPhases> entered_{};
   std::array<StepPhase, kDeepest> stack_{};
@@ -164,6 +194,24 @@ class PhaseScope {
 
   PhaseTimer* timer_;
   bool is_watched_;
+};
+
+/// A part of a phase in which the thread has nothing to do but wait for others, for as long as it
+/// lives. Only traces show it: it counts as the phase that it is a part of.
+class WaitScope {
+ public:
+  explicit WaitScope(PhaseTimer* timer)
+      : timer_(timer != nullptr && timer->trace() != nullptr ? timer : nullptr) {
+    if (timer_ != nullptr) timer_->begin_wait();
+  }
+  ~WaitScope() {
+    if (timer_ != nullptr) timer_->end_wait();
+  }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+
+ private:
+  PhaseTimer* timer_;
 };
 
 }  // namespace ptbench
