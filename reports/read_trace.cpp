@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "reports/trace_json.h"
+#include "reports/trace_merge.h"
+#include "src/base/error.h"
+#include "src/base/text.h"
+#include "src/base/units.h"
+
+namespace ptbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uintmax_t kLargestTrace = 512ULL << 20;
+constexpr Size kMostRanks = 1'000'000;
+constexpr double kLongest = 1e15;  // microseconds
+
+/// Kernels that no rank finishes before all have started them.
+constexpr std::array<std::string_view, 4> kMeetings{"ncclKernel_AllReduce",
+                                                    "ncclKernel_ReduceScatter",
+                                                    "ncclKernel_AllGather", "ncclKernel_Barrier"};
+
+Error trace_error(const std::string& file, const std::string& what) {
+  return usage_error(fmt::format("trace '{}' {}", single_line(file), what),
+                     "name a folder that holds what ptbench run --trace wrote, and nothing else");
+}
+
+/// Whether arrays and objects are nested deeper than in any trace; what is written as JSON again is
+/// written recursively.
+bool is_too_deep(std::string_view text) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (in_string && letter == '\\') ++i;
+    if (letter == '"') in_string = !in_string;
+    if (in_string) continue;
+    if ((letter == '[' || letter == '{') && ++depth > kDeepest) return true;
+    if (letter == ']' || letter == '}') --depth;
+  }
+  return false;
+}
+
+/// What is read of a trace, but for its events, with its file for messages.
+class Reader {
+ public:
+  Reader(const Json& document, const std::string& file) : document_(document), file_(file) {}
+
+  RankTrace read() {
+    RankTrace trace;
+    trace.file = file_;
+    const Json& own = member(document_, "ptbench");
+    if (text(own, "schema") != kTraceSchema)
+      fail(fmt::format("has another \"schema\" than {}, which this ptbench reads", kTraceSchema));
+    const Json& place = member(document_, "distributedInfo");
+    trace.rank = whole(place, "rank", 0);
+    trace.world_size = whole(place, "world_size", 1);
+    trace.run = text(own, "run");
+    trace.clock = text(own, "clock");
+    trace.unix_time = member(document_, "baseTimeNanoseconds");
+    if (!trace.unix_time.is_number_integer()) fail("has a baseTimeNanoseconds that is no number");
+    const Json& events = member(document_, "traceEvents");
+    if (!events.is_array()) fail("has traceEvents that are no array");
+    for (const Json& event : events) read(event, trace);
+    std::stable_sort(trace.collectives.begin(), trace.collectives.end(),
+                     [](const auto& a, const auto& b) { return a.number < b.number; });
+    return trace;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw trace_error(file_, what); }
+
+  [[nodiscard]] const Json& member(const Json& object, const char* key) const {
+    if (!object.is_object()) fail("was not written by ptbench run --trace");
+    const auto found = object.find(key);
+    if (found == object.end())
+      fail(fmt::format("was not written by ptbench run --trace: it has no \"{}\"", key));
+    return *found;
+  }
+
+  [[nodiscard]] std::string text(const Json& object, const char* key) const {
+    const Json& value = member(object, key);
+    if (!value.is_string()) fail(fmt::format("has a \"{}\" that is no text", key));
+    return value.get<std::string>();
+  }
+
+  [[nodiscard]] Size whole(const Json& object, const char* key, Size least) const {
+    const Json& value = member(object, key);
+    const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostRanks &&
+                      static_cast<Size>(value.get<std::uint64_t>()) >= least;
+    if (!fits) fail(fmt::format("has a \"{}\" that is no whole number, or too large", key));
+    return static_cast<Size>(value.get<std::uint64_t>());
+  }
+
+  [[nodiscard]] double time(const Json& object, const char* key) const {
+    const Json& value = member(object, key);
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!(number >= -kLongest && number <= kLongest) || !value.is_number())
+      fail(fmt::format("has an event whose \"{}\" is no time", key));
+    return number;
+  }
+
+  void read(const Json& event, RankTrace& trace) const {
+    if (!event.is_object()) fail("has traceEvents that are no objects");
+    (void)time(event, "ts");
+    (void)text(event, "ph");
+    const std::string name = text(event, "name");
+    if (std::ranges::find(kMeetings, name) == kMeetings.end()) return;
+    const Json& args = member(event, "args");
+    if (!args.is_object() || !args.contains("Seq")) return;  // between replicas of a process
+    trace.collectives.push_back({.number = whole(args, "Seq", 0),
+                                 .name = name,
+                                 .started = 1e-6 * time(args, "started"),
+                                 .finished = 1e-6 * time(args, "finished")});
+  }
+
+  const Json& document_;
+  const std::string& file_;
+};
+
+std::string text_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    throw trace_error(path.string(), error ? fmt::format("cannot be read: {}", error.message())
+                                           : "cannot be read: it is no regular file");
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error || size > kLargestTrace)
+    throw trace_error(path.string(), fmt::format("is larger than the {} that are read",
+                                                 format_bytes(kLargestTrace)));
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw trace_error(path.string(),
+                      fmt::format("cannot be read: {}", std::generic_category().message(errno)));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+RankTrace read_trace(std::string_view text, const std::string& file) {
+  if (is_too_deep(text)) throw trace_error(file, "is damaged: it is nested without end");
+  Json document;
+  try {
+    document = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw trace_error(file, fmt::format("is damaged: it is no JSON from byte {} on", error.byte));
+  }
+  RankTrace trace = Reader(document, file).read();
+  trace.events = std::move(document["traceEvents"]);
+  return trace;
+}
+
+RankTrace read_trace_file(const fs::path& path) {
+  try {
+    return read_trace(text_of(path), path.string());
+  } catch (const std::bad_alloc&) {
+    throw trace_error(path.string(), "needs more memory than there is");
+  }
+}
+
+}  // namespace ptbench

@@ -1,0 +1,268 @@
+#include "reports/trace_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace ptbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kKernel = "kernel";
+
+/// What a stream shows of a phase.
+enum class Shown : std::uint8_t {
+  nothing,        ///< the host works or waits
+  compute,        ///< a kernel
+  communication,  ///< a kernel that moves data between replicas
+};
+
+enum class Payload : std::uint8_t { none, micro_batch, bytes };
+
+struct PhaseRow {
+  Shown shown;
+  std::string_view kernel;
+  Payload payload;
+};
+
+/// In the order of StepPhase. `communication` is shown as collectives. Tools tell communication
+/// from computation by the beginning of a kernel's name.
+constexpr std::array<PhaseRow, kStepPhases> kPhases{{
+    {Shown::nothing, {}, Payload::micro_batch},
+    {Shown::communication, "ncclKernel_Scatter", Payload::bytes},
+    {Shown::communication, "ncclKernel_Broadcast", Payload::bytes},
+    {Shown::compute, "forward", Payload::micro_batch},
+    {Shown::communication, "ncclKernel_Gather", Payload::bytes},
+    {Shown::compute, "backward", Payload::micro_batch},
+    {Shown::communication, "ncclKernel_Reduce", Payload::bytes},
+    {Shown::nothing, {}, Payload::bytes},
+    {Shown::compute, "optimizer", Payload::bytes},
+    {Shown::nothing, {}, Payload::none},
+}};
+
+struct CollectiveRow {
+  std::string_view kernel;
+  std::string_view name;  ///< as PyTorch calls it
+};
+
+/// In the order of CollectiveKind.
+constexpr std::array<CollectiveRow, 9> kCollectives{{
+    {"ncclKernel_AllReduce", "allreduce"},
+    {"ncclKernel_ReduceScatter", "reduce_scatter"},
+    {"ncclKernel_AllGather", "allgather"},
+    {"ncclKernel_Reduce", "reduce"},
+    {"ncclKernel_Gather", "gather"},
+    {"ncclKernel_Broadcast", "broadcast"},
+    {"ncclKernel_Send", "send"},
+    {"ncclKernel_Recv", "recv"},
+    {"ncclKernel_Barrier", "barrier"},
+}};
+
+/// Larger than any number of rows: pandas, from 3 on, refuses indices of rows in a column of
+/// numbers that were small enough for a byte, and HTA puts them there.
+constexpr Size kFirstCorrelation = 1 << 24;
+
+const PhaseRow& row_of(StepPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+
+std::int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
+
+/// The next whole microsecond, for moments after 0.
+std::int64_t whole_microsecond(std::int64_t nanoseconds) {
+  constexpr std::int64_t kMicrosecond = 1000;
+  return (nanoseconds + kMicrosecond - 1) / kMicrosecond * kMicrosecond;
+}
+double microseconds(double seconds) { return static_cast<double>(nanoseconds(seconds)) / 1e3; }
+
+/// A part of a phase that no other interrupts.
+struct Segment {
+  StepPhase phase{};
+  double begin = 0;
+  double end = 0;
+};
+
+/// `spans` nest, in the order in which they begin.
+std::vector<Segment> segments_of(std::span<const TracedSpan> spans) {
+  std::vector<Segment> segments;
+  std::vector<const TracedSpan*> open;
+  double since = 0;
+  const auto pass = [&](double now) {
+    if (!open.empty() && now > since)
+      segments.push_back({.phase = open.back()->phase, .begin = since, .end = now});
+    since = now;
+  };
+  const auto close_until = [&](double now) {
+    while (!open.empty() && open.back()->end <= now) {
+      pass(open.back()->end);
+      open.pop_back();
+    }
+  };
+  for (const TracedSpan& span : spans) {
+    close_until(span.begin);
+    pass(span.begin);
+    open.push_back(&span);
+  }
+  close_until(std::numeric_limits<double>::infinity());
+  return segments;
+}
+
+/// When a collective is shown on its stream.
+struct OnStream {
+  double begin = 0;
+  double end = 0;
+};
+
+std::vector<OnStream> place_on_stream(std::span<const TracedCollective> collectives) {
+  std::vector<OnStream> placed;
+  double free_at = 0;
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const TracedCollective& own = collectives[i];
+    const double begin = std::max(own.begin, free_at);
+    double end = own.end;
+    const bool ends_with_next = i + 1 < collectives.size() && collectives[i + 1].end == own.end;
+    if (ends_with_next) {
+      double bytes = 0;  // of those that end together, from this one on
+      for (std::size_t j = i; j < collectives.size() && collectives[j].end == own.end; ++j)
+        bytes += static_cast<double>(std::max<Bytes>(collectives[j].what.bytes, 1));
+      const auto part = static_cast<double>(std::max<Bytes>(own.what.bytes, 1)) / bytes;
+      const double shared = begin + (own.end - begin) * part;
+      end = std::min(std::max(shared, collectives[i + 1].begin), own.end);
+    }
+    placed.push_back({.begin = begin, .end = end});
+    free_at = end;
+  }
+  return placed;
+}
+
+/// The rows of one rank.
+class Rows {
+ public:
+  Rows(const TraceRecorder& recorder, Size rank, Size world_size)
+      : recorder_(recorder), steps_(recorder.whole_steps()), rank_(rank), world_size_(world_size) {}
+
+  std::vector<TraceRow> take() {
+    if (steps_.empty()) return {};
+    add_steps();
+    for (std::size_t track = 0; track < recorder_.tracks().size(); ++track) add_track(track);
+    add_collectives();
+    const auto key = [](const TraceRow& row) {
+      // Rows of a stream follow each other, those of a thread nest.
+      const bool follows = row.category == kKernel;
+      return std::tuple(row.process, row.line, row.begin, follows ? row.end : -row.end);
+    };
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [&key](const TraceRow& a, const TraceRow& b) { return key(a) < key(b); });
+    return std::move(rows_);
+  }
+
+ private:
+  /// Whether it lies in the whole steps, and has ended.
+  template <class Traced>
+  [[nodiscard]] bool is_whole(const Traced& traced) const {
+    return traced.end != TraceTrack::kOpen && traced.begin >= steps_.front().begin &&
+           traced.end <= steps_.back().end;
+  }
+
+  template <class Traced>
+  [[nodiscard]] std::vector<Traced> whole(std::span<const Traced> all) const {
+    std::vector<Traced> some;
+    std::ranges::copy_if(all, std::back_inserter(some),
+                         [this](const Traced& traced) { return is_whole(traced); });
+    return some;
+  }
+
+  void add(std::string_view category, std::string name, std::pair<Size, Size> place, double begin,
+           double end, Json args = Json::object()) {
+    rows_.push_back({.category = category,
+                     .name = std::move(name),
+                     .process = place.first,
+                     .line = place.second,
+                     .begin = nanoseconds(begin),
+                     .end = nanoseconds(end),
+                     .args = std::move(args)});
+  }
+
+  [[nodiscard]] std::pair<Size, Size> thread(std::size_t track) const {
+    return {process_of(rank_), thread_of(track)};
+  }
+
+  void add_steps() {
+    for (const TracedStep& step : steps_)
+      add("user_annotation", fmt::format("ProfilerStep#{}", step.number), thread(0), step.begin,
+          step.end);
+  }
+
+  void add_track(std::size_t track) {
+    const std::vector<TracedSpan> spans = whole(recorder_.tracks()[track].spans());
+    for (const TracedSpan& span : spans) {
+      Json args = Json::object();
+      const Payload payload = row_of(span.phase).payload;
+      if (payload == Payload::micro_batch) args["micro_batch"] = span.payload;
+      if (payload == Payload::bytes && span.payload > 0) args["bytes"] = span.payload;
+      add("cpu_op", std::string(name_of(span.phase)), thread(track), span.begin, span.end,
+          std::move(args));
+    }
+    for (const Segment& segment : segments_of(spans)) {
+      const PhaseRow& row = row_of(segment.phase);
+      if (row.shown == Shown::nothing) continue;
+      add_kernel(std::string(row.kernel), track,
+                 row.shown == Shown::compute ? kComputeStream : kCommunicationStream, segment.begin,
+                 {.begin = segment.begin, .end = segment.end}, Json::object());
+    }
+  }
+
+  /// Launched at `launch` by the track's thread. `args` are told besides.
+  void add_kernel(std::string name, std::size_t track, Size stream, double launch, OnStream when,
+                  const Json& more) {
+    const auto replica = static_cast<Size>(track);
+    const Size line = stream + kStreamsOfReplica * replica;
+    ++correlation_;
+    add("cuda_runtime", "cudaLaunchKernel", thread(track), launch, launch,
+        {{"correlation", correlation_}});
+    Json args{{"device", replica}, {"stream", line}, {"correlation", correlation_}};
+    args.update(more);
+    add(kKernel, std::move(name), {device_of(rank_, replica), line}, when.begin, when.end,
+        std::move(args));
+    rows_.back().begin = whole_microsecond(rows_.back().begin);
+    rows_.back().end = whole_microsecond(rows_.back().end);
+  }
+
+  void add_collectives() {
+    const std::vector<TracedCollective> collectives =
+        whole(recorder_.tracks().front().collectives());
+    const std::vector<OnStream> placed = place_on_stream(collectives);
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+      const TracedCollective& own = collectives[i];
+      const CollectiveRow& row = kCollectives[static_cast<std::size_t>(own.what.kind)];
+      add_kernel(std::string(row.kernel), 0, kCommunicationStream, own.begin, placed[i],
+                 {{"Collective name", row.name},
+                  {"Group size", world_size_},
+                  {"dtype", own.what.type == ElementType::bf16 ? "BFloat16" : "Float"},
+                  {"bytes", own.what.bytes},
+                  {"Seq", i},
+                  {"started", microseconds(own.begin)},
+                  {"finished", microseconds(own.end)}});
+    }
+  }
+
+  const TraceRecorder& recorder_;
+  std::vector<TracedStep> steps_;
+  Size rank_;
+  Size world_size_;
+  std::vector<TraceRow> rows_;
+  Size correlation_ = kFirstCorrelation;
+};
+
+}  // namespace
+
+std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank, Size world_size) {
+  return Rows(recorder, rank, world_size).take();
+}
+
+}  // namespace ptbench
