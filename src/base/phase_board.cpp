@@ -14,6 +14,7 @@ std::string_view name_of(RankPhase phase) {
     case RankPhase::resting: return "waiting for its turn";
     case RankPhase::evaluating: return "evaluating";
     case RankPhase::timing_phases: return "timing phases";
+    case RankPhase::tracing: return "tracing";
     case RankPhase::saving: return "saving";
     case RankPhase::done: return "done";
   }

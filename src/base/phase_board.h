@@ -21,6 +21,7 @@ enum class RankPhase : std::uint32_t {
   resting,  ///< another process that is measured in lockstep has its turn
   evaluating,
   timing_phases,
+  tracing,
   saving,
   done,
 };

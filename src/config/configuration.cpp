@@ -54,6 +54,11 @@ void require_sensible_ends(const RunOptions& options) {
   if (options.verify == VerifyMode::only && keeps)
     throw usage_error("--verify only trains nothing that could be kept",
                       "leave out --save-initial-weights, --save-final-weights and --loss-log");
+  if (options.verify == VerifyMode::only && options.trace)
+    throw usage_error("--verify only trains nothing that could be traced", "leave out --trace");
+  if (options.trace_window && !options.trace)
+    throw usage_error("--trace-steps says which steps are traced, and nothing is",
+                      "add --trace DIR");
   if ((options.target_accuracy || options.target_loss) && !options.epochs)
     throw usage_error(fmt::format("--{} needs to know when to give up",
                                   options.target_accuracy ? "target-accuracy" : "target-loss"),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/catalog.h"
+#include "src/base/number.h"
 #include "src/config/run_option_rows.h"
 
 namespace ptbench {
@@ -16,12 +17,28 @@ namespace {
 using Row = OptionRow<RunOptions>;
 
 constexpr std::uint64_t kMostProcessId = 1 << 22;  // Linux's own
+constexpr std::uint64_t kMostTracedSteps = 1000;
 
 /// The extension says the format: an unknown one is refused before anything is measured.
 void add_output(RunOptions& options, const OptionInfo& option, std::string_view text) {
   const std::string file = text_value(option, text);
   (void)find_reporter(file);
   options.outputs.push_back(file);
+}
+
+/// "COUNT" or "FIRST:COUNT".
+void set_trace_steps(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto part = [&](std::string_view digits, std::uint64_t most) {
+    const auto number = parse_whole(digits);
+    if (!number || *number < 1 || *number > most) refuse_value(option, text);
+    return static_cast<Size>(*number);
+  };
+  TraceWindow window;
+  if (colon != std::string_view::npos) window.first = part(text.substr(0, colon), kMostSteps);
+  window.count =
+      part(colon == std::string_view::npos ? text : text.substr(colon + 1), kMostTracedSteps);
+  options.trace_window = window;
 }
 
 void set_pass(ProcessOrders& orders, const OptionInfo& option, std::string_view text) {
@@ -79,6 +96,22 @@ void append_files(RunOptionRows& rows) {
                                 .hint = ValueHint::file,
                                 .scope = file.scope},
                                file.field));
+  rows.push_back(text_option({.name = "trace",
+                              .value = "DIR",
+                              .group = group,
+                              .help = "trace some steps of a copy of the training, after what is "
+                                      "measured: one file a rank, for Perfetto and others",
+                              .hint = ValueHint::directory},
+                             &RunOptions::trace));
+  rows.push_back(
+      Row{{.name = "trace-steps",
+           .value = "[FIRST:]COUNT",
+           .group = group,
+           .help = "with --trace, which steps, counted from 1",
+           .fallback = "4, after a warm-up",
+           .example = "1:10",
+           .domain = fmt::format("COUNT from 1 to {}, or FIRST:COUNT", kMostTracedSteps)},
+          set_trace_steps});
 }
 
 void append_hidden(RunOptionRows& rows) {

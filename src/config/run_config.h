@@ -8,6 +8,7 @@
 
 #include "src/base/option_table.h"
 #include "src/base/size.h"
+#include "src/measure/step_trace.h"
 #include "src/ranks/rank_card.h"
 #include "strategies/loss_scaling.h"
 
@@ -115,7 +116,9 @@ struct RunOptions {
   std::optional<std::string> initial_weights;
   std::optional<std::string> save_initial_weights;
   std::optional<std::string> save_final_weights;
-  bool json = false;  ///< the same as `--output -`
+  std::optional<std::string> trace;         ///< folder of the ranks' traces
+  std::optional<TraceWindow> trace_window;  ///< empty: the default one
+  bool json = false;                        ///< the same as `--output -`
 
   double slowdown = 0;                 ///< share by which each step is made longer
   std::optional<Size> slowdown_turns;  ///< so many steps are not, and as many are, in turn

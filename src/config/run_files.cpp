@@ -7,6 +7,8 @@
 #include "reports/console.h"
 #include "reports/json.h"
 #include "reports/named_files.h"
+#include "reports/trace_files.h"
+#include "strategies/catalog.h"
 
 namespace ptbench {
 namespace {
@@ -17,7 +19,15 @@ void refuse_shared_files(const RunOptions& options) {
   for (const auto& file : {options.loss_log, options.save_initial_weights,
                            options.save_final_weights, options.plan_file})
     if (file) paths.push_back(*file);
+  if (options.trace) paths.push_back(trace_path(*options.trace, options.rank.value_or(0)));
   refuse_files_named_twice(paths);
+}
+
+std::unique_ptr<OutputFile> open_trace(const RunOptions& options) {
+  if (!options.trace) return nullptr;
+  make_trace_folder(*options.trace,
+                    find_strategy(options.strategy).one_process ? 1 : options.nproc);
+  return std::make_unique<OutputFile>(trace_path(*options.trace, options.rank.value_or(0)));
 }
 
 std::unique_ptr<OutputFile> open(const std::optional<std::string>& path) {
@@ -38,12 +48,14 @@ RunFiles::RunFiles(const RunOptions& options) : json_on_standard_output_(options
   if (options.loss_log) loss_log_ = std::make_unique<LossLog>(*options.loss_log);
   initial_weights_ = open(options.save_initial_weights);
   final_weights_ = open(options.save_final_weights);
+  trace_ = open_trace(options);
 }
 
 void RunFiles::leave_training_files() {
   loss_log_.reset();
   initial_weights_.reset();
   final_weights_.reset();
+  trace_.reset();
 }
 
 void RunFiles::publish_training_files() {

@@ -14,7 +14,7 @@
 namespace ptbench {
 
 /// The files that a run writes. All are opened when this is made, so that what cannot be written is
-/// known before anything is measured.
+/// known before anything is measured. The folder of --trace is made where it is absent.
 class RunFiles {
  public:
   explicit RunFiles(const RunOptions& options);
@@ -24,9 +24,11 @@ class RunFiles {
   /// Null without --save-initial-weights, --save-final-weights.
   [[nodiscard]] OutputFile* initial_weights() { return initial_weights_.get(); }
   [[nodiscard]] OutputFile* final_weights() { return final_weights_.get(); }
+  /// This rank's; null without --trace.
+  [[nodiscard]] OutputFile* trace() { return trace_.get(); }
 
-  /// Gives up what training writes, the loss log and weights, for another process to write: it is
-  /// known now that it can.
+  /// Gives up what training writes, the loss log, weights and a trace, for another process to
+  /// write: it is known now that it can.
   void leave_training_files();
 
   /// Publishes the files of a process that reports to another one: only what training writes.
@@ -47,6 +49,7 @@ class RunFiles {
   std::unique_ptr<LossLog> loss_log_;
   std::unique_ptr<OutputFile> initial_weights_;
   std::unique_ptr<OutputFile> final_weights_;
+  std::unique_ptr<OutputFile> trace_;
 };
 
 }  // namespace ptbench

@@ -26,6 +26,7 @@
 #include "src/training/run_report.h"
 #include "src/training/run_watch.h"
 #include "src/training/timed_steps.h"
+#include "src/training/traced_steps.h"
 #include "src/training/training_setup.h"
 #include "src/training/verification.h"
 #include "strategies/evaluate.h"
@@ -109,6 +110,7 @@ class TrainingRun {
     if (!role.decide([&] { return measures(); })) return;
     train_timed(role, ground, shape, data);
     if (role.decide([&] { return times_phases(); })) time_phases(role, ground, shape);
+    if (role.decide([&] { return traces(); })) trace(role, ground, shape);
     report_ranks(gather_facts(ground.control, facts_, Communicator::kLongWork), replicas_,
                  shared_bytes_, record_);
   }
@@ -302,6 +304,18 @@ class TrainingRun {
     facts_.observed = !replicas_.empty();
     if (facts_.observed) facts_.seconds = replicas_.front();
     if (role.leads()) watch_.stop_if_interrupted();
+  }
+
+  /// On rank 0; all ranks have the option, or none.
+  [[nodiscard]] bool traces() const {
+    return record_.status == Status::ok && around_.files.trace() != nullptr;
+  }
+
+  void trace(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape) {
+    watch_.enter(RankPhase::tracing);
+    OutputFile* file = around_.files.trace();
+    ensure(file != nullptr, "all ranks trace, or none");
+    trace_training(role, ground, shape, plan_, watch_, *file, record_);
   }
 
   const RunConfig& config_;

@@ -44,10 +44,11 @@ TEST_CASE("a process gets nothing that is the session's or the user's own proces
 TEST_CASE("files that training writes are the first repetition's") {
   const RunArguments arguments =
       passed_on({"--loss-log", "l.csv", "--save-initial-weights", "s.safetensors",
-                 "--save-final-weights", "f.safetensors"});
+                 "--save-final-weights", "f.safetensors", "--trace", "t", "--trace-steps", "2:3"});
   CHECK(arguments.common.empty());
   CHECK(arguments.first == Words{"--loss-log=l.csv", "--save-initial-weights=s.safetensors",
-                                 "--save-final-weights=f.safetensors"});
+                                 "--save-final-weights=f.safetensors", "--trace=t",
+                                 "--trace-steps=2:3"});
 }
 
 TEST_CASE("what is passed on is parsed to the same again") {

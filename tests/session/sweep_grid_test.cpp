@@ -107,8 +107,9 @@ TEST_CASE("options that make no sense for several rows are none of a sweep's", "
     CHECK(names.insert(option.name).second);
     CHECK_FALSE(option.group.empty());
   }
-  for (const char* name : {"loss-log", "save-initial-weights", "save-final-weights", "repeats",
-                           "target-noise", "pass", "keep-plan", "progress-prefix"})
+  for (const char* name :
+       {"loss-log", "save-initial-weights", "save-final-weights", "repeats", "target-noise",
+        "trace", "trace-steps", "pass", "keep-plan", "progress-prefix"})
     CHECK_FALSE(names.contains(name));
   for (const char* name : {"rounds", "resume", "binary", "steps", "epochs", "slowdown", "max-time"})
     CHECK(names.contains(name));
