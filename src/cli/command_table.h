@@ -19,6 +19,7 @@ namespace ptbench {
 [[nodiscard]] Command make_gate_command();
 [[nodiscard]] Command make_comm_command();
 [[nodiscard]] Command make_export_command();
+[[nodiscard]] Command make_trace_merge_command();
 [[nodiscard]] Command make_list_command();
 [[nodiscard]] Command make_doctor_command();
 [[nodiscard]] Command make_validate_command();
