@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Whether Holistic Trace Analysis reads the traces of `ptbench run --trace`.
+
+    bench/trace_readers.py --ptbench build/release/ptbench -o results/trace-readers.md
+
+Traces a run of each kind, and of several ranks, and has the released HTA make its four analyses of
+each: temporal breakdown, overlap of communication and computation, idle time, profiler steps. What it
+finds is checked against the trace itself, and a trace that is merged is looked at too. HTA is
+installed from PyPI into a virtual environment of its own, build/trace-readers, which is kept. Exit
+code 1 if anything is not as it should be.
+"""
+import argparse
+import datetime
+import json
+import pathlib
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = "HolisticTraceAnalysis==0.5.*"
+STEPS = 4
+RUNS = {
+    "serial mlp": ["-w", "mlp", "-s", "serial"],
+    "serial linear": ["-w", "linear", "-s", "serial"],
+    "serial mlp, 4 micro-batches": ["-w", "mlp", "-s", "grad-accum", "-b", "32"],
+    "dp mlp, 2 replicas": ["-w", "mlp", "-s", "dp", "-n", "2"],
+    "dp linear, 2 replicas": ["-w", "linear", "-s", "dp", "-n", "2"],
+    "ddp mlp, 2 ranks": ["-w", "mlp", "-s", "ddp", "-n", "2", "--bucket-mb", "1"],
+    "ddp-flat mlp, 2 ranks": ["-w", "mlp", "-s", "ddp-flat", "-n", "2"],
+    "ddp-central mlp, 2 ranks": ["-w", "mlp", "-s", "ddp-central", "-n", "2"],
+    "ddp resnet18, 2 ranks": ["-w", "resnet18", "-s", "ddp", "-n", "2", "-b", "4"],
+    "ddp linear, 2 ranks": ["-w", "linear", "-s", "ddp", "-n", "2"],
+}
+# Run by the environment's Python: prints what HTA says of a folder as one JSON object.
+ANALYSIS = """
+import json, logging, sys, warnings
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_dir=sys.argv[1])
+ranks = sorted(analysis.t.traces)
+temporal = analysis.get_temporal_breakdown(visualize=False)
+overlap = analysis.get_comm_comp_overlap(visualize=False)
+idle = analysis.get_idle_time_breakdown(ranks=ranks, visualize=False)
+idle = idle[0] if isinstance(idle, tuple) else idle
+print(json.dumps({
+    "ranks": ranks,
+    "steps": [int(step) for step in analysis.get_profiler_steps()],
+    "temporal": json.loads(temporal.to_json(orient="records")),
+    "overlap": json.loads(overlap.to_json(orient="records")),
+    "idle": json.loads(idle.to_json(orient="records"))}))
+"""
+
+
+def reader(folder):
+    """The Python of an environment that has HTA."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                    PACKAGE], check=True)
+    return python
+
+
+def run(command, **settings):
+    return subprocess.run([str(word) for word in command], check=True, text=True,
+                          capture_output=True, **settings).stdout
+
+
+def trace(ptbench, options, folder):
+    run([ptbench, "run", *options, "--steps", 20, "--threads", 1, "--verify", "off",
+         "--trace", folder, "--trace-steps", STEPS])
+
+
+def own_steps(folder):
+    events = json.loads((folder / "rank0.json").read_text())["traceEvents"]
+    names = [event["name"] for event in events if event.get("cat") == "user_annotation"]
+    return [int(name.removeprefix("ProfilerStep#")) for name in names]
+
+
+def problems_of(found, folder, ranks, communicates):
+    """What HTA does not see as it is."""
+    problems = []
+    if found["ranks"] != list(range(ranks)):
+        problems.append(f"ranks {found['ranks']} of {ranks}")
+    if found["steps"] != own_steps(folder)[:-1]:
+        problems.append(f"steps {found['steps']}, traced {own_steps(folder)}")
+    if len(found["steps"]) != STEPS:
+        problems.append(f"{len(found['steps'])} steps of {STEPS}")
+    for row in found["temporal"]:
+        if row["compute_time(us)"] <= 0:
+            problems.append(f"rank {row['rank']} computes nothing")
+        if communicates and row["non_compute_time(us)"] < 0:
+            problems.append(f"rank {row['rank']} communicates less than nothing")
+    shares = [row["comp_comm_overlap_pctg"] for row in found["overlap"]]
+    if communicates and any(share is None or not 0 <= share <= 100 for share in shares):
+        problems.append(f"overlap {shares}")
+    return problems
+
+
+def percent(value):
+    return "–" if value is None else f"{value:.1f} %"
+
+
+def rows_of(name, found):
+    """One line a rank."""
+    overlap = {row["rank"]: row["comp_comm_overlap_pctg"] for row in found["overlap"]}
+    for row in found["temporal"]:
+        rank = row["rank"]
+        idle = {}
+        for entry in found["idle"]:
+            if entry["rank"] == rank and entry["idle_time"] is not None:
+                cause = entry["idle_category"]
+                idle[cause] = idle.get(cause, 0) + entry["idle_time"]
+        causes = ", ".join(f"{cause.replace('_', ' ')} {time:.0f}" for cause, time in idle.items())
+        yield (f"| {name} | {rank} | {found['steps'][0]}–{found['steps'][-1]} "
+               f"| {percent(row['compute_time_pctg'])} | {percent(row['non_compute_time_pctg'])} "
+               f"| {percent(row['idle_time_pctg'])} | {percent(overlap.get(rank))} | {causes} |")
+
+
+def check(ptbench, python, name, options):
+    """Lines of the table, and what is wrong."""
+    ranks = 2 if "ranks" in name else 1
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary) / "trace"
+        trace(ptbench, options, folder)
+        run([ptbench, "trace-merge", folder])
+        merged = json.loads((folder.parent / "trace-merged.json").read_text())
+        try:
+            found = json.loads(run([python, "-c", ANALYSIS, folder]).splitlines()[-1])
+        except subprocess.CalledProcessError as error:
+            return [], [error.stderr.strip().splitlines()[-1]]
+        problems = problems_of(found, folder, ranks, "-n" in options)
+        count = sum(len(json.loads(file.read_text())["traceEvents"])
+                    for file in folder.glob("*.json"))
+        if len(merged["traceEvents"]) != count:
+            problems.append(f"{len(merged['traceEvents'])} events merged of {count}")
+        return list(rows_of(name, found)), problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ptbench", type=pathlib.Path, default=ROOT / "build/release/ptbench")
+    parser.add_argument("-o", "--output", type=pathlib.Path)
+    arguments = parser.parse_args()
+    ptbench = arguments.ptbench.resolve()
+    python = reader(ROOT / "build" / "trace-readers")
+    versions = run([python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"])
+    versions = {package["name"]: package["version"] for package in json.loads(versions)}
+    lines, wrong = [], {}
+    for name, options in RUNS.items():
+        rows, problems = check(ptbench, python, name, options)
+        lines += rows
+        if problems:
+            wrong[name] = problems
+        print(f"{name}: {'; '.join(problems) or 'ok'}", file=sys.stderr)
+    text = "\n".join([
+        "# Traces that Holistic Trace Analysis reads", "",
+        f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
+        f"- {run([ptbench, '--version']).strip()}",
+        f"- HolisticTraceAnalysis {versions['HolisticTraceAnalysis']}, pandas {versions['pandas']}, "
+        f"Python {platform.python_version()}",
+        f"- command: `bench/trace_readers.py {shlex.join(sys.argv[1:])}`",
+        f"- each run traces {STEPS} steps and one more, which HTA leaves out; `--threads 1`", "",
+        f"{len(RUNS) - len(wrong)} of {len(RUNS)} runs are read without errors: ranks and steps are "
+        "those of the files, and `trace-merge` loses no event.", "",
+        "| run | rank | steps | computes | communicates | idle | of communication overlapped "
+        "| idle on streams, µs |",
+        "|---|---|---|---|---|---|---|---|", *lines, "",
+        *[f"- {name}: {'; '.join(problems)}" for name, problems in wrong.items()]]).rstrip() + "\n"
+    if arguments.output:
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
