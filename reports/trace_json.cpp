@@ -57,7 +57,7 @@ class Lines {
     text_ += event.dump();
   }
 
-  /// What a viewer calls a process or one of its lines.
+  /// What a viewer calls a process or one of its lines, whose number it shows after that.
   void name(Size process, Size line, const char* what, const std::string& name) {
     Json event{{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", line}, {"ts", 0}};
     event["args"] = {{"name", name}};
@@ -93,8 +93,9 @@ void name_process(const TraceOrigin& origin, std::size_t tracks, Lines& lines) {
              valid_utf8(fmt::format("rank {}: {}", origin.rank, origin.run)));
   lines.sort(process, 0, "process_sort_index", process);
   for (std::size_t track = 0; track < tracks; ++track) {
-    lines.name(process, thread_of(track), "thread_name",
-               track == 0 ? std::string("steps") : fmt::format("replica {}", track));
+    lines.name(
+        process, thread_of(track), "thread_name",
+        track == 0 ? std::string("steps, thread") : fmt::format("replica {}, thread", track));
     lines.sort(process, thread_of(track), "thread_sort_index", thread_of(track));
   }
 }
@@ -108,7 +109,7 @@ void name_device(const TraceOrigin& origin, Size replica, Lines& lines) {
   for (const auto& [stream, what] : {std::pair(kComputeStream, "computation"),
                                      std::pair(kCommunicationStream, "communication")}) {
     const Size line = stream + kStreamsOfReplica * replica;
-    lines.name(device, line, "thread_name", fmt::format("stream {}: {}", line, what));
+    lines.name(device, line, "thread_name", fmt::format("{}, stream", what));
     lines.sort(device, line, "thread_sort_index", line);
   }
 }
