@@ -19,19 +19,20 @@ enum class ValueHint { none, file, directory };
 /// What an option of a run, or of a comparison, is about: which of a run's processes are told, and
 /// which commands have it.
 enum class OptionScope : std::uint8_t {
-  training,        ///< what is trained and how: every process is told
-  replicas,        ///< the same, of use to several replicas only
-  length,          ///< how many steps, or epochs: every process is told
-  repetitions,     ///< how many processes measure: the one that starts them
-  budget,          ///< how long they may measure together: it is shared out among them
-  plan,            ///< the file of operator choices: rank 0, and who starts repetitions
-  training_files,  ///< written while training: rank 0 of the first repetition
-  report,          ///< what becomes of the result: the process that makes it
-  place,           ///< which rank a process is that somebody else started: this process alone
-  task,            ///< which part of a run a process does, as its session says: all its ranks
-  leading,         ///< what else a session says: rank 0
-  launch,          ///< who started a rank, and what it inherits: this process alone
-  judging,         ///< of a comparison: what its verdicts are
+  training,          ///< what is trained and how: every process is told
+  replicas,          ///< the same, of use to several replicas only
+  length,            ///< how many steps, or epochs: every process is told
+  repetitions,       ///< how many processes measure: the one that starts them
+  budget,            ///< how long they may measure together: it is shared out among them
+  plan,              ///< the file of operator choices: rank 0, and who starts repetitions
+  training_files,    ///< written while training: rank 0 of the first repetition
+  first_repetition,  ///< done beside measuring, by all ranks of the first repetition
+  report,            ///< what becomes of the result: the process that makes it
+  place,             ///< which rank a process is that somebody else started: this process alone
+  task,              ///< which part of a run a process does, as its session says: all its ranks
+  leading,           ///< what else a session says: rank 0
+  launch,            ///< who started a rank, and what it inherits: this process alone
+  judging,           ///< of a comparison: what its verdicts are
 };
 
 /// An option (or a positional argument) as parser, help, completions and documentation see it. All

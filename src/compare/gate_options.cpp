@@ -23,6 +23,7 @@ bool is_left_out(const OptionInfo& option) {
     case OptionScope::budget:
     case OptionScope::length:
     case OptionScope::training_files:
+    case OptionScope::first_repetition:
     case OptionScope::place: return true;
     default: return option.hidden;
   }

@@ -101,17 +101,18 @@ void append_files(RunOptionRows& rows) {
                               .group = group,
                               .help = "trace some steps of a copy of the training, after what is "
                                       "measured: one file a rank, for Perfetto and others",
-                              .hint = ValueHint::directory},
+                              .hint = ValueHint::directory,
+                              .scope = OptionScope::first_repetition},
                              &RunOptions::trace));
-  rows.push_back(
-      Row{{.name = "trace-steps",
-           .value = "[FIRST:]COUNT",
-           .group = group,
-           .help = "with --trace, which steps, counted from 1",
-           .fallback = "4, after a warm-up",
-           .example = "1:10",
-           .domain = fmt::format("COUNT from 1 to {}, or FIRST:COUNT", kMostTracedSteps)},
-          set_trace_steps});
+  rows.push_back(Row{{.name = "trace-steps",
+                      .value = "[FIRST:]COUNT",
+                      .group = group,
+                      .help = "with --trace, which steps, counted from 1",
+                      .fallback = "4, after a warm-up",
+                      .example = "1:10",
+                      .domain = fmt::format("COUNT from 1 to {}, or FIRST:COUNT", kMostTracedSteps),
+                      .scope = OptionScope::first_repetition},
+                     set_trace_steps});
 }
 
 void append_hidden(RunOptionRows& rows) {

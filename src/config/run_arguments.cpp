@@ -26,8 +26,9 @@ RunArguments pass_on(std::span<const NamedAssignment> assignments) {
   for (const NamedAssignment& assignment : assignments) {
     const OptionScope scope = scope_of(assignment.name);
     if (stays(scope)) continue;
-    (scope == OptionScope::training_files ? arguments.first : arguments.common)
-        .push_back(argument_of(assignment));
+    const bool is_once =
+        scope == OptionScope::training_files || scope == OptionScope::first_repetition;
+    (is_once ? arguments.first : arguments.common).push_back(argument_of(assignment));
   }
   return arguments;
 }

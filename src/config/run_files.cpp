@@ -19,7 +19,7 @@ void refuse_shared_files(const RunOptions& options) {
   for (const auto& file : {options.loss_log, options.save_initial_weights,
                            options.save_final_weights, options.plan_file})
     if (file) paths.push_back(*file);
-  if (options.trace) paths.push_back(trace_path(*options.trace, options.rank.value_or(0)));
+  if (options.trace) paths.push_back(trace_path(*options.trace, options.place.rank.value_or(0)));
   refuse_files_named_twice(paths);
 }
 
@@ -27,7 +27,7 @@ std::unique_ptr<OutputFile> open_trace(const RunOptions& options) {
   if (!options.trace) return nullptr;
   make_trace_folder(*options.trace,
                     find_strategy(options.strategy).one_process ? 1 : options.nproc);
-  return std::make_unique<OutputFile>(trace_path(*options.trace, options.rank.value_or(0)));
+  return std::make_unique<OutputFile>(trace_path(*options.trace, options.place.rank.value_or(0)));
 }
 
 std::unique_ptr<OutputFile> open(const std::optional<std::string>& path) {

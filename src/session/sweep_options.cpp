@@ -23,6 +23,7 @@ constexpr std::uint64_t kMostRounds = 1000;
 bool is_left_out(const OptionInfo& option) {
   switch (option.scope) {
     case OptionScope::training_files:
+    case OptionScope::first_repetition:
     case OptionScope::repetitions:
     case OptionScope::place:
     case OptionScope::task:
