@@ -54,7 +54,7 @@ void take_first_look(const RankRole& role, const TrainingGround& ground, const T
                [&] { seconds = seconds_of_step(*strategy, ground.clock, watch.keep_going()); });
   if (!role.leads()) return;
   watch.stop_if_interrupted();
-  const auto samples = static_cast<double>(ground.config.global_batch);
+  const auto samples = static_cast<double>(ground.config.batch.global_batch());
   if (seconds > 0)
     progress.keep(fmt::format("about {} samples/s, unverified", format_si(samples / seconds)));
 }

@@ -67,7 +67,7 @@ void trace_training(const RankRole& role, const TrainingGround& ground, const Tr
                     const std::shared_ptr<const ProgramPlan>& plan, const RunWatch& watch,
                     OutputFile& file, RunRecord& record) {
   const TraceWindow window = ground.config.options.trace_window.value_or(TraceWindow());
-  const Size replicas = shape.one_process ? shape.ranks : 1;
+  const Size replicas = shape.one_process ? shape.batch.replicas : 1;
   TraceRecorder recorder(static_cast<std::size_t>(replicas), window.count + 1);
   PhaseTimer timer(ground.clock, &ground.device().compute(), &recorder);
   TracedCommunicator communicator(ground.communicator, timer);
