@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Contains;
-using nlohmann::json;
+using json = nlohmann::ordered_json;  // "schema" stands first
 
 /// In a folder with a copy of tests/exports/golden/sweep.json.
 class ExportCommand {
