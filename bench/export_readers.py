@@ -7,7 +7,7 @@
 The folders are checkouts of google/benchmark, sharkdp/hyperfine, bencherdev/bencher and
 mlcommons/logging; a tool whose folder is not named is left out, and the report says so. Two results
 of `linear` are measured, the second with steps 20 % longer on purpose, so that there is something to
-find; `--base` and `--new` name others. Exit code 1 if a reader fails, or does not say what it should.
+find; `--base` and `--new` name others. A third is NEW with all runs failed. Exit code 1 if a reader fails, or does not say what it should.
 
 Needs, for Python: numpy and scipy (compare.py, welch_ttest.py, advanced_statistics.py), matplotlib
 (hyperfine's plots), pandas (JSON lines), jsonschema (Bencher's schema); a reader whose library is
@@ -68,6 +68,9 @@ def readings(ids, checkouts):
                  "new.gbench"],
                 [first + r"\s+[+-]\d", first + r"_mean\s", first + r"_pvalue\s+0\.",
                  "OVERALL_GEOMEAN"]),
+        Reading("compare.py, where NEW failed", "gbench", ["numpy", "scipy"], "benchmark",
+                [python, f"{gbench}/tools/compare.py", "--no-color", "benchmarks", "base.gbench",
+                 "failed.gbench"], ["to failed.gbench\n"]),
         Reading("welch_ttest.py", "hyperfine", ["scipy"], "hyperfine",
                 [python, f"{hyperfine}/scripts/welch_ttest.py", "both.hyperfine"],
                 ["Command 1: " + first, r"p = \d"]),
@@ -109,8 +112,8 @@ def measure(ptbench, folder):
     """Names of two results."""
     for name, more in (("base", []), ("new", ["--slowdown", str(SLOWER)])):
         print(f"measuring {name}", file=sys.stderr)
-        checked([ptbench, "run", "-w", "linear", "--threads", "1", "--repeats", "10", "--min-time",
-                 "1", "--max-time", "30", "-o", f"{name}.json", *more], cwd=folder)
+        checked([ptbench, "run", "-w", "linear", "-b", "8192", "--threads", "1", "--repeats", "10", "--min-time",
+                 "0.5", "--max-time", "60", "-o", f"{name}.json", *more], cwd=folder)
     return folder / "base.json", folder / "new.json"
 
 
@@ -121,6 +124,12 @@ def export(ptbench, base, new, folder):
         for side, files in (("base", [base]), ("new", [new])):
             checked([ptbench, "export", *files, "-f", name, "-o", folder / f"{side}.{name}"])
     checked([ptbench, "export", base, new, "-f", "hyperfine", "-o", folder / "both.hyperfine"])
+    failed = json.loads(new.read_text(encoding="utf-8"))
+    for record in failed["runs"]:
+        record.update(status="failed", reason="on purpose")
+    (folder / "failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    checked([ptbench, "export", folder / "failed.json", "-f", "gbench", "-o",
+             folder / "failed.gbench"])
     return [line["id"] for line in map(json.loads, open(folder / "base.jsonl", encoding="utf-8"))]
 
 
@@ -171,7 +180,7 @@ def report(arguments, outcomes, left_out, checkouts):
              f"- {checked([arguments.ptbench, '--version']).strip()}",
              f"- {library_versions()}"]
     lines += [f"- {names[name]}: {version_of(folder)}" for name, folder in checkouts.items()]
-    lines += [f"- measured: `linear`, 10 repetitions; NEW with `--slowdown {SLOWER}`"
+    lines += [f"- measured: `linear`, up to 10 repetitions; NEW with `--slowdown {SLOWER}`"
               if not arguments.base else f"- BASE {arguments.base}, NEW {arguments.new}", "",
               "| reader | format | outcome |", "|---|---|---|"]
     lines += [f"| {one.reading.reader} | {one.reading.format} | {one.problem or 'reads it'} |"
