@@ -14,6 +14,7 @@ struct TextColumn {
   std::string heading;
   std::vector<std::string> cells;
   bool is_right = false;
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::string_view meaning = {};  ///< of the heading; empty: it says itself
 };
 

@@ -80,9 +80,9 @@ std::string table_of(const ResultFile& file, const ConsoleStyle& style) {
     std::erase_if(identity, [](const TextColumn& column) { return !varies(column); });
   const FittingTable table = fitting_table(file, identity, style.columns);
   if (table.text.empty() || identity.empty()) return numbered_table(file, style);
-  const std::string text = table.text + meanings_of(table, style);
-  if (file.runs.size() == 1 || common.empty()) return text;
-  return labelled("all runs", common, style) + text;
+  std::string text;
+  if (file.runs.size() > 1 && !common.empty()) text = labelled("all runs", common, style);
+  return text + table.text + meanings_of(table, style);
 }
 
 /// Runs with one status and reason share a line.
