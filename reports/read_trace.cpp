@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <new>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "reports/trace_json.h"
@@ -73,8 +75,9 @@ class Reader {
     const Json& events = member(document_, "traceEvents");
     if (!events.is_array()) fail("has traceEvents that are no array");
     for (const Json& event : events) read(event, trace);
-    std::stable_sort(trace.collectives.begin(), trace.collectives.end(),
-                     [](const auto& a, const auto& b) { return a.number < b.number; });
+    std::ranges::sort(trace.collectives, {}, [](const RankCollective& each) {
+      return std::tuple(each.number, each.started);
+    });
     return trace;
   }
 
@@ -105,9 +108,8 @@ class Reader {
 
   [[nodiscard]] double time(const Json& object, const char* key) const {
     const Json& value = member(object, key);
-    const double number = value.is_number() ? value.get<double>() : -1;
-    if (!(number >= -kLongest && number <= kLongest) || !value.is_number())
-      fail(fmt::format("has an event whose \"{}\" is no time", key));
+    const double number = value.is_number() ? value.get<double>() : 2 * kLongest;
+    if (std::abs(number) > kLongest) fail(fmt::format("has an event whose \"{}\" is no time", key));
     return number;
   }
 

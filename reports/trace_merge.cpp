@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "reports/trace_json.h"
 #include "src/base/error.h"
@@ -94,8 +95,8 @@ double shifted(double microseconds, double seconds) {
 
 std::vector<ClockOffset> compare_clocks(std::vector<RankTrace>& traces) {
   ensure(!traces.empty(), "there are traces to compare");
-  std::stable_sort(traces.begin(), traces.end(),
-                   [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
+  std::ranges::sort(traces, {},
+                    [](const RankTrace& trace) { return std::tuple(trace.rank, trace.file); });
   require_one_run(traces);
   std::vector<ClockOffset> offsets{{.rank = 0, .collectives = traces.front().collectives.size()}};
   for (std::size_t rank = 1; rank < traces.size(); ++rank)

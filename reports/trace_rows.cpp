@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <iterator>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -151,17 +153,26 @@ class Rows {
     add_steps();
     for (std::size_t track = 0; track < recorder_.tracks().size(); ++track) add_track(track);
     add_collectives();
-    const auto key = [](const TraceRow& row) {
-      // Rows of a stream follow each other, those of a thread nest.
-      const bool follows = row.category == kKernel;
-      return std::tuple(row.process, row.line, row.begin, follows ? row.end : -row.end);
-    };
-    std::stable_sort(rows_.begin(), rows_.end(),
-                     [&key](const TraceRow& a, const TraceRow& b) { return key(a) < key(b); });
+    sort();
     return std::move(rows_);
   }
 
  private:
+  /// Of rows that last equally long, that comes first which was added first.
+  void sort() {
+    std::vector<std::size_t> order(rows_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [this](std::size_t index) {
+      const TraceRow& row = rows_[index];
+      const bool follows = row.category == kKernel;  // rows of a thread nest
+      return std::tuple(row.process, row.line, row.begin, follows ? row.end : -row.end, index);
+    });
+    std::vector<TraceRow> sorted;
+    sorted.reserve(rows_.size());
+    for (const std::size_t index : order) sorted.push_back(std::move(rows_[index]));
+    rows_ = std::move(sorted);
+  }
+
   /// Whether it lies in the whole steps, and has ended.
   template <class Traced>
   [[nodiscard]] bool is_whole(const Traced& traced) const {
