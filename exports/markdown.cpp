@@ -26,6 +26,12 @@ std::string speedup_text(const RunRecord& run) {
   return speedup ? fmt::format("{:.2f}", *speedup) : std::string();
 }
 
+/// "71.7 ± 1.2 %".
+std::string known_efficiency_text(const RunRecord& run) {
+  const bool is_known = run.scaling && finite(run.scaling->efficiency);
+  return is_known ? efficiency_text(run) : std::string();
+}
+
 std::string verified_text(const RunRecord& run) {
   const VerificationStatus status = run.verification.status;
   return status == VerificationStatus::not_run ? std::string() : std::string(name_of(status));
@@ -37,7 +43,7 @@ std::string row_of(const RunRecord& run) {
   std::string remarks;
   if (measured) {
     cells = {throughput_text(run), format_duration(*run.step_seconds.median),
-             clean_repetitions_text(run.samples), speedup_text(run), efficiency_text(run)};
+             clean_repetitions_text(run.samples), speedup_text(run), known_efficiency_text(run)};
     remarks = fmt::format("{}", fmt::join(remarks_of(run), ", "));
   } else {
     remarks = reason_of(run);

@@ -194,8 +194,8 @@ class TrainingRun {
                           config_.options.orders.pass == RunPass::prepare;
     const Size cores =
         std::min(config_.threads * config_.options.nproc, std::ssize(topology_.cores));
-    const double flops =
-        record_.workload.flops_per_sample.value_or(0) * static_cast<double>(config_.batch.global_batch());
+    const double flops = record_.workload.flops_per_sample.value_or(0) *
+                         static_cast<double>(config_.batch.global_batch());
     return prepares && around_.progress.visible() && is_short_step(flops, cores) &&
            (check.oracle.has_value() || !chosen.knows_operators(shape));
   }

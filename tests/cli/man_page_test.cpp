@@ -34,7 +34,7 @@ TEST_CASE("the manual page has every command and option that is shown", "[cli]")
   CHECK_THAT(page, Contains(".TH PTBENCH 1") && Contains(".SH NAME\nptbench \\- "));
   for (const Command& command : command_table()) {
     INFO(command.name);
-    CHECK_THAT(page, Contains(".SS ptbench " + command.name + "\n"));
+    CHECK_THAT(page, Contains(".SS ptbench " + roff_text(command.name) + "\n"));
     for (const OptionInfo& option : command.options) {
       INFO(option.name);
       const std::string term = "\\fB" + roff_text(option.spelling()) + "\\fR";
