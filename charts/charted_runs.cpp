@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -86,7 +87,7 @@ std::vector<std::string> options_of(const RunRecord& run) {
 
 std::string key_text(const Traits& traits) {
   std::string text;
-  for (const auto& [about, word] : traits) text += about + '\x1E' + word + '\x1F';
+  for (const auto& [about, word] : traits) text += fmt::format("{}\x1E{}\x1F", about, word);
   return text;
 }
 
@@ -193,6 +194,14 @@ std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along) 
 
 std::string subject_of(const RunRecord& run) {
   return fmt::format("{} in {}", run.workload.name, run.strategy.precision);
+}
+
+std::vector<ChartedRun> by_ranks(std::vector<ChartedRun> runs) {
+  std::multimap<Size, ChartedRun> sorted;
+  for (ChartedRun& run : runs) sorted.emplace(run.run->strategy.world_size, std::move(run));
+  runs.clear();
+  for (auto& [ranks, run] : sorted) runs.push_back(std::move(run));
+  return runs;
 }
 
 std::string basis_of(std::span<const ChartedRun> runs) {

@@ -38,7 +38,7 @@ using Traits = std::vector<std::pair<std::string, std::string>>;
 
 /// Which of a run's numbers are not among its traits, as they lie along an axis.
 enum class Along { nothing, ranks, batch };
-[[nodiscard]] Traits traits_of(const ChartedRun& run, Along along);
+[[nodiscard]] Traits traits_of(const ChartedRun& charted, Along along);
 
 /// Names for things of these traits: the first trait of each, and those in which any two differ.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const Traits> all);
@@ -50,6 +50,9 @@ struct RunSeries {
 };
 [[nodiscard]] std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along);
 
+/// The fewest ranks first; those of as many in the order in which they come.
+[[nodiscard]] std::vector<ChartedRun> by_ranks(std::vector<ChartedRun> runs);
+
 /// "mlp in fp32".
 [[nodiscard]] std::string subject_of(const RunRecord& run);
 
@@ -57,7 +60,7 @@ struct RunSeries {
 [[nodiscard]] std::string basis_of(std::span<const ChartedRun> runs);
 
 /// "11.8 k samples/s, 4 of 5 repetitions clean".
-[[nodiscard]] std::string note_of(const ChartedRun& run);
+[[nodiscard]] std::string note_of(const ChartedRun& charted);
 
 /// Whether values from `low` to `high` (positive) span so much that equal ratios need equal room.
 [[nodiscard]] bool spans_much(double low, double high);

@@ -32,7 +32,7 @@ std::string gnuplot_quoted(std::string_view text) {
 std::string gnuplot_label(std::string_view text) { return gnuplot_quoted(doubled(text, '%')); }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  const std::string line = single_line(text);
+  std::string line = single_line(text);
   const std::size_t size = code_points(line);
   if (size <= most) return line;
   const std::size_t head = most / 2;

@@ -30,12 +30,12 @@ using Line = std::vector<Entry>;
 
 /// All files, the oldest first; those of one time in the order in which they are given.
 std::vector<const ResultFile*> in_order_of_time(const ChartSource& source) {
-  std::vector<const ResultFile*> files;
+  std::multimap<std::string_view, const ResultFile*> sorted;
   for (const std::span<const ResultFile> some : {source.history, source.results})
-    for (const ResultFile& file : some) files.push_back(&file);
-  std::stable_sort(files.begin(), files.end(), [](const ResultFile* one, const ResultFile* other) {
-    return one->created < other->created;
-  });
+    for (const ResultFile& file : some) sorted.emplace(file.created, &file);
+  std::vector<const ResultFile*> files;
+  files.reserve(sorted.size());
+  for (const auto& [created, file] : sorted) files.push_back(file);
   return files;
 }
 

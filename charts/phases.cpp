@@ -76,11 +76,7 @@ Chart phase_chart(std::span<const ChartedRun> runs) {
 void put_in_order(std::vector<ChartedRun>& runs) {
   std::vector<ChartedRun> sorted;
   for (RunSeries& series : series_of(runs, Along::ranks)) {
-    std::stable_sort(series.runs.begin(), series.runs.end(),
-                     [](const auto& one, const auto& other) {
-                       return one.run->strategy.world_size < other.run->strategy.world_size;
-                     });
-    std::ranges::move(series.runs, std::back_inserter(sorted));
+    std::ranges::move(by_ranks(std::move(series.runs)), std::back_inserter(sorted));
   }
   runs = std::move(sorted);
 }

@@ -32,11 +32,7 @@ std::vector<ChartedRun> runs_with_loss(const ScalingGroup& group) {
   for (RunSeries& series : series_of(group.runs, Along::ranks)) {
     std::erase_if(series.runs,
                   [](const ChartedRun& run) { return !largest_term(run.run->scaling->loss); });
-    std::stable_sort(series.runs.begin(), series.runs.end(),
-                     [](const auto& one, const auto& other) {
-                       return one.run->strategy.world_size < other.run->strategy.world_size;
-                     });
-    std::ranges::move(series.runs, std::back_inserter(runs));
+    std::ranges::move(by_ranks(std::move(series.runs)), std::back_inserter(runs));
   }
   return runs;
 }

@@ -40,9 +40,9 @@ struct ChartWriter {
   void (*write)(const std::string& path, const ChartReport& report);
 };
 
-template <DrawingFormat kFormat>
+template <DrawingFormat Format>
 void write_as(const std::string& path, const ChartReport& report) {
-  write_drawings(path, report.charts, {.format = kFormat, .theme = report.theme});
+  write_drawings(path, report.charts, {.format = Format, .theme = report.theme});
 }
 
 constexpr std::array kWriters{

@@ -71,10 +71,10 @@ void append_files(RunOptionRows& rows) {
                               .scope = OptionScope::report},
                              &RunOptions::json));
   struct FileRow {
-    const char* name;
-    const char* value;
-    const char* help;
-    std::optional<std::string> RunOptions::* field;
+    const char* name = nullptr;
+    const char* value = nullptr;
+    const char* help = nullptr;
+    std::optional<std::string> RunOptions::* field = nullptr;
     OptionScope scope = OptionScope::training_files;
   };
   const std::array files{
@@ -96,6 +96,10 @@ void append_files(RunOptionRows& rows) {
                                 .hint = ValueHint::file,
                                 .scope = file.scope},
                                file.field));
+}
+
+void append_trace(RunOptionRows& rows) {
+  const std::string group = "Files";
   rows.push_back(text_option({.name = "trace",
                               .value = "DIR",
                               .group = group,

@@ -30,6 +30,7 @@ void append_length(RunOptionRows& rows);
 void append_stop_rule(RunOptionRows& rows);
 void append_checks(RunOptionRows& rows);
 void append_files(RunOptionRows& rows);
+void append_trace(RunOptionRows& rows);
 /// What a run tells the processes that it starts.
 void append_hidden(RunOptionRows& rows);
 /// What tests of gates need.

@@ -23,6 +23,7 @@ OptionTable<RunOptions> run_option_table() {
   append_stop_rule(rows);
   append_checks(rows);
   append_files(rows);
+  append_trace(rows);
   append_hidden(rows);
   append_slowdown(rows);
   return OptionTable<RunOptions>(std::move(rows));

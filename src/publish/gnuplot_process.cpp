@@ -79,7 +79,7 @@ std::optional<fs::path> find_gnuplot() {
   std::string_view folders = path == nullptr ? "" : path;
   while (!folders.empty()) {
     const std::size_t end = std::min(folders.find(':'), folders.size());
-    const fs::path program = fs::path(folders.substr(0, end)) / "gnuplot";
+    fs::path program = fs::path(folders.substr(0, end)) / "gnuplot";
     std::error_code error;
     if (end > 0 && fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0)
       return program;
