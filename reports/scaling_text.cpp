@@ -112,21 +112,11 @@ bool is_told_from_all(const ScalingRecord& scaling) {
   return !interval || interval->high < 1 || interval->low > 1;
 }
 
-std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
+/// Whether enough was measured to say where the efficiency went, and some went beyond doubt.
+bool loss_can_be_told(const RunRecord& run, const RunRecord* baseline) {
   const ScalingRecord& scaling = *run.scaling;
-  const double efficiency = scaling.efficiency.value_or(0);
-  if (const Size clean = fewest_clean(run, baseline); clean < kLeastRepetitions)
-    return fmt::format("efficiency {}; {} clean repetition{} of it and its baseline tell{} not why",
-                       percent(efficiency), clean, clean == 1 ? "" : "s", clean == 1 ? "s" : "");
-  if (efficiency > 1 - kLittle) return fmt::format("efficiency {}", percent(efficiency));
-  if (!is_told_from_all(scaling))
-    return fmt::format("efficiency {}, which noise hides from 100 %", percent(efficiency));
-  const std::optional<LossTerm> largest = largest_term(scaling.loss);
-  if (!largest)
-    return fmt::format("{} lost; to what is not known, as phases are not", percent(1 - efficiency));
-  return fmt::format("{} lost, most of all to {} ({}): {}", percent(1 - efficiency),
-                     words_of(largest->cause), percent(largest->share),
-                     advice_on(largest->cause, run));
+  return fewest_clean(run, baseline) >= kLeastRepetitions &&
+         scaling.efficiency.value_or(0) <= 1 - kLittle && is_told_from_all(scaling);
 }
 
 /// "which allows a speedup of at most 10 (95 %: 8.2 to 13)".
@@ -228,6 +218,31 @@ const RunRecord* find_run(const ResultFile& file, const std::optional<std::strin
 Size fewest_clean(const RunRecord& run, const RunRecord* other) {
   if (other == nullptr) return 0;
   return std::min(clean_repetitions(run.samples), clean_repetitions(other->samples));
+}
+
+std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
+  if (!run.scaling) return {};
+  const ScalingRecord& scaling = *run.scaling;
+  const double efficiency = scaling.efficiency.value_or(0);
+  if (const Size clean = fewest_clean(run, baseline); clean < kLeastRepetitions)
+    return fmt::format("efficiency {}; {} clean repetition{} of it and its baseline tell{} not why",
+                       percent(efficiency), clean, clean == 1 ? "" : "s", clean == 1 ? "s" : "");
+  if (efficiency > 1 - kLittle) return fmt::format("efficiency {}", percent(efficiency));
+  if (!is_told_from_all(scaling))
+    return fmt::format("efficiency {}, which noise hides from 100 %", percent(efficiency));
+  const std::optional<LossTerm> largest = largest_term(scaling.loss);
+  if (!largest)
+    return fmt::format("{} lost; to what is not known, as phases are not", percent(1 - efficiency));
+  return fmt::format("{} lost, most of all to {} ({}): {}", percent(1 - efficiency),
+                     words_of(largest->cause), percent(largest->share),
+                     advice_on(largest->cause, run));
+}
+
+std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline) {
+  if (!run.scaling || !loss_can_be_told(run, baseline)) return {};
+  const std::optional<LossTerm> largest = largest_term(run.scaling->loss);
+  if (!largest) return {};
+  return fmt::format("{}: {}", words_of(largest->cause), percent(largest->share));
 }
 
 std::string efficiency_text(const RunRecord& run) {

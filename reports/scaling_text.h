@@ -24,6 +24,14 @@ namespace ptbench {
 /// The fewest clean repetitions of both sides of a ratio; 0 where `other` is null.
 [[nodiscard]] Size fewest_clean(const RunRecord& run, const RunRecord* other);
 
+/// What a run with a scaling lost: "28.3 % lost, most of all to communication (10.3 %): try …", or
+/// why that cannot be told. `baseline`: what it is compared with; null: not known. Empty without a
+/// scaling.
+[[nodiscard]] std::string lost_text(const RunRecord& run, const RunRecord* baseline);
+/// "communication: 10.3 %": what most was lost to, in shares of the step. Empty where that cannot
+/// be told.
+[[nodiscard]] std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline);
+
 /// "90.0 ± 1.3 %", the half width of its 95 % interval in points; "90.0 %" without one, empty where
 /// it is not known.
 [[nodiscard]] std::string efficiency_text(const RunRecord& run);

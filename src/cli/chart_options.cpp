@@ -34,7 +34,8 @@ std::vector<Row> rows() {
                             .group = "Output",
                             .help = "write the charts: .svg, .png, or .pdf with a page a chart; of "
                                     "several charts, FILE.svg is FILE-speedup.svg, "
-                                    "FILE-efficiency.svg, ...; may be given several times",
+                                    "FILE-efficiency.svg, ...; .html is a page with all of them, "
+                                    "and with tables; may be given several times",
                             .example = "scaling.svg",
                             .hint = ValueHint::file,
                             .required = true},

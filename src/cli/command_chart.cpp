@@ -9,6 +9,7 @@
 #include "charts/catalog.h"
 #include "charts/gnuplot.h"
 #include "reports/named_files.h"
+#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/suggest.h"
@@ -18,6 +19,7 @@
 #include "src/cli/command_table.h"
 #include "src/publish/drawn_files.h"
 #include "src/publish/gnuplot_process.h"
+#include "src/publish/page_report.h"
 
 namespace ptbench {
 namespace {
@@ -36,7 +38,7 @@ struct ChartReport {
 /// How a file with that extension is written.
 struct ChartWriter {
   std::string_view extension;
-  bool needs_gnuplot;
+  bool needs_gnuplot;  ///< and charts: there is nothing to show without one
   void (*write)(const std::string& path, const ChartReport& report);
 };
 
@@ -45,10 +47,17 @@ void write_as(const std::string& path, const ChartReport& report) {
   write_drawings(path, report.charts, {.format = Format, .theme = report.theme});
 }
 
+void write_page(const std::string& path, const ChartReport& report) {
+  OutputFile file(path);
+  const auto& results = report.files.results.empty() ? report.files.history : report.files.results;
+  file.commit(page_report(results, {report.charts.begin(), report.charts.end()}));
+}
+
 constexpr std::array kWriters{
     ChartWriter{".svg", true, write_as<DrawingFormat::svg>},
     ChartWriter{".png", true, write_as<DrawingFormat::png>},
     ChartWriter{".pdf", true, write_as<DrawingFormat::pdf>},
+    ChartWriter{".html", false, write_page},
 };
 
 const ChartWriter& writer_for(const std::string& output) {
@@ -150,7 +159,9 @@ std::vector<Chart> wanted_charts(const ChartOptions& options, const ChartFiles& 
 ExitCode chart_command(const ChartOptions& options) {
   const std::vector<const ChartWriter*> writers = writers_for(options);
   const ChartFiles files = wanted_files(options);
-  const std::vector<Chart> charts = wanted_charts(options, files);
+  const bool is_drawn = std::ranges::any_of(writers, &ChartWriter::needs_gnuplot);
+  const std::vector<Chart> charts =
+      is_drawn ? wanted_charts(options, files) : make_charts(files.source(), options.charts);
   const ChartTheme theme = options.theme == "dark" ? ChartTheme::dark : ChartTheme::light;
   for (std::size_t at = 0; at < writers.size(); ++at)
     writers[at]->write(options.outputs[at], {.files = files, .charts = charts, .theme = theme});
@@ -173,6 +184,8 @@ Command make_chart_command() {
                      "the same as the pages of one file"},
                     {"ptbench chart scaling.json -o steps.png --chart steps --runs ddp/n2",
                      "the steps of one run in time"},
+                    {"ptbench chart scaling.json -o scaling.html",
+                     "a page with charts, tables and the answer, in one file that works offline"},
                     {"ptbench chart comm.json -o comm.svg",
                      "the bandwidth that ptbench comm --json > comm.json has measured"},
                     {"ptbench chart history.jsonl -o history.svg", "what compare --append kept"}},

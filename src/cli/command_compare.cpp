@@ -51,7 +51,7 @@ ExitCode compare_files(const CompareConfig& config, const ComparedSides& sides,
   const ExitCode code = exit_code_of(comparison, config.strict);
   if (code == ExitCode::usage) throw no_common_run(base, fresh);
   print_comparison(comparison, config);
-  files.publish(comparison);
+  files.publish(comparison, fresh);
   return code;
 }
 

@@ -172,6 +172,9 @@ ExitCode sweep_command(const SweepOptions& options) {
   Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options, folder), around);
   sweep.run();
   progress.clear();
+  if (!sweep.refusal())
+    for (std::size_t side = 0; side < work.files.size(); ++side)
+      work.files[side].finish(sweep.result(side));
   print(options, sweep);
   if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
   return sweep.exit_code();

@@ -145,8 +145,8 @@ void append_output(Rows& rows) {
                                    .value = "FILE",
                                    .group = group,
                                    .help = "write the comparison: .md is Markdown, .json JSON, "
-                                           ".xml JUnit, - JSON on standard output; may be given "
-                                           "several times",
+                                           ".xml JUnit, .html a page with charts, - JSON on "
+                                           "standard output; may be given several times",
                                    .example = "comparison.md",
                                    .excludes = {"self-check"},
                                    .hint = ValueHint::file,

@@ -13,6 +13,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/publish/page_report.h"
 
 namespace ptbench {
 namespace {
@@ -22,12 +23,19 @@ namespace fs = std::filesystem;
 /// How a file with that extension is written.
 struct ComparisonReporter {
   std::string_view extension;
-  std::string (*write)(const Comparison&);
+  std::string (*write)(const Comparison&, std::span<const ResultFile> fresh);
 };
 
-constexpr std::array kReporters{ComparisonReporter{".md", comparison_markdown},
-                                ComparisonReporter{".json", comparison_json},
-                                ComparisonReporter{".xml", comparison_junit}};
+/// Of a format that tells the verdicts alone.
+template <std::string (*Write)(const Comparison&)>
+std::string verdicts(const Comparison& comparison, std::span<const ResultFile> /*fresh*/) {
+  return Write(comparison);
+}
+
+constexpr std::array kReporters{ComparisonReporter{".md", verdicts<comparison_markdown>},
+                                ComparisonReporter{".json", verdicts<comparison_json>},
+                                ComparisonReporter{".xml", verdicts<comparison_junit>},
+                                ComparisonReporter{".html", to_page}};
 
 const ComparisonReporter& reporter_for(const std::string& output) {
   const auto* const reporter = std::ranges::find(kReporters, fs::path(output).extension().string(),
@@ -35,7 +43,7 @@ const ComparisonReporter& reporter_for(const std::string& output) {
   if (reporter == kReporters.end())
     throw usage_error(
         fmt::format("--output '{}' ends in no known format", single_line(output)),
-        "name a file that ends in .md, .json or .xml, or - for JSON on standard output");
+        "name a file that ends in .md, .json, .xml or .html, or - for JSON on standard output");
   return *reporter;
 }
 
@@ -66,8 +74,8 @@ ComparisonFiles::ComparisonFiles(const std::vector<std::string>& outputs) {
       files_.push_back({reporter_for(output).write, std::make_unique<OutputFile>(output)});
 }
 
-void ComparisonFiles::publish(const Comparison& comparison) {
-  for (const Report& report : files_) report.file->commit(report.write(comparison));
+void ComparisonFiles::publish(const Comparison& comparison, std::span<const ResultFile> fresh) {
+  for (const Report& report : files_) report.file->commit(report.write(comparison, fresh));
 }
 
 void print_comparison(const Comparison& comparison, const CompareConfig& config) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "reports/output_file.h"
 #include "src/compare/compare_options.h"
 #include "src/judge/comparison.h"
+#include "src/measure/record.h"
 
 namespace ptbench {
 
@@ -16,11 +18,12 @@ class ComparisonFiles {
   /// A usage error for a name that ends in no known format, and for one that cannot be written.
   explicit ComparisonFiles(const std::vector<std::string>& outputs);
 
-  void publish(const Comparison& comparison);
+  /// `fresh`: the results of NEW, for what shows more than verdicts.
+  void publish(const Comparison& comparison, std::span<const ResultFile> fresh);
 
  private:
   struct Report {
-    std::string (*write)(const Comparison&);
+    std::string (*write)(const Comparison&, std::span<const ResultFile> fresh);
     std::unique_ptr<OutputFile> file;
   };
 

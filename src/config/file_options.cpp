@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "reports/catalog.h"
 #include "src/base/number.h"
 #include "src/config/run_option_rows.h"
+#include "src/publish/catalog.h"
 
 namespace ptbench {
 namespace {

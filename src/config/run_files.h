@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/catalog.h"
 #include "reports/loss_log.h"
 #include "reports/output_file.h"
 #include "src/config/run_config.h"
 #include "src/measure/record.h"
+#include "src/publish/catalog.h"
 
 namespace ptbench {
 

@@ -8,7 +8,13 @@ SweepFiles::SweepFiles(const std::vector<std::string>& outputs) {
 }
 
 void SweepFiles::save(const ResultFile& result) {
-  for (const Report& report : reports_) report.file->commit(report.reporter->write(result));
+  for (const Report& report : reports_)
+    if (!report.reporter->is_for_the_end) report.file->commit(report.reporter->write(result));
+}
+
+void SweepFiles::finish(const ResultFile& result) {
+  for (const Report& report : reports_)
+    if (report.reporter->is_for_the_end) report.file->commit(report.reporter->write(result));
 }
 
 }  // namespace ptbench

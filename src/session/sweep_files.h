@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "reports/catalog.h"
 #include "reports/output_file.h"
 #include "src/measure/record.h"
+#include "src/publish/catalog.h"
 
 namespace ptbench {
 
@@ -18,8 +18,10 @@ class SweepFiles {
   /// `outputs` as the user named them, without "-".
   explicit SweepFiles(const std::vector<std::string>& outputs);
 
-  /// Writes `result` in place of what each file held.
+  /// Writes `result` in place of what each file held, but for those that are for the end.
   void save(const ResultFile& result);
+  /// Writes `result` in place of what the files held that are for the end.
+  void finish(const ResultFile& result);
 
  private:
   struct Report {

@@ -1,4 +1,4 @@
-#include "reports/catalog.h"
+#include "src/publish/catalog.h"
 
 #include <catch2/catch.hpp>
 
@@ -32,7 +32,7 @@ TEST_CASE("an unknown extension is refused with a suggestion", "[reports]") {
   CHECK(std::string(error.what()) ==
         "--output 'results.jsn' ends in '.jsn', which is no known format; did you mean '.json'?");
   CHECK(error.remedy() ==
-        "name a file that ends in .json, .csv or .md, or - for JSON on standard output");
+        "name a file that ends in .json, .csv, .md or .html, or - for JSON on standard output");
   CHECK(std::string(refusal_of("results").what()) ==
         "--output 'results' has no extension to tell its format by");
   CHECK(std::string(refusal_of("results.json/").what()) ==

@@ -1,4 +1,4 @@
-#include "reports/catalog.h"
+#include "src/publish/catalog.h"
 
 #include <fmt/format.h>
 
@@ -13,14 +13,16 @@
 #include "src/base/error.h"
 #include "src/base/suggest.h"
 #include "src/base/text.h"
+#include "src/publish/page_report.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::array<Reporter, 3> kReporters{
+constexpr std::array<Reporter, 4> kReporters{
     {{".json", "the whole record, schema ptbench.result/2", to_json},
      {".csv", "one row a run, the record's scalar fields", to_csv},
-     {".md", "a report with table, conclusion, warnings and environment", to_markdown}}};
+     {".md", "a report with table, conclusion, warnings and environment", to_markdown},
+     {".html", "a page with charts and tables, in one file that works offline", to_page, true}}};
 
 std::vector<std::string> known_extensions() {
   std::vector<std::string> known;

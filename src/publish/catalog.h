@@ -13,12 +13,15 @@ struct Reporter {
   std::string_view extension;  ///< with its dot
   std::string_view summary;    ///< one line for help
   std::string (*write)(const ResultFile&);
+  /// What takes about a second to write, and is no use before the end: a sweep writes it once.
+  bool is_for_the_end = false;
 };
 
-/// All reporters that write files. To add one: a file beside csv.cpp and a row in catalog.cpp.
+/// All reporters that write files. To add one: a file beside reports/csv.cpp and a row in
+/// catalog.cpp.
 [[nodiscard]] std::span<const Reporter> reporter_catalog();
 
-/// ".json, .csv or .md".
+/// ".json, .csv, .md or .html".
 [[nodiscard]] std::string extensions_text();
 
 /// The reporter for what `--output` names: by extension; "-" (standard output) is JSON. Throws a

@@ -1,0 +1,142 @@
+#include "page/page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "page/html.h"
+#include "page/page_files.h"
+#include "page/sections.h"
+#include "src/base/hash.h"
+
+namespace ptbench {
+namespace {
+
+/// "mlp, resnet18 and 3 more".
+std::string listed(const std::set<std::string>& names) {
+  constexpr std::size_t kMostNames = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& name : names) {
+    if (++count > kMostNames) break;
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  if (names.size() > kMostNames) text += fmt::format(" and {} more", names.size() - kMostNames);
+  return text;
+}
+
+std::string title_of(const PageContent& content) {
+  std::set<std::string> workloads;
+  for (const ResultFile& file : content.files)
+    for (const RunRecord& run : file.runs) workloads.insert(run.workload.name);
+  std::string title = content.comparison != nullptr ? "ptbench compare" : "ptbench";
+  if (!workloads.empty()) title += ": " + listed(workloads);
+  return title;
+}
+
+/// Where and when, in a line.
+std::string origin_of(const PageContent& content) {
+  if (content.files.empty()) return {};
+  std::set<std::string> hosts;
+  for (const ResultFile& file : content.files) hosts.insert(file.environment.host.name);
+  const ResultFile& last = content.files.back();
+  std::string text = "Measured on " + listed(hosts);
+  if (content.files.size() == 1) {
+    if (last.environment.cpu.model) text += ", " + *last.environment.cpu.model;
+    if (last.environment.cpu.cores)
+      text += fmt::format(", {} core{}", *last.environment.cpu.cores,
+                          *last.environment.cpu.cores == 1 ? "" : "s");
+  } else {
+    text += fmt::format(" ({} files)", content.files.size());
+  }
+  if (!last.created.empty()) text += ", " + last.created;
+  return text;
+}
+
+struct Link {
+  std::string_view id;
+  std::string_view text;
+};
+
+constexpr std::array kLinks{Link{"verdicts", "Verdicts"},
+                            Link{"answer", "Answer"},
+                            Link{"losses", "Why not better"},
+                            Link{"charts", "Charts"},
+                            Link{"runs", "Runs"},
+                            Link{"troubles", "Failures"},
+                            Link{"warnings", "Warnings"},
+                            Link{"verification", "Verification"},
+                            Link{"environment", "Environment"},
+                            Link{"command", "Command"}};
+
+std::string navigation_to(const std::string& sections) {
+  std::string html = "<nav aria-label=\"Sections\"><ul>\n";
+  for (const Link& link : kLinks)
+    if (sections.find(fmt::format("<section id=\"{}\"", link.id)) != std::string::npos)
+      html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", link.id, link.text);
+  return html + "</ul></nav>\n";
+}
+
+std::string remarks_of(const PageContent& content) {
+  std::string html;
+  for (const std::string& remark : content.remarks)
+    html += fmt::format("<p class=\"remark\">{}</p>\n", html_text(remark));
+  return html;
+}
+
+std::string sections_of(const PageContent& content) {
+  std::string html;
+  if (content.comparison != nullptr) html += verdict_section(*content.comparison);
+  html += answer_section(content.files);
+  html += loss_notes(content.files);
+  html += chart_section(content.charts);
+  html += run_section(content.files);
+  html += trouble_notes(content.files);
+  html += warning_notes(content.files);
+  html += verification_notes(content.files);
+  html += environment_section(content.files);
+  html += command_section(content.files);
+  return html.empty() ? "<p class=\"lead\">These files hold nothing that could be shown.</p>\n"
+                      : html;
+}
+
+/// An element with a text that HTML does not read: nothing in it may look like its end.
+std::string raw_element(std::string_view name, std::string_view nonce, std::string_view text) {
+  return fmt::format("<{0} nonce=\"{1}\">\n{2}\n</{0}>\n", name, nonce, text);
+}
+
+std::string scripts_of(const PageContent& content, std::string_view nonce) {
+  std::string html = raw_element("script", nonce, kTableScript);
+  if (content.library.empty() || content.charts.empty()) return html;
+  return html + raw_element("script", nonce, content.library) +
+         raw_element("script", nonce, kChartScript);
+}
+
+}  // namespace
+
+std::string page_html(const PageContent& content) {
+  const std::string sections = sections_of(content);
+  // What was not written by ptbench has no way to know it, so that no browser runs it.
+  const std::string nonce = fmt::format("{:016x}", fnv1a(sections));
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "style-src 'nonce-{0}'; script-src 'nonce-{0}'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{1}</title>\n",
+      nonce, html_text(title_of(content)));
+  html += raw_element("style", nonce, kPageStyle) + "</head>\n<body>\n";
+  html += "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header>\n";
+  html += fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(title_of(content)),
+                      html_text(origin_of(content)));
+  html += navigation_to(sections) + "</header>\n<main id=\"content\">\n";
+  html += sections + remarks_of(content) + "</main>\n";
+  html +=
+      "<footer><p>Made by ptbench. Intervals are 95 % intervals across repetitions, each a fresh "
+      "process, unless said otherwise.</p></footer>\n";
+  return html + scripts_of(content, nonce) + "</body>\n</html>\n";
+}
+
+}  // namespace ptbench

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+namespace ptbench {
+
+/// The JavaScript library that draws charts in a browser, as text for a page.
+struct ChartLibrary {
+  std::string text;     ///< empty: there is none
+  std::string problem;  ///< why there is none, and the remedy
+};
+
+/// Chart.js 3, from Debian's libjs-chart.js, or from the file that the variable PTBENCH_CHART_JS
+/// names.
+[[nodiscard]] ChartLibrary read_chart_library();
+
+}  // namespace ptbench

@@ -1,0 +1,66 @@
+#include "src/publish/page_report.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "charts/catalog.h"
+#include "page/page.h"
+#include "page/reduced_chart.h"
+#include "src/base/error.h"
+#include "src/publish/chart_library.h"
+#include "src/publish/gnuplot_process.h"
+
+namespace ptbench {
+namespace {
+
+/// Gives each chart its drawing, or `content` the reason why there is none.
+void add_drawings(PageContent& content) {
+  std::vector<Chart> charts;
+  for (const PageChart& chart : content.charts) charts.push_back(chart.chart);
+  try {
+    std::vector<std::string> drawings = draw(charts, {.format = DrawingFormat::svg});
+    for (std::size_t at = 0; at < drawings.size(); ++at)
+      content.charts.at(at).svg = std::move(drawings[at]);
+  } catch (const Error& error) {
+    std::string remark = fmt::format(
+        "Charts are not drawn for paper and for browsers without "
+        "scripts: {}",
+        error.what());
+    if (!error.remedy().empty()) remark += fmt::format("; {}", error.remedy());
+    content.remarks.push_back(remark + ".");
+  }
+}
+
+}  // namespace
+
+std::string page_report(std::span<const ResultFile> results, std::vector<Chart> charts,
+                        const Comparison* comparison) {
+  PageContent content{.files = results, .comparison = comparison};
+  const std::size_t all = charts.size();
+  for (Chart& chart : reduced_charts(std::move(charts)))
+    content.charts.push_back({.chart = std::move(chart)});
+  if (content.charts.size() < all)
+    content.remarks.push_back(
+        fmt::format("The first {} of {} charts are shown; ptbench chart makes "
+                    "any of them.",
+                    content.charts.size(), all));
+  if (content.charts.empty()) return page_html(content);
+  add_drawings(content);
+  ChartLibrary library = read_chart_library();
+  content.library = std::move(library.text);
+  if (!library.problem.empty()) content.remarks.push_back(library.problem);
+  return page_html(content);
+}
+
+std::string to_page(const ResultFile& file) {
+  const std::span results(&file, 1);
+  return page_report(results, make_charts({.results = results}));
+}
+
+std::string to_page(const Comparison& comparison, std::span<const ResultFile> fresh) {
+  return page_report(fresh, make_charts({.results = fresh}), &comparison);
+}
+
+}  // namespace ptbench
