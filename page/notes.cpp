@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "page/html.h"
 #include "page/sections.h"
 #include "reports/scaling_text.h"
-#include "src/measure/statistics.h"
+#include "reports/troubles.h"
 
 namespace ptbench {
 namespace {
@@ -42,6 +41,24 @@ std::string concerned(const std::vector<std::string>& ids, std::size_t all) {
     html += fmt::format("<li><code>{}</code></li>\n", html_text(ids[at]));
   if (ids.size() > kMostIds) html += fmt::format("<li>{} more</li>\n", ids.size() - kMostIds);
   return html + "</ul></details>\n";
+}
+
+/// The notes of one file, under its name where there are several.
+std::string of_file(const ResultFile& file, std::size_t files, const std::string& notes) {
+  if (files == 1 || notes.empty()) return notes;
+  return fmt::format("<h3>{}, {}</h3>\n{}", html_text(file.environment.host.name),
+                     html_text(file.created), notes);
+}
+
+/// The runs that have any of these warnings.
+std::vector<std::string> ids_with(const std::vector<std::string>& codes, const ResultFile& file) {
+  std::vector<std::string> ids;
+  for (const RunRecord& run : file.runs)
+    if (std::ranges::any_of(run.warnings, [&](const WarningRecord& warning) {
+          return std::ranges::find(codes, warning.code) != codes.end();
+        }))
+      ids.push_back(run.id);
+  return ids;
 }
 
 std::size_t count_runs(std::span<const ResultFile> files) {
@@ -103,37 +120,33 @@ std::string loss_notes(std::span<const ResultFile> files) {
 }
 
 std::string trouble_notes(std::span<const ResultFile> files) {
-  Kinds<std::pair<Status, std::string>, std::pair<Status, std::string>> kinds;
-  for (const ResultFile& file : files)
-    for (const RunRecord& run : file.runs) {
-      if (run.status == Status::ok) continue;
-      const std::pair kind(run.status, run.reason.value_or("no reason was recorded"));
-      kinds.add(kind, kind, run.id);
-    }
   std::string html;
-  for (const auto& [kind, ids] : kinds.all())
-    html += fmt::format("<div class=\"note {}\"><p><strong>{}</strong>: {}</p>\n{}</div>\n",
-                        kind.first == Status::failed ? "bad" : "doubt", name_of(kind.first),
-                        html_text(kind.second), concerned(ids, count_runs(files)));
+  for (const ResultFile& file : files) {
+    std::string notes;
+    for (const Trouble& trouble : troubles_of(file.runs))
+      notes +=
+          fmt::format("<div class=\"note {}\"><p><strong>{}</strong>: {}</p>\n{}</div>\n",
+                      trouble.status == Status::failed ? "bad" : "doubt", name_of(trouble.status),
+                      html_text(trouble.reason), concerned(trouble.ids, file.runs.size()));
+    html += of_file(file, files.size(), notes);
+  }
   return html_section("troubles", "Runs that did not end as they should", html);
 }
 
 std::string warning_notes(std::span<const ResultFile> files) {
-  Kinds<std::string, WarningRecord> kinds;
-  for (const ResultFile& file : files)
-    for (const RunRecord& run : file.runs) {
-      std::set<std::string> counted;
-      for (const WarningRecord& warning : run.warnings)
-        if (counted.insert(warning.code).second) kinds.add(warning.code, warning, run.id);
-    }
   std::string html;
-  for (const auto& [warning, ids] : kinds.all()) {
-    html += fmt::format("<div class=\"note doubt\"><p><strong>{}</strong>: {}{}</p>\n",
-                        html_text(warning.code), ids.size() > 1 ? "for instance, " : "",
-                        html_text(warning.message));
-    if (!warning.remedy.empty())
-      html += fmt::format("<p>Remedy: {}</p>\n", html_text(warning.remedy));
-    html += concerned(ids, count_runs(files)) + "</div>\n";
+  for (const ResultFile& file : files) {
+    std::string notes;
+    for (const MergedWarning& warning : merged_warnings(file.runs)) {
+      const std::vector<std::string> ids = ids_with(warning.codes, file);
+      notes += fmt::format("<div class=\"note doubt\"><p><strong>{}</strong>: {}{}</p>\n",
+                           html_text(warning.name), ids.size() > 1 ? "for instance, " : "",
+                           html_text(warning.message));
+      if (!warning.remedy.empty())
+        notes += fmt::format("<p>Remedy: {}</p>\n", html_text(warning.remedy));
+      notes += concerned(ids, file.runs.size()) + "</div>\n";
+    }
+    html += of_file(file, files.size(), notes);
   }
   return html_section("warnings", "Warnings", html);
 }

@@ -82,8 +82,8 @@ TEST_CASE("a result in which every run failed makes a page", "[run]") {
   const RunCommand run;
   REQUIRE(run({"-w", "linear", "--threads", "1", "--steps", "20", "-o", "one.json"}).exit_code ==
           0);
-  nlohmann::json record = nlohmann::json::parse(run.text("one.json"));
-  nlohmann::json& failed = record["runs"][0];
+  auto record = nlohmann::ordered_json::parse(run.text("one.json"));
+  nlohmann::ordered_json& failed = record["runs"][0];
   failed = {{"id", failed["id"]},
             {"status", "failed"},
             {"reason", "it <b>broke</b>"},
