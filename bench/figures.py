@@ -234,6 +234,7 @@ FIGURES = {
     "gate-hidden": lambda: gate_table(Source("2026-11-22-gate-mlp-hidden-neighbour.md")),
     "gate-lockstep": lambda: lockstep_table(Source("2026-11-23-lockstep-gates.md")),
     "gate-lockstep-2": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-2.md")),
+    "gate-lockstep-3": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-3.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
