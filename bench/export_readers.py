@@ -7,7 +7,8 @@
 The folders are checkouts of google/benchmark, sharkdp/hyperfine, bencherdev/bencher and
 mlcommons/logging; a tool whose folder is not named is left out, and the report says so. Two results
 of `linear` are measured, the second with steps 20 % longer on purpose, so that there is something to
-find; `--base` and `--new` name others. A third is NEW with all runs failed. Exit code 1 if a reader fails, or does not say what it should.
+find; `--base` and `--new` name others. A third is NEW with all runs failed. Exit code 1 if a reader
+fails, or does not say what it should.
 
 Needs, for Python: numpy and scipy (compare.py, welch_ttest.py, advanced_statistics.py), matplotlib
 (hyperfine's plots), pandas (JSON lines), jsonschema (Bencher's schema); a reader whose library is
@@ -51,7 +52,8 @@ READ_LINES = ("import pandas, sys; runs = pandas.read_json(sys.argv[1], lines=Tr
 CHECK_SCHEMA = ("import json, jsonschema, sys; document = json.load(open(sys.argv[2])); "
                 "jsonschema.validate(document, json.load(open(sys.argv[1]))); "
                 "print(len(document), 'benchmarks keep to the schema')")
-READ_JUNIT = ("import sys, xml.etree.ElementTree as tree; root = tree.parse(sys.argv[1]).getroot(); "
+READ_JUNIT = ("import sys, xml.etree.ElementTree as tree; "
+              "root = tree.parse(sys.argv[1]).getroot(); "
               "print(root.attrib); [print(case.attrib) for case in root.iter('testcase')]")
 PLOTS = ["plot_whisker", "plot_histogram", "plot_progression", "plot_benchmark_comparison"]
 
@@ -112,8 +114,8 @@ def measure(ptbench, folder):
     """Names of two results."""
     for name, more in (("base", []), ("new", ["--slowdown", str(SLOWER)])):
         print(f"measuring {name}", file=sys.stderr)
-        checked([ptbench, "run", "-w", "linear", "-b", "8192", "--threads", "1", "--repeats", "10", "--min-time",
-                 "0.5", "--max-time", "60", "-o", f"{name}.json", *more], cwd=folder)
+        checked([ptbench, "run", "-w", "linear", "--threads", "1", "--repeats", "10", "--min-time",
+                 "1", "--max-time", "120", "-o", f"{name}.json", *more], cwd=folder)
     return folder / "base.json", folder / "new.json"
 
 
@@ -181,7 +183,8 @@ def report(arguments, outcomes, left_out, checkouts):
              f"- {library_versions()}"]
     lines += [f"- {names[name]}: {version_of(folder)}" for name, folder in checkouts.items()]
     lines += [f"- measured: `linear`, up to 10 repetitions; NEW with `--slowdown {SLOWER}`"
-              if not arguments.base else f"- BASE {arguments.base}, NEW {arguments.new}", "",
+              if not arguments.base else f"- BASE {arguments.base}, NEW {arguments.new}",
+              "- what is shown is that files are read, not how fast anything is", "",
               "| reader | format | outcome |", "|---|---|---|"]
     lines += [f"| {one.reading.reader} | {one.reading.format} | {one.problem or 'reads it'} |"
               for one in outcomes]

@@ -26,7 +26,7 @@ std::optional<Size> steps_of(const SamplesRecord& samples, Size number) {
     if (slice.repetition == number)
       steps += static_cast<double>(slice.count) *
                static_cast<double>(samples.steps_per_sample.value_or(1));
-  if (!(steps >= 1 && steps <= kMost)) return std::nullopt;
+  if (steps < 1 || steps > kMost) return std::nullopt;
   return static_cast<Size>(steps);
 }
 

@@ -96,8 +96,9 @@ void tell_configuration(const NamedResult& named, const RunRecord& run, Log& log
 std::optional<Span> span_of(const RunRecord& run, const RepetitionStep& step) {
   const auto& repetitions = run.samples.repetitions;
   if (step.number >= std::ssize(repetitions)) return std::nullopt;
-  const auto begin = repetitions[static_cast<std::size_t>(step.number)].started_unix_seconds;
-  if (!begin || !(*begin >= 0 && *begin <= kLatest)) return std::nullopt;
+  const auto index = static_cast<std::size_t>(step.number);
+  const auto begin = finite(repetitions[index].started_unix_seconds);
+  if (!begin || *begin < 0 || *begin > kLatest) return std::nullopt;
   const double mean = mean_seconds(run.samples, step.number).value_or(step.seconds);
   const double end = *begin + mean * static_cast<double>(step.steps.value_or(0));
   return Span{*begin, std::isfinite(end) ? std::min(end, kLatest) : *begin};
@@ -108,7 +109,7 @@ std::optional<Size> samples_of(const RunRecord& run, const RepetitionStep& step)
   constexpr double kMost = 1e15;  // files may be anybody's
   const double samples = static_cast<double>(step.steps.value_or(0)) *
                          static_cast<double>(run.strategy.global_batch.value_or(0));
-  if (!(samples > 0 && samples <= kMost)) return std::nullopt;
+  if (samples <= 0 || samples > kMost) return std::nullopt;
   return static_cast<Size>(samples);
 }
 

@@ -53,7 +53,7 @@ std::string options_text(const RunRecord& run) {
                                   .batch_per_replica = run.strategy.batch_per_replica.value_or(0),
                                   .precision = run.strategy.precision});
   if (!run.id.starts_with(key + "/")) return {};
-  const std::string options = run.id.substr(key.size() + 1);
+  std::string options = run.id.substr(key.size() + 1);
   if (!options.starts_with("threads=")) return options;
   const std::size_t end = options.find('/');
   return end == std::string::npos ? std::string() : options.substr(end + 1);

@@ -37,7 +37,7 @@ bool can_be_inlined(std::string_view text) {
   const auto ends = [](char one, char other) {
     return one == other || (one >= 'A' && one <= 'Z' && one - 'A' + 'a' == other);
   };
-  return std::search(text.begin(), text.end(), kEnd.begin(), kEnd.end(), ends) == text.end() &&
+  return std::ranges::search(text, kEnd, ends).empty() &&
          text.find("<!--") == std::string_view::npos;
 }
 

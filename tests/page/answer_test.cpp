@@ -11,7 +11,6 @@ using Catch::Contains;
 using Catch::StartsWith;
 using testing::measured_run;
 using testing::page_file;
-using testing::scaled;
 using testing::troubled;
 
 Answer only_answer(const ResultFile& file) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Catch::Contains;
-using json = nlohmann::ordered_json;  // "schema" stands first
+using Json = nlohmann::ordered_json;  // "schema" stands first
 
 /// In a folder with a copy of tests/exports/golden/sweep.json.
 class ExportCommand {
@@ -31,7 +31,7 @@ class ExportCommand {
     std::ifstream file(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  void write(const std::string& name, const json& document) const {
+  void write(const std::string& name, const Json& document) const {
     (void)folder_.write(name, document.dump());
   }
 
@@ -39,7 +39,7 @@ class ExportCommand {
   TemporaryDirectory folder_;
 };
 
-json file_of(const std::vector<json>& runs) {
+Json file_of(const std::vector<Json>& runs) {
   return {{"schema", "ptbench.result/2"}, {"runs", runs}};
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a result is exported to standard output, and to a file", "[run]") {
   const ProgramResult printed = command({"sweep.json", "--format", "gbench"});
   CHECK(printed.exit_code == 0);
   CHECK(printed.errors.empty());
-  CHECK(json::parse(printed.output).at("context").at("host_name") == "vm-17");
+  CHECK(Json::parse(printed.output).at("context").at("host_name") == "vm-17");
 
   const ProgramResult written = command({"sweep.json", "-f", "gbench", "-o", "new.json"});
   CHECK(written.exit_code == 0);
@@ -62,7 +62,7 @@ TEST_CASE("what a format leaves out is a warning", "[run]") {
   const ExportCommand command;
   const ProgramResult result = command({"sweep.json", "-f", "gha-bigger"});
   CHECK(result.exit_code == 0);
-  CHECK(json::parse(result.output).size() == 4);
+  CHECK(Json::parse(result.output).size() == 4);
   CHECK_THAT(result.errors, Contains("3 runs without figures were left out of gha-bigger") &&
                                 Contains("mlp/ddp/n4/b16/fp32"));
 }
@@ -113,7 +113,7 @@ TEST_CASE("a folder is all results in it, and a result counts once", "[run]") {
                 file_of({{{"id", "b"}, {"status", "ok"}, {"step_seconds", {{"median", 0.004}}}}}));
   const ProgramResult folder = command({"results", "-f", "hyperfine"});
   CHECK(folder.exit_code == 0);
-  CHECK(json::parse(folder.output).at("results").size() == 2);
+  CHECK(Json::parse(folder.output).at("results").size() == 2);
   const ProgramResult twice = command({"results", "results/a.json", "-f", "hyperfine"});
   CHECK(twice.exit_code == 1);
   CHECK_THAT(twice.errors, Contains("given twice"));
@@ -122,7 +122,7 @@ TEST_CASE("a folder is all results in it, and a result counts once", "[run]") {
 TEST_CASE("the formats are listed", "[run]") {
   const ProgramResult listed = run_program({PTBENCH_EXECUTABLE, "list", "exports", "--json"});
   CHECK(listed.exit_code == 0);
-  CHECK(json::parse(listed.output).size() == 9);
+  CHECK(Json::parse(listed.output).size() == 9);
 }
 
 }  // namespace ptbench::testing
