@@ -16,10 +16,17 @@ bool is_of_all_parts(const Series& series) {
 
 /// Part `number` of `count`, without series and categories.
 Chart frame_of(const Chart& chart, std::size_t number, std::size_t count) {
-  Chart part = chart;
-  if (count > 1) part.title = fmt::format("{} ({} of {})", chart.title, number + 1, count);
-  part.series.clear();
-  part.x.categories.clear();
+  Chart part{.name = chart.name,
+             .title = chart.title,
+             .caption = chart.caption,
+             .x = {.title = chart.x.title,
+                   .scale = chart.x.scale,
+                   .low = chart.x.low,
+                   .high = chart.x.high,
+                   .numbers = chart.x.numbers},
+             .y = chart.y,
+             .marks = chart.marks};
+  if (count > 1) part.title += fmt::format(" ({} of {})", number + 1, count);
   return part;
 }
 
@@ -32,11 +39,11 @@ Range range_of(std::size_t things, std::size_t number, std::size_t count) {
 /// The points whose places are in `range`, with places from 0.
 Series cut_out(const Series& series, Range range) {
   Series part{.name = series.name, .style = series.style, .points = {}};
-  for (Point point : series.points) {
+  for (const Point& point : series.points) {
     const auto place = static_cast<Size>(point.x);
     if (place < range.begin || place >= range.end) continue;
-    point.x -= static_cast<double>(range.begin);
-    part.points.push_back(std::move(point));
+    part.points.push_back(point);
+    part.points.back().x -= static_cast<double>(range.begin);
   }
   return part;
 }

@@ -85,14 +85,24 @@ std::vector<std::string> options_of(const RunRecord& run) {
   return options;
 }
 
+/// "vm, Some Maker CPU".
+std::string machine_of(const ResultFile& file) {
+  std::string machine = file.environment.host.name;
+  const std::string model = file.environment.cpu.model.value_or("");
+  if (!machine.empty() && !model.empty()) machine += ", ";
+  return machine + model;
+}
+
 std::string key_text(const Traits& traits) {
   std::string text;
   for (const auto& [about, word] : traits) text += fmt::format("{}\x1E{}\x1F", about, word);
   return text;
 }
 
-void add_batch(Traits& traits, const RunRecord& run) {
-  const bool is_strong = run.scaling && run.scaling->mode == ScalingMode::strong;
+/// Along an axis of ranks, strong scaling keeps the global batch.
+void add_batch(Traits& traits, const RunRecord& run, Along along) {
+  const bool is_strong =
+      along == Along::ranks && run.scaling && run.scaling->mode == ScalingMode::strong;
   if (is_strong && run.strategy.global_batch)
     traits.emplace_back("batch", fmt::format("global batch {}", *run.strategy.global_batch));
   else if (run.strategy.batch_per_replica)
@@ -151,10 +161,9 @@ std::vector<std::vector<ChartedRun>> grouped(
 Traits traits_of(const ChartedRun& charted, Along along) {
   const RunRecord& run = *charted.run;
   Traits traits{{"strategy", run.strategy.name}};
-  const bool has_one_rank_always = along == Along::batch && run.strategy.name == "serial";
-  if (along != Along::ranks && !has_one_rank_always)
+  if (along != Along::ranks)
     traits.emplace_back("ranks", fmt::format("n={}", run.strategy.world_size));
-  if (along != Along::batch) add_batch(traits, run);
+  if (along != Along::batch) add_batch(traits, run, along);
   for (std::string& option : options_of(run)) {
     std::string about = option.substr(0, option.find('='));
     traits.emplace_back(std::move(about), std::move(option));
@@ -212,16 +221,14 @@ std::string basis_of(std::span<const ChartedRun> runs) {
                          : fmt::format("{} to {}", least.clean_repetitions, most.clean_repetitions);
   text += most.clean_repetitions == 1 ? " clean repetition each" : " clean repetitions each";
   std::set<std::string> machines;
-  for (const ChartedRun& run : runs)
-    machines.insert(fmt::format("{}, {}", run.file->environment.host.name,
-                                run.file->environment.cpu.model.value_or("")));
-  if (machines.size() == 1 && *machines.begin() != ", ") return text + "; " + *machines.begin();
-  return machines.size() == 1 ? text : fmt::format("{}; {} machines", text, machines.size());
+  for (const ChartedRun& run : runs) machines.insert(machine_of(*run.file));
+  if (machines.size() > 1) return fmt::format("{}; {} machines", text, machines.size());
+  return machines.begin()->empty() ? text : text + "; " + *machines.begin();
 }
 
 std::string note_of(const ChartedRun& charted) {
   const RunRecord& run = *charted.run;
-  std::string text = fmt::format("{}samples/s", format_si(*run.throughput.value));
+  std::string text = fmt::format("{} samples/s", format_si(*run.throughput.value));
   const std::size_t repetitions = run.samples.repetitions.size();
   if (repetitions > 0)
     text += fmt::format(", {} of {} repetitions clean", charted.clean_repetitions, repetitions);

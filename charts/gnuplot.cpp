@@ -17,18 +17,19 @@ namespace ptbench {
 namespace {
 
 constexpr std::size_t kLongestTitle = 80;  // letters
-constexpr std::size_t kCaptionColumns = 125;
-constexpr std::size_t kLongestCaption = 6 * kCaptionColumns;
+constexpr std::size_t kCaptionColumns = 135;
+constexpr std::size_t kLongestCaption = 370;  // three lines
+constexpr std::size_t kLongestId = 40;
 constexpr std::size_t kMostMarkTexts = 12;
 // Heights as shares of the picture.
 constexpr double kTitleHeight = 0.955;
 constexpr double kCaptionHeight = 0.905;
 constexpr double kLineHeight = 0.032;
 
-/// For the ids in an SVG, as gnuplot takes them: letters, digits and underscores.
+/// For the ids in an SVG: letters, digits and underscores.
 std::string id_of(const Chart& chart) {
   std::string id = "ptbench_";
-  for (const char letter : std::string_view(chart.name).substr(0, kLongestTitle)) {
+  for (const char letter : chart.name.substr(0, kLongestId)) {
     const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
     id += is_plain ? letter : '_';
   }
@@ -40,17 +41,17 @@ std::string terminal_command(const Chart& chart, const Drawing& drawing) {
   switch (drawing.format) {
     case DrawingFormat::svg:
       return fmt::format(
-          "set terminal svg noenhanced size 960,600 font 'sans-serif,14' name '{}' "
+          "set terminal svg noenhanced size 960,600 font 'sans-serif,13' name '{}' "
           "background '{}'\n",
           id_of(chart), ground);
     case DrawingFormat::png:
       return fmt::format(
-          "set terminal pngcairo noenhanced size 1920,1200 font 'sans-serif,11' "
+          "set terminal pngcairo noenhanced size 1920,1200 font 'sans-serif,10' "
           "fontscale 2 linewidth 2 pointscale 2 background '{}'\n",
           ground);
     case DrawingFormat::pdf:
       return fmt::format(
-          "set terminal pdfcairo noenhanced size 9.6in,6in font 'sans-serif,11' "
+          "set terminal pdfcairo noenhanced size 9.6in,6in font 'sans-serif,10' "
           "background '{}'\n",
           ground);
   }
@@ -89,8 +90,7 @@ std::string heading(const Chart& chart, const Drawing& drawing) {
   double height = kCaptionHeight;
   std::istringstream lines(wrapped(shortened(chart.caption, kLongestCaption), 0, kCaptionColumns));
   for (std::string line; std::getline(lines, line); height -= kLineHeight)
-    text += text_line(shortened(line, kCaptionColumns), height, colours.faint,
-                      is_svg ? "sans-serif,12" : "sans-serif,9");
+    text += text_line(line, height, colours.faint, is_svg ? "sans-serif,12" : "sans-serif,9");
   return text + fmt::format("set tmargin at screen {}\n", height - kLineHeight / 2);
 }
 

@@ -9,15 +9,14 @@
 #include <string_view>
 
 #include "charts/gnuplot_text.h"
-#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
 constexpr std::size_t kMostLabels = 20;     // along an axis of categories
 constexpr std::size_t kMostTics = 12;       // along an axis of numbers
-constexpr std::size_t kLongestLabel = 30;   // letters
-constexpr std::size_t kLettersInARow = 80;  // of labels side by side, before they are tilted
+constexpr std::size_t kLongestLabel = 36;   // letters
+constexpr std::size_t kLettersInARow = 75;  // of labels side by side, before they are tilted
 constexpr double kMargin = 0.05;            // of the axis, beside the first and last point
 
 std::set<double> places_of(const Chart& chart) {
@@ -52,12 +51,11 @@ std::string tics_command(const std::vector<std::string>& tics, std::string_view 
   return fmt::format("set xtics {} ({})\n", turned, fmt::join(tics, ", "));
 }
 
-/// "64 KiB".
-std::string power_of_two_bytes(int power) {
-  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
-  const int unit = std::clamp(power / 10, 0, static_cast<int>(kUnits.size()) - 1);
-  return fmt::format("{:g} {}", std::ldexp(1.0, power - 10 * unit),
-                     kUnits[static_cast<std::size_t>(unit)]);
+/// "64 KiB" of 16.
+std::string power_text(int power) {
+  constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  const auto unit = static_cast<std::size_t>(power) / 10;
+  return fmt::format("{} {}", 1 << power % 10, kUnits.at(unit));
 }
 
 /// Powers of two of bytes, few enough to have room.
@@ -68,7 +66,7 @@ std::string byte_tics(const std::set<double>& places) {
   const int pace = 1 + (high - low) / static_cast<int>(kMostTics);
   std::vector<std::string> tics;
   for (int power = low; power <= high; power += pace)
-    tics.push_back(tic(power_of_two_bytes(power), std::ldexp(1.0, power)));
+    tics.push_back(tic(power_text(power), std::ldexp(1.0, power)));
   return tics_command(tics);
 }
 

@@ -16,13 +16,15 @@ namespace {
 
 constexpr std::size_t kLongestName = 36;  // letters, in the legend
 constexpr double kHalfBar = 0.35;
-constexpr std::size_t kManyPoints = 200;  // of a series: then they are drawn small
+constexpr std::size_t kManyPoints = 200;  // of a series: then all are drawn small
 
 /// Data blocks and the elements of the plot command that draw them.
 class Plot {
  public:
   Plot(const Chart& chart, ChartTheme theme) : chart_(chart), theme_(theme) {
     is_log_ = chart.y.scale != AxisScale::linear;
+    for (const Series& series : chart.series)
+      most_points_ = std::max(most_points_, series.points.size());
   }
 
   [[nodiscard]] std::string text() {
@@ -96,7 +98,7 @@ class Plot {
     }
     if (!hollow.empty()) all_trusted_ = false;
     const bool has_line = series.style == SeriesStyle::line;
-    const double size = series.points.size() > kManyPoints ? 0.4 : 0.9;
+    const double size = most_points_ > kManyPoints ? 0.4 : 0.9;
     const std::string colour = fmt::format("lc rgb '{}'", look.colour);
     const std::string stroke = fmt::format("lw 1.8 dt {} {}", look.dashes, colour);
     if (has_line) element(line, "using 1:2 with lines " + stroke);
@@ -133,13 +135,14 @@ class Plot {
     std::ranges::reverse(legend_);  // as the parts lie above each other
     if (!all_trusted_)
       legend("* not one clean repetition",
-             fmt::format("with points pt -2 lc rgb '{}'", colours_of(theme_).faint));
+             fmt::format("with points pt 7 lc rgb '{}'", colours_of(theme_).ground));
   }
 
   const Chart& chart_;
   ChartTheme theme_;
   bool is_log_ = false;
   bool all_trusted_ = true;
+  std::size_t most_points_ = 0;  ///< of a series
   int block_count_ = 0;
   std::string blocks_;
   std::vector<std::string> legend_;

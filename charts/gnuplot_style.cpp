@@ -7,12 +7,13 @@
 namespace ptbench {
 namespace {
 
+// White swallows yellow: grey takes its place.
 constexpr GnuplotColours kLight{.ground = "#ffffff",
                                 .text = "#1a1a1a",
                                 .faint = "#5f6368",
                                 .grid = "#dadce0",
                                 .series = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
-                                           "#56b4e9", "#000000", "#f0e442"}};
+                                           "#56b4e9", "#000000", "#7f7f7f"}};
 constexpr GnuplotColours kDark{.ground = "#16181d",
                                .text = "#e8eaed",
                                .faint = "#9aa0a6",
@@ -24,8 +25,9 @@ constexpr GnuplotColours kDark{.ground = "#16181d",
 constexpr std::array<int, 6> kFilledPoints{7, 5, 9, 13, 11, 15};
 constexpr int kDashTypes = 5;
 /// Full, hatched this way, hatched that way, crossed, …
-constexpr std::array<std::string_view, 5> kFills{"solid 0.85", "pattern 4", "pattern 5",
-                                                 "pattern 2", "solid 0.4"};
+constexpr std::array<std::string_view, 5> kFills{"solid 0.9", "transparent pattern 4",
+                                                 "transparent pattern 5", "transparent pattern 2",
+                                                 "solid 0.5"};
 
 }  // namespace
 

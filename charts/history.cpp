@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "charts/charted_runs.h"
@@ -125,7 +126,7 @@ std::vector<std::string> names_of_lines(const std::vector<Line>& lines) {
 }
 
 Chart history_chart(Subject subject, const std::vector<const ResultFile*>& files) {
-  Chart chart{.title = fmt::format("Step time of {} in time", subject.title),
+  Chart chart{.title = fmt::format("Step time of {} over time", subject.title),
               .caption =
                   "The median step over that of the first record with the run; bars are 95 % "
                   "intervals of the records. Below 100 % is faster.",

@@ -65,7 +65,7 @@ Series part_series(std::string_view name, std::span<const ChartedRun> runs,
 Chart loss_chart(const std::string& title, std::span<const ChartedRun> runs,
                  const MeasuredRuns& measured) {
   Chart chart{.name = {},
-              .title = "Where the efficiency of " + title + " went",
+              .title = "Where the efficiency went: " + title,
               .caption = fmt::format("Parts add up to 100 %; what ranks saved lies below 0. {}.",
                                      basis_of(runs)),
               .x = {.title = {}, .categories = bar_names(runs)},

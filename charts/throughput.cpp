@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,15 @@ bool has_several_batches(const RunSeries& series) {
   std::set<Size> batches;
   for (const ChartedRun& run : series.runs) batches.insert(*run.run->strategy.batch_per_replica);
   return batches.size() > 1;
+}
+
+/// The runs of series with two batches or more.
+std::vector<ChartedRun> runs_in_lines(std::span<const ChartedRun> runs) {
+  std::vector<ChartedRun> lines;
+  for (const RunSeries& series : series_of(runs, Along::batch))
+    if (has_several_batches(series))
+      lines.insert(lines.end(), series.runs.begin(), series.runs.end());
+  return lines;
 }
 
 Series throughput_series(const RunSeries& runs) {
@@ -41,19 +49,15 @@ void set_axes(Chart& chart) {
   if (spans_much(least, most)) chart.x.scale = AxisScale::log2;
 }
 
-/// Empty where no series has two batches.
-std::optional<Chart> throughput_chart(std::span<const ChartedRun> runs) {
+/// `runs` is not empty.
+Chart throughput_chart(std::span<const ChartedRun> runs) {
   Chart chart{
-      .name = {},
       .title = "Throughput of " + subject_of(*runs.front().run),
       .caption = fmt::format("Of all ranks together; bars are 95 % intervals. {}.", basis_of(runs)),
       .x = {.title = "samples in a replica's micro-batch", .numbers = AxisNumbers::whole},
-      .y = {.title = "throughput [samples/s]"},
-      .series = {},
-      .marks = {}};
+      .y = {.title = "throughput [samples/s]"}};
   for (const RunSeries& series : series_of(runs, Along::batch))
-    if (has_several_batches(series)) chart.series.push_back(throughput_series(series));
-  if (chart.series.empty()) return {};
+    chart.series.push_back(throughput_series(series));
   set_axes(chart);
   return chart;
 }
@@ -67,9 +71,11 @@ std::vector<Chart> throughput_charts(const ChartSource& source) {
   });
   std::vector<Chart> charts;
   for (const std::vector<ChartedRun>& runs :
-       grouped(measured, [](const ChartedRun& run) { return subject_of(*run.run); }))
-    if (std::optional<Chart> chart = throughput_chart(runs))
-      std::ranges::move(in_parts(std::move(*chart)), std::back_inserter(charts));
+       grouped(measured, [](const ChartedRun& run) { return subject_of(*run.run); })) {
+    const std::vector<ChartedRun> lines = runs_in_lines(runs);
+    if (lines.empty()) continue;
+    std::ranges::move(in_parts(throughput_chart(lines)), std::back_inserter(charts));
+  }
   return charts;
 }
 

@@ -38,7 +38,7 @@ class Row {
 
   [[nodiscard]] std::uint64_t count(const char* key) const {
     const Json& value = at(key);
-    if (!value.is_number_integer() || value < 0 || value > kLargestCount) throw wrong(key);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kLargestCount) throw wrong(key);
     return value.get<std::uint64_t>();
   }
 

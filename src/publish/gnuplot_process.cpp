@@ -26,7 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr ChildProcess::Duration kDeadline = std::chrono::minutes(1);
+constexpr int kSeconds = 60;
+constexpr ChildProcess::Duration kDeadline = std::chrono::seconds(kSeconds);
 constexpr std::size_t kMostTold = 2000;  // bytes of what gnuplot says
 constexpr std::size_t kMostShown = 200;
 
@@ -106,10 +107,8 @@ std::string complaint_of(const std::string& told) {
 void require_success(const ChildExit& end, const std::string& told) {
   if (end.code == 0 && !end.overdue) return;
   if (end.overdue)
-    throw run_error(
-        fmt::format("gnuplot did not end within {} s",
-                    std::chrono::duration_cast<std::chrono::seconds>(kDeadline).count()),
-        "draw fewer charts at a time, with --chart");
+    throw run_error(fmt::format("gnuplot did not end within {} s", kSeconds),
+                    "draw fewer charts at a time, with --chart");
   if (told.find("terminal type") != std::string::npos)
     throw capability_error(fmt::format("this gnuplot lacks a format: {}", complaint_of(told)),
                            "install one that has it, on Debian: apt-get install gnuplot-nox");

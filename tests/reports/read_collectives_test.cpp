@@ -11,19 +11,21 @@ namespace {
 using nlohmann::json;
 
 json row() {
-  return {{"collective", "all_reduce"},
-          {"communicator", "shm"},
-          {"ranks", 2},
-          {"bytes", 4096},
-          {"count", 1024},
-          {"seconds", 1e-6},
-          {"wrong", 0}};
+  return json::parse(R"({"collective": "all_reduce", "communicator": "shm", "ranks": 2,
+                         "bytes": 4096, "count": 1024, "type": "float", "seconds": 1e-6,
+                         "wrong": 0})");
+}
+
+json array_of(std::vector<json> rows) {
+  json array = json::array();
+  for (json& element : rows) array.push_back(std::move(element));
+  return array;
 }
 
 }  // namespace
 
 TEST_CASE("what comm prints is read", "[reports]") {
-  const auto records = read_collectives(json::array({row()}), "comm.json");
+  const auto records = read_collectives(array_of({row()}), "comm.json");
   REQUIRE(records.size() == 1);
   CHECK(records[0].collective == "all_reduce");
   CHECK(records[0].communicator == "shm");
@@ -38,17 +40,17 @@ TEST_CASE("what comm cannot have printed is refused with its place", "[reports]"
   using testing::mentions;
   using testing::refusal_of;
   CHECK(mentions(refusal_of([] { return read_collectives(json::object(), "a.json"); }), "a.json"));
-  CHECK(mentions(refusal_of([] { return read_collectives({row(), 3}, "a.json"); }), "element 1"));
+  CHECK(mentions(refusal_of([] { return read_collectives(array_of({row(), 3}), "a.json"); }),
+                 "element 1"));
   for (const auto& [key, value] : std::vector<std::pair<std::string, json>>{
            {"collective", 1}, {"seconds", -1}, {"seconds", "1"}, {"bytes", -4}, {"ranks", 1e300}}) {
     json wrong = row();
     wrong[key] = value;
-    CHECK(mentions(refusal_of([&] { return read_collectives(json::array({wrong}), "a.json"); }),
-                   key));
+    CHECK(mentions(refusal_of([&] { return read_collectives(array_of({wrong}), "a.json"); }), key));
   }
   json without = row();
   without.erase("wrong");
-  CHECK(mentions(refusal_of([&] { return read_collectives(json::array({without}), "a.json"); }),
+  CHECK(mentions(refusal_of([&] { return read_collectives(array_of({without}), "a.json"); }),
                  "wrong"));
 }
 

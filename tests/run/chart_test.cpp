@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "charts/catalog.h"
+#include "reports/read_result.h"
 #include "tests/run/command.h"
 #include "tests/support/svg.h"
 
@@ -26,13 +28,40 @@ ProgramResult chart(const RunCommand& place, std::vector<std::string> arguments,
   return ptbench(place, std::move(arguments), variable);
 }
 
-/// Writes s.json: ddp on one and two ranks, with its baselines.
+/// Writes s.json: ddp on two ranks, with its baselines.
 void make_sweep(const RunCommand& place) {
   const ProgramResult result =
-      ptbench(place, {"sweep", "-w", "linear", "-s", "ddp", "-n", "1,2", "--scaling", "weak",
+      ptbench(place, {"sweep", "-w", "linear", "-s", "ddp", "-n", "2", "--scaling", "weak",
                       "--threads", "1", "--rounds", "1", "--steps", "60", "-o", "s.json"});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
+}
+
+/// The figure of a series at so many ranks.
+double figure(const Chart& chart, const std::string& series, double ranks) {
+  for (const Series& each : chart.series)
+    for (const Point& point : each.points)
+      if (each.name == series && point.x == ranks) return point.y;
+  FAIL("no " << series << " at " << ranks << " in " << chart.title);
+  return 0;
+}
+
+/// Charts of the real sweep s.json have its figures.
+void check_figures(const RunCommand& place) {
+  const std::vector<ResultFile> files{read_result_file(place.path("s.json"))};
+  const std::vector<std::string> names{"speedup", "efficiency"};
+  const std::vector<Chart> charts = make_charts({.results = files}, names);
+  REQUIRE(charts.size() == 2);
+  int compared = 0;
+  const nlohmann::json file = place.json("s.json");
+  for (const nlohmann::json& run : file["runs"]) {
+    if (run["strategy"]["name"] != "ddp") continue;
+    const nlohmann::json& scaling = run["scaling"];
+    CHECK(figure(charts[0], "ddp", 2) == Approx(scaling["speedup"].get<double>()));
+    CHECK(figure(charts[1], "ddp", 2) == Approx(100 * scaling["efficiency"].get<double>()));
+    ++compared;
+  }
+  CHECK(compared == 1);
 }
 
 /// A result without a run that was measured.
@@ -45,6 +74,7 @@ void make_failed(const RunCommand& place) {
 TEST_CASE("a sweep is drawn chart by chart", "[run]") {
   const RunCommand place;
   make_sweep(place);
+  check_figures(place);
   const ProgramResult result = chart(place, {"s.json", "-o", "s.svg"});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
@@ -69,16 +99,16 @@ TEST_CASE("a sweep is drawn chart by chart", "[run]") {
   CHECK(place.text("dark.pdf").starts_with("%PDF-"));
   REQUIRE(chart(place, {"s.json", "--chart", "speedup", "-o", "again.svg"}).exit_code == 0);
   CHECK(place.text("again.svg") == first);
-}
 
-TEST_CASE("steps of some runs are drawn", "[run]") {
-  const RunCommand place;
-  make_sweep(place);
-  const ProgramResult result =
+  const ProgramResult steps =
       chart(place, {"s.json", "-o", "steps.png", "--chart", "steps", "--runs", "ddp/n2"});
-  CAPTURE(result.errors);
-  REQUIRE(result.exit_code == 0);
+  CAPTURE(steps.errors);
+  REQUIRE(steps.exit_code == 0);
   CHECK(place.text("steps.png").starts_with("\x89PNG"));
+
+  const ProgramResult unwritable = chart(place, {"s.json", "-o", "no/folder.svg"});
+  CHECK(unwritable.exit_code == 1);
+  CHECK_THAT(unwritable.errors, Contains("no/folder-speedup.svg"));
 }
 
 TEST_CASE("the output of comm is drawn, and a history", "[run]") {
@@ -160,12 +190,8 @@ TEST_CASE("mistakes on the command line of chart", "[run]") {
   }
 }
 
-TEST_CASE("an output that cannot be written is an error, and charts are listed", "[run]") {
+TEST_CASE("charts are listed", "[run]") {
   const RunCommand place;
-  make_sweep(place);
-  const ProgramResult result = chart(place, {"s.json", "-o", "no/folder.svg"});
-  CHECK(result.exit_code == 1);
-  CHECK_THAT(result.errors, Contains("no/folder-speedup.svg"));
   const ProgramResult list = ptbench(place, {"list", "charts", "--json"});
   CHECK(nlohmann::json::parse(list.output).at(0).at("name") == "speedup");
 }
