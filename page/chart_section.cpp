@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// More rows are told by the result file.
-constexpr std::size_t kMostTableRows = 120;
+constexpr std::size_t kMostTableRows = 60;
 
 std::string_view name_of(AxisScale scale) {
   switch (scale) {
@@ -151,8 +151,9 @@ std::string figure_html(const PageChart& drawn, std::size_t number) {
       drawn.svg.empty()
           ? "<p class=\"static\">There is no drawing of this chart: its values are in the "
             "table.</p>"
-          : fmt::format("<img class=\"static\" alt=\"{}\" src=\"{}\">",
-                        html_text("Chart: " + chart.title + ". " + caption), svg_url(drawn.svg));
+          : fmt::format(
+                "<img class=\"static\" loading=\"lazy\" decoding=\"async\" alt=\"{}\" src=\"{}\">",
+                html_text("Chart: " + chart.title + ". " + caption), svg_url(drawn.svg));
   return html + fmt::format(
                     "</div>\n<details><summary>The values of “{}” as a table</summary>\n{}"
                     "</details>\n</figure>\n",

@@ -25,7 +25,8 @@ std::string cell_html(const HtmlTable& table, std::size_t at, const HtmlCell& ce
   const std::string_view element = at == 0 ? "th" : "td";
   std::string html = fmt::format("<{}{}{}", element, at == 0 ? " scope=\"row\"" : "",
                                  class_of(table.columns[at], cell));
-  if (!cell.sort.empty()) html += fmt::format(" data-sort=\"{}\"", html_text(cell.sort));
+  if (table.is_sortable && !cell.sort.empty())
+    html += fmt::format(" data-sort=\"{}\"", html_text(cell.sort));
   html += '>' + html_text(cell.text);
   if (!cell.note.empty()) html += fmt::format("<small>{}</small>", html_text(cell.note));
   return html + fmt::format("</{}>", element);
@@ -69,9 +70,36 @@ std::string script_json(const nlohmann::ordered_json& value) {
   return json;
 }
 
+std::string compact_svg(std::string_view svg) {
+  struct Group {
+    std::size_t begin;  ///< of its first tag, in `compact`
+    std::size_t end;
+  };
+  std::string compact;
+  std::vector<Group> open;
+  std::size_t tag = 0;  // where the last one begins
+  for (const char letter : svg) {
+    const bool is_blank = letter == ' ' || letter == '\n' || letter == '\t' || letter == '\r';
+    if (is_blank && (compact.empty() || compact.back() == ' ')) continue;
+    compact += is_blank ? ' ' : letter;
+    if (letter == '<') tag = compact.size() - 1;
+    if (letter != '>') continue;
+    const std::string_view last = std::string_view(compact).substr(tag);
+    if ((last.starts_with("<g ") || last == "<g>") && !last.ends_with("/>")) {
+      open.push_back({.begin = tag, .end = compact.size()});
+    } else if (last == "</g>" && !open.empty()) {
+      const Group group = open.back();
+      open.pop_back();
+      if (tag - group.end <= 1 && compact.find_first_not_of(' ', group.end) == tag)
+        compact.resize(group.begin);
+    }
+  }
+  return compact;
+}
+
 std::string svg_url(std::string_view svg) {
   std::string url = "data:image/svg+xml;charset=utf-8,";
-  constexpr std::string_view kEscaped = "%#\"'<>&\\^`{|}";
+  constexpr std::string_view kEscaped = "%#\"<>&\\^`{|}";
   for (const char letter : svg) {
     const auto code = static_cast<unsigned char>(letter);
     if (code <= 0x20 && letter != ' ')

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace ptbench {
@@ -10,8 +12,9 @@ namespace {
 
 constexpr std::size_t kMostSeries = 24;
 constexpr std::size_t kMostCategories = 300;
+constexpr std::size_t kMostMarks = 40;
 /// Of all charts together: some 40 bytes each.
-constexpr std::size_t kMostValues = 12'000;
+constexpr std::size_t kMostValues = 6'000;
 constexpr std::size_t kLeastValuesOfSeries = 60;
 constexpr std::size_t kMostValuesOfSeries = 1'000;
 
@@ -55,6 +58,37 @@ std::vector<Point> extremes(const std::vector<Point>& points, std::size_t most) 
   return kept;
 }
 
+void cut_marks(Chart& chart) {
+  const std::size_t all = chart.marks.size();
+  if (all <= kMostMarks) return;
+  chart.marks.resize(kMostMarks);
+  add_remark(fmt::format("The first {} of {} upright lines are shown.", kMostMarks, all), chart);
+}
+
+/// "speedup" of "speedup-2".
+std::string_view kind_of(const Chart& chart) {
+  const std::string_view name = chart.name;
+  const std::size_t end = name.find_last_not_of("0123456789");
+  return end != std::string_view::npos && end + 1 < name.size() && name[end] == '-'
+             ? name.substr(0, end)
+             : name;
+}
+
+/// As many charts as may stay, of each kind the first ones.
+std::vector<Chart> first_of_kinds(std::vector<Chart> charts, std::size_t most) {
+  if (charts.size() <= most) return charts;
+  std::map<std::string, std::size_t, std::less<>> counts;
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // among its kind, among all
+  for (std::size_t at = 0; at < charts.size(); ++at)
+    places.emplace_back(counts[std::string(kind_of(charts[at]))]++, at);
+  std::ranges::sort(places);
+  places.resize(most);
+  std::ranges::sort(places, {}, &std::pair<std::size_t, std::size_t>::second);
+  std::vector<Chart> kept;
+  for (const auto& [among_kind, at] : places) kept.push_back(std::move(charts[at]));
+  return kept;
+}
+
 bool is_cut(const Series& series, std::size_t most) {
   return series.style != SeriesStyle::stacked && series.points.size() > most;
 }
@@ -76,11 +110,12 @@ void thin_series(std::size_t most, Chart& chart) {
 }  // namespace
 
 std::vector<Chart> reduced_charts(std::vector<Chart> charts, std::size_t most_charts) {
-  if (charts.size() > most_charts) charts.resize(most_charts);
+  charts = first_of_kinds(std::move(charts), most_charts);
   std::size_t long_series = 0;
   for (Chart& chart : charts) {
     cut_series(chart);
     cut_categories(chart);
+    cut_marks(chart);
     long_series += static_cast<std::size_t>(std::ranges::count_if(
         chart.series, [](const Series& series) { return is_cut(series, kLeastValuesOfSeries); }));
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "charts/catalog.h"
+#include "page/html.h"
 #include "page/page.h"
 #include "page/reduced_chart.h"
 #include "src/base/error.h"
@@ -15,14 +16,32 @@
 namespace ptbench {
 namespace {
 
+/// Of all drawings together, so that a page of many charts can be sent by mail.
+constexpr std::size_t kMostDrawnBytes = 800'000;
+
+/// The first drawings, as many as fit; `content` says so where that is not all.
+void take_drawings(std::vector<std::string> drawings, PageContent& content) {
+  std::size_t bytes = 0;
+  for (std::size_t at = 0; at < drawings.size(); ++at) {
+    std::string drawing = compact_svg(drawings[at]);
+    bytes += drawing.size();
+    if (bytes > kMostDrawnBytes) {
+      content.remarks.push_back(
+          fmt::format("The first {} of {} charts are drawn for paper and for "
+                      "browsers without scripts; ptbench chart draws all.",
+                      at, drawings.size()));
+      return;
+    }
+    content.charts.at(at).svg = std::move(drawing);
+  }
+}
+
 /// Gives each chart its drawing, or `content` the reason why there is none.
 void add_drawings(PageContent& content) {
   std::vector<Chart> charts;
   for (const PageChart& chart : content.charts) charts.push_back(chart.chart);
   try {
-    std::vector<std::string> drawings = draw(charts, {.format = DrawingFormat::svg});
-    for (std::size_t at = 0; at < drawings.size(); ++at)
-      content.charts.at(at).svg = std::move(drawings[at]);
+    take_drawings(draw(charts, {.format = DrawingFormat::svg}), content);
   } catch (const Error& error) {
     std::string remark = fmt::format(
         "Charts are not drawn for paper and for browsers without "

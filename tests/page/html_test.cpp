@@ -37,8 +37,16 @@ TEST_CASE("data that scripts read cannot end their element", "[page]") {
 TEST_CASE("a drawing stands whole in an address", "[page]") {
   const std::string url = svg_url("<svg a=\"1\" b='#2'>\n100 %&amp;\xc3\xa4</svg>");
   CHECK(url ==
-        "data:image/svg+xml;charset=utf-8,%3Csvg a=%221%22 b=%27%232%27%3E%20100 "
+        "data:image/svg+xml;charset=utf-8,%3Csvg a=%221%22 b='%232'%3E%20100 "
         "%25%26amp;%C3%A4%3C/svg%3E");
+}
+
+TEST_CASE("a drawing is written without what shows nothing", "[page]") {
+  CHECK(compact_svg(
+            "<svg>\n\n<g a='1'>\n\t<g>\n</g>\n</g>\n<g b='2'>\t<path  d='M1,2\n3'/></g>\n</svg>") ==
+        "<svg> <g b='2'> <path d='M1,2 3'/></g> </svg>");
+  CHECK(compact_svg("<g>text</g></g>") == "<g>text</g></g>");
+  CHECK(compact_svg("") == "");
 }
 
 TEST_CASE("a command is written as a shell takes it", "[page]") {

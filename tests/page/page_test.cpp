@@ -113,7 +113,8 @@ TEST_CASE("doubt stands where the numbers stand", "[page]") {
 
 TEST_CASE("a chart has a drawing, values as a table, and data", "[page]") {
   const std::string html = page_of(testing::good_sweep());
-  CHECK_THAT(html, Contains("<img class=\"static\" alt=\"Chart: Speedup of mlp. Higher is better. "
+  CHECK_THAT(html, Contains("<img class=\"static\" loading=\"lazy\" decoding=\"async\" "
+                            "alt=\"Chart: Speedup of mlp. Higher is better. "
                             "Hollow marks are not reliable.\" src=\"data:image/svg+xml"));
   CHECK_THAT(html, Contains("1.7 to 1.9") && Contains("not reliable: no repetition was clean"));
   CHECK_THAT(data_of(html), Contains("[2.0,1.8,1.7,1.9,1,\"batch 64\"]") &&
