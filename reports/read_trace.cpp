@@ -156,6 +156,8 @@ RankTrace read_trace(std::string_view text, const std::string& file) {
     document = Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw trace_error(file, fmt::format("is damaged: it is no JSON from byte {} on", error.byte));
+  } catch (const Json::out_of_range&) {
+    throw trace_error(file, "is damaged: a number in it is too large");
   }
   RankTrace trace = Reader(document, file).read();
   trace.events = std::move(document["traceEvents"]);

@@ -106,6 +106,7 @@ TEST_CASE("what is no trace of ptbench is refused in one sentence", "[reports]")
   const auto refused = [](const std::string& text) {
     return refusal([&] { (void)read_trace(text, "t.json"); });
   };
+  CHECK_THAT(refused("1" + std::string(400, '0')), Contains("too large"));
   CHECK_THAT(refused(""), Contains("'t.json' is damaged"));
   CHECK_THAT(refused(good.substr(0, good.size() / 2)), Contains("'t.json' is damaged"));
   CHECK_THAT(refused("[]"), Contains("not written by ptbench"));
