@@ -10,21 +10,16 @@
 #include <unordered_map>
 
 #include "src/base/units.h"
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::size_t kCommitLetters = 7;
 constexpr double kMuch = 16;
 
 bool has_throughput(const RunRecord& run) {
   const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
   return ended_well && run.throughput.value && *run.throughput.value > 0;
-}
-
-std::string commit_of(const ResultFile& file) {
-  return file.generator.git_commit.value_or("").substr(0, kCommitLetters);
 }
 
 template <class Word>
@@ -53,10 +48,10 @@ std::vector<std::string> sources_of(std::span<const ResultFile> files) {
   if (files.size() < 2) return names;
   const auto host_of = [](const ResultFile& file) { return file.environment.host.name; };
   const bool hosts = differs(files, host_of);
-  const bool commits = differs(files, commit_of);
+  const bool commits = differs(files, short_commit);
   for (std::size_t at = 0; at < files.size(); ++at) {
     if (hosts) append_word(names[at], host_of(files[at]));
-    if (commits) append_word(names[at], commit_of(files[at]));
+    if (commits) append_word(names[at], short_commit(files[at]));
   }
   if (hold_a_run_twice(files, names))
     for (std::size_t at = 0; at < files.size(); ++at) append_word(names[at], files[at].created);
@@ -132,6 +127,11 @@ std::vector<std::string> subjects_of(std::span<const Traits> all) {
 }
 
 }  // namespace
+
+std::string short_commit(const ResultFile& file) {
+  constexpr std::size_t kLetters = 7;
+  return file.generator.git_commit.value_or("").substr(0, kLetters);
+}
 
 std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results) {
   const std::vector<std::string> sources = sources_of(results);

@@ -10,14 +10,13 @@
 
 #include "charts/charted_runs.h"
 #include "charts/charts.h"
-#include "src/measure/speaking.h"
+#include "src/base/units.h"
+#include "src/measure/counted_repetitions.h"
 
 namespace ptbench {
 namespace {
 
-constexpr double kPercent = 100;
 constexpr std::size_t kDate = 10;  // letters of "2025-06-30"
-constexpr std::size_t kCommitLetters = 7;
 
 /// A run in a record of some time.
 struct Entry {
@@ -72,7 +71,7 @@ std::vector<Subject> subjects_of(const std::vector<const ResultFile*>& files) {
 /// "2025-06-30 abc1234".
 std::string name_of_file(const ResultFile& file) {
   std::string name = file.created.substr(0, kDate);
-  const std::string commit = file.generator.git_commit.value_or("").substr(0, kCommitLetters);
+  const std::string commit = short_commit(file);
   if (!name.empty() && !commit.empty()) name += ' ';
   name += commit;
   return name.empty() ? "no date" : name;

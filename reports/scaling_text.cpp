@@ -12,7 +12,7 @@
 #include "src/base/error.h"
 #include "src/judge/scaling_loss.h"
 #include "src/judge/serial_fraction.h"
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/spread.h"
 #include "src/measure/straggler.h"
 

@@ -11,17 +11,16 @@
 namespace ptbench {
 namespace {
 
-RankCommunicators make_shared_memory(const CommunicatorGround& ground) {
-  ensure(ground.region != nullptr, "ranks of a host share a region");
-  auto data =
-      std::make_unique<SharedMemoryCommunicator>(*ground.region, ground.rank, ground.device);
+RankCommunicators make_shared_memory(const CommunicatorSetup& setup) {
+  ensure(setup.region != nullptr, "ranks of a host share a region");
+  auto data = std::make_unique<SharedMemoryCommunicator>(*setup.region, setup.rank, setup.device);
   auto control = data->make_control();
   return {.data = std::move(data), .control = std::move(control)};
 }
 
-RankCommunicators make_solo(const CommunicatorGround& ground) {
-  return {.data = std::make_unique<SoloCommunicator>(ground.memory),
-          .control = std::make_unique<SoloCommunicator>(ground.memory)};
+RankCommunicators make_solo(const CommunicatorSetup& setup) {
+  return {.data = std::make_unique<SoloCommunicator>(setup.memory),
+          .control = std::make_unique<SoloCommunicator>(setup.memory)};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace ptbench {
 
 /// What a rank's communicators are made of; everything outlives them.
-struct CommunicatorGround {
+struct CommunicatorSetup {
   MemorySource& memory;                  ///< where the arenas of a rank that is alone lie
   const SharedRegion* region = nullptr;  ///< of the ranks of this host; null: this rank is alone
   Size rank = 0;
@@ -31,7 +31,7 @@ struct CommunicatorRow {
   std::string summary;         ///< one line for `ptbench list`
   std::string needs;           ///< of the machine or the run; a few words
   bool several_ranks = false;  ///< takes worlds above one
-  RankCommunicators (*make)(const CommunicatorGround& ground) = nullptr;
+  RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
 /// Those of this build, in the order in which they are listed; which is taken where the user names

@@ -108,7 +108,7 @@ std::optional<LogChange> entry_change(std::span<const LogTimes> entries, const L
   change.usual = between.unusual || !of_new.unusual ? usual_entry : usual;
   LogTimes known = fresh;
   std::erase_if(known, [&](const auto& one) { return !levels.contains(one.first); });
-  const auto& [placement, times] = *speaking_class(known);
+  const auto& [placement, times] = *counted_class(known);
   change.placement = placement;
   change.new_log_time = mean(times);
   change.base_log_time = levels.at(placement);

@@ -152,7 +152,7 @@ std::optional<LogChange> ChangeEstimator::by_rounds(std::span<const Round> round
   change.rounds = std::ssize(rounds);
   change.estimate = mean(differences);
   const RoundTimes times = times_of(rounds);
-  const auto& [placement, base] = *speaking_class(times.base);
+  const auto& [placement, base] = *counted_class(times.base);
   change.placement = placement;
   change.base_log_time = mean(base);
   change.new_log_time = mean(times.fresh.at(placement));

@@ -16,7 +16,7 @@
 namespace ptbench {
 namespace {
 
-constexpr double kLevel = 0.95;
+constexpr double kFractionLevel = 0.95;
 
 /// A run's id without what the number of ranks decides; the others' order in it is always the same.
 std::string family_of(const RunRecord& run) {
@@ -41,8 +41,8 @@ const RunRecord* find_run(std::span<const RunRecord> runs, const std::optional<s
 }
 
 MeanError error_of(const RunRecord& run, const PriorNoise& prior) {
-  const Speaking speaking = speaking_of(run.samples);
-  return error_of_speaking(speaking, speaking.log_means, prior);
+  const CountedRepetitions counted = counted_repetitions(run.samples);
+  return error_of_counted(counted, counted.log_means, prior);
 }
 
 bool has_clean_repetitions(const RunRecord& run) {
@@ -102,7 +102,7 @@ std::optional<SerialFraction> fit_serial_fraction(ScalingMode mode,
   const double fraction = products / squares;
   std::vector<MeanError> errors{times(has_one ? fewest.error : baseline, of_unit / squares)};
   for (const auto& [point, move] : moves) errors.push_back(times(point->error, move / squares));
-  const double half = welch_half_width(errors, kLevel);
+  const double half = welch_half_width(errors, kFractionLevel);
   result.fraction = std::clamp(fraction, 0.0, 1.0);
   result.ci95 = {.low = std::clamp(fraction - half, 0.0, 1.0),
                  .high = std::clamp(fraction + half, 0.0, 1.0)};

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "src/base/size.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"
-#include "src/measure/speaking.h"
 
 namespace ptbench {
 

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
 namespace {
 
-constexpr double kLevel = 0.95;
+constexpr double kRatioLevel = 0.95;
 
 /// The differences of repetitions that took turns with one of the other run, clean or not, as what
 /// disturbs one disturbs the other: logarithms of mean steps, less the other's. Empty where there
@@ -37,25 +37,27 @@ std::vector<double> differences_in_lockstep(const RunRecord& run, const RunRecor
   return differences;
 }
 
-double unpaired_half_width(const Speaking& run, const Speaking& base, const PriorNoise& prior) {
-  const std::array errors{error_of_speaking(run, run.log_means, prior),
-                          error_of_speaking(base, base.log_means, prior)};
-  return welch_half_width(errors, kLevel);
+double unpaired_half_width(const CountedRepetitions& run, const CountedRepetitions& base,
+                           const PriorNoise& prior) {
+  const std::array errors{error_of_counted(run, run.log_means, prior),
+                          error_of_counted(base, base.log_means, prior)};
+  return welch_half_width(errors, kRatioLevel);
 }
 
 /// Whether rounds that are slow for the one are slow for the other.
-bool correlate(const Speaking& run, const Speaking& base) {
+bool correlate(const CountedRepetitions& run, const CountedRepetitions& base) {
   return rise_together(run.log_means, base.log_means, static_cast<double>(run.count() - 2));
 }
 
-double paired_half_width(const Speaking& run, const Speaking& base, std::vector<double> differences,
-                         const PriorNoise& prior) {
+double paired_half_width(const CountedRepetitions& run, const CountedRepetitions& base,
+                         std::vector<double> differences, const PriorNoise& prior) {
   const Spread spread =
       spread_of({&differences, 1}, std::hypot(prior.of(run.placement), prior.of(base.placement)));
-  return half_width(spread, std::ssize(differences), kLevel);
+  return half_width(spread, std::ssize(differences), kRatioLevel);
 }
 
-std::vector<double> differences_by_place(const Speaking& run, const Speaking& base) {
+std::vector<double> differences_by_place(const CountedRepetitions& run,
+                                         const CountedRepetitions& base) {
   std::vector<double> differences;
   for (std::size_t at = 0; at < run.log_means.size(); ++at)
     differences.push_back(run.log_means[at] - base.log_means[at]);
@@ -79,8 +81,8 @@ std::optional<double> step_beside(const RunRecord& run, const RunRecord& other) 
 
 std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,
                                        bool in_rounds, const PriorNoise& prior) {
-  const Speaking run = speaking_of(the_run.samples);
-  const Speaking base = speaking_of(the_base.samples);
+  const CountedRepetitions run = counted_repetitions(the_run.samples);
+  const CountedRepetitions base = counted_repetitions(the_base.samples);
   const std::vector<double> in_turns = differences_in_lockstep(the_run, the_base);
   if (!in_turns.empty()) return paired_half_width(run, base, in_turns, prior);
   if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};

@@ -31,7 +31,6 @@ bool set_throughput_unit(RunRecord& run, const FieldValue& value) {
 using Run = RunRecord;
 using Strategy = StrategyRecord;
 using Optimizer = OptimizerRecord;
-using Samples = SamplesRecord;
 using Steps = StepSecondsRecord;
 using Phases = PhasesRecord;
 using Compute = ComputeRecord;
@@ -99,19 +98,20 @@ constexpr auto kFields = std::to_array<Field>({
         "data.samples_left_out", count, "samples of an epoch that fill no global batch"),
     field<&Run::data, &DataRecord::workers>("data.workers", count, "loader threads"),
 
-    field<&Run::samples, &Samples::warmup_discarded>("samples.warmup_discarded", count,
-                                                     "steps before measuring"),
-    field<&Run::samples, &Samples::max_pairs>("samples.max_pairs", count,
-                                              "pairs that a gate might have measured"),
-    field<&Run::samples, &Samples::count>("samples.count", count, "samples measured"),
-    field<&Run::samples, &Samples::stop_reason>("samples.stop_reason", none, "why measuring ended"),
-    field<&Run::samples, &Samples::steps_per_sample>("samples.steps_per_sample", count,
-                                                     "steps that one sample lasts"),
-    field<&Run::samples, &Samples::quick>("samples.quick", none,
-                                          "a first look: one process, for two seconds"),
-    field<&Run::samples, &Samples::slowdown>("samples.slowdown", fraction,
-                                             "each step was made longer by this, on purpose"),
-    field<&Run::samples, &Samples::slowdown_realized>(
+    field<&Run::samples, &SamplesRecord::warmup_discarded>("samples.warmup_discarded", count,
+                                                           "steps before measuring"),
+    field<&Run::samples, &SamplesRecord::max_pairs>("samples.max_pairs", count,
+                                                    "pairs that a gate might have measured"),
+    field<&Run::samples, &SamplesRecord::count>("samples.count", count, "samples measured"),
+    field<&Run::samples, &SamplesRecord::stop_reason>("samples.stop_reason", none,
+                                                      "why measuring ended"),
+    field<&Run::samples, &SamplesRecord::steps_per_sample>("samples.steps_per_sample", count,
+                                                           "steps that one sample lasts"),
+    field<&Run::samples, &SamplesRecord::quick>("samples.quick", none,
+                                                "a first look: one process, for two seconds"),
+    field<&Run::samples, &SamplesRecord::slowdown>("samples.slowdown", fraction,
+                                                   "each step was made longer by this, on purpose"),
+    field<&Run::samples, &SamplesRecord::slowdown_realized>(
         "samples.slowdown_realized", fraction, "by which the steps measured really were longer"),
 
     field<&Run::step_seconds, &Steps::median>("step_seconds.median", seconds,

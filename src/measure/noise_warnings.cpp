@@ -179,10 +179,10 @@ struct UnusualSpread {
 
 std::optional<UnusualSpread> unusual_spread(const RunRecord& run, const PriorNoise& prior) {
   const LogTimes classes = by_class(compared_times(run.samples));
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  if (speaking == nullptr) return std::nullopt;
-  const double usual = prior.of(speaking->first);
-  const Spread spread = spread_of({&speaking->second, 1}, usual);
+  const LogTimes::value_type* counted = counted_class(classes);
+  if (counted == nullptr) return std::nullopt;
+  const double usual = prior.of(counted->first);
+  const Spread spread = spread_of({&counted->second, 1}, usual);
   if (!spread.unusual) return std::nullopt;
   return UnusualSpread{.standard_deviation = spread.standard_deviation, .usual = usual};
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/base/error.h"
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/spread.h"
 
 namespace ptbench {

@@ -24,14 +24,14 @@ double sum_of_squares(std::span<const double> values) {
 
 LogTimes clean_log_times(const SamplesRecord& samples) { return by_class(median_times(samples)); }
 
-const LogTimes::value_type* speaking_class(const LogTimes& classes) {
-  const LogTimes::value_type* speaking = nullptr;
+const LogTimes::value_type* counted_class(const LogTimes& classes) {
+  const LogTimes::value_type* counted = nullptr;
   for (const auto& of_class : classes) {
-    const std::size_t most = speaking == nullptr ? 0 : speaking->second.size();
+    const std::size_t most = counted == nullptr ? 0 : counted->second.size();
     const std::size_t count = of_class.second.size();
-    if (count > most || (count == most && of_class.first == kNear)) speaking = &of_class;
+    if (count > most || (count == most && of_class.first == kNear)) counted = &of_class;
   }
-  return speaking;
+  return counted;
 }
 
 Spread own_spread_of(std::span<const std::vector<double>> groups) {
@@ -93,9 +93,9 @@ bool rise_together(std::span<const double> one, std::span<const double> other,
 
 bool is_precise_enough(const SamplesRecord& samples, double target_noise, const PriorNoise& prior) {
   const LogTimes classes = clean_log_times(samples);
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  if (speaking == nullptr) return false;
-  const auto& [placement, times] = *speaking;
+  const LogTimes::value_type* counted = counted_class(classes);
+  if (counted == nullptr) return false;
+  const auto& [placement, times] = *counted;
   if (std::ssize(times) < kLeastRepetitions) return false;
   const Spread spread = spread_of({&times, 1}, prior.of(placement));
   return half_width(spread, std::ssize(times), 0.95) <= target_noise;

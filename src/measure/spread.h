@@ -18,7 +18,7 @@ inline constexpr Size kLeastRepetitions = 3;
 
 /// The class that speaks for a run: the one with the most clean repetitions (near, where it has as
 /// many as another); null where none is clean. Points into `classes`.
-[[nodiscard]] const LogTimes::value_type* speaking_class(const LogTimes& classes);
+[[nodiscard]] const LogTimes::value_type* counted_class(const LogTimes& classes);
 
 /// How many times what is usual a standard deviation is unusual.
 inline constexpr double kUnusualSpread = 3;

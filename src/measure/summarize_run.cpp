@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/device/energy.h"
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
@@ -24,14 +24,14 @@ bool is_clean_in(const SliceRecord& slice, const std::string& placement) {
 }
 
 /// Samples of the clean slices of `placement`; all of them where there are none.
-std::vector<double> spoken_samples(const SamplesRecord& samples, const std::string& placement) {
-  std::vector<double> spoken;
+std::vector<double> counted_samples(const SamplesRecord& samples, const std::string& placement) {
+  std::vector<double> counted;
   for (const SliceRecord& slice : samples.slices) {
     if (!is_clean_in(slice, placement)) continue;
     const auto part = slice_samples(slice, samples.step_seconds);
-    spoken.insert(spoken.end(), part.begin(), part.end());
+    counted.insert(counted.end(), part.begin(), part.end());
   }
-  return spoken.empty() ? samples.step_seconds : spoken;
+  return counted.empty() ? samples.step_seconds : counted;
 }
 
 void summarize_samples(std::span<const double> samples, StepSecondsRecord& record) {
@@ -47,11 +47,11 @@ void summarize_samples(std::span<const double> samples, StepSecondsRecord& recor
   record.p99 = summary.p99;
 }
 
-/// Half width of the interval of the mean of `logs`, one for each that speaks; empty for too few.
-std::optional<double> log_half_width(const Speaking& speaking, const std::vector<double>& logs,
-                                     const PriorNoise& prior) {
-  if (speaking.count() < kLeastRepetitions) return std::nullopt;
-  return half_width(spread_of_speaking(speaking, logs, prior), speaking.count(), kLevel);
+/// Half width of the interval of the mean of `logs`, one for each that counts; empty for too few.
+std::optional<double> log_half_width(const CountedRepetitions& counted,
+                                     const std::vector<double>& logs, const PriorNoise& prior) {
+  if (counted.count() < kLeastRepetitions) return std::nullopt;
+  return half_width(spread_of_counted(counted, logs, prior), counted.count(), kLevel);
 }
 
 /// `value` with `log_half` on either side of its logarithm.
@@ -66,14 +66,14 @@ std::vector<double> exponentials(std::span<const double> values) {
   return results;
 }
 
-void summarize_repetitions(const Speaking& speaking, const PriorNoise& prior,
+void summarize_repetitions(const CountedRepetitions& counted, const PriorNoise& prior,
                            StepSecondsRecord& record) {
-  if (speaking.count() == 0) return;
-  record.median = std::exp(mean(speaking.log_medians));
-  const auto half = log_half_width(speaking, speaking.log_medians, prior);
+  if (counted.count() == 0) return;
+  record.median = std::exp(mean(counted.log_medians));
+  const auto half = log_half_width(counted, counted.log_medians, prior);
   if (!half) return;
   record.ci95 = around(*record.median, *half);
-  record.run_to_run_sd = standard_deviation(exponentials(speaking.log_medians));
+  record.run_to_run_sd = standard_deviation(exponentials(counted.log_medians));
 }
 
 void summarize_placements(const LogTimes& classes, StepSecondsRecord& record) {
@@ -93,12 +93,12 @@ void summarize_compute(double step_seconds, ComputeRecord& compute) {
 
 /// Rates are of the mean step, since slow steps take their time too; of the median where samples
 /// were left out.
-void summarize_rates(const Speaking& speaking, const PriorNoise& prior, RunRecord& run) {
+void summarize_rates(const CountedRepetitions& counted, const PriorNoise& prior, RunRecord& run) {
   const double step_seconds = run.step_seconds.mean.value_or(*run.step_seconds.median);
   if (step_seconds <= 0) return;
   if (const auto batch = run.strategy.global_batch) {
     run.throughput.value = static_cast<double>(*batch) / step_seconds;
-    if (const auto half = log_half_width(speaking, speaking.log_means, prior))
+    if (const auto half = log_half_width(counted, counted.log_means, prior))
       run.throughput.ci95 = around(*run.throughput.value, *half);
     if (!run.compute.flops_per_step && run.workload.flops_per_sample)
       run.compute.flops_per_step = *run.workload.flops_per_sample * static_cast<double>(*batch);
@@ -188,13 +188,13 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   if (!is_measured(samples)) return;
 
   const LogTimes classes = clean_log_times(samples);
-  const Speaking speaking = speaking_of(samples);
+  const CountedRepetitions counted = counted_repetitions(samples);
   if (!samples.step_seconds.empty())
-    summarize_samples(spoken_samples(samples, speaking.placement), run.step_seconds);
-  summarize_repetitions(speaking, prior, run.step_seconds);
+    summarize_samples(counted_samples(samples, counted.placement), run.step_seconds);
+  summarize_repetitions(counted, prior, run.step_seconds);
   summarize_placements(classes, run.step_seconds);
-  summarize_rates(speaking, prior, run);
-  summarize_energy(samples, speaking.placement, run.energy);
+  summarize_rates(counted, prior, run);
+  summarize_energy(samples, counted.placement, run.energy);
   scale_phases(*run.step_seconds.median, run.phases_seconds, run.ranks);
 }
 

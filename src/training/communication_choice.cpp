@@ -106,22 +106,22 @@ Bytes bucket_bytes_for(const LinkSpeed& link) {
   return std::bit_ceil(static_cast<Bytes>(bounded));
 }
 
-CommunicationChoice::CommunicationChoice(const TrainingGround& ground, const TrainingShape& shape,
+CommunicationChoice::CommunicationChoice(const TrainingContext& context, const TrainingShape& shape,
                                          const RankRole& role, const Clock& clock)
-    : ground_(ground),
+    : context_(context),
       shape_(shape),
       role_(role),
       clock_(clock),
-      bucket_key_(bucket_key(ground.config, ground.communicator.name())),
-      overlap_key_(overlap_key(ground.config, ground.communicator.name())) {}
+      bucket_key_(bucket_key(context.config, context.communicator.name())),
+      overlap_key_(overlap_key(context.config, context.communicator.name())) {}
 
 DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>& plan,
                                        Choices& choices, const std::function<bool()>& keep_going) {
-  DdpOptions chosen = ground_.data_parallel;
+  DdpOptions chosen = context_.data_parallel;
   choose_buckets(choices, chosen);
   chosen.bucket_bytes = bucket_limit(plan->arena_elements(), slices_of_backward(*plan),
                                      chosen.first_bucket_bytes, chosen.bucket_bytes);
-  if (ground_.config.options.overlap == OverlapMode::automatic) {
+  if (context_.config.options.overlap == OverlapMode::automatic) {
     std::optional<bool> pays = known_overlap(choices);
     if (!pays) pays = overlap_pays(plan, chosen, keep_going);
     if (pays) choices[overlap_key_] = *pays ? "on" : "off";
@@ -137,14 +137,14 @@ std::optional<bool> CommunicationChoice::known_overlap(const Choices& choices) c
 }
 
 void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
-  const RunOptions& options = ground_.config.options;
+  const RunOptions& options = context_.config.options;
   if (options.bucket_mb && options.first_bucket_mb) return;
   if (!options.bucket_mb) {
     std::optional<Bytes> bytes = bytes_in(choices, bucket_key_);
     if (!bytes) {
       bytes = bucket_bytes_for(measure_link());
       choices[bucket_key_] = fmt::format("{}", *bytes);
-      choices = share_choices(ground_.control, choices);
+      choices = share_choices(context_.control, choices);
       bytes = bytes_in(choices, bucket_key_);
     }
     chosen.bucket_bytes = *bytes;
@@ -154,8 +154,8 @@ void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
 }
 
 LinkSpeed CommunicationChoice::measure_link() {
-  const Buffer memory = ground_.communicator.memory().allocate(kLargeMessage, "link test");
-  const HostMirror<float> values(ground_.device(), memory.as<float>());
+  const Buffer memory = context_.communicator.memory().allocate(kLargeMessage, "link test");
+  const HostMirror<float> values(context_.device(), memory.as<float>());
   const double small = seconds_of_exchange(values, kSmallMessage / sizeof(float));
   const double large = seconds_of_exchange(values, values.values().size());
   const double slope =
@@ -169,15 +169,15 @@ LinkSpeed CommunicationChoice::measure_link() {
 double CommunicationChoice::seconds_of_exchange(const HostMirror<float>& memory,
                                                 std::size_t count) {
   const Values values = values_of(memory.memory().first(count));
-  Communicator& communicator = ground_.communicator;
-  const Communicator::Timeout timeout = ground_.data_parallel.timeout;
+  Communicator& communicator = context_.communicator;
+  const Communicator::Timeout timeout = context_.data_parallel.timeout;
   double least = std::numeric_limits<double>::infinity();
   for (int exchange = 0; exchange < kExchanges; ++exchange) {
     std::ranges::fill(memory.values().first(count), 1.0F);
-    write_back(ground_.device(), memory);
+    write_back(context_.device(), memory);
     communicator.wait(communicator.start_barrier(), timeout);
     const double begin = clock_.now();
-    (void)communicator.start_reduce_scatter(values, {.wire = ground_.data_parallel.wire});
+    (void)communicator.start_reduce_scatter(values, {.wire = context_.data_parallel.wire});
     communicator.wait(communicator.start_all_gather(values), timeout);
     least = std::min(least, clock_.now() - begin);
   }
@@ -188,7 +188,7 @@ std::optional<bool> CommunicationChoice::overlap_pays(
     const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
     const std::function<bool()>& keep_going) {
   const Bytes copies = 2 * plan->memory(shape_.optimizer, shape_.batch.accumulation_steps > 1,
-                                        ground_.device().memory())
+                                        context_.device().memory())
                                .total();
   const auto fits = [&] {
     return copies * static_cast<Bytes>(shape_.batch.replicas) < available_memory();
@@ -201,11 +201,11 @@ std::optional<bool> CommunicationChoice::overlap_pays(
 
 std::unique_ptr<Strategy> CommunicationChoice::build_copy(
     const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen, bool overlap) {
-  TrainingGround ground = ground_;
-  ground.data_parallel = chosen;
-  ground.data_parallel.overlap = overlap;
-  auto copy = build_training(ground, shape_, plan);
-  start_weights(ground_.config, copy->replica().program());
+  TrainingContext context = context_;
+  context.data_parallel = chosen;
+  context.data_parallel.overlap = overlap;
+  auto copy = build_training(context, shape_, plan);
+  start_weights(context_.config, copy->replica().program());
   return copy;
 }
 

@@ -37,7 +37,7 @@ struct LinkSpeed {
 class CommunicationChoice {
  public:
   /// All ranks make one and call `decide`. Everything outlives it. `plan` is the training's.
-  CommunicationChoice(const TrainingGround& ground, const TrainingShape& shape,
+  CommunicationChoice(const TrainingContext& context, const TrainingShape& shape,
                       const RankRole& role, const Clock& clock);
 
   [[nodiscard]] DdpOptions decide(const std::shared_ptr<const ProgramPlan>& plan, Choices& choices,
@@ -63,7 +63,7 @@ class CommunicationChoice {
                                               const std::function<bool()>& keep_going);
   [[nodiscard]] double seconds_of_steps(Strategy& strategy, Size steps);
 
-  const TrainingGround& ground_;
+  const TrainingContext& context_;
   const TrainingShape& shape_;
   const RankRole& role_;
   const Clock& clock_;

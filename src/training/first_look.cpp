@@ -12,7 +12,7 @@
 namespace ptbench {
 namespace {
 
-constexpr double kSeconds = 0.2;      // after the first step, which meets cold caches
+constexpr double kLookSeconds = 0.2;  // after the first step, which meets cold caches
 constexpr double kMostSeconds = 0.5;  // with it
 constexpr double kLongestStepSeconds = 0.15;
 constexpr double kSlowCoreFlops = 2e10;  // operations a second, which any core reaches
@@ -25,7 +25,7 @@ double seconds_of_step(Strategy& strategy, const Clock& clock,
   double last = begin;
   double least = 0;
   double after_first = 0;
-  while (keep_going() && last - begin < kMostSeconds && after_first < kSeconds) {
+  while (keep_going() && last - begin < kMostSeconds && after_first < kLookSeconds) {
     (void)strategy.step();
     const double now = clock.now();
     if (least > 0) after_first += now - last;
@@ -41,20 +41,21 @@ bool is_short_step(double flops, Size cores) {
   return flops / (kSlowCoreFlops * static_cast<double>(cores)) <= kLongestStepSeconds;
 }
 
-void take_first_look(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
-                     const Choices& guessed, RunWatch& watch, Progress& progress) {
+void take_first_look(const RankRole& role, const TrainingContext& context,
+                     const TrainingShape& shape, const Choices& guessed, RunWatch& watch,
+                     Progress& progress) {
   watch.enter(RankPhase::warming_up);
   const auto strategy =
-      build_training(ground, shape,
-                     std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(),
-                                                         ground.backend(), guessed));
-  start_weights(ground.config, strategy->replica().program());
+      build_training(context, shape,
+                     std::make_shared<const ProgramPlan>(context.graph, shape.lowering(),
+                                                         context.backend(), guessed));
+  start_weights(context.config, strategy->replica().program());
   double seconds = 0;
   role.in_step(*strategy,
-               [&] { seconds = seconds_of_step(*strategy, ground.clock, watch.keep_going()); });
+               [&] { seconds = seconds_of_step(*strategy, context.clock, watch.keep_going()); });
   if (!role.leads()) return;
   watch.stop_if_interrupted();
-  const auto samples = static_cast<double>(ground.config.batch.global_batch());
+  const auto samples = static_cast<double>(context.config.batch.global_batch());
   if (seconds > 0)
     progress.keep(fmt::format("about {} samples/s, unverified", format_si(samples / seconds)));
 }

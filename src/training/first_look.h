@@ -16,7 +16,8 @@ namespace ptbench {
 /// keeps the throughput on the line of progress, as one that nothing vouches for: a figure for who
 /// waits while operators are chosen and the run is verified. Nothing of it gets into a record. All
 /// ranks call it, with equal choices; the progress is rank 0's.
-void take_first_look(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
-                     const Choices& guessed, RunWatch& watch, Progress& progress);
+void take_first_look(const RankRole& role, const TrainingContext& context,
+                     const TrainingShape& shape, const Choices& guessed, RunWatch& watch,
+                     Progress& progress);
 
 }  // namespace ptbench

@@ -12,25 +12,25 @@ namespace ptbench {
 namespace {
 
 /// What the loaders' threads keep, which fill batches ahead.
-Bytes staged_bytes(const TrainingGround& ground, const TrainingShape& shape) {
-  const Size workers = ground.config.options.data_workers;
+Bytes staged_bytes(const TrainingContext& context, const TrainingShape& shape) {
+  const Size workers = context.config.options.data_workers;
   if (workers == 0) return 0;
   const Size samples = shape.batch.micro_batch * (shape.one_process ? shape.batch.replicas : 1);
   return static_cast<Bytes>((workers + 1) * samples) *
-         static_cast<Bytes>(ground.graph.input_shape.elements()) * sizeof(float);
+         static_cast<Bytes>(context.graph.input_shape.elements()) * sizeof(float);
 }
 
 }  // namespace
 
-void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
+void predict_memory(const ProgramPlan& plan, const TrainingContext& context,
                     const TrainingShape& shape, RankFacts& facts) {
   (void)layout_digest(plan);     // loads the code that brings weights into their layouts
   reset_peak_resident_memory();  // and gives its memory back
   facts.code = growth(facts.before, resident_memory());
-  MemorySource& memory = ground.device().memory();
+  MemorySource& memory = context.device().memory();
   const MemoryPrediction data =
       plan.memory(shape.optimizer, shape.batch.accumulation_steps > 1, memory);
-  facts.data_bytes = data.total() + staged_bytes(ground, shape);
+  facts.data_bytes = data.total() + staged_bytes(context, shape);
   if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.batch.replicas, memory);
 }
 

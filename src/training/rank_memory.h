@@ -13,7 +13,7 @@ namespace ptbench {
 
 /// Adds to the facts of a rank what its plan and the plan's generated code take already, and what
 /// training will allocate besides. `facts.before` is known.
-void predict_memory(const ProgramPlan& plan, const TrainingGround& ground,
+void predict_memory(const ProgramPlan& plan, const TrainingContext& context,
                     const TrainingShape& shape, RankFacts& facts);
 
 /// The memory of all ranks of a host: before planning, at most, and predicted to be added to the

@@ -21,10 +21,10 @@ Choices joined(Choices first, const Choices& second) {
 
 }  // namespace
 
-RunChoices::RunChoices(const TrainingGround& ground, const RankRole& role, RunWatch& watch,
+RunChoices::RunChoices(const TrainingContext& context, const RankRole& role, RunWatch& watch,
                        RunRecord& record)
-    : ground_(ground),
-      options_(ground.config.options),
+    : context_(context),
+      options_(context.config.options),
       role_(role),
       watch_(watch),
       record_(record) {}
@@ -32,13 +32,13 @@ RunChoices::RunChoices(const TrainingGround& ground, const RankRole& role, RunWa
 Choices RunChoices::choose_operators(const TrainingShape& shape, const VerificationPlan& check) {
   watch_.enter(RankPhase::choosing);
   Choices choices;
-  if (role_.leads()) choices = with_one_layout(ground_, shape, choose_and_keep(shape, check));
-  return share_choices(ground_.control, choices);
+  if (role_.leads()) choices = with_one_layout(context_, shape, choose_and_keep(shape, check));
+  return share_choices(context_.control, choices);
 }
 
 bool RunChoices::knows_operators(const TrainingShape& shape) {
   for (const TrainingShape& rank : shapes_of_ranks(shape)) {
-    const std::vector<OperatorSpec> specs = operators_of(ground_.graph, rank);
+    const std::vector<OperatorSpec> specs = operators_of(context_.graph, rank);
     const Choices found = usable(specs, stored());
     for (const OperatorSpec& spec : specs)
       if (!found.contains(key_of(spec))) return false;
@@ -50,18 +50,18 @@ Choices RunChoices::guess_operators(const TrainingShape& shape) {
   Choices guessed;
   if (role_.leads()) {
     for (const TrainingShape& rank : shapes_of_ranks(shape)) {
-      const std::vector<OperatorSpec> specs = operators_of(ground_.graph, rank);
-      guessed.merge(guess(ground_.backend(), specs, usable(specs, stored())));
+      const std::vector<OperatorSpec> specs = operators_of(context_.graph, rank);
+      guessed.merge(guess(context_.backend(), specs, usable(specs, stored())));
     }
-    guessed = with_one_layout(ground_, shape, std::move(guessed));
+    guessed = with_one_layout(context_, shape, std::move(guessed));
   }
-  return share_choices(ground_.control, guessed);
+  return share_choices(context_.control, guessed);
 }
 
 /// On rank 0: what the store knew before this run.
 const Choices& RunChoices::stored() {
   if (store_) return stored_;
-  const std::string fingerprint = ground_.backend().fingerprint();
+  const std::string fingerprint = context_.backend().fingerprint();
   store_.emplace(options_.plan_file ? PlanStore::of_file(*options_.plan_file, fingerprint)
                                     : PlanStore::of_host(fingerprint));
   stored_ = store_->load();
@@ -71,7 +71,7 @@ const Choices& RunChoices::stored() {
 /// A cache may be of another build, a file that the user named is used as it is.
 Choices RunChoices::usable(const std::vector<OperatorSpec>& specs, Choices known) const {
   if (store_->named_by_user()) return known;
-  return without_unknown_candidates(ground_.backend(), specs, std::move(known));
+  return without_unknown_candidates(context_.backend(), specs, std::move(known));
 }
 
 Choices RunChoices::choose_and_keep(const TrainingShape& shape, const VerificationPlan& check) {
@@ -95,9 +95,9 @@ Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& 
 }
 
 Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
-  const std::vector<OperatorSpec> specs = operators_of(ground_.graph, shape);
+  const std::vector<OperatorSpec> specs = operators_of(context_.graph, shape);
   known = usable(specs, std::move(known));
-  Choices chosen = choose(ground_.backend(), specs, known, ground_.clock, watch_.keep_going(),
+  Choices chosen = choose(context_.backend(), specs, known, context_.clock, watch_.keep_going(),
                           [this](Size done, Size total) { watch_.count(done, total); });
   watch_.stop_if_interrupted();
   return chosen;
@@ -106,11 +106,11 @@ Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
 DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
                                             const std::shared_ptr<const ProgramPlan>& plan,
                                             Choices& choices) {
-  if (!ground_.config.strategy.buckets || shape.batch.replicas == 1) return ground_.data_parallel;
+  if (!context_.config.strategy.buckets || shape.batch.replicas == 1) return context_.data_parallel;
   const Choices before = communication_in(choices);
-  const std::span<const int> cpus = ground_.device().cpus();
+  const std::span<const int> cpus = context_.device().cpus();
   const CpuLoad load({cpus.begin(), cpus.end()});
-  CommunicationChoice choice(ground_, shape, role_, ground_.clock);
+  CommunicationChoice choice(context_, shape, role_, context_.clock);
   const DdpOptions decided = choice.decide(plan, choices, watch_.keep_going());
   if (role_.leads()) watch_.stop_if_interrupted();
   record_.strategy.bucket_bytes = decided.bucket_bytes;
@@ -123,7 +123,7 @@ DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
 
 Choices RunChoices::communication_in(const Choices& choices) const {
   Choices found;
-  for (const std::string& key : communication_keys(ground_.config, ground_.communicator.name()))
+  for (const std::string& key : communication_keys(context_.config, context_.communicator.name()))
     if (const auto chosen = choices.find(key); chosen != choices.end()) found.insert(*chosen);
   return found;
 }
@@ -141,7 +141,7 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
   keep_for_repetitions(decided);
   if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
   if (store_->named_by_user()) return;
-  PlanStore cache = PlanStore::of_host(ground_.backend().fingerprint());
+  PlanStore cache = PlanStore::of_host(context_.backend().fingerprint());
   (void)cache.load();
   cache.save(decided);
   if (foreign_share > kQuiet)
@@ -151,7 +151,7 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
 /// In the file of which the processes that come after a preparation plan.
 void RunChoices::keep_for_repetitions(const Choices& choices) const {
   if (options_.orders.keep_plan)
-    PlanStore::of_file(*options_.orders.keep_plan, ground_.backend().fingerprint()).save(choices);
+    PlanStore::of_file(*options_.orders.keep_plan, context_.backend().fingerprint()).save(choices);
 }
 
 void RunChoices::warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {

@@ -24,7 +24,7 @@ namespace ptbench {
 class RunChoices {
  public:
   /// All of it outlives the choices.
-  RunChoices(const TrainingGround& ground, const RankRole& role, RunWatch& watch,
+  RunChoices(const TrainingContext& context, const RankRole& role, RunWatch& watch,
              RunRecord& record);
 
   /// On rank 0: whether the operators of the training are chosen already.
@@ -35,7 +35,7 @@ class RunChoices {
   /// all ranks. A plan file need not know the oracle's, which may be compared or not.
   [[nodiscard]] Choices choose_operators(const TrainingShape& shape, const VerificationPlan& check);
 
-  /// How ranks communicate, where the user left that open; else as the ground has it. All ranks
+  /// How ranks communicate, where the user left that open; else as the context has it. All ranks
   /// call it. `plan` is the training's, and `choices` gets what was decided.
   [[nodiscard]] DdpOptions decide_communication(const TrainingShape& shape,
                                                 const std::shared_ptr<const ProgramPlan>& plan,
@@ -53,7 +53,7 @@ class RunChoices {
   void keep_for_repetitions(const Choices& choices) const;
   void warn_of_load(std::string_view kind, std::string_view timed, double foreign_share);
 
-  const TrainingGround& ground_;
+  const TrainingContext& context_;
   const RunOptions& options_;
   const RankRole& role_;
   RunWatch& watch_;

@@ -18,18 +18,18 @@
 namespace ptbench {
 namespace {
 
-TrainingGround with(Communicator& communicator, const TrainingGround& ground) {
-  return {.config = ground.config,
-          .graph = ground.graph,
-          .data = ground.data,
-          .site = ground.site,
+TrainingContext with(Communicator& communicator, const TrainingContext& context) {
+  return {.config = context.config,
+          .graph = context.graph,
+          .data = context.data,
+          .site = context.site,
           .communicator = communicator,
-          .control = ground.control,
-          .alone = ground.alone,
-          .alone_control = ground.alone_control,
-          .data_parallel = ground.data_parallel,
-          .replica_devices = ground.replica_devices,
-          .clock = ground.clock};
+          .control = context.control,
+          .alone = context.alone,
+          .alone_control = context.alone_control,
+          .data_parallel = context.data_parallel,
+          .replica_devices = context.replica_devices,
+          .clock = context.clock};
 }
 
 TraceClock describe(const Clock& clock) {
@@ -38,15 +38,15 @@ TraceClock describe(const Clock& clock) {
               static_cast<std::int64_t>(std::llround(1e9 * (unix_seconds() - clock.now())))};
 }
 
-TraceOrigin origin_of(const TrainingGround& ground, const TraceWindow& window) {
-  const RunConfig& config = ground.config;
+TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window) {
+  const RunConfig& config = context.config;
   return {.run = config.id,
           .version = build_info().version,
           .rank = config.rank(),
           .world_size = config.processes(),
-          .communicator = ground.communicator.name(),
+          .communicator = context.communicator.name(),
           .device = "cpu",
-          .clock = describe(ground.clock),
+          .clock = describe(context.clock),
           .window = window};
 }
 
@@ -63,25 +63,25 @@ void warn_of_cut(const TraceRecorder& recorder, const TraceWindow& window, RunRe
 
 }  // namespace
 
-void trace_training(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
-                    const std::shared_ptr<const ProgramPlan>& plan, const RunWatch& watch,
-                    OutputFile& file, RunRecord& record) {
-  const TraceWindow window = ground.config.options.trace_window.value_or(TraceWindow());
+void trace_training(const RankRole& role, const TrainingContext& context,
+                    const TrainingShape& shape, const std::shared_ptr<const ProgramPlan>& plan,
+                    const RunWatch& watch, OutputFile& file, RunRecord& record) {
+  const TraceWindow window = context.config.options.trace_window.value_or(TraceWindow());
   const Size replicas = shape.one_process ? shape.batch.replicas : 1;
   TraceRecorder recorder(static_cast<std::size_t>(replicas), window.count + 1);
-  PhaseTimer timer(ground.clock, &ground.device().compute(), &recorder);
-  TracedCommunicator communicator(ground.communicator, timer);
-  const TrainingGround traced = with(communicator, ground);
+  PhaseTimer timer(context.clock, &context.device().compute(), &recorder);
+  TracedCommunicator communicator(context.communicator, timer);
+  const TrainingContext traced = with(communicator, context);
   const auto copy = build_training(traced, shape, plan);
-  start_weights(ground.config, copy->replica().program());
-  role.in_step(*copy, [&] { trace_steps(*copy, timer, window, ground.clock, watch.keep_going()); },
+  start_weights(context.config, copy->replica().program());
+  role.in_step(*copy, [&] { trace_steps(*copy, timer, window, context.clock, watch.keep_going()); },
                {.timer = &timer, .look = {}});
   copy->observe(nullptr);
   if (!role.decide([&] { return !watch.is_interrupted(); })) {
     if (role.leads()) watch.stop_if_interrupted();
     return;
   }
-  file.commit(to_trace_json(origin_of(ground, window), recorder));
+  file.commit(to_trace_json(origin_of(context, window), recorder));
   if (role.leads()) warn_of_cut(recorder, window, record);
 }
 

@@ -15,8 +15,8 @@ namespace ptbench {
 /// Traces some steps of a copy of the run's training, so that nothing that is measured knows of it,
 /// and writes this rank's trace to `file`. All ranks call it. Interrupted is thrown where a signal
 /// came, on rank 0; then nobody writes. A trace that was cut is warned of in `record`.
-void trace_training(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
-                    const std::shared_ptr<const ProgramPlan>& plan, const RunWatch& watch,
-                    OutputFile& file, RunRecord& record);
+void trace_training(const RankRole& role, const TrainingContext& context,
+                    const TrainingShape& shape, const std::shared_ptr<const ProgramPlan>& plan,
+                    const RunWatch& watch, OutputFile& file, RunRecord& record);
 
 }  // namespace ptbench

@@ -36,7 +36,7 @@
 namespace ptbench {
 namespace {
 
-/// This process's part of a run: prepares the ground, and then plays the script of all ranks.
+/// This process's part of a run: prepares the context, and then plays the script of all ranks.
 class TrainingRun {
  public:
   TrainingRun(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
@@ -71,47 +71,48 @@ class TrainingRun {
     const auto replica_devices = other_devices();
     RankCommunicators group = join_group(*site.device);
     ControlChannel control(std::move(group.control));
-    TrainingGround ground{.config = config_,
-                          .graph = graph,
-                          .data = data.train,
-                          .site = site,
-                          .communicator = *group.data,
-                          .control = control,
-                          .alone = *alone.data,
-                          .alone_control = alone_control,
-                          .data_parallel = config_.data_parallel,
-                          .replica_devices = replica_devices.get(),
-                          .clock = around_.clock};
+    TrainingContext context{.config = config_,
+                            .graph = graph,
+                            .data = data.train,
+                            .site = site,
+                            .communicator = *group.data,
+                            .control = control,
+                            .alone = *alone.data,
+                            .alone_control = alone_control,
+                            .data_parallel = config_.data_parallel,
+                            .replica_devices = replica_devices.get(),
+                            .clock = around_.clock};
     const TrainingShape shape = shape_of(config_, config_.rank());
-    const Sampler sampler = sampler_of(ground, shape);
+    const Sampler sampler = sampler_of(context, shape);
     steps_per_epoch_ = sampler.steps_per_epoch();
     record_.data.samples_left_out = sampler.samples_left_out();
-    const VerificationPlan check = plan_verification(ground, shape);
+    const VerificationPlan check = plan_verification(context, shape);
     facts_.before = resident_memory();
     record_.memory.before_bytes = facts_.before.total();
     Conductor conductor(control, config_.data_parallel.timeout);
-    play(RankRole(conductor), ground, shape, check, data);
+    play(RankRole(conductor), context, shape, check, data);
   }
 
   /// The script. All ranks pass each of its lines and do there what is their part; what only rank 0
   /// knows, it decides for all. Rank 0's record is the run's.
-  void play(const RankRole& role, TrainingGround& ground, const TrainingShape& shape,
+  void play(const RankRole& role, TrainingContext& context, const TrainingShape& shape,
             const VerificationPlan& check, const DataSource& data) {
-    RunChoices chosen(ground, role, watch_, record_);
+    RunChoices chosen(context, role, watch_, record_);
     if (role.decide([&] { return looks_first(shape, check, chosen); }))
-      take_first_look(role, ground, shape, chosen.guess_operators(shape), watch_, around_.progress);
+      take_first_look(role, context, shape, chosen.guess_operators(shape), watch_,
+                      around_.progress);
     Choices choices = chosen.choose_operators(shape, check);
-    plan(ground, shape, choices);
-    ground.data_parallel = chosen.decide_communication(shape, plan_, choices);
+    plan(context, shape, choices);
+    context.data_parallel = chosen.decide_communication(shape, plan_, choices);
     if (role.decide([&] { return check.oracle.has_value(); }))
-      verify(role, ground, check);
+      verify(role, context, check);
     else if (role.leads())
       report_unverified(check, config_.options.verify, record_);
     if (!role.decide([&] { return measures(); })) return;
-    train_timed(role, ground, shape, data);
-    if (role.decide([&] { return times_phases(); })) time_phases(role, ground, shape);
-    if (role.decide([&] { return traces(); })) trace(role, ground, shape);
-    report_ranks(gather_facts(ground.control, facts_, Communicator::kLongWork), replicas_,
+    train_timed(role, context, shape, data);
+    if (role.decide([&] { return times_phases(); })) time_phases(role, context, shape);
+    if (role.decide([&] { return traces(); })) trace(role, context, shape);
+    report_ranks(gather_facts(context.control, facts_, Communicator::kLongWork), replicas_,
                  shared_bytes_, record_);
   }
 
@@ -160,19 +161,19 @@ class TrainingRun {
                .device = &device});
   }
 
-  void plan(const TrainingGround& ground, const TrainingShape& shape, const Choices& choices) {
+  void plan(const TrainingContext& context, const TrainingShape& shape, const Choices& choices) {
     watch_.enter(RankPhase::planning);
-    plan_ = std::make_shared<const ProgramPlan>(ground.graph, shape.lowering(), ground.backend(),
+    plan_ = std::make_shared<const ProgramPlan>(context.graph, shape.lowering(), context.backend(),
                                                 choices);
     record_.strategy.plan_hash = plan_->hash();
     record_.compute.executed_flops_per_step =  // where shares differ, as if all did as rank 0
         plan_->executed_flops() / static_cast<double>(plan_->batch()) *
         static_cast<double>(config_.batch.global_batch());
-    record_.strategy.communicator = ground.communicator.name();
-    predict_memory(*plan_, ground, shape, facts_);
+    record_.strategy.communicator = context.communicator.name();
+    predict_memory(*plan_, context, shape, facts_);
   }
 
-  void verify(const RankRole& role, const TrainingGround& ground, const VerificationPlan& check) {
+  void verify(const RankRole& role, const TrainingContext& context, const VerificationPlan& check) {
     watch_.enter(RankPhase::verifying);
     Size compared = 0;  // steps, of which some may be skipped by loss scaling
     const auto keep_going = [&] {
@@ -180,7 +181,7 @@ class TrainingRun {
       watch_.count(compared, std::max(compared + 1, kAppliedSteps));
       return !watch_.is_interrupted();
     };
-    VerificationRecord found = run_verification(role, ground, check, plan_, keep_going);
+    VerificationRecord found = run_verification(role, context, check, plan_, keep_going);
     if (!role.leads()) return;
     record_.verification = std::move(found);
     watch_.stop_if_interrupted();
@@ -206,29 +207,29 @@ class TrainingRun {
            config_.options.orders.pass != RunPass::prepare;
   }
 
-  void train_timed(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape,
+  void train_timed(const RankRole& role, const TrainingContext& context, const TrainingShape& shape,
                    const DataSource& data) {
     around_.progress.keep({});  // from now on figures are measured
-    const auto strategy = build(ground, shape);
-    const auto probe = rank_probe(role, ground);
+    const auto strategy = build(context, shape);
+    const auto probe = rank_probe(role, context);
     Samples samples;
     watch_.enter(role.leads() ? RankPhase::warming_up : RankPhase::measuring);
     role.in_step(*strategy,
-                 [&] { samples = time_steps(role, ground, *strategy, data, probe.get()); },
+                 [&] { samples = time_steps(role, context, *strategy, data, probe.get()); },
                  {.timer = nullptr,
                   .look = [&] { probe->contribute(); },
                   .rest = [] { (void)wait_until_quiet(); }});
     // All ranks compare, since only a comparison looks at steps that nobody else does.
     const auto parted =
-        first_differing_rank(*strategy, ground.control, config_.data_parallel.timeout);
-    if (role.leads()) report(samples, parted, ground, *strategy, data);
+        first_differing_rank(*strategy, context.control, config_.data_parallel.timeout);
+    if (role.leads()) report(samples, parted, context, *strategy, data);
     facts_.peak = peak_resident_memory();
   }
 
   /// With data attached and the run's initial weights.
-  std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape) {
-    auto strategy = build_training(ground, shape, plan_);
-    strategy->slow_down(step_drag(ground), config_.options.slowdown_turns.value_or(0));
+  std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape) {
+    auto strategy = build_training(context, shape, plan_);
+    strategy->slow_down(step_drag(context), config_.options.slowdown_turns.value_or(0));
     Program& program = strategy->replica().program();
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
@@ -239,17 +240,18 @@ class TrainingRun {
   }
 
   /// Who looks at all ranks' cores; null where there is one rank.
-  std::unique_ptr<RankProbe> rank_probe(const RankRole& role, const TrainingGround& ground) {
+  std::unique_ptr<RankProbe> rank_probe(const RankRole& role, const TrainingContext& context) {
     if (around_.region == nullptr) return nullptr;
-    return std::make_unique<RankProbe>(*around_.region, ground.control, role.conductor(),
-                                       ground.device(), config_.data_parallel.timeout);
+    return std::make_unique<RankProbe>(*around_.region, context.control, role.conductor(),
+                                       context.device(), config_.data_parallel.timeout);
   }
 
   /// On rank 0. `ranks` looks at the others' cores; null where there are none.
-  Samples time_steps(const RankRole& role, const TrainingGround& ground, Strategy& strategy,
+  Samples time_steps(const RankRole& role, const TrainingContext& context, Strategy& strategy,
                      const DataSource& data, RankProbe* ranks) {
-    ProbePeers* peers = ranks != nullptr ? static_cast<ProbePeers*>(ranks) : ground.replica_devices;
-    MachineProbe probe(ground.device(), peers);
+    ProbePeers* peers =
+        ranks != nullptr ? static_cast<ProbePeers*>(ranks) : context.replica_devices;
+    MachineProbe probe(context.device(), peers);
     TimedSteps steps(config_.options, around_, watch_, record_);
     Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);
@@ -257,14 +259,14 @@ class TrainingRun {
   }
 
   /// On rank 0. `parted`: a rank whose parameters are others than rank 0's.
-  void report(const Samples& samples, std::optional<Size> parted, const TrainingGround& ground,
+  void report(const Samples& samples, std::optional<Size> parted, const TrainingContext& context,
               Strategy& strategy, const DataSource& data) {
     if (parted) {
       report_parted(*parted, record_);
       return;
     }
     report_steps(samples, strategy, config_,
-                 {.backend = ground.backend(),
+                 {.backend = context.backend(),
                   .clock = around_.clock,
                   .cores = static_cast<Size>(topology_.cores.size())},
                  record_);
@@ -287,9 +289,10 @@ class TrainingRun {
   }
 
   /// On a copy, so that neither weights nor samples know of it.
-  void time_phases(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape) {
+  void time_phases(const RankRole& role, const TrainingContext& context,
+                   const TrainingShape& shape) {
     watch_.enter(RankPhase::timing_phases);
-    const auto copy = build_training(ground, shape, plan_);
+    const auto copy = build_training(context, shape, plan_);
     start_weights(config_, copy->replica().program());
     PhaseTimer timer(around_.clock, &copy->replica().queue());
     role.in_step(*copy,
@@ -311,11 +314,11 @@ class TrainingRun {
     return record_.status == Status::ok && around_.files.trace() != nullptr;
   }
 
-  void trace(const RankRole& role, const TrainingGround& ground, const TrainingShape& shape) {
+  void trace(const RankRole& role, const TrainingContext& context, const TrainingShape& shape) {
     watch_.enter(RankPhase::tracing);
     OutputFile* file = around_.files.trace();
     ensure(file != nullptr, "all ranks trace, or none");
-    trace_training(role, ground, shape, plan_, watch_, *file, record_);
+    trace_training(role, context, shape, plan_, watch_, *file, record_);
   }
 
   const RunConfig& config_;

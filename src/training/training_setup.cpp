@@ -63,11 +63,12 @@ std::string candidate_with_layout(const KernelBackend& backend, const OperatorSp
 
 }  // namespace
 
-Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape, Choices choices) {
+Choices with_one_layout(const TrainingContext& context, const TrainingShape& shape,
+                        Choices choices) {
   const std::vector<TrainingShape> shapes = shapes_of_ranks(shape);
-  const std::vector<OperatorSpec> largest = operators_of(ground.graph, shapes.front());
+  const std::vector<OperatorSpec> largest = operators_of(context.graph, shapes.front());
   for (std::size_t smaller = 1; smaller < shapes.size(); ++smaller) {
-    const std::vector<OperatorSpec> specs = operators_of(ground.graph, shapes[smaller]);
+    const std::vector<OperatorSpec> specs = operators_of(context.graph, shapes[smaller]);
     for (std::size_t i = 0; i < specs.size(); ++i) {
       const std::string& model = choices.at(key_of(largest[i]));
       const std::string key = key_of(specs[i]);
@@ -75,21 +76,21 @@ Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape
       if (const auto known = choices.find(key); known != choices.end())
         wishes.insert(wishes.begin(), known->second);
       choices[key] = candidate_with_layout(
-          ground.backend(), specs[i],
-          layout_digest(largest[i], *ground.backend().plan(largest[i], model)), wishes);
+          context.backend(), specs[i],
+          layout_digest(largest[i], *context.backend().plan(largest[i], model)), wishes);
     }
   }
   return choices;
 }
 
-Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape) {
+Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape) {
   BatchShape batch = shape.batch;
   if (shape.one_process) {
     batch.micro_batch *= std::exchange(batch.replicas, 1);
     batch.replica = 0;
   }
-  Sampler sampler(ground.data.size(), batch, ground.config.options.shuffle,
-                  ground.config.options.seed);
+  Sampler sampler(context.data.size(), batch, context.config.options.shuffle,
+                  context.config.options.seed);
   for (Size skipped = shape.first_step * batch.accumulation_steps; skipped > 0; --skipped)
     sampler.skip();
   return sampler;
@@ -99,76 +100,77 @@ namespace {
 
 /// Fills `inputs` and `labels` with the samples of that shape.
 std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
-                                       const TrainingGround& ground, const TrainingShape& shape) {
-  return std::make_unique<BatchLoader>(ground.data, sampler_of(ground, shape), inputs, labels,
-                                       &ground.device(),
-                                       static_cast<int>(ground.config.options.data_workers));
+                                       const TrainingContext& context, const TrainingShape& shape) {
+  return std::make_unique<BatchLoader>(context.data, sampler_of(context, shape), inputs, labels,
+                                       &context.device(),
+                                       static_cast<int>(context.config.options.data_workers));
 }
 
-std::unique_ptr<Strategy> build(const TrainingGround& ground, const TrainingShape& shape,
+std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape,
                                 std::shared_ptr<const ProgramPlan> plan,
                                 const StrategyRow& strategy, Communicator& communicator,
                                 ControlChannel& control) {
   auto replica = std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory());
   Program& program = replica->program();
-  replica->attach(load_into(program.input(), program.labels(), ground, shape));
-  StrategyContext context{.replicas = {},
-                          .communicator = communicator,
-                          .control = control,
-                          .data_parallel = ground.data_parallel};
-  context.replicas.push_back(std::move(replica));
-  return strategy.build(std::move(context));
+  replica->attach(load_into(program.input(), program.labels(), context, shape));
+  StrategyContext strategy_context{.replicas = {},
+                                   .communicator = communicator,
+                                   .control = control,
+                                   .data_parallel = context.data_parallel};
+  strategy_context.replicas.push_back(std::move(replica));
+  return strategy.build(std::move(strategy_context));
 }
 
-/// Replica 0 on the ground's device, which has the data of all, and the others on theirs.
-std::unique_ptr<Strategy> build_in_one_process(const TrainingGround& ground,
+/// Replica 0 on the context's device, which has the data of all, and the others on theirs.
+std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
                                                const TrainingShape& shape,
                                                const std::shared_ptr<const ProgramPlan>& plan) {
-  ReplicaDevices* devices = ground.replica_devices;
+  ReplicaDevices* devices = context.replica_devices;
   ensure(shape.batch.shares.empty() &&
              shape.batch.replicas == (devices == nullptr ? 1 : devices->replicas()),
          "every replica has a device and an equal share");
-  StrategyContext context{.replicas = {},
-                          .communicator = ground.alone,
-                          .control = ground.alone_control,
-                          .data_parallel = ground.data_parallel};
-  context.replicas.push_back(
-      std::make_unique<Replica>(plan, shape.step(), ground.device().memory()));
-  ReplicaGroup& group = context.group;
-  group.slowdown = ground.config.slowdown_of(0);
-  if (devices != nullptr) group.others = devices->build(ground.graph, shape.lowering(), *plan);
+  StrategyContext strategy_context{.replicas = {},
+                                   .communicator = context.alone,
+                                   .control = context.alone_control,
+                                   .data_parallel = context.data_parallel};
+  strategy_context.replicas.push_back(
+      std::make_unique<Replica>(plan, shape.step(), context.device().memory()));
+  ReplicaGroup& group = strategy_context.group;
+  group.slowdown = context.config.slowdown_of(0);
+  if (devices != nullptr) group.others = devices->build(context.graph, shape.lowering(), *plan);
   for (std::size_t i = 0; i < group.others.size(); ++i)
-    group.others[i].slowdown = ground.config.slowdown_of(static_cast<Size>(i) + 1);
+    group.others[i].slowdown = context.config.slowdown_of(static_cast<Size>(i) + 1);
   group.load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return load_into(inputs, labels, ground, shape);
+    return load_into(inputs, labels, context, shape);
   };
-  return ground.config.strategy.build(std::move(context));
+  return context.config.strategy.build(std::move(strategy_context));
 }
 
 }  // namespace
 
-std::unique_ptr<Strategy> build_training(const TrainingGround& ground, const TrainingShape& shape,
+std::unique_ptr<Strategy> build_training(const TrainingContext& context, const TrainingShape& shape,
                                          std::shared_ptr<const ProgramPlan> plan) {
-  auto strategy = shape.one_process ? build_in_one_process(ground, shape, plan)
-                                    : build(ground, shape, std::move(plan), ground.config.strategy,
-                                            ground.communicator, ground.control);
-  if (const double slowdown = ground.config.slowdown_of(shape.batch.replica); slowdown > 1)
-    strategy->replica().slow_down(Drag(slowdown - 1, ground.clock, threads_of(ground.device())));
+  auto strategy = shape.one_process
+                      ? build_in_one_process(context, shape, plan)
+                      : build(context, shape, std::move(plan), context.config.strategy,
+                              context.communicator, context.control);
+  if (const double slowdown = context.config.slowdown_of(shape.batch.replica); slowdown > 1)
+    strategy->replica().slow_down(Drag(slowdown - 1, context.clock, threads_of(context.device())));
   return strategy;
 }
 
-std::unique_ptr<Strategy> build_serial(const TrainingGround& ground, const TrainingShape& shape,
+std::unique_ptr<Strategy> build_serial(const TrainingContext& context, const TrainingShape& shape,
                                        std::shared_ptr<const ProgramPlan> plan) {
-  return build(ground, shape, std::move(plan), serial_strategy(), ground.alone,
-               ground.alone_control);
+  return build(context, shape, std::move(plan), serial_strategy(), context.alone,
+               context.alone_control);
 }
 
-Drag step_drag(const TrainingGround& ground) {
-  const double share = ground.config.options.slowdown;
-  Device* const first = &ground.device();
-  ReplicaDevices* const others = ground.replica_devices;
-  if (others == nullptr) return {share, ground.clock, threads_of(*first)};
-  return {share, ground.clock,
+Drag step_drag(const TrainingContext& context) {
+  const double share = context.config.options.slowdown;
+  Device* const first = &context.device();
+  ReplicaDevices* const others = context.replica_devices;
+  if (others == nullptr) return {share, context.clock, threads_of(*first)};
+  return {share, context.clock,
           [others, first](FunctionRef<void()> job) { others->run_on_all(*first, job); }};
 }
 

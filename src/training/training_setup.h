@@ -47,7 +47,7 @@ struct TrainingShape {
 [[nodiscard]] std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape);
 
 /// Where trainings run and on what; all of it outlives what is built.
-struct TrainingGround {
+struct TrainingContext {
   const RunConfig& config;
   const Graph& graph;
   const Dataset& data;
@@ -72,26 +72,26 @@ struct TrainingGround {
 /// operator of a smaller one would keep its parameters elsewhere than that of the largest does, or
 /// has no choice, it gets one that keeps them alike. Equal micro-batches: as they are. A pure
 /// function; a run error names an operator that cannot be had.
-[[nodiscard]] Choices with_one_layout(const TrainingGround& ground, const TrainingShape& shape,
+[[nodiscard]] Choices with_one_layout(const TrainingContext& context, const TrainingShape& shape,
                                       Choices choices);
 
 /// Samples in the order of the run's seed, for that batch, from the shape's first step on; where
 /// replicas share one process, the samples of all of them.
-[[nodiscard]] Sampler sampler_of(const TrainingGround& ground, const TrainingShape& shape);
+[[nodiscard]] Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape);
 
 /// The run's strategy over this rank's replica, with data attached and weights still zero. All
 /// ranks call it, in the same order.
-[[nodiscard]] std::unique_ptr<Strategy> build_training(const TrainingGround& ground,
+[[nodiscard]] std::unique_ptr<Strategy> build_training(const TrainingContext& context,
                                                        const TrainingShape& shape,
                                                        std::shared_ptr<const ProgramPlan> plan);
 
 /// The run's training as serial training in this process alone.
-[[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingGround& ground,
+[[nodiscard]] std::unique_ptr<Strategy> build_serial(const TrainingContext& context,
                                                      const TrainingShape& shape,
                                                      std::shared_ptr<const ProgramPlan> plan);
 
 /// What --slowdown makes each step of this process longer by, on all threads that compute it.
-[[nodiscard]] Drag step_drag(const TrainingGround& ground);
+[[nodiscard]] Drag step_drag(const TrainingContext& context);
 
 /// The run's initial weights: from its file, or drawn from its seed.
 void start_weights(const RunConfig& config, Program& program);

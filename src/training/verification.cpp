@@ -13,7 +13,7 @@ namespace ptbench {
 namespace {
 
 /// The longest time of a verification, which --max-time does not count.
-constexpr double kSeconds = 60;
+constexpr double kLongestSeconds = 60;
 
 /// Whether its last layer is the last one with parameters, so that no corner follows these.
 bool ends_with_parameters(const Graph& graph) {
@@ -79,8 +79,8 @@ VerificationPlan not_run(std::string reason) {
 }
 
 /// So that the end of an epoch is among the steps that are compared.
-Size first_step(const TrainingGround& ground, const TrainingShape& shape) {
-  return std::max<Size>(sampler_of(ground, shape).steps_per_epoch() - 2, 0);
+Size first_step(const TrainingContext& context, const TrainingShape& shape) {
+  return std::max<Size>(sampler_of(context, shape).steps_per_epoch() - 2, 0);
 }
 
 Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
@@ -91,9 +91,9 @@ Bytes memory_of(const Graph& graph, const TrainingShape& shape) {
 
 }  // namespace
 
-VerificationPlan plan_verification(const TrainingGround& ground, const TrainingShape& shape) {
-  const RunConfig& config = ground.config;
-  const Graph& graph = ground.graph;
+VerificationPlan plan_verification(const TrainingContext& context, const TrainingShape& shape) {
+  const RunConfig& config = context.config;
+  const Graph& graph = context.graph;
   if (config.options.verify == VerifyMode::off) return not_run("switched off by --verify off");
   const bool several = shape.batch.replicas > 1;
   const bool accumulates = shape.batch.accumulation_steps > 1 && !several;
@@ -130,11 +130,11 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
   VerificationPlan plan{
       .tested = shape,
       .oracle = oracle,
-      .bounds = bounds_of(shape, oracle, same_arithmetic, ground.data_parallel.wire, graph),
+      .bounds = bounds_of(shape, oracle, same_arithmetic, context.data_parallel.wire, graph),
       .statistics_period = several ? shape.batch.replicas : 1,
       .reason = {},
       .lacks_memory = false};
-  plan.tested.first_step = first_step(ground, shape);
+  plan.tested.first_step = first_step(context, shape);
   plan.oracle->first_step = plan.tested.first_step;
   return plan;
 }
@@ -142,35 +142,35 @@ VerificationPlan plan_verification(const TrainingGround& ground, const TrainingS
 namespace {
 
 /// On rank 0; the others make the steps of `tested` too.
-VerificationRecord compare_with_oracle(const TrainingGround& ground, const VerificationPlan& plan,
+VerificationRecord compare_with_oracle(const TrainingContext& context, const VerificationPlan& plan,
                                        const ProgramPlan& planned, Strategy& tested,
                                        VerifiedRanks& ranks,
                                        const std::function<bool()>& keep_going) {
   const auto oracle =
-      build_serial(ground, *plan.oracle,
-                   std::make_shared<const ProgramPlan>(ground.graph, plan.oracle->lowering(),
-                                                       ground.backend(), planned.choices()));
-  start_weights(ground.config, oracle->replica().program());
+      build_serial(context, *plan.oracle,
+                   std::make_shared<const ProgramPlan>(context.graph, plan.oracle->lowering(),
+                                                       context.backend(), planned.choices()));
+  start_weights(context.config, oracle->replica().program());
   oracle->replica().follow_statistics_every(plan.statistics_period);
-  const double begin = ground.clock.now();
+  const double begin = context.clock.now();
   return verify(tested, *oracle, ranks, plan.bounds,
-                [&] { return keep_going() && ground.clock.now() - begin < kSeconds; });
+                [&] { return keep_going() && context.clock.now() - begin < kLongestSeconds; });
 }
 
 }  // namespace
 
-VerificationRecord run_verification(const RankRole& role, const TrainingGround& ground,
+VerificationRecord run_verification(const RankRole& role, const TrainingContext& context,
                                     const VerificationPlan& plan,
                                     const std::shared_ptr<const ProgramPlan>& planned,
                                     const std::function<bool()>& keep_going) {
-  const auto tested = build_training(ground, plan.tested, planned);
-  start_weights(ground.config, tested->replica().program());
-  VerifiedRanks ranks(*tested, ground.control, role.conductor(), ground.data_parallel.timeout,
-                      ground.data_parallel.broadcast_buffers);
+  const auto tested = build_training(context, plan.tested, planned);
+  start_weights(context.config, tested->replica().program());
+  VerifiedRanks ranks(*tested, context.control, role.conductor(), context.data_parallel.timeout,
+                      context.data_parallel.broadcast_buffers);
   VerificationRecord record;
   role.in_step(
       *tested,
-      [&] { record = compare_with_oracle(ground, plan, *planned, *tested, ranks, keep_going); },
+      [&] { record = compare_with_oracle(context, plan, *planned, *tested, ranks, keep_going); },
       {.timer = nullptr, .look = [&] { ranks.follow(); }});
   return record;
 }

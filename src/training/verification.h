@@ -28,14 +28,14 @@ struct VerificationPlan {
 /// precision is fp32; models with batch norm see other statistics in another micro-batch, so these
 /// keep it. Both begin two steps before the end of an epoch. Nothing is compared where two copies
 /// would not fit into the memory that is left.
-[[nodiscard]] VerificationPlan plan_verification(const TrainingGround& ground,
+[[nodiscard]] VerificationPlan plan_verification(const TrainingContext& context,
                                                  const TrainingShape& shape);
 
 /// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
 /// the most. `planned`: the run's program, whose choices hold the oracle's too. All ranks call it;
 /// the record is rank 0's.
 [[nodiscard]] VerificationRecord run_verification(const RankRole& role,
-                                                  const TrainingGround& ground,
+                                                  const TrainingContext& context,
                                                   const VerificationPlan& plan,
                                                   const std::shared_ptr<const ProgramPlan>& planned,
                                                   const std::function<bool()>& keep_going);

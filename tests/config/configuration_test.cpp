@@ -189,17 +189,17 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
   SoloCommunicator alone(site.device->memory());
   ControlChannel alone_control(std::make_unique<SoloCommunicator>(site.device->memory()));
   const SteadyClock clock;
-  const TrainingGround ground{.config = config,
-                              .graph = graph,
-                              .data = data.train,
-                              .site = site,
-                              .communicator = alone,
-                              .control = alone_control,
-                              .alone = alone,
-                              .alone_control = alone_control,
-                              .data_parallel = {},
-                              .replica_devices = nullptr,
-                              .clock = clock};
+  const TrainingContext context{.config = config,
+                                .graph = graph,
+                                .data = data.train,
+                                .site = site,
+                                .communicator = alone,
+                                .control = alone_control,
+                                .alone = alone,
+                                .alone_control = alone_control,
+                                .data_parallel = {},
+                                .replica_devices = nullptr,
+                                .clock = clock};
   const TrainingShape shape = shape_of(config, 0);
   const std::vector<OperatorSpec> large = operators_of(graph, shape_of(config, 1));
   const std::vector<OperatorSpec> small = operators_of(graph, shape);
@@ -217,12 +217,12 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
       choices[key_of(large.front())] = of_large;
       choices[key_of(small.front())] = of_small;
       const bool agree = layout(large.front(), choices) == layout(small.front(), choices);
-      const Choices changed = with_one_layout(ground, shape, choices);
+      const Choices changed = with_one_layout(context, shape, choices);
       CHECK(layout(large.front(), changed) == layout(small.front(), changed));
       CHECK(changed.at(key_of(large.front())) == of_large);
       if (agree) CHECK(changed == choices);
       choices.erase(key_of(small.front()));
-      CHECK(with_one_layout(ground, shape, choices).contains(key_of(small.front())));
+      CHECK(with_one_layout(context, shape, choices).contains(key_of(small.front())));
     }
 }
 

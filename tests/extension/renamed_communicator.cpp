@@ -28,9 +28,9 @@ CommunicatorRow renamed_communicator() {
           .summary = "a world of one under another name",
           .needs = "nothing",
           .several_ranks = false,
-          .make = [](const CommunicatorGround& ground) -> RankCommunicators {
-            return {.data = std::make_unique<Renamed>(ground.memory),
-                    .control = std::make_unique<Renamed>(ground.memory)};
+          .make = [](const CommunicatorSetup& setup) -> RankCommunicators {
+            return {.data = std::make_unique<Renamed>(setup.memory),
+                    .control = std::make_unique<Renamed>(setup.memory)};
           }};
 }
 

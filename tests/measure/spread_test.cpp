@@ -126,11 +126,11 @@ TEST_CASE("only the placement that speaks for a run makes it precise", "[measure
 }
 
 TEST_CASE("the placement with most clean repetitions speaks, near of two", "[measure]") {
-  CHECK(speaking_class({}) == nullptr);
+  CHECK(counted_class({}) == nullptr);
   const LogTimes far_most{{"far", {1, 2}}, {"near", {3}}};
-  CHECK(speaking_class(far_most)->first == "far");
+  CHECK(counted_class(far_most)->first == "far");
   const LogTimes as_many{{"far", {1, 2}}, {"near", {3, 4}}, {"one_core", {5, 6}}};
-  CHECK(speaking_class(as_many)->first == "near");
+  CHECK(counted_class(as_many)->first == "near");
 }
 
 }  // namespace ptbench

@@ -11,9 +11,9 @@
 
 namespace ptbench {
 
-/// The repetitions that speak for a run: the clean ones of `speaking_class`, or all that have a
+/// The repetitions that count for a run: the clean ones of `counted_class`, or all that have a
 /// median where none is clean.
-struct Speaking {
+struct CountedRepetitions {
   std::string placement;            ///< class; empty: none is clean
   std::vector<std::size_t> places;  ///< among all repetitions, ascending
   std::vector<double> log_medians;  ///< of seconds, one a place
@@ -21,27 +21,27 @@ struct Speaking {
 
   [[nodiscard]] Size count() const { return std::ssize(places); }
 };
-[[nodiscard]] Speaking speaking_of(const SamplesRecord& samples);
+[[nodiscard]] CountedRepetitions counted_repetitions(const SamplesRecord& samples);
 
-/// The spread of `logs`, one for each repetition that speaks. What the host usually does says
+/// The spread of `logs`, one for each repetition that counts. What the host usually does says
 /// nothing of repetitions that were disturbed: without a clean one the prior is not asked.
-[[nodiscard]] Spread spread_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
-                                        const PriorNoise& prior);
+[[nodiscard]] Spread spread_of_counted(const CountedRepetitions& counted,
+                                       const std::vector<double>& logs, const PriorNoise& prior);
 
 /// How well the mean of some values is known.
 struct MeanError {
   double variance = 0;            ///< of the mean: s²/n
   double degrees_of_freedom = 1;  ///< that s² is known with
 };
-/// The error of the mean of `logs`, one for each repetition that speaks, at least one.
-[[nodiscard]] MeanError error_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
-                                          const PriorNoise& prior);
+/// The error of the mean of `logs`, one for each repetition that counts, at least one.
+[[nodiscard]] MeanError error_of_counted(const CountedRepetitions& counted,
+                                         const std::vector<double>& logs, const PriorNoise& prior);
 /// Half width of the interval of a sum of independent means that covers the truth with `level`:
 /// t·√Σv, with degrees of freedom after Welch ("The generalization of Student's problem", 1947).
 /// Weights, where the means have some, are in the variances.
 [[nodiscard]] double welch_half_width(std::span<const MeanError> errors, double level);
 
-/// Clean repetitions of the class that speaks for a run.
+/// Clean repetitions of the class that counts for a run.
 [[nodiscard]] Size clean_repetitions(const SamplesRecord& samples);
 
 }  // namespace ptbench

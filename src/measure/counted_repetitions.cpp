@@ -1,4 +1,4 @@
-#include "src/measure/speaking.h"
+#include "src/measure/counted_repetitions.h"
 
 #include <cmath>
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace ptbench {
 
-Speaking speaking_of(const SamplesRecord& samples) {
+CountedRepetitions counted_repetitions(const SamplesRecord& samples) {
   const std::vector<RepetitionTime> times = median_times(samples);
   const std::vector<std::optional<double>> means = log_means(samples);
   const LogTimes classes = by_class(times);
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  Speaking result;
-  if (speaking != nullptr) result.placement = speaking->first;
+  const LogTimes::value_type* counted = counted_class(classes);
+  CountedRepetitions result;
+  if (counted != nullptr) result.placement = counted->first;
   for (std::size_t place = 0; place < times.size(); ++place) {
     const double seconds = samples.repetitions[place].median_seconds.value_or(0);
     const RepetitionTime& time = times[place];
-    const bool speaks = speaking == nullptr || (time.log_time && time.placement == speaking->first);
-    if (!speaks || !(seconds > 0)) continue;
+    const bool counts = counted == nullptr || (time.log_time && time.placement == counted->first);
+    if (!counts || !(seconds > 0)) continue;
     result.places.push_back(place);
     result.log_medians.push_back(std::log(seconds));
     result.log_means.push_back(means[place].value_or(result.log_medians.back()));
@@ -27,16 +27,16 @@ Speaking speaking_of(const SamplesRecord& samples) {
   return result;
 }
 
-Spread spread_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
-                          const PriorNoise& prior) {
-  if (!speaking.placement.empty()) return spread_of({&logs, 1}, prior.of(speaking.placement));
+Spread spread_of_counted(const CountedRepetitions& counted, const std::vector<double>& logs,
+                         const PriorNoise& prior) {
+  if (!counted.placement.empty()) return spread_of({&logs, 1}, prior.of(counted.placement));
   return {.standard_deviation = standard_deviation(logs).value_or(0),
           .degrees_of_freedom = static_cast<double>(logs.size() - 1)};
 }
 
-MeanError error_of_speaking(const Speaking& speaking, const std::vector<double>& logs,
-                            const PriorNoise& prior) {
-  const Spread spread = spread_of_speaking(speaking, logs, prior);
+MeanError error_of_counted(const CountedRepetitions& counted, const std::vector<double>& logs,
+                           const PriorNoise& prior) {
+  const Spread spread = spread_of_counted(counted, logs, prior);
   return {.variance = spread.standard_deviation * spread.standard_deviation /
                       static_cast<double>(logs.size()),
           .degrees_of_freedom = spread.degrees_of_freedom};
@@ -56,8 +56,8 @@ double welch_half_width(std::span<const MeanError> errors, double level) {
 
 Size clean_repetitions(const SamplesRecord& samples) {
   const LogTimes classes = clean_log_times(samples);
-  const LogTimes::value_type* speaking = speaking_class(classes);
-  return speaking == nullptr ? 0 : std::ssize(speaking->second);
+  const LogTimes::value_type* counted = counted_class(classes);
+  return counted == nullptr ? 0 : std::ssize(counted->second);
 }
 
 }  // namespace ptbench
