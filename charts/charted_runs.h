@@ -24,6 +24,9 @@ struct ChartedRun {
   [[nodiscard]] bool is_trusted() const { return clean_repetitions > 0; }
 };
 
+/// The first letters of the commit of the program that measured; empty where it is not known.
+[[nodiscard]] std::string short_commit(const ResultFile& file);
+
 /// The runs of `results` that are ok or interrupted and have a throughput, in their order. Their
 /// source is the host where hosts differ, the commit where commits differ, and the time where two
 /// files would otherwise hold the same run.

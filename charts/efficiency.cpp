@@ -6,11 +6,11 @@
 
 #include "charts/charts.h"
 #include "charts/scaling_groups.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
-constexpr double kPercent = 100;
 constexpr double kLeastHigh = 110;  // room above the ideal line
 
 Point efficiency_of(const ChartedRun& charted, const MeasuredRuns& measured) {

@@ -8,11 +8,10 @@
 
 #include "charts/charted_runs.h"
 #include "charts/charts.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
-
-constexpr double kMilliseconds = 1e3;
 
 struct Phase {
   std::string_view name;
@@ -45,7 +44,7 @@ Series series_of_phase(const Phase& phase, std::span<const ChartedRun> runs) {
     if (seconds > 0)
       series.points.push_back(
           {.x = static_cast<double>(place),
-           .y = kMilliseconds * seconds,
+           .y = kMillisecondsPerSecond * seconds,
            .interval = {},
            .note = fmt::format("{:.1f} % of the step", 100 * seconds / sum_of(phases)),
            .trusted = runs[place].is_trusted()});

@@ -9,11 +9,10 @@
 
 #include "charts/charts.h"
 #include "charts/scaling_groups.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
-
-constexpr double kPercent = 100;
 
 struct Part {
   std::string_view name;

@@ -8,11 +8,11 @@
 
 #include "charts/charted_runs.h"
 #include "charts/charts.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
-constexpr double kMilliseconds = 1e3;
 constexpr Size kMostPoints = 1000;  // of a chart: neither screens nor readers tell more apart
 
 struct Piece {
@@ -89,17 +89,20 @@ class StepLine {
         seconds.push_back(step);
     if (seconds.empty()) return;
     std::ranges::sort(seconds);
-    Point point{.x = elapsed_, .y = kMilliseconds * seconds[seconds.size() / 2]};
+    const std::size_t middle = seconds.size() / 2;
+    const double median =
+        seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+    Point point{.x = elapsed_, .y = kMillisecondsPerSecond * median};
     if (seconds.size() > 1)
-      point.interval =
-          Interval{.low = kMilliseconds * seconds.front(), .high = kMilliseconds * seconds.back()};
+      point.interval = Interval{.low = kMillisecondsPerSecond * seconds.front(),
+                                .high = kMillisecondsPerSecond * seconds.back()};
     kinds_[kind].push_back(std::move(point));
     for (const double step : seconds) elapsed_ += steps_per_sample_ * step;
   }
 
   /// A slice's median; where the record has no samples, a point instead of them.
   void draw_slice(const SliceRecord& slice, double begin) {
-    const double median = kMilliseconds * *slice.median_seconds;
+    const double median = kMillisecondsPerSecond * *slice.median_seconds;
     if (samples_.step_seconds.empty()) {
       kinds_[kind_of(&slice)].push_back({.x = begin, .y = median, .note = "median of a slice"});
       elapsed_ += steps_per_sample_ * static_cast<double>(slice.count) * *slice.median_seconds;

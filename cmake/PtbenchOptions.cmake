@@ -1,6 +1,7 @@
 # What can be chosen at configure time, and what every target gets.
 option(PTBENCH_WERROR "Warnings are errors" OFF)
 set(PTBENCH_SANITIZE "" CACHE STRING "Sanitizers for every target: address;undefined or thread")
+option(PTBENCH_UNITY "Compile several files of a room at a time: less time for a whole build" OFF)
 option(PTBENCH_FUZZ "Configure the fuzz targets (the preset fuzz)" OFF)
 set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)

@@ -9,13 +9,13 @@
 #include "reports/json_text.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMillisecondsPerSecond = 1e3;
 constexpr double kBytesPerMebibyte = 1024 * 1024;
 
 struct Value {

@@ -13,6 +13,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/units.h"
 #include "src/measure/environment.h"
 #include "src/measure/repetition_times.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMillisecondsPerSecond = 1e3;
 constexpr double kLatest = 253'402'300'799;  // the end of the year 9999
 
 /// Seconds since 1970 between which a run, or one of its repetitions, took its steps.

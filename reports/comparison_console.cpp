@@ -36,18 +36,18 @@ std::string verdict_cell(Verdict verdict, const ConsoleStyle& style) {
 }
 
 /// A run's row but for verdict and reasons.
-struct Row {
+struct RunRow {
   std::string id;
   std::string seconds;      ///< "6.01 ms -> 6.31 ms"
   std::string change;       ///< "+5.0 % (4.1 % to 5.9 %)"
   std::string repetitions;  ///< "n 5/5"
 };
 
-Row row_of(const RunComparison& run) {
-  Row row{.id = single_line(run.id),
-          .seconds = seconds_text(run.base_seconds) + " -> " + seconds_text(run.new_seconds),
-          .change = change_text(run),
-          .repetitions = "n " + repetitions_text(run)};
+RunRow row_of(const RunComparison& run) {
+  RunRow row{.id = single_line(run.id),
+             .seconds = seconds_text(run.base_seconds) + " -> " + seconds_text(run.new_seconds),
+             .change = change_text(run),
+             .repetitions = "n " + repetitions_text(run)};
   if (const std::string interval = interval_text(run); !interval.empty())
     row.change += fmt::format(" ({})", interval);
   return row;
@@ -60,7 +60,7 @@ struct Widths {
   std::size_t change = 0;
   std::size_t repetitions = 0;
 
-  void fit(const Row& row) {
+  void fit(const RunRow& row) {
     id = std::max(id, code_points(row.id));
     seconds = std::max(seconds, code_points(row.seconds));
     change = std::max(change, code_points(row.change));
@@ -72,7 +72,7 @@ struct Widths {
   }
 };
 
-std::string figures_text(const Row& row, const Widths& widths) {
+std::string figures_text(const RunRow& row, const Widths& widths) {
   return fmt::format("{}{}{}{}{}", padded(row.seconds, widths.seconds), kGap,
                      padded(row.change, widths.change), kGap, row.repetitions);
 }
@@ -85,7 +85,7 @@ std::string note(std::string_view text, const ConsoleStyle& style) {
 }
 
 /// On one line where all rows fit on one, on two otherwise.
-std::string run_text(const RunComparison& run, const Row& row, const Widths& widths,
+std::string run_text(const RunComparison& run, const RunRow& row, const Widths& widths,
                      const ConsoleStyle& style) {
   std::string text = verdict_cell(run.verdict, style);
   if (widths.line() <= style.columns)
@@ -132,7 +132,7 @@ std::string closing_text(const Comparison& comparison, const ConsoleStyle& style
 }  // namespace
 
 std::string comparison_console(const Comparison& comparison, const ConsoleStyle& style) {
-  std::vector<Row> rows;
+  std::vector<RunRow> rows;
   Widths widths;
   for (const RunComparison& run : comparison.runs) {
     rows.push_back(row_of(run));

@@ -11,10 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
 /// Half an interval is none.
 Json interval(const std::optional<Interval>& value) {
   if (!value || !std::isfinite(value->low) || !std::isfinite(value->high)) return nullptr;
@@ -29,7 +25,7 @@ Json object_of(const std::optional<LeftOut>& left_out) {
 Json object_of(const std::optional<ReferenceChange>& reference) {
   if (!reference) return nullptr;
   return {{"entries", reference->entries},
-          {"change", number(reference->change)},
+          {"change", json_number(reference->change)},
           {"change_ci99", interval(reference->interval)}};
 }
 
@@ -37,17 +33,17 @@ Json object_of(const RunComparison& run) {
   return {{"id", run.id},
           {"verdict", name_of(run.verdict)},
           {"reason", run.reason.empty() ? Json(nullptr) : Json(run.reason)},
-          {"base_seconds", number(run.base_seconds)},
-          {"new_seconds", number(run.new_seconds)},
+          {"base_seconds", json_number(run.base_seconds)},
+          {"new_seconds", json_number(run.new_seconds)},
           {"base_ci95", interval(run.base_ci95)},
           {"new_ci95", interval(run.new_ci95)},
           {"statistic", name_of(run.statistic)},
-          {"change", number(run.change)},
+          {"change", json_number(run.change)},
           {"change_ci99", interval(run.change_ci99)},
           {"interval_level", run.change_ci99 ? Json(run.interval_level) : Json(nullptr)},
-          {"mean_change", number(run.mean_change)},
+          {"mean_change", json_number(run.mean_change)},
           {"mean_change_ci999", interval(run.mean_change_ci999)},
-          {"p_value", number(run.p_value)},
+          {"p_value", json_number(run.p_value)},
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},
           {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},

@@ -12,7 +12,7 @@
 namespace ptbench {
 namespace {
 
-std::string row_of(const RunComparison& run) {
+std::string markdown_row(const RunComparison& run) {
   const std::string verdict = is_regression(run.verdict) || run.verdict == Verdict::faster
                                   ? fmt::format("**{}**", name_of(run.verdict))
                                   : std::string(name_of(run.verdict));
@@ -40,7 +40,7 @@ std::string interval_heading(const Comparison& comparison) {
 std::string table_of(const Comparison& comparison, bool same) {
   std::string rows;
   for (const RunComparison& run : comparison.runs)
-    if ((run.verdict == Verdict::same) == same) rows += row_of(run);
+    if ((run.verdict == Verdict::same) == same) rows += markdown_row(run);
   if (rows.empty()) return {};
   return fmt::format(
       "| verdict | run | BASE | NEW | change | {} | n | remarks |\n"

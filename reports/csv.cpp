@@ -58,7 +58,7 @@ struct Column {
 };
 
 /// What tells rows of several files apart, and what to think of them.
-constexpr std::array<Column, 6> kColumns{{
+constexpr std::array<Column, 6> kFileColumns{{
     {"host",
      [](const ResultFile& file, const RunRecord&) -> FieldValue {
        return file.environment.host.name;
@@ -78,13 +78,13 @@ constexpr std::array<Column, 6> kColumns{{
 
 std::string to_csv(const ResultFile& file) {
   std::string text;
-  for (const Column& column : kColumns) text += fmt::format("{},", column.heading);
+  for (const Column& column : kFileColumns) text += fmt::format("{},", column.heading);
   for (const Field& field : field_table())
     text += fmt::format("{}{}", &field == &field_table().front() ? "" : ",", field.path);
   text += '\n';
   for (const RunRecord& run : file.runs) {
     std::string row;
-    for (const Column& column : kColumns)
+    for (const Column& column : kFileColumns)
       row += std::visit(CellText{}, column.get(file, run)) + ",";
     for (const Field& field : field_table()) {
       if (&field != &field_table().front()) row += ',';

@@ -16,7 +16,7 @@
 namespace ptbench {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr std::size_t kLongestExcerpt = 40;
 constexpr std::size_t kLongestPointer = 200;
@@ -26,47 +26,44 @@ constexpr std::size_t kLongestPointer = 200;
 constexpr double kShortestStep = 1e-12;
 constexpr double kLongestSeconds = 1e9;
 
-/// Beyond what any run counts; sums of such counts do not overflow.
-constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
-
 std::string shortened(const std::string& text, std::size_t longest) {
   return single_line(text.size() <= longest ? text : text.substr(0, longest) + "…");
 }
 
-std::string excerpt(const Json& value) {
+std::string excerpt(const ParsedJson& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   return shortened(value.dump(-1, ' ', true), kLongestExcerpt);
 }
 
-void require_object(const Json& json, const Place& place) {
+void require_object(const ParsedJson& json, const Place& place) {
   if (!json.is_object()) throw place.cannot_be(json);
 }
 
 // One overload a type, each for a value that is not null. Numbers are those beside the field table:
 // counts, sizes, seconds and shares, none of which is negative.
 
-void read_value(const Json& json, const Place& place, std::string& target) {
+void read_value(const ParsedJson& json, const Place& place, std::string& target) {
   if (!json.is_string()) throw place.cannot_be(json);
   target = json.get_ref<const std::string&>();
 }
 
-void read_value(const Json& json, const Place& place, bool& target) {
+void read_value(const ParsedJson& json, const Place& place, bool& target) {
   if (!json.is_boolean()) throw place.cannot_be(json);
   target = json.get<bool>();
 }
 
-void read_value(const Json& json, const Place& place, double& target) {
+void read_value(const ParsedJson& json, const Place& place, double& target) {
   if (!json.is_number() || json.get<double>() < 0) throw place.cannot_be(json);
   target = json.get<double>();
 }
 
-void read_value(const Json& json, const Place& place, Bytes& target) {
+void read_value(const ParsedJson& json, const Place& place, Bytes& target) {
   if (!json.is_number_unsigned()) throw place.cannot_be(json);
   target = json.get<Bytes>();
 }
 
-void read_value(const Json& json, const Place& place, Size& target) {
+void read_value(const ParsedJson& json, const Place& place, Size& target) {
   if (!json.is_number_unsigned() || json.get<std::uint64_t>() > kLargestCount)
     throw place.cannot_be(json);
   target = json.get<Size>();
@@ -74,13 +71,13 @@ void read_value(const Json& json, const Place& place, Size& target) {
 
 // Ahead of what has members and elements: unnamed namespaces are not searched by argument.
 template <HasMembers Record>
-void read_value(const Json& json, const Place& place, Record& record);
+void read_value(const ParsedJson& json, const Place& place, Record& record);
 
 /// Numbers that JSON lacks are null in a list.
-void read_value(const Json& json, const Place& place, std::vector<double>& target) {
+void read_value(const ParsedJson& json, const Place& place, std::vector<double>& target) {
   if (!json.is_array()) throw place.cannot_be(json);
   target.reserve(json.size());
-  for (const Json& number : json) {
+  for (const ParsedJson& number : json) {
     if (!number.is_number() && !number.is_null())
       throw Place(place, target.size()).cannot_be(number);
     target.push_back(number.is_null() ? std::numeric_limits<double>::quiet_NaN()
@@ -89,75 +86,76 @@ void read_value(const Json& json, const Place& place, std::vector<double>& targe
 }
 
 template <class T>
-void read_value(const Json& json, const Place& place, std::optional<T>& target) {
+void read_value(const ParsedJson& json, const Place& place, std::optional<T>& target) {
   read_value(json, place, target.emplace());
 }
 
 template <class T>
-void read_value(const Json& json, const Place& place, std::vector<T>& target) {
+void read_value(const ParsedJson& json, const Place& place, std::vector<T>& target) {
   if (!json.is_array()) throw place.cannot_be(json);
   target.reserve(json.size());
-  for (const Json& element : json) {
+  for (const ParsedJson& element : json) {
     const Place where(place, target.size());
     read_value(element, where, target.emplace_back());
   }
 }
 
 template <class T>
-void read_value(const Json& json, const Place& place, std::map<std::string, T>& target) {
+void read_value(const ParsedJson& json, const Place& place, std::map<std::string, T>& target) {
   require_object(json, place);
-  for (const auto& [key, value] : json.get_ref<const Json::object_t&>())
+  for (const auto& [key, value] : json.get_ref<const ParsedJson::object_t&>())
     read_value(value, Place(place, key), target[key]);
 }
 
 /// The value of `key`; null where it is missing or null.
-const Json* find(const Json& object, std::string_view key) {
+const ParsedJson* find(const ParsedJson& object, std::string_view key) {
   const auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
 template <class T>
-void read_member(const Json& object, std::string_view key, const Place& place, T& target) {
-  if (const Json* const value = find(object, key)) read_value(*value, Place(place, key), target);
+void read_member(const ParsedJson& object, std::string_view key, const Place& place, T& target) {
+  if (const ParsedJson* const value = find(object, key))
+    read_value(*value, Place(place, key), target);
 }
 
-void require_step_time(const Json& json, const Place& place, double seconds) {
+void require_step_time(const ParsedJson& json, const Place& place, double seconds) {
   if (seconds < kShortestStep || seconds > kLongestSeconds) throw place.cannot_be(json);
 }
 
-void read_step_time(const Json& json, const Place& place, std::optional<double>& target) {
+void read_step_time(const ParsedJson& json, const Place& place, std::optional<double>& target) {
   if (!json.is_number()) throw place.cannot_be(json);
   require_step_time(json, place, target.emplace(json.get<double>()));
 }
 
-void read_step_time(const Json& json, const Place& place, std::vector<double>& target) {
+void read_step_time(const ParsedJson& json, const Place& place, std::vector<double>& target) {
   read_value(json, place, target);
   for (std::size_t index = 0; index < target.size(); ++index)
     require_step_time(json[index], Place(place, index), target[index]);
 }
 
 template <class Record, class Value>
-void read_row(const Json& object, const Place& place, const Member<Record, Value>& member,
+void read_row(const ParsedJson& object, const Place& place, const Member<Record, Value>& member,
               Record& record) {
   read_member(object, member.key, place, record.*member.value);
 }
 
 template <class Record, class Value>
-void read_row(const Json& object, const Place& place, const StepTimeMember<Record, Value>& member,
-              Record& record) {
-  if (const Json* const value = find(object, member.key))
+void read_row(const ParsedJson& object, const Place& place,
+              const StepTimeMember<Record, Value>& member, Record& record) {
+  if (const ParsedJson* const value = find(object, member.key))
     read_step_time(*value, Place(place, member.key), record.*member.value);
 }
 
 template <HasMembers Record>
-void read_value(const Json& json, const Place& place, Record& record) {
+void read_value(const ParsedJson& json, const Place& place, Record& record) {
   require_object(json, place);
   std::apply([&](const auto&... member) { (read_row(json, place, member, record), ...); },
              kMembers<Record>);
 }
 
 /// Files may leave step_seconds out, which take most of the room; but then all of them.
-void check_slices(const SamplesRecord& samples, const Json& json, const Place& place) {
+void check_slices(const SamplesRecord& samples, const ParsedJson& json, const Place& place) {
   const auto count = static_cast<Size>(samples.step_seconds.size());
   if (count == 0) return;
   const auto bad = std::ranges::find_if(samples.slices, [count](const SliceRecord& slice) {
@@ -172,31 +170,31 @@ void check_slices(const SamplesRecord& samples, const Json& json, const Place& p
   throw Place(slice, key).cannot_be(json.at("samples").at("slices").at(index).at(key));
 }
 
-void read_lists(const Json& json, const Place& place, RunRecord& run) {
-  if (const Json* const workload = find(json, "workload"))
+void read_lists(const ParsedJson& json, const Place& place, RunRecord& run) {
+  if (const ParsedJson* const workload = find(json, "workload"))
     read_member(*workload, "input_shape", Place(place, "workload"), run.workload.input_shape);
-  if (const Json* const strategy = find(json, "strategy"))
+  if (const ParsedJson* const strategy = find(json, "strategy"))
     read_member(*strategy, "devices", Place(place, "strategy"), run.strategy.devices);
-  if (const Json* const data = find(json, "data")) {
+  if (const ParsedJson* const data = find(json, "data")) {
     read_member(*data, "mean", Place(place, "data"), run.data.mean);
     read_member(*data, "std", Place(place, "data"), run.data.standard_deviation);
   }
   read_member(json, "samples", place, run.samples);
   check_slices(run.samples, json, place);
-  if (const Json* const seconds = find(json, "step_seconds"))
+  if (const ParsedJson* const seconds = find(json, "step_seconds"))
     read_member(*seconds, "by_placement", Place(place, "step_seconds"),
                 run.step_seconds.by_placement);
   read_member(json, "ranks", place, run.ranks);
   read_member(json, "warnings", place, run.warnings);
 }
 
-FieldValue field_value(const Json& json, const Place& place) {
+FieldValue field_value(const ParsedJson& json, const Place& place) {
   switch (json.type()) {
-    case Json::value_t::boolean: return json.get<bool>();
-    case Json::value_t::string: return json.get_ref<const std::string&>();
-    case Json::value_t::number_integer: return json.get<std::int64_t>();
-    case Json::value_t::number_float: return json.get<double>();
-    case Json::value_t::number_unsigned:
+    case ParsedJson::value_t::boolean: return json.get<bool>();
+    case ParsedJson::value_t::string: return json.get_ref<const std::string&>();
+    case ParsedJson::value_t::number_integer: return json.get<std::int64_t>();
+    case ParsedJson::value_t::number_float: return json.get<double>();
+    case ParsedJson::value_t::number_unsigned:
       if (std::in_range<std::int64_t>(json.get<std::uint64_t>())) return json.get<std::int64_t>();
       return json.get<double>();  // doubles may be written with many digits
     default: throw place.cannot_be(json);
@@ -212,12 +210,12 @@ bool is_absurd(const Field& field, double number) {
   return number < 0 && !may_be_negative(field.unit);
 }
 
-void read_field(const Field& field, const Json& json, const Place& place, RunRecord& run) {
+void read_field(const Field& field, const ParsedJson& json, const Place& place, RunRecord& run) {
   if (json.is_number() && is_absurd(field, json.get<double>())) throw place.cannot_be(json);
   if (!field.set(run, field_value(json, place))) throw place.cannot_be(json);
 }
 
-void read_interval(const Field& low, const Field& high, const Json& json, const Place& place,
+void read_interval(const Field& low, const Field& high, const ParsedJson& json, const Place& place,
                    RunRecord& run) {
   if (!json.is_array() || json.size() != 2) throw place.cannot_be(json);
   read_field(low, json[0], Place(place, std::size_t{0}), run);
@@ -237,7 +235,7 @@ std::string Place::pointer() const {
   return shortened(text, kLongestPointer);
 }
 
-Error Place::cannot_be(const Json& value) const {
+Error Place::cannot_be(const ParsedJson& value) const {
   const std::string where = pointer();
   return usage_error(fmt::format("result file '{}': {} cannot be {}", single_line(*file_),
                                  where.empty() ? "the document" : where, excerpt(value)),
@@ -268,10 +266,10 @@ void RunReader::add(const Field& field) {
   (field.bound() == Bound::high ? node->high : node->field) = &field;
 }
 
-void RunReader::read(const Node& node, const Json& json, const Place& place, RunRecord& run) {
+void RunReader::read(const Node& node, const ParsedJson& json, const Place& place, RunRecord& run) {
   require_object(json, place);
   for (const Node& child : node.children) {
-    const Json* const value = find(json, child.key);
+    const ParsedJson* const value = find(json, child.key);
     if (value == nullptr) continue;
     const Place where(place, child.key);
     if (child.high != nullptr)
@@ -283,7 +281,7 @@ void RunReader::read(const Node& node, const Json& json, const Place& place, Run
   }
 }
 
-RunRecord RunReader::read(const Json& json, const Place& place, int schema_version) const {
+RunRecord RunReader::read(const ParsedJson& json, const Place& place, int schema_version) const {
   require_object(json, place);
   for (const char* const key : {"id", "status"})
     if (find(json, key) == nullptr) throw Place(place, key).cannot_be(nullptr);
@@ -299,7 +297,7 @@ RunRecord RunReader::read(const Json& json, const Place& place, int schema_versi
   return run;
 }
 
-ResultFile read_frame(const Json& json, const Place& place) {
+ResultFile read_frame(const ParsedJson& json, const Place& place) {
   ResultFile file;
   read_member(json, "generator", place, file.generator);
   read_member(json, "created", place, file.created);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "src/measure/record.h"
 
 namespace ptbench {
+
+/// Beyond what any run counts; sums of such counts do not overflow.
+inline constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 
 /// Where in a result file a value stands: a chain of places on the stack, put into words only where
 /// something is wrong. What it is made of outlives it.

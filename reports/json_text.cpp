@@ -1,6 +1,7 @@
 #include "reports/json_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "reports/field_text.h"
@@ -89,6 +90,10 @@ std::string json_text(const nlohmann::ordered_json& value) {
   std::string text;
   Writer(text).write(value, 0);
   return text;
+}
+
+Json json_number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
 std::string pointer_token(std::string_view name) {

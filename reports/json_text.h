@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace ptbench {
 /// are as short as reads back exactly, strings are valid UTF-8 with every control character
 /// escaped. No newline at the end.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& value);
+
+/// A number, or null where it is not known or not finite.
+[[nodiscard]] nlohmann::ordered_json json_number(const std::optional<double>& value);
 
 /// A property's name as a part of a JSON pointer (RFC 6901, section 3).
 [[nodiscard]] std::string pointer_token(std::string_view name);

@@ -46,7 +46,7 @@ std::string runs_of(const ResultFile& file) {
   return text;
 }
 
-std::string list_of(std::string_view heading, const std::vector<std::string>& lines) {
+std::string section_of(std::string_view heading, const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
   std::string text = fmt::format("**{}**\n\n", heading);
   for (const std::string& line : lines) text += fmt::format("- {}\n", line);
@@ -139,10 +139,10 @@ std::string to_markdown(const ResultFile& file) {
     text += "Nothing was measured.\n\n";
   else
     text += fmt::format("**{}**\n\n", markdown_sentence(conclusion_of(file))) + runs_of(file);
-  return text + list_of("Scaling", scaling_of(file)) +
-         list_of("Not measured as asked", troubles_in(file)) +
-         list_of("Warnings", warnings_in(file)) + list_of("Environment", environment_of(file)) +
-         command_of(file);
+  return text + section_of("Scaling", scaling_of(file)) +
+         section_of("Not measured as asked", troubles_in(file)) +
+         section_of("Warnings", warnings_in(file)) +
+         section_of("Environment", environment_of(file)) + command_of(file);
 }
 
 }  // namespace ptbench

@@ -5,15 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "reports/from_json.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
 
 namespace ptbench {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
+using ParsedJson = nlohmann::json;
 
 Error comm_error(const std::string& name, const std::string& what) {
   return usage_error(fmt::format("'{}' {}", single_line(name), what),
@@ -21,9 +20,9 @@ Error comm_error(const std::string& name, const std::string& what) {
 }
 
 /// A row of the array, and what messages call it.
-class Row {
+class JsonRow {
  public:
-  Row(const Json& json, const std::string& name, std::size_t number)
+  JsonRow(const ParsedJson& json, const std::string& name, std::size_t number)
       : json_(json), name_(name), number_(number) {
     if (!json.is_object())
       throw comm_error(name,
@@ -31,25 +30,25 @@ class Row {
   }
 
   [[nodiscard]] std::string text(const char* key) const {
-    const Json& value = at(key);
+    const ParsedJson& value = at(key);
     if (!value.is_string()) throw wrong(key);
     return value.get<std::string>();
   }
 
   [[nodiscard]] std::uint64_t count(const char* key) const {
-    const Json& value = at(key);
+    const ParsedJson& value = at(key);
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kLargestCount) throw wrong(key);
     return value.get<std::uint64_t>();
   }
 
   [[nodiscard]] double seconds(const char* key) const {
-    const Json& value = at(key);
+    const ParsedJson& value = at(key);
     if (!value.is_number() || !(value.get<double>() >= 0)) throw wrong(key);
     return value.get<double>();
   }
 
  private:
-  [[nodiscard]] const Json& at(const char* key) const {
+  [[nodiscard]] const ParsedJson& at(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end()) throw wrong(key);
     return *found;
@@ -60,19 +59,20 @@ class Row {
         name_, fmt::format("has no such \"{}\" in element {} as a collective has", key, number_));
   }
 
-  const Json& json_;
+  const ParsedJson& json_;
   const std::string& name_;
   std::size_t number_;
 };
 
 }  // namespace
 
-std::vector<CollectiveRecord> read_collectives(const Json& document, const std::string& name) {
+std::vector<CollectiveRecord> read_collectives(const ParsedJson& document,
+                                               const std::string& name) {
   if (!document.is_array()) throw comm_error(name, "is no list of collectives");
   std::vector<CollectiveRecord> records;
   records.reserve(document.size());
-  for (const Json& json : document) {
-    const Row row(json, name, records.size());
+  for (const ParsedJson& json : document) {
+    const JsonRow row(json, name, records.size());
     records.push_back({.collective = row.text("collective"),
                        .communicator = row.text("communicator"),
                        .ranks = static_cast<Size>(row.count("ranks")),

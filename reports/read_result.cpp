@@ -22,7 +22,7 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr std::string_view kFamily = "ptbench.result/";
 constexpr std::string_view kSchema = "ptbench.result/2";  // what is written
@@ -54,11 +54,11 @@ std::string reason_of(const std::exception& error) {
 
 /// Leaves nothing below `json`. nlohmann's own destructor takes memory for all that it drops, and
 /// ends the program where there is none. Nothing is nested deeper than kDeepest.
-void take_apart(Json& json) noexcept {
-  if (auto* const elements = json.get_ptr<Json::array_t*>()) {
-    for (Json& element : *elements) take_apart(element);
+void take_apart(ParsedJson& json) noexcept {
+  if (auto* const elements = json.get_ptr<ParsedJson::array_t*>()) {
+    for (ParsedJson& element : *elements) take_apart(element);
     elements->clear();
-  } else if (auto* const members = json.get_ptr<Json::object_t*>()) {
+  } else if (auto* const members = json.get_ptr<ParsedJson::object_t*>()) {
     for (auto& [key, value] : *members) take_apart(value);
     members->clear();
   }
@@ -85,9 +85,9 @@ class ResultParser {
   bool number_unsigned(std::uint64_t value) { return add(value); }
   bool number_float(double value, const std::string& /*token*/) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(Json::binary_t& value) { return add(std::move(value)); }
-  bool start_object(std::size_t /*members*/) { return open(Json::object()); }
-  bool start_array(std::size_t /*elements*/) { return open(Json::array()); }
+  bool binary(ParsedJson::binary_t& value) { return add(std::move(value)); }
+  bool start_object(std::size_t /*members*/) { return open(ParsedJson::object()); }
+  bool start_array(std::size_t /*elements*/) { return open(ParsedJson::array()); }
   bool key(const std::string& key);
   bool end_object();
   bool end_array();
@@ -102,13 +102,13 @@ class ResultParser {
  private:
   /// An object or array that has not ended.
   struct Level {
-    Json* json;
-    Json::object_t::value_type* member = nullptr;  ///< of an object: the one read last
+    ParsedJson* json;
+    ParsedJson::object_t::value_type* member = nullptr;  ///< of an object: the one read last
   };
 
-  bool add(Json value);
-  bool open(Json value);
-  Json& place_for(const Json& value);
+  bool add(ParsedJson value);
+  bool open(ParsedJson value);
+  ParsedJson& place_for(const ParsedJson& value);
   [[nodiscard]] bool in_runs() const { return runs_ != nullptr && levels_.back().json == runs_; }
   [[nodiscard]] std::string pointer() const;
   void check_schema();
@@ -118,23 +118,23 @@ class ResultParser {
   const std::string& name_;
   Wanted wanted_;
   RunReader reader_;
-  JsonDocument root_{new Json};
+  JsonDocument root_{new ParsedJson};
   std::vector<Level> levels_;
-  Json* runs_ = nullptr;  ///< while it is open
-  int version_ = 0;       ///< of the schema, once it is known
+  ParsedJson* runs_ = nullptr;  ///< while it is open
+  int version_ = 0;             ///< of the schema, once it is known
   std::vector<RunRecord> records_;
   std::unordered_map<std::string, std::size_t> first_with_;  ///< id → index of the run
   bool has_runs_ = false;
 };
 
 /// Where `value` belongs; it replaces or follows what is there.
-Json& ResultParser::place_for(const Json& value) {
+ParsedJson& ResultParser::place_for(const ParsedJson& value) {
   if (levels_.empty()) {
     if (wanted_ == Wanted::runs && !value.is_object())
       throw result_error(name_, "is no result: it is not an object");
     return *root_;
   }
-  Json& parent = *levels_.back().json;
+  ParsedJson& parent = *levels_.back().json;
   if (parent.is_object()) return levels_.back().member->second;
   if (in_runs() && !value.is_object()) {
     const Place document(name_);
@@ -144,19 +144,19 @@ Json& ResultParser::place_for(const Json& value) {
   return parent.emplace_back();
 }
 
-bool ResultParser::add(Json value) {
-  Json& place = place_for(value);  // first: it looks at the value
+bool ResultParser::add(ParsedJson value) {
+  ParsedJson& place = place_for(value);  // first: it looks at the value
   place = std::move(value);
   return true;
 }
 
-bool ResultParser::open(Json value) {
+bool ResultParser::open(ParsedJson value) {
   if (levels_.size() == kDeepest)
     throw result_error(name_,
                        fmt::format("is nested more than {} deep at {}", kDeepest, pointer()));
   const bool starts_runs = wanted_ == Wanted::runs && levels_.size() == 1 &&
                            levels_.back().member->first == "runs" && value.is_array();
-  Json& place = place_for(value);
+  ParsedJson& place = place_for(value);
   place = std::move(value);
   levels_.push_back({.json = &place});
   if (starts_runs) {
@@ -168,7 +168,7 @@ bool ResultParser::open(Json value) {
 
 bool ResultParser::key(const std::string& key) {
   Level& level = levels_.back();
-  const auto [member, is_new] = level.json->get_ref<Json::object_t&>().emplace(key, nullptr);
+  const auto [member, is_new] = level.json->get_ref<ParsedJson::object_t&>().emplace(key, nullptr);
   level.member = &*member;
   if (!is_new) throw result_error(name_, fmt::format("has {} twice", pointer()));
   if (wanted_ == Wanted::runs && levels_.size() == 1 && key == "runs") check_schema();
@@ -309,9 +309,9 @@ auto from_file(const fs::path& path, const Read& read) {
 
 }  // namespace
 
-void TakeApart::operator()(Json* document) const noexcept {
+void TakeApart::operator()(ParsedJson* document) const noexcept {
   take_apart(*document);
-  std::default_delete<Json>()(document);
+  std::default_delete<ParsedJson>()(document);
 }
 
 Error out_of_memory(const fs::path& path) {
@@ -320,7 +320,7 @@ Error out_of_memory(const fs::path& path) {
 
 ResultFile read_result(std::string_view text, const std::string& name) {
   ResultParser parser(text, name, Wanted::runs);
-  (void)Json::sax_parse(text.begin(), text.end(), &parser);
+  (void)ParsedJson::sax_parse(text.begin(), text.end(), &parser);
   return parser.finish();
 }
 
@@ -328,7 +328,7 @@ ResultFile read_result_file(const fs::path& path) { return from_file(path, read_
 
 JsonDocument read_json(std::string_view text, const std::string& name) {
   ResultParser parser(text, name, Wanted::document);
-  (void)Json::sax_parse(text.begin(), text.end(), &parser);
+  (void)ParsedJson::sax_parse(text.begin(), text.end(), &parser);
   return parser.take_document();
 }
 

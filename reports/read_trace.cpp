@@ -21,7 +21,7 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr std::uintmax_t kLargestTrace = 512ULL << 20;
 constexpr Size kMostRanks = 1'000'000;
@@ -57,24 +57,24 @@ bool is_too_deep(std::string_view text) {
 /// What is read of a trace, but for its events, with its file for messages.
 class Reader {
  public:
-  Reader(const Json& document, const std::string& file) : document_(document), file_(file) {}
+  Reader(const ParsedJson& document, const std::string& file) : document_(document), file_(file) {}
 
   RankTrace read() {
     RankTrace trace;
     trace.file = file_;
-    const Json& own = member(document_, "ptbench");
+    const ParsedJson& own = member(document_, "ptbench");
     if (text(own, "schema") != kTraceSchema)
       fail(fmt::format("has another \"schema\" than {}, which this ptbench reads", kTraceSchema));
-    const Json& place = member(document_, "distributedInfo");
+    const ParsedJson& place = member(document_, "distributedInfo");
     trace.rank = whole(place, "rank", 0);
     trace.world_size = whole(place, "world_size", 1);
     trace.run = text(own, "run");
     trace.clock = text(own, "clock");
     trace.unix_time = member(document_, "baseTimeNanoseconds");
     if (!trace.unix_time.is_number_integer()) fail("has a baseTimeNanoseconds that is no number");
-    const Json& events = member(document_, "traceEvents");
+    const ParsedJson& events = member(document_, "traceEvents");
     if (!events.is_array()) fail("has traceEvents that are no array");
-    for (const Json& event : events) read(event, trace);
+    for (const ParsedJson& event : events) read(event, trace);
     std::ranges::sort(trace.collectives, {}, [](const RankCollective& each) {
       return std::tuple(each.number, each.started);
     });
@@ -84,7 +84,7 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw trace_error(file_, what); }
 
-  [[nodiscard]] const Json& member(const Json& object, const char* key) const {
+  [[nodiscard]] const ParsedJson& member(const ParsedJson& object, const char* key) const {
     if (!object.is_object()) fail("was not written by ptbench run --trace");
     const auto found = object.find(key);
     if (found == object.end())
@@ -92,34 +92,34 @@ class Reader {
     return *found;
   }
 
-  [[nodiscard]] std::string text(const Json& object, const char* key) const {
-    const Json& value = member(object, key);
+  [[nodiscard]] std::string text(const ParsedJson& object, const char* key) const {
+    const ParsedJson& value = member(object, key);
     if (!value.is_string()) fail(fmt::format("has a \"{}\" that is no text", key));
     return value.get<std::string>();
   }
 
-  [[nodiscard]] Size whole(const Json& object, const char* key, Size least) const {
-    const Json& value = member(object, key);
+  [[nodiscard]] Size whole(const ParsedJson& object, const char* key, Size least) const {
+    const ParsedJson& value = member(object, key);
     const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostRanks &&
                       static_cast<Size>(value.get<std::uint64_t>()) >= least;
     if (!fits) fail(fmt::format("has a \"{}\" that is no whole number, or too large", key));
     return static_cast<Size>(value.get<std::uint64_t>());
   }
 
-  [[nodiscard]] double time(const Json& object, const char* key) const {
-    const Json& value = member(object, key);
+  [[nodiscard]] double time(const ParsedJson& object, const char* key) const {
+    const ParsedJson& value = member(object, key);
     const double number = value.is_number() ? value.get<double>() : 2 * kLongest;
     if (std::abs(number) > kLongest) fail(fmt::format("has an event whose \"{}\" is no time", key));
     return number;
   }
 
-  void read(const Json& event, RankTrace& trace) const {
+  void read(const ParsedJson& event, RankTrace& trace) const {
     if (!event.is_object()) fail("has traceEvents that are no objects");
     (void)time(event, "ts");
     (void)text(event, "ph");
     const std::string name = text(event, "name");
     if (std::ranges::find(kMeetings, name) == kMeetings.end()) return;
-    const Json& args = member(event, "args");
+    const ParsedJson& args = member(event, "args");
     if (!args.is_object() || !args.contains("Seq")) return;  // between replicas of a process
     trace.collectives.push_back({.number = whole(args, "Seq", 0),
                                  .name = name,
@@ -127,11 +127,11 @@ class Reader {
                                  .finished = 1e-6 * time(args, "finished")});
   }
 
-  const Json& document_;
+  const ParsedJson& document_;
   const std::string& file_;
 };
 
-std::string text_of(const fs::path& path) {
+std::string whole_text(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
     throw trace_error(path.string(), error ? fmt::format("cannot be read: {}", error.message())
@@ -151,12 +151,12 @@ std::string text_of(const fs::path& path) {
 
 RankTrace read_trace(std::string_view text, const std::string& file) {
   if (is_too_deep(text)) throw trace_error(file, "is damaged: it is nested without end");
-  Json document;
+  ParsedJson document;
   try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    document = ParsedJson::parse(text);
+  } catch (const ParsedJson::parse_error& error) {
     throw trace_error(file, fmt::format("is damaged: it is no JSON from byte {} on", error.byte));
-  } catch (const Json::out_of_range&) {
+  } catch (const ParsedJson::out_of_range&) {
     throw trace_error(file, "is damaged: a number in it is too large");
   }
   RankTrace trace = Reader(document, file).read();
@@ -166,7 +166,7 @@ RankTrace read_trace(std::string_view text, const std::string& file) {
 
 RankTrace read_trace_file(const fs::path& path) {
   try {
-    return read_trace(text_of(path), path.string());
+    return read_trace(whole_text(path), path.string());
   } catch (const std::bad_alloc&) {
     throw trace_error(path.string(), "needs more memory than there is");
   }

@@ -85,14 +85,14 @@ TextColumn* column_of(const std::string& option, const RunRecord& run, std::size
   return &columns.back();
 }
 
-bool has_result(const RunRecord& run) {
+bool has_throughput(const RunRecord& run) {
   return (run.status == Status::ok || run.status == Status::interrupted) &&
          run.throughput.value.has_value();
 }
 
 /// "21.3 k ± 0.42 %"; the status of a run without throughput.
 std::string throughput_text(const RunRecord& run) {
-  if (!has_result(run)) return std::string(name_of(run.status));
+  if (!has_throughput(run)) return std::string(name_of(run.status));
   const double value = run.throughput.value.value();
   const auto& interval = run.throughput.ci95;
   if (!interval || value <= 0) return format_si(value);
@@ -201,8 +201,8 @@ std::vector<TextColumn> figure_columns(const ResultFile& file, int left_out) {
                       .is_right = true,
                       .meaning = figure.meaning};
     for (const RunRecord& run : file.runs)
-      column.cells.push_back(has_result(run) || figure.text == throughput_text ? figure.text(run)
-                                                                               : std::string());
+      column.cells.push_back(
+          has_throughput(run) || figure.text == throughput_text ? figure.text(run) : std::string());
     if (std::ranges::any_of(column.cells, [](const std::string& cell) { return !cell.empty(); }))
       columns.push_back(std::move(column));
   }

@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 7;  // but for the run
-using Cells = std::array<std::string, kColumns>;
+constexpr std::size_t kFigureColumns = 7;  // but for the run
+using Cells = std::array<std::string, kFigureColumns>;
 
 constexpr std::string_view kLegend =
     "run to run: standard deviation of the step time between processes of one build, plan, thread "
@@ -55,7 +55,7 @@ Cells cells_of(const SelfCheck& check) {
 
 std::string line_of(const Cells& cells, const Cells& widest) {
   std::string line;
-  for (std::size_t column = 0; column < kColumns; ++column) {
+  for (std::size_t column = 0; column < kFigureColumns; ++column) {
     const std::size_t width = code_points(widest[column]);
     const std::string blanks(width - std::min(width, code_points(cells[column])), ' ');
     line += (column == 0 ? cells[column] + blanks : blanks + cells[column]) + "  ";
@@ -67,12 +67,10 @@ std::string line_of(const Cells& cells, const Cells& widest) {
 Cells widest_of(const std::vector<Cells>& lines) {
   Cells widest;
   for (const Cells& cells : lines)
-    for (std::size_t column = 0; column < kColumns; ++column)
+    for (std::size_t column = 0; column < kFigureColumns; ++column)
       if (code_points(cells[column]) > code_points(widest[column])) widest[column] = cells[column];
   return widest;
 }
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json object_of(const SelfCheck& check) {
   return {{"id", check.id},
@@ -80,14 +78,14 @@ Json object_of(const SelfCheck& check) {
           {"repetitions", check.repetitions},
           {"groups", check.groups},
           {"degrees_of_freedom", check.degrees_of_freedom},
-          {"standard_deviation", number(check.standard_deviation)},
-          {"median_deviation", number(check.median_deviation)},
+          {"standard_deviation", json_number(check.standard_deviation)},
+          {"median_deviation", json_number(check.median_deviation)},
           {"unusual", check.unusual},
-          {"false_alarm_rate", check.false_alarm_rate ? number(*check.false_alarm_rate) : nullptr},
+          {"false_alarm_rate", json_number(check.false_alarm_rate)},
           {"splits", check.splits},
-          {"resolvable_with_3", number(check.resolvable_with_3)},
-          {"resolvable_with_5", number(check.resolvable_with_5)},
-          {"resolvable_with_10", number(check.resolvable_with_10)}};
+          {"resolvable_with_3", json_number(check.resolvable_with_3)},
+          {"resolvable_with_5", json_number(check.resolvable_with_5)},
+          {"resolvable_with_10", json_number(check.resolvable_with_10)}};
 }
 
 }  // namespace

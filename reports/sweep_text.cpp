@@ -18,7 +18,7 @@
 namespace ptbench {
 namespace {
 
-constexpr std::size_t kLabelWidth = 13;
+constexpr std::size_t kSweepLabelWidth = 13;
 
 bool fits(std::string_view text, std::size_t columns) {
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
@@ -49,8 +49,8 @@ FittingTable fitting_table(const ResultFile& file, const std::vector<TextColumn>
 
 std::string labelled(std::string_view label, const std::string& text, const ConsoleStyle& style,
                      std::string_view colour = {}) {
-  const std::string line = fmt::format("{:<{}}{}", label, kLabelWidth,
-                                       wrapped(single_line(text), kLabelWidth, style.columns));
+  const std::string line = fmt::format("{:<{}}{}", label, kSweepLabelWidth,
+                                       wrapped(single_line(text), kSweepLabelWidth, style.columns));
   if (!style.colour || colour.empty()) return line + '\n';
   return fmt::format("\x1b[{}m{}\x1b[0m\n", colour, line);
 }
@@ -113,7 +113,7 @@ std::string scaling_of(const ResultFile& file, const ConsoleStyle& style) {
   return text;
 }
 
-std::string machine_line(const ResultFile& file, const ConsoleStyle& style) {
+std::string machine_and_build(const ResultFile& file, const ConsoleStyle& style) {
   const GeneratorRecord& generator = file.generator;
   const EnvironmentRecord& environment = file.environment;
   std::string text = fmt::format("{} {}", generator.name, generator.version);
@@ -130,7 +130,7 @@ std::string machine_line(const ResultFile& file, const ConsoleStyle& style) {
 }  // namespace
 
 std::string sweep_console(const ResultFile& file, const ConsoleStyle& style) {
-  std::string text = machine_line(file, style);
+  std::string text = machine_and_build(file, style);
   if (file.runs.empty()) return text + "nothing was measured\n";
   return text + table_of(file, style) + scaling_of(file, style) + troubles_text(file, style) +
          warnings_text(file, style) + labelled("conclusion", conclusion_of(file), style, "1");

@@ -15,7 +15,7 @@
 namespace ptbench {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 void require_one_run(const std::vector<RankTrace>& traces) {
   constexpr const char* kRemedy = "name a folder that holds the traces of one run, all of them";
@@ -108,12 +108,12 @@ std::string merge_traces(const std::vector<RankTrace>& traces,
                          const std::vector<ClockOffset>& offsets) {
   std::string lines;
   for (std::size_t i = 0; i < traces.size(); ++i)
-    for (const Json& event : traces[i].events) {
-      Json placed = event;
+    for (const ParsedJson& event : traces[i].events) {
+      ParsedJson placed = event;
       if (placed.value("ph", "") != "M")
         placed["ts"] = shifted(event.at("ts").get<double>(), offsets[i].seconds);
       lines += lines.empty() ? "" : ",\n";
-      lines += placed.dump(-1, ' ', false, Json::error_handler_t::replace);
+      lines += placed.dump(-1, ' ', false, ParsedJson::error_handler_t::replace);
     }
   nlohmann::ordered_json clocks = nlohmann::ordered_json::array();
   for (const ClockOffset& offset : offsets)

@@ -71,7 +71,7 @@ constexpr std::array<CollectiveRow, 9> kCollectives{{
 /// numbers that were small enough for a byte, and HTA puts them there.
 constexpr Size kFirstCorrelation = 1 << 24;
 
-const PhaseRow& row_of(StepPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+const PhaseRow& phase_row(StepPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
 std::int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
 
@@ -213,14 +213,14 @@ class Rows {
     const std::vector<TracedSpan> spans = whole(recorder_.tracks()[track].spans());
     for (const TracedSpan& span : spans) {
       Json args = Json::object();
-      const Payload payload = row_of(span.phase).payload;
+      const Payload payload = phase_row(span.phase).payload;
       if (payload == Payload::micro_batch) args["micro_batch"] = span.payload;
       if (payload == Payload::bytes && span.payload > 0) args["bytes"] = span.payload;
       add("cpu_op", std::string(name_of(span.phase)), thread(track), span.begin, span.end,
           std::move(args));
     }
     for (const Segment& segment : segments_of(spans)) {
-      const PhaseRow& row = row_of(segment.phase);
+      const PhaseRow& row = phase_row(segment.phase);
       if (row.shown == Shown::nothing) continue;
       add_kernel(std::string(row.kernel), track,
                  row.shown == Shown::compute ? kComputeStream : kCommunicationStream, segment.begin,

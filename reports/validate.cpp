@@ -21,7 +21,7 @@
 namespace ptbench {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
 /// valijson tells a place as "<root>", "[runs]", "[0]", …
@@ -35,8 +35,8 @@ std::string pointer_of(const std::vector<std::string>& context) {
 }
 
 /// What stands at `pointer`, shortened.
-std::string excerpt(const Json& document, const std::string& pointer) {
-  const Json& value = document.at(Json::json_pointer(pointer));
+std::string excerpt_at(const ParsedJson& document, const std::string& pointer) {
+  const ParsedJson& value = document.at(ParsedJson::json_pointer(pointer));
   if (value.is_object()) return "an object";
   if (value.is_array()) return fmt::format("an array of {}", value.size());
   constexpr std::size_t kLongest = 40;
@@ -44,10 +44,10 @@ std::string excerpt(const Json& document, const std::string& pointer) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "…";
 }
 
-std::string message_for(const std::string& description, const Json& document,
+std::string message_for(const std::string& description, const ParsedJson& document,
                         const std::string& pointer) {
   if (description.starts_with("Missing")) return description;
-  const std::string found = excerpt(document, pointer);
+  const std::string found = excerpt_at(document, pointer);
   if (description.find("'type'") != std::string::npos)
     return fmt::format("of a type that is not allowed here: {}", found);
   if (description.find("enum") != std::string::npos ||
@@ -57,7 +57,7 @@ std::string message_for(const std::string& description, const Json& document,
 }
 
 std::vector<SchemaProblem> readable(const valijson::ValidationResults& results,
-                                    const Json& document) {
+                                    const ParsedJson& document) {
   std::vector<SchemaProblem> problems;
   for (const valijson::ValidationResults::Error& error : results) {
     // Each problem is followed by one note for every object that it lies in.
@@ -91,12 +91,13 @@ bool is_date_time(std::string_view text) {
 }
 
 /// Slices of samples that are not there. Where step_seconds were left out, nothing can be told.
-void check_slices(const Json& run, std::size_t index, std::vector<SchemaProblem>& problems) {
-  const Json& samples = run.at("samples");
+void find_slice_problems(const ParsedJson& run, std::size_t index,
+                         std::vector<SchemaProblem>& problems) {
+  const ParsedJson& samples = run.at("samples");
   const std::size_t count = samples.at("step_seconds").size();
   if (count == 0) return;
   std::size_t number = 0;
-  for (const Json& slice : samples.at("slices")) {
+  for (const ParsedJson& slice : samples.at("slices")) {
     const auto first = slice.at("first").get<std::size_t>();
     if (first + slice.at("count").get<std::size_t>() > count)
       problems.push_back({fmt::format("/runs/{}/samples/slices/{}", index, number),
@@ -106,32 +107,32 @@ void check_slices(const Json& run, std::size_t index, std::vector<SchemaProblem>
 }
 
 /// What holds beyond the schema, for a document that keeps to it.
-std::vector<SchemaProblem> beyond_schema(const Json& document) {
+std::vector<SchemaProblem> beyond_schema(const ParsedJson& document) {
   std::vector<SchemaProblem> problems;
   if (!is_date_time(document.at("created").get_ref<const std::string&>()))
     problems.push_back({"/created", "not a date and time as in RFC 3339"});
   std::unordered_map<std::string_view, std::size_t> first_with;
   std::size_t index = 0;
-  for (const Json& run : document.at("runs")) {
+  for (const ParsedJson& run : document.at("runs")) {
     const auto& id = run.at("id").get_ref<const std::string&>();
     const auto [first, is_new] = first_with.emplace(id, index);
     if (!is_new)
       problems.push_back({fmt::format("/runs/{}/id", index),
                           fmt::format("the same as that of run {}", first->second)});
-    check_slices(run, index, problems);
+    find_slice_problems(run, index, problems);
     ++index;
   }
   return problems;
 }
 
-Json read_json(const std::filesystem::path& path) {
+ParsedJson read_json(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   const auto fail = [&](const char* what) {
     return capability_error(fmt::format("the schema '{}' {}", single_line(path.string()), what),
                             "install ptbench again: its schema belongs to it");
   };
   if (!file) throw fail("cannot be read");
-  Json json = Json::parse(file, nullptr, false);
+  ParsedJson json = ParsedJson::parse(file, nullptr, false);
   if (!json.is_object()) throw fail("is no JSON Schema");
   return json;
 }
@@ -142,8 +143,8 @@ struct ResultSchema::Compiled {
   std::array<valijson::Schema, 2> versions;  ///< 1, 2
 
   /// Of the document.
-  [[nodiscard]] const valijson::Schema& schema_of(const Json& document) const {
-    const bool is_first = document.is_object() && document.value("schema", Json()) == kFirst;
+  [[nodiscard]] const valijson::Schema& schema_of(const ParsedJson& document) const {
+    const bool is_first = document.is_object() && document.value("schema", ParsedJson()) == kFirst;
     return is_first ? versions.front() : versions.back();
   }
 
@@ -154,14 +155,15 @@ ResultSchema::ResultSchema(const std::filesystem::path& folder)
     : compiled_(std::make_unique<Compiled>()) {
   int version = 0;
   for (valijson::Schema& schema : compiled_->versions) {
-    const Json json = read_json(folder / fmt::format("ptbench.result-{}.schema.json", ++version));
+    const ParsedJson json =
+        read_json(folder / fmt::format("ptbench.result-{}.schema.json", ++version));
     valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(Adapter(json), schema);
   }
 }
 
 ResultSchema::~ResultSchema() = default;
 
-std::vector<SchemaProblem> ResultSchema::problems_of(const Json& document) const {
+std::vector<SchemaProblem> ResultSchema::problems_of(const ParsedJson& document) const {
   valijson::ValidationResults results;
   const bool valid =
       valijson::Validator().validate(compiled_->schema_of(document), Adapter(document), &results);

@@ -6,6 +6,9 @@
 
 namespace ptbench {
 
+inline constexpr double kMillisecondsPerSecond = 1e3;
+inline constexpr double kPercent = 100;  ///< of a whole
+
 /// "1.5 GiB", "64 KiB", "12 B": three significant digits, powers of two.
 [[nodiscard]] std::string format_bytes(Bytes bytes);
 

@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 /// BASE and NEW, as sides of a sweep.
 constexpr std::size_t kBase = 0;
 constexpr std::size_t kNew = 1;
-constexpr std::array<const char*, 2> kKept{"base.json", "new.json"};
+constexpr std::array<const char*, 2> kKeptNames{"base.json", "new.json"};
 
 /// Rounds of whole processes, where there are no turns.
 constexpr Size kWholeRounds = 12;
@@ -51,7 +51,8 @@ LockstepRule rule_of(const GateOptions& options) {
 std::vector<std::string> kept_paths(const GateOptions& options) {
   std::vector<std::string> paths;
   if (options.keep)
-    for (const char* const name : kKept) paths.push_back((fs::path(*options.keep) / name).string());
+    for (const char* const name : kKeptNames)
+      paths.push_back((fs::path(*options.keep) / name).string());
   return paths;
 }
 

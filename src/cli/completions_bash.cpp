@@ -17,7 +17,7 @@ std::string option_words(const Command& command) {
 }
 
 /// The statement that fills COMPREPLY for a value; empty where nothing can be offered.
-std::string offer(const OptionInfo& option) {
+std::string bash_offer(const OptionInfo& option) {
   if (!option.choices.empty())
     return fmt::format("_ptbench_words \"{}\"", fmt::join(option.choices, " "));
   if (option.hint == ValueHint::file) return "_ptbench_paths -f";
@@ -25,7 +25,7 @@ std::string offer(const OptionInfo& option) {
   return ":";
 }
 
-/// "run:--batch-size | run:-b) …;;", what to offer after an option that takes a value.
+/// "run:--batch-size | run:-b) …;;", what to bash_offer after an option that takes a value.
 std::string value_cases(const Command& command) {
   std::string text;
   for (const OptionInfo& option : command.options) {
@@ -33,20 +33,20 @@ std::string value_cases(const Command& command) {
     std::string pattern = fmt::format("{}:{}", command.name, option.spelling());
     if (option.short_name != '\0')
       pattern += fmt::format(" | {}:-{}", command.name, option.short_name);
-    text += fmt::format("    {}) {}; return ;;\n", pattern, offer(option));
+    text += fmt::format("    {}) {}; return ;;\n", pattern, bash_offer(option));
   }
   return text;
 }
 
-/// What to offer where neither an option nor its value stands: the command's arguments.
+/// What to bash_offer where neither an option nor its value stands: the command's arguments.
 std::string argument_case(const Command& command) {
   for (const OptionInfo& option : command.options)
-    if (option.argument) return fmt::format("    {}) {} ;;\n", command.name, offer(option));
+    if (option.argument) return fmt::format("    {}) {} ;;\n", command.name, bash_offer(option));
   return {};
 }
 
 // COMP_WORDS is split at "=" and ":" too: "--data=dir" comes as three words.
-constexpr const char* kHead =
+constexpr const char* kBashHead =
     R"(# bash completion for ptbench; written by `ptbench completions bash`
 
 _ptbench_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
@@ -81,7 +81,7 @@ std::string bash_completions(const std::vector<Command>& commands) {
         fmt::format("      {}) _ptbench_words \"{}\" ;;\n", command.name, option_words(command));
     arguments += argument_case(command);
   }
-  std::string text = kHead;
+  std::string text = kBashHead;
   text += fmt::format(
       "  if ((COMP_CWORD == 1)); then\n    _ptbench_words \"{}--help --version\"\n"
       "    return\n  fi\n",

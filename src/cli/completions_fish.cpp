@@ -15,8 +15,8 @@ std::string in_quotes(std::string_view text) {
   return result + "'";
 }
 
-/// What to offer for a value: "-x -a 'mlp linear'", "-r -F".
-std::string offer(const OptionInfo& option) {
+/// What to fish_offer for a value: "-x -a 'mlp linear'", "-r -F".
+std::string fish_offer(const OptionInfo& option) {
   if (!option.choices.empty())
     return fmt::format(" -x -a {}", in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
   if (option.hint == ValueHint::file) return " -r -F";
@@ -31,7 +31,7 @@ std::string line(const Command& command, const OptionInfo& option) {
     if (option.short_name != '\0') text += fmt::format(" -s {}", option.short_name);
     text += " -l " + option.name;
   }
-  if (!option.is_flag()) text += offer(option);
+  if (!option.is_flag()) text += fish_offer(option);
   return text + " -d " + in_quotes(option.help) + "\n";
 }
 

@@ -57,7 +57,7 @@ std::string command_case(const Command& command) {
   return text + "      '(-h --help)'{-h,--help}'[show help]' ;;\n";
 }
 
-constexpr const char* kHead = R"(#compdef ptbench
+constexpr const char* kZshHead = R"(#compdef ptbench
 # zsh completion for ptbench; written by `ptbench completions zsh`
 
 _ptbench() {
@@ -80,7 +80,7 @@ fi
 }  // namespace
 
 std::string zsh_completions(const std::vector<Command>& commands) {
-  std::string text = kHead;
+  std::string text = kZshHead;
   text += "  commands=(\n";
   for (const Command& command : commands)
     text += fmt::format("    '{}:{}'\n", command.name, escaped(command.summary, ""));

@@ -11,7 +11,7 @@ namespace ptbench {
 namespace {
 
 constexpr std::size_t kWidestSpelling = 30;  // longer ones get a line of their own
-constexpr char kKept = '\x1F';               // a blank at which no line is broken
+constexpr char kKeptBlank = '\x1F';          // a blank at which no line is broken
 
 /// "  -b, --batch-size B", "      --json", "  FILE".
 std::string left_column(const OptionInfo& option) {
@@ -31,7 +31,7 @@ std::string right_column(const OptionInfo& option) {
     text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (option.fallback.empty()) return text;
   std::string fallback = fmt::format("[default: {}]", option.fallback);
-  std::ranges::replace(fallback, ' ', kKept);
+  std::ranges::replace(fallback, ' ', kKeptBlank);
   return text + ' ' + fallback;
 }
 
@@ -41,7 +41,7 @@ std::string entry(const std::string& left, std::string_view right, std::size_t i
   std::string text = left;
   text += fits ? std::string(indent - left.size(), ' ') : "\n" + std::string(indent, ' ');
   text += wrapped(right, indent, columns) + "\n";
-  std::ranges::replace(text, kKept, ' ');
+  std::ranges::replace(text, kKeptBlank, ' ');
   return text;
 }
 

@@ -10,7 +10,7 @@
 namespace ptbench {
 namespace {
 
-using Row = OptionRow<GateOptions>;
+using GateRow = OptionRow<GateOptions>;
 
 constexpr const char* kGate = "The gate";
 constexpr std::uint64_t kMostPairs = 1000;
@@ -34,14 +34,14 @@ bool is_judging(const OptionInfo& option) {
   return option.scope == OptionScope::judging || option.scope == OptionScope::report;
 }
 
-Row of_run(const OptionRow<RunOptions>& row) {
+GateRow of_run(const OptionRow<RunOptions>& row) {
   return {row.info, [row](GateOptions& gate, const OptionInfo& option, std::string_view text) {
             row.set(gate.run, option, text);
             gate.measured.push_back({option.name, std::string(text)});
           }};
 }
 
-Row of_compare(const OptionRow<CompareConfig>& row) {
+GateRow of_compare(const OptionRow<CompareConfig>& row) {
   OptionInfo info = row.info;
   info.excludes.clear();  // what a gate has not
   return {std::move(info), [row](GateOptions& gate, const OptionInfo& option,
@@ -58,7 +58,7 @@ OptionInfo program(const char* name, const char* help) {
           .required = true};
 }
 
-std::vector<Row> own_rows() {
+std::vector<GateRow> own_rows() {
   return {
       text_option(program("base", "the build to compare with"), &GateOptions::base),
       text_option(program("new", "the build to judge"), &GateOptions::fresh),
@@ -86,7 +86,7 @@ std::vector<Row> own_rows() {
 }  // namespace
 
 OptionTable<GateOptions> gate_option_table() {
-  std::vector<Row> rows = own_rows();
+  std::vector<GateRow> rows = own_rows();
   const OptionTable<CompareConfig> compare = compare_option_table();
   for (const OptionRow<CompareConfig>& row : compare.rows())
     if (is_judging(row.info)) rows.push_back(of_compare(row));

@@ -10,6 +10,7 @@
 #include "src/base/number.h"
 #include "src/config/run_option_rows.h"
 #include "src/publish/catalog.h"
+#include "src/ranks/rank_card.h"
 
 namespace ptbench {
 namespace {

@@ -15,7 +15,6 @@ using RunOptionRows = std::vector<OptionRow<RunOptions>>;
 // Counts end where no machine follows, so that products of a few of them cannot overflow.
 inline constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
-inline constexpr std::uint64_t kMostRanks = 4096;
 
 void append_training(RunOptionRows& rows);
 void append_arithmetic(RunOptionRows& rows);

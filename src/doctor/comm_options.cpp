@@ -12,7 +12,7 @@
 namespace ptbench {
 namespace {
 
-constexpr std::uint64_t kMostRanks = 1024;
+constexpr std::uint64_t kMostCommRanks = 1024;
 constexpr Bytes kMostBytes = Bytes{64} << 30U;
 
 using Row = OptionRow<CommOptions>;
@@ -82,7 +82,7 @@ std::vector<Row> shown_rows() {
                         .group = group,
                         .help = "ranks, each a process on a core of its own while there are enough",
                         .fallback = "cores, at least 2"},
-                       &CommOptions::nproc, 1, kMostRanks),
+                       &CommOptions::nproc, 1, kMostCommRanks),
           Row{{.name = "collective",
                .value = "NAME,...",
                .group = group,
@@ -127,7 +127,7 @@ void append_hidden(std::vector<Row>& rows) {
                               &CommOptions::region, 0, kMostDescriptor));
   rows.push_back(whole_option(
       {.name = "as-rank", .value = "R", .group = group, .help = "which one", .hidden = true},
-      &CommOptions::rank, 0, kMostRanks));
+      &CommOptions::rank, 0, kMostCommRanks));
   rows.push_back(whole_option(
       {.name = "cpu", .value = "N", .group = group, .help = "and where", .hidden = true},
       &CommOptions::cpu, 0, kMostDescriptor));

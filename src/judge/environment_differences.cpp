@@ -40,17 +40,18 @@ class DifferenceList {
   std::string_view note_;
 };
 
-using Entries = std::map<std::string, std::string>;
+using NamedValues = std::map<std::string, std::string>;
 
 /// An empty map knows nothing.
-void add_entries(std::string_view what, const Entries& base, const Entries& fresh,
+void add_entries(std::string_view what, const NamedValues& base, const NamedValues& fresh,
                  DifferenceList& differences) {
   if (base.empty() || fresh.empty()) return;
-  const auto value_of = [](const Entries& entries, const std::string& name) -> std::string_view {
+  const auto value_of = [](const NamedValues& entries,
+                           const std::string& name) -> std::string_view {
     const auto found = entries.find(name);
     return found == entries.end() ? std::string_view("none") : found->second;
   };
-  Entries names = base;
+  NamedValues names = base;
   names.insert(fresh.begin(), fresh.end());
   for (const auto& [name, ignored] : names)
     if (value_of(base, name) != value_of(fresh, name))
@@ -59,8 +60,8 @@ void add_entries(std::string_view what, const Entries& base, const Entries& fres
 }
 
 /// Names by id; devices without a name are not known.
-Entries device_names(const EnvironmentRecord& environment) {
-  Entries names;
+NamedValues device_names(const EnvironmentRecord& environment) {
+  NamedValues names;
   for (const DeviceRecord& device : environment.devices)
     if (device.name) names.emplace(device.id, *device.name);
   return names;

@@ -120,13 +120,14 @@ Verdict combined(Verdict of_median, Verdict of_mean) {
   return of_median == of_mean ? of_median : Verdict::ambiguous;
 }
 
-std::string percent(double log_change) { return format_percent(std::expm1(log_change)); }
+std::string percent_of_log(double log_change) { return format_percent(std::expm1(log_change)); }
 
 /// The reason of a statistic that is ambiguous by itself.
 std::string why_ambiguous(std::string_view name, const LockstepChange& change, double detect) {
   std::string text = fmt::format(
-      "the {} changes by {}, with an interval of {} to {}: {}", name, percent(change.estimate),
-      percent(change.estimate - change.half_width), percent(change.estimate + change.half_width),
+      "the {} changes by {}, with an interval of {} to {}: {}", name,
+      percent_of_log(change.estimate), percent_of_log(change.estimate - change.half_width),
+      percent_of_log(change.estimate + change.half_width),
       std::abs(change.estimate) <= detect / 2 ? "not within ±" + format_percent(detect)
                                               : std::string("it may be none"));
   if (change.spread.unusual)

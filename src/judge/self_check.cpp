@@ -153,14 +153,14 @@ SelfCheck check_class(const std::string& placement, const Groups& groups, const 
 }
 
 /// What repetitions have in common that differ by nothing but noise.
-struct Circumstances {
+struct MeasuredUnder {
   std::optional<std::string> commit;
   std::optional<std::string> plan;
   std::optional<Size> threads;
   std::optional<std::string> cpu;
   Statistic statistic = Statistic::median;
 
-  friend auto operator<=>(const Circumstances&, const Circumstances&) = default;
+  friend auto operator<=>(const MeasuredUnder&, const MeasuredUnder&) = default;
 };
 
 bool is_eligible(const RunRecord& run) {
@@ -169,14 +169,14 @@ bool is_eligible(const RunRecord& run) {
 
 /// A run's repetitions, apart by circumstances and placement.
 struct RunTimes {
-  std::map<Circumstances, LogTimes> compared;
-  std::map<Circumstances, LogTimes> medians;  ///< of the same repetitions
+  std::map<MeasuredUnder, LogTimes> compared;
+  std::map<MeasuredUnder, LogTimes> medians;  ///< of the same repetitions
 };
 
 void add_times(const ResultFile& file, const RunRecord& run, RunTimes& times) {
   const auto quartiles = quartile_times(run.samples);
   const std::vector<RepetitionTime> medians = median_times(run.samples);
-  const Circumstances circumstances{
+  const MeasuredUnder circumstances{
       .commit = file.generator.git_commit,
       .plan = run.strategy.plan_hash,
       .threads = run.strategy.threads,
@@ -187,7 +187,7 @@ void add_times(const ResultFile& file, const RunRecord& run, RunTimes& times) {
 }
 
 /// By placement; what is too little to know a spread is left out.
-std::map<std::string, Groups> groups_of(const std::map<Circumstances, LogTimes>& times) {
+std::map<std::string, Groups> groups_of(const std::map<MeasuredUnder, LogTimes>& times) {
   std::map<std::string, Groups> groups;
   for (const auto& [circumstances, classes] : times)
     for (const auto& [placement, values] : classes)

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "src/base/text.h"
+#include "src/process/progress.h"
 
 namespace ptbench {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 // As log_error and main write them.
 constexpr std::string_view kError = "ptbench: error: ";
 constexpr std::string_view kRemedy = "ptbench: remedy: ";
-// Ends each line of progress.
-constexpr std::string_view kClearRest = "\x1b[K";
 // Who writes no ends of lines is passed on in pieces.
 constexpr std::size_t kLongestPiece = 1 << 16;
 

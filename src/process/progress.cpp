@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kInterval = 0.1;       // seconds between two updates
 constexpr double kTooSoonToTell = 0.5;  // seconds before an estimate means anything
-constexpr std::string_view kClearRest = "\x1b[K";
 
 /// A terminal, and one that knows how to clear a line.
 bool can_clear_lines(std::FILE* stream) {

@@ -12,6 +12,9 @@
 
 namespace ptbench {
 
+/// What ends each line of progress: the terminal clears the rest of the line.
+inline constexpr std::string_view kClearRest = "\x1b[K";
+
 /// One line on a terminal that says how far a long phase has come and how long it will still take;
 /// nothing where the stream is no terminal. Shown at most ten times a second; `update` may be
 /// called at every step: it reads the clock and allocates nothing. Call `clear` before other

@@ -23,11 +23,10 @@ constexpr std::string_view kProtocol = "1";  // of what follows the version
 constexpr std::string_view kWelcome = "welcome";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kBusy = "busy";
-constexpr std::size_t kMostText = 2000;     // of an error, in bytes
-constexpr std::size_t kShownValue = 100;    // of an option, in an error
-constexpr std::size_t kIntroduction = 4;    // texts that every version begins with
-constexpr std::size_t kOptionsBegin = 9;    // texts before the first option
-constexpr std::uint64_t kMostRanks = 4096;  // as --nproc
+constexpr std::size_t kMostText = 2000;   // of an error, in bytes
+constexpr std::size_t kShownValue = 100;  // of an option, in an error
+constexpr std::size_t kIntroduction = 4;  // texts that every version begins with
+constexpr std::size_t kOptionsBegin = 9;  // texts before the first option
 
 using Texts = std::vector<std::string_view>;
 

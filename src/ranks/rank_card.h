@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include "src/base/size.h"
 
 namespace ptbench {
+
+inline constexpr std::uint64_t kMostRanks = 4096;  ///< of a run
 
 /// One rank of a job, as it introduces itself to rank 0.
 struct RankCard {

@@ -27,7 +27,7 @@ using std::chrono::steady_clock;
 constexpr ChildProcess::Duration kRound{100};
 constexpr ChildProcess::Duration kRestingRound{1000};  // while the ranks sleep
 // To end, once another rank has failed; and to say why, for the one that gave up first.
-constexpr ChildProcess::Duration kGrace{1500};
+constexpr ChildProcess::Duration kReportGrace{1500};
 constexpr ChildProcess::Duration kExplain{3000};
 constexpr ChildProcess::Duration kToSave = std::chrono::minutes(1);  // once interrupted
 constexpr ChildProcess::Duration kToLeave{30'000};                   // once rank 0 has ended well
@@ -198,7 +198,7 @@ class RankGroup {
   [[nodiscard]] ChildProcess::Duration time_to_end(const RankProcess& rank) const {
     if (hung_ || rank.is_stopped()) return ChildProcess::Duration(0);
     const auto by = region_.given_up();
-    return by && by->rank == rank.rank() ? kExplain : kGrace;
+    return by && by->rank == rank.rank() ? kExplain : kReportGrace;
   }
 
   /// One that is stopped is why others failed who waited for it.

@@ -9,11 +9,11 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/number.h"
+#include "src/ranks/rank_card.h"
 
 namespace ptbench {
 namespace {
 
-constexpr std::uint64_t kMostRanks = 4096;  // as --nproc
 constexpr std::uint64_t kMostPort = 65535;
 constexpr std::size_t kMostAddress = 512;
 // Slurm's steps that nobody asked for (batch, extern, interactive) have ids from here on.

@@ -27,7 +27,7 @@ using Milliseconds = std::chrono::milliseconds;
 // Between two looks for rank 0.
 constexpr Milliseconds kPause{20};
 // Rank 0 answers within its own time, which may have begun later.
-constexpr Milliseconds kGrace{2000};
+constexpr Milliseconds kAnswerGrace{2000};
 // For a job at the same place to end, where jobs follow each other closely.
 constexpr Milliseconds kBusyPatience{5000};
 // Connections beside those of the ranks.
@@ -201,7 +201,7 @@ class RankGathering::State {
     const Descriptor socket = connect_to(socket_name(point.job), error_number);
     if (!socket.is_open() || !belongs_to_this_user(socket)) return taken(point);
     (void)send_message(socket, encode(own));
-    const SocketMessage message = receive_message(socket, steady_clock::now() + kGrace);
+    const SocketMessage message = receive_message(socket, steady_clock::now() + kAnswerGrace);
     const auto answer = decode_answer(message.text);
     return answer && answer->refusal ? *answer->refusal : taken(point);
   }
@@ -324,16 +324,16 @@ Admission join_ranks(const RankCard& own, const MeetingPoint& point) {
   for (;;) {
     Descriptor socket = find_rank_zero(point, begin + point.timeout);
     (void)send_message(socket, encode(own));  // who is refused unheard has an answer all the same
-    const auto end = steady_clock::now() + point.timeout + kGrace;
+    const auto end = steady_clock::now() + point.timeout + kAnswerGrace;
     SocketMessage message = receive_message(socket, end);
     const std::optional<RankAnswer> answer = decode_answer(message.text);
     if (answer && answer->refusal) throw Error(*answer->refusal);
     if (answer && !answer->busy && message.descriptor.is_open())
       return take(own, *answer, std::move(message), std::move(socket));
     if (message.kind == SocketMessage::Kind::none_yet)
-      throw run_error(
-          fmt::format("rank 0 did not answer within {:g} s", seconds_of(point.timeout + kGrace)),
-          "see whether its process was stopped");
+      throw run_error(fmt::format("rank 0 did not answer within {:g} s",
+                                  seconds_of(point.timeout + kAnswerGrace)),
+                      "see whether its process was stopped");
     if (message.kind == SocketMessage::Kind::closed)
       throw run_error("rank 0 ended before all ranks had come", "see what it reported");
     if (steady_clock::now() >= begin + std::min(point.timeout, kBusyPatience)) throw taken(point);

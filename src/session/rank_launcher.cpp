@@ -27,8 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kThisProgram = "/proc/self/exe";
-constexpr std::chrono::milliseconds kLook{200};  // between two looks at who launched this process
-constexpr std::chrono::seconds kGrace{30};       // to save, once they are gone
+constexpr std::chrono::milliseconds kLauncherLook{
+    200};  // between two looks at who launched this process
+constexpr std::chrono::seconds kLauncherGrace{30};  // to save, once they are gone
 
 /// What other processes may call `program`. This one keeps its name while its file is the same.
 std::string name_for_others(const fs::path& program) {
@@ -97,9 +98,9 @@ class LauncherWatch::State {
  private:
   void watch(const std::stop_token& stop) {
     while (!is_alone())
-      if (!pause(stop, kLook)) return;
+      if (!pause(stop, kLauncherLook)) return;
     (void)kill(getpid(), SIGTERM);
-    if (pause(stop, kGrace)) std::_Exit(static_cast<int>(ExitCode::interrupted));
+    if (pause(stop, kLauncherGrace)) std::_Exit(static_cast<int>(ExitCode::interrupted));
   }
 
   [[nodiscard]] bool is_alone() const {

@@ -8,8 +8,9 @@
 namespace ptbench {
 namespace {
 
-constexpr ChildProcess::Duration kLook{100};  // between two looks at an interruption
-constexpr ChildProcess::Duration kGrace = std::chrono::minutes(2);  // to save, once interrupted
+constexpr ChildProcess::Duration kInterruptionLook{100};  // between two looks at an interruption
+constexpr ChildProcess::Duration kInterruptionGrace =
+    std::chrono::minutes(2);  // to save, once interrupted
 
 }  // namespace
 
@@ -46,7 +47,7 @@ void SessionProcess::begin_limits() {
 
 /// Some time of waiting, or until `also` can be read.
 std::optional<TaskEnd> SessionProcess::look(int also) {
-  if (const auto ended = process_.wait(kLook, also)) {
+  if (const auto ended = process_.wait(kInterruptionLook, also)) {
     messages_.finish();
     return TaskEnd{*ended, was_stopped_};
   }
@@ -69,7 +70,7 @@ void SessionProcess::pass_on_interrupt() {
   interrupted_ = true;
   process_.send(SIGTERM);
   process_.send(SIGCONT);  // one that is stopped could not save anything
-  process_.end_within(kGrace);
+  process_.end_within(kInterruptionGrace);
 }
 
 }  // namespace ptbench
