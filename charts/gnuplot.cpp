@@ -10,6 +10,7 @@
 #include "charts/gnuplot_style.h"
 #include "charts/gnuplot_text.h"
 #include "reports/wrap.h"
+#include "reports/xml_text.h"
 #include "src/base/error.h"
 #include "src/base/text.h"
 
@@ -127,6 +128,20 @@ std::string gnuplot_script(std::span<const Chart> charts, std::span<const std::s
               gnuplot_plot(chart, drawing.theme);
   }
   return script + "set output\n";
+}
+
+std::string titled_svg(std::string svg, const Chart& chart) {
+  const auto replace = [&svg](std::string_view element, const std::string& text) {
+    const std::string begin = fmt::format("<{}>", element);
+    const std::size_t from = svg.find(begin);
+    const std::size_t end = svg.find(fmt::format("</{}>", element), from);
+    if (from == std::string::npos || end == std::string::npos) return;
+    const std::size_t inside = from + begin.size();
+    svg.replace(inside, end - inside, xml_text(text));
+  };
+  replace("title", chart.title);
+  replace("desc", chart.caption);
+  return svg;
 }
 
 }  // namespace ptbench

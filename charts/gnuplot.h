@@ -30,4 +30,8 @@ struct Drawing {
                                          std::span<const std::string> files,
                                          const Drawing& drawing);
 
+/// `svg` as gnuplot drew it, with the title and the caption of `chart` for those who hear it read,
+/// in place of gnuplot's own words. Without these it stays as it is.
+[[nodiscard]] std::string titled_svg(std::string svg, const Chart& chart);
+
 }  // namespace ptbench

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -17,11 +20,50 @@ namespace {
 constexpr std::size_t kLongestName = 36;  // letters, in the legend
 constexpr double kHalfBar = 0.35;
 constexpr std::size_t kManyPoints = 200;  // of a series: then all are drawn small
+constexpr double kStepAside = 0.012;      // of the axis, from one series to the next
+
+/// Moves the series of a chart a little aside from each other, so that intervals at equal whole
+/// numbers do not hide each other. Where the axis is no such one, nothing moves.
+class StepsAside {
+ public:
+  explicit StepsAside(const Chart& chart) : is_log_(chart.x.scale != AxisScale::linear) {
+    if (chart.x.numbers != AxisNumbers::whole) return;
+    double least = std::numeric_limits<double>::infinity();
+    double most = -least;
+    for (const Series& series : chart.series) {
+      if (series.style != SeriesStyle::line && series.style != SeriesStyle::points) continue;
+      bool has_interval = false;
+      for (const Point& point : series.points) {
+        least = std::min(least, point.x);
+        most = std::max(most, point.x);
+        has_interval = has_interval || point.interval;
+      }
+      if (has_interval) ++count_;
+    }
+    if (count_ > 1 && least < most) span_ = is_log_ ? std::log(most / least) : most - least;
+  }
+
+  /// Where the next series with intervals lies beside its own places.
+  [[nodiscard]] double next() {
+    const double place = static_cast<double>(number_++) - static_cast<double>(count_ - 1) / 2;
+    return place * kStepAside * span_;
+  }
+
+  [[nodiscard]] double moved(double x, double aside) const {
+    return is_log_ ? x * std::exp(aside) : x + aside;
+  }
+
+ private:
+  bool is_log_;
+  double span_ = 0;
+  std::size_t count_ = 0;
+  std::size_t number_ = 0;
+};
 
 /// Data blocks and the elements of the plot command that draw them.
 class Plot {
  public:
-  Plot(const Chart& chart, ChartTheme theme) : chart_(chart), theme_(theme) {
+  Plot(const Chart& chart, ChartTheme theme) : chart_(chart), theme_(theme), aside_(chart) {
     is_log_ = chart.y.scale != AxisScale::linear;
     for (const Series& series : chart.series)
       most_points_ = std::max(most_points_, series.points.size());
@@ -88,13 +130,17 @@ class Plot {
     std::string intervals;
     std::string filled;
     std::string hollow;
+    const bool has_intervals = std::ranges::any_of(
+        series.points, [](const Point& point) { return point.interval.has_value(); });
+    const double aside = has_intervals ? aside_.next() : 0;
     for (const Point& point : series.points) {
       if (!can_be_drawn(point.y)) continue;
-      const std::string place = fmt::format("{} {}\n", point.x, point.y);
+      const double x = aside == 0 ? point.x : aside_.moved(point.x, aside);
+      const std::string place = fmt::format("{} {}\n", x, point.y);
       line += place;
       (point.trusted ? filled : hollow) += place;
       if (const auto& interval = point.interval; interval && can_be_drawn(interval->low))
-        intervals += fmt::format("{} {} {} {}\n", point.x, point.y, interval->low, interval->high);
+        intervals += fmt::format("{} {} {} {}\n", x, point.y, interval->low, interval->high);
     }
     if (!hollow.empty()) all_trusted_ = false;
     const bool has_line = series.style == SeriesStyle::line;
@@ -140,6 +186,7 @@ class Plot {
 
   const Chart& chart_;
   ChartTheme theme_;
+  StepsAside aside_;
   bool is_log_ = false;
   bool all_trusted_ = true;
   std::size_t most_points_ = 0;  ///< of a series

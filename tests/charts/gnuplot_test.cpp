@@ -105,6 +105,33 @@ TEST_CASE("parts of bars lie on each other, those below 0 under it") {
                          Contains("\n0 5 -0.35 0.35 2 5\n"));
 }
 
+TEST_CASE("intervals of several series at one whole number lie beside each other") {
+  Chart chart = chart_called("one");
+  chart.x = {.title = "ranks", .numbers = AxisNumbers::whole};
+  const Interval interval{.low = 0.5, .high = 1.5};
+  const auto series = [&](const std::string& name) {
+    return Series{.name = name,
+                  .points = {{.x = 1, .y = 1, .interval = interval}, {.x = 3, .y = 1}}};
+  };
+  chart.series = {series("a"), series("b")};
+  CHECK_THAT(script_of({chart}),
+             Contains("\n0.988 1 0.5 1.5\n") && Contains("\n1.012 1 0.5 1.5\n"));
+  chart.series.pop_back();
+  CHECK_THAT(script_of({chart}), Contains("\n1 1 0.5 1.5\n"));
+  chart.series.push_back(series("b"));
+  chart.x.numbers = AxisNumbers::real;
+  CHECK_THAT(script_of({chart}), !Contains("0.988"));
+}
+
+TEST_CASE("an SVG carries the title and caption of its chart") {
+  Chart chart = chart_called("one");
+  chart.title = "a <b> & c";
+  chart.caption = "read it so";
+  CHECK(titled_svg("<svg><title>x_one</title><desc>made by y </desc><g/></svg>", chart) ==
+        "<svg><title>a &lt;b&gt; &amp; c</title><desc>read it so</desc><g/></svg>");
+  CHECK(titled_svg("<svg><title>", chart) == "<svg><title>");
+}
+
 TEST_CASE("logarithmic axes have no values of 0") {
   Chart chart = chart_called("one");
   chart.x.categories.clear();
