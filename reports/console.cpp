@@ -54,7 +54,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 15> kLines{{
+constexpr std::array<Line, 16> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -95,6 +95,7 @@ constexpr std::array<Line, 15> kLines{{
       "{compute.utilization} of a peak of {compute.peak_flops_per_second}",
       "{compute.peak_source}"},
      has_result},
+    {"energy", {"{energy.joules_per_step} a step", "{energy.source}"}, has_result},
     {"effective",
      {"{compute.effective_utilization} of the peak with the products that Winograd's filtering "
       "saves"},

@@ -222,7 +222,7 @@ bool RunSession::prepare() {
   State& state = *state_;
   const bool done =
       state.perform({.name = "the preparation",
-                     .label = "preparing",
+                     .label = state.setup.preparation,
                      .arguments = arguments_of_preparation(state.setup, state.own_plan()),
                      .deadline = kLongestSilence}) &&
       state.extend_plan();

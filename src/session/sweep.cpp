@@ -164,14 +164,18 @@ std::string Sweep::round_text(Size round) const {
                      round > length_.rounds ? length_.most_rounds : length_.rounds);
 }
 
-std::string Sweep::label(std::size_t row, std::size_t side, Size round) const {
+std::string Sweep::place(std::size_t row, std::size_t side) const {
   const auto begin = rows_.begin();
   const auto number = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(row) + 1,
                                     [](const SweepRow& one) { return one.is_possible(); });
   const auto count = std::ranges::count_if(rows_, &SweepRow::is_possible);
-  std::string text = fmt::format("row {} of {}, {}", number, count, round_text(round));
+  std::string text = fmt::format("row {} of {}", number, count);
   if (sides_.size() > 1) text += fmt::format(", build {} of {}", side + 1, sides_.size());
-  return fmt::format("{}: {}", text, rows_[row].id());
+  return text;
+}
+
+std::string Sweep::label(std::size_t row, std::size_t side, Size round) const {
+  return fmt::format("{}, {}: {}", place(row, side), round_text(round), rows_[row].id());
 }
 
 }  // namespace ptbench

@@ -144,6 +144,8 @@ class Sweep {
   [[nodiscard]] bool lacks_clean_repetitions(std::size_t row) const;
   [[nodiscard]] bool stopped();
   [[nodiscard]] std::string round_text(Size round) const;
+  /// "row 2 of 6, build 1 of 2".
+  [[nodiscard]] std::string place(std::size_t row, std::size_t side) const;
   [[nodiscard]] std::string label(std::size_t row, std::size_t side, Size round) const;
 
   std::vector<SweepRow> rows_;

@@ -64,6 +64,7 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
                             .extends_plan = extends_plan,
                             .launcher = rows_[row].launcher,
                             .id = rows_[row].id(),
+                            .preparation = "preparing " + place(row, side),
                             .longest_stop = length_.longest_stop,
                             .repetition_seconds = seconds,
                             .least_seconds = std::min(length_.min_time_seconds / rounds, seconds)});
