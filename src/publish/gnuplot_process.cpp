@@ -151,7 +151,7 @@ std::vector<std::string> draw(std::span<const Chart> charts, const Drawing& draw
   run_gnuplot(program, script.name());
   std::vector<std::string> drawn;
   for (const MemoryFile& file : files) drawn.push_back(file.read());
-  if (drawing.format == DrawingFormat::svg)
+  if (drawing.format == DrawingFormat::svg && drawing.with_heading)
     for (std::size_t at = 0; at < count; ++at) drawn[at] = titled_svg(drawn[at], charts[at]);
   return drawn;
 }
