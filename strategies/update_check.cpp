@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "kernels/reference/reference_optimizer.h"
+#include "src/base/error.h"
 #include "src/device/host_mirror.h"
 #include "strategies/norms.h"
 #include "workloads/arena_tensors.h"
@@ -76,15 +78,26 @@ void apply_rule(const OptimizerSpec& optimizer, Size update, RuleUpdate& tensor)
       .step({0, static_cast<Size>(tensor.gradients.size())}, update);
 }
 
+constexpr std::size_t kMostStates = 2;  // Adam's moments
+
 /// How far rounding may take one element: a few ulps of the terms that are added up, carried
 /// through the division by Adam's root.
 struct Rounding {
   double parameter = 0;
-  std::vector<double> state;
+  std::array<double, kMostStates> state{};
 };
 
-Rounding rounding_of(const OptimizerSpec& optimizer, Size update, const RuleUpdate& tensor,
-                     std::size_t i) {
+/// What Adam's moments are divided by in that update, as they began at zero.
+struct BiasCorrection {
+  BiasCorrection(const OptimizerSpec& optimizer, Size update)
+      : first(1 - std::pow(optimizer.beta1, static_cast<double>(update))),
+        second(1 - std::pow(optimizer.beta2, static_cast<double>(update))) {}
+  double first;
+  double second;
+};
+
+Rounding rounding_of(const OptimizerSpec& optimizer, const BiasCorrection& correction,
+                     const RuleUpdate& tensor, std::size_t i) {
   constexpr double kFew = 4 * kUlp;
   const double parameter =
       std::max(std::abs(double{tensor.parameters[i]}), std::abs(double{tensor.new_parameters[i]}));
@@ -100,11 +113,9 @@ Rounding rounding_of(const OptimizerSpec& optimizer, Size update, const RuleUpda
   const double second =
       optimizer.beta2 * double{tensor.state[1][i]} + (1 - optimizer.beta2) * gradient * gradient;
   // Where a gradient cancels against its decay, little is left below the root.
-  const auto count = static_cast<double>(update);
   const double square = std::max<double>(tensor.new_state[1][i], std::numeric_limits<float>::min());
-  const double root =
-      std::sqrt(square / (1 - std::pow(optimizer.beta2, count))) + optimizer.epsilon;
-  const double moved = optimizer.lr * first / (1 - std::pow(optimizer.beta1, count)) / root;
+  const double root = std::sqrt(square / correction.second) + optimizer.epsilon;
+  const double moved = optimizer.lr * first / correction.first / root;
   return {2 * kUlp * parameter + kFew * moved * (1 + second / square),
           {kFew * first, kFew * second}};
 }
@@ -138,22 +149,30 @@ void check_tensor(const OptimizerSpec& optimizer, Size update, const RuleUpdate&
   // Numbers below the smallest normal one may be taken as zero.
   constexpr double kTiny = 4.0 * std::numeric_limits<float>::min();
   const double of_update = kOfUpdate * distance_of(rule.new_parameters, rule.parameters) + kTiny;
-  std::vector<double> of_state;
-  for (const auto& state : rule.new_state) of_state.push_back(kOfUpdate * norm_of(state) + kTiny);
+  const std::size_t states = rule.new_state.size();
+  ensure(states <= kMostStates, "an optimizer has at most two states");
+  std::array<double, kMostStates> of_state{};
+  for (std::size_t state = 0; state < states; ++state)
+    of_state.at(state) = kOfUpdate * norm_of(rule.new_state[state]) + kTiny;
+  const BiasCorrection correction(optimizer, update);
+  double worst_parameter = 0;
+  std::array<double, kMostStates> worst_state{};
   for (std::size_t i = 0; i < rule.parameters.size(); ++i) {
-    const Rounding rounding = rounding_of(optimizer, update, rule, i);
-    const auto difference = [&](std::span<const float> values, const std::vector<float>& expected) {
-      return std::abs(double{values[i]} - double{expected[i]});
+    const Rounding rounding = rounding_of(optimizer, correction, rule, i);
+    const auto share = [&](std::span<const float> values, const std::vector<float>& expected,
+                           double allowed) {
+      return share_of(std::abs(double{values[i]} - double{expected[i]}), allowed);
     };
-    keep_worse(worst,
-               share_of(difference(after[0], rule.new_parameters), of_update + rounding.parameter),
-               name, "parameters");
-    for (std::size_t state = 0; state < rule.new_state.size(); ++state)
-      keep_worse(worst,
-                 share_of(difference(after[state + 1], rule.new_state[state]),
-                          of_state[state] + rounding.state[state]),
-                 name, name_of_state(state));
+    worst_parameter = std::max(
+        worst_parameter, share(after[0], rule.new_parameters, of_update + rounding.parameter));
+    for (std::size_t state = 0; state < states; ++state)
+      worst_state[state] = std::max(
+          worst_state[state],
+          share(after[state + 1], rule.new_state[state], of_state[state] + rounding.state[state]));
   }
+  keep_worse(worst, worst_parameter, name, "parameters");
+  for (std::size_t state = 0; state < states; ++state)
+    keep_worse(worst, worst_state[state], name, name_of_state(state));
 }
 
 }  // namespace
