@@ -40,7 +40,7 @@ Error trace_error(const std::string& file, const std::string& what) {
 /// Whether arrays and objects are nested deeper than in any trace; what is written as JSON again is
 /// written recursively.
 bool is_too_deep(std::string_view text) {
-  constexpr int kDeepest = 64;
+  constexpr int kDeepestTrace = 64;
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -48,7 +48,7 @@ bool is_too_deep(std::string_view text) {
     if (in_string && letter == '\\') ++i;
     if (letter == '"') in_string = !in_string;
     if (in_string) continue;
-    if ((letter == '[' || letter == '{') && ++depth > kDeepest) return true;
+    if ((letter == '[' || letter == '{') && ++depth > kDeepestTrace) return true;
     if (letter == ']' || letter == '}') --depth;
   }
   return false;

@@ -30,14 +30,6 @@ constexpr ChildProcess::Duration kLongestSilence = std::chrono::minutes(30);
 constexpr double kLeastSeconds = 0.001;     // that --max-time takes
 constexpr double kWorthwhileSeconds = 0.5;  // of measuring: a slice
 
-/// One process of a session.
-struct Task {
-  std::string name;   ///< for messages: "repetition 3"
-  std::string label;  ///< before its progress
-  std::vector<std::string> arguments;
-  std::optional<ChildProcess::Duration> deadline;  ///< since it last said something
-};
-
 /// "21.3 k samples/s ± 0.8 %"; empty where nothing is known.
 std::string estimate_of(const RunRecord& record) {
   if (!record.throughput.value) return {};
@@ -51,6 +43,14 @@ std::string estimate_of(const RunRecord& record) {
 }  // namespace
 
 struct RunSession::State {
+  /// One process of a session.
+  struct Task {
+    std::string name;   ///< for messages: "repetition 3"
+    std::string label;  ///< before its progress
+    std::vector<std::string> arguments;
+    std::optional<ChildProcess::Duration> deadline;  ///< since it last said something
+  };
+
   State(SessionSetup wanted, const SessionSurroundings& surroundings)
       : setup(std::move(wanted)), around(surroundings) {}
 
