@@ -15,9 +15,11 @@ endif()
 # names, so that a compiler that does not work leaves the module out instead of ending here.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(PTBENCH_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+               "${PROJECT_SOURCE_DIR}/build/_deps/cuda"  # of scripts/cuda_toolkit
                PATH_SUFFIXES bin DOC "CUDA compiler")
   if(PTBENCH_NVCC)
     set(ENV{CUDACXX} "${PTBENCH_NVCC}")
+    unset(CMAKE_CUDA_COMPILER CACHE)  # not found when this folder was configured before
   endif()
 endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
