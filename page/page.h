@@ -10,6 +10,9 @@
 
 namespace ptbench {
 
+// g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
+// NOLINTBEGIN(readability-redundant-member-init)
+
 /// A chart, and the drawing that shows where no script runs and on paper.
 struct PageChart {
   Chart chart;
@@ -24,6 +27,8 @@ struct PageContent {
   std::string library = {};               ///< the text of Chart.js 3; empty: charts stay drawings
   std::vector<std::string> remarks = {};  ///< what the page lacks, and how it gets it
 };
+
+// NOLINTEND(readability-redundant-member-init)
 
 /// A page for a browser in one file: it asks nothing of any other, and its policy (CSP) has the
 /// browser refuse it to. The answer first, then verdicts, charts, a table of the runs, what was
