@@ -1,0 +1,247 @@
+// The shadow of cuBLASLt: fp32 products with their epilogues, computed on the CPU when the stream
+// gets there. What it does not do is CUBLAS_STATUS_NOT_SUPPORTED.
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "tests/cuda_emulator/cublaslt/descriptions.h"
+#include "tests/cuda_emulator/device/exports.h"
+
+namespace ptbench::emulator {
+namespace {
+
+/// Workspace that the second algorithm asks for, so that callers meet one that does.
+constexpr std::uint64_t kWorkspace = 4096;
+
+cublasStatus_t refuse(cublasStatus_t status, const std::string& why) {
+  ptbench_emulator_remark(("cublasLtMatmul: " + why).c_str());
+  return status;
+}
+
+std::string shape_of(const MatrixLayout& layout) {
+  return std::to_string(layout.rows) + " x " + std::to_string(layout.columns) +
+         " with leading dimension " + std::to_string(layout.ld);
+}
+
+cublasStatus_t check_layout(const char* name, const MatrixLayout& layout) {
+  if (layout.type != CUDA_R_32F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " is not fp32");
+  if (layout.batch != 1)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " has several matrices");
+  if (layout.rows == 0 || layout.columns == 0 || layout.ld < static_cast<std::int64_t>(layout.rows))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, std::string(name) + " is " + shape_of(layout));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+bool is_operation(std::int32_t operation) {
+  return operation == CUBLAS_OP_N || operation == CUBLAS_OP_T;
+}
+
+cublasStatus_t check_description(const MatmulDescription& description) {
+  if (description.compute != CUBLAS_COMPUTE_32F &&
+      description.compute != CUBLAS_COMPUTE_32F_PEDANTIC &&
+      description.compute != CUBLAS_COMPUTE_32F_FAST_TF32)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "compute type is not fp32 or tf32");
+  if (description.scale != CUDA_R_32F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "scale type is not fp32");
+  if (description.pointer_mode != CUBLASLT_POINTER_MODE_HOST)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "alpha and beta do not lie on the host");
+  if (!is_operation(description.transpose_a) || !is_operation(description.transpose_b))
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "an operation is neither N nor T");
+  if (description.bias_type != -1 && description.bias_type != CUDA_R_32F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the bias is not fp32");
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t check_epilogue(Matmul& matmul) {
+  if (!find_epilogue(matmul.description.epilogue, matmul.epilogue))
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
+                  "epilogue " + std::to_string(matmul.description.epilogue) + " is not emulated");
+  const Epilogue& epilogue = matmul.epilogue;
+  const bool has_vector =
+      epilogue.adds_bias || epilogue.sums_rows || epilogue.sums_a || epilogue.sums_b;
+  if (has_vector && matmul.description.bias == nullptr)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "the epilogue needs a bias pointer");
+  if (!epilogue.keeps_mask && !epilogue.applies_mask) return CUBLAS_STATUS_SUCCESS;
+  const std::int64_t ld = matmul.description.auxiliary_ld;
+  if (matmul.description.auxiliary == nullptr || ld % 128 != 0 ||
+      ld < static_cast<std::int64_t>(matmul.m))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE,
+                  "the ReLU mask needs a pointer and a leading dimension that is a multiple of 128 "
+                  "bits and at least the rows of D");
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+Algorithm read(const cublasLtMatmulAlgo_t& algorithm) {
+  Algorithm read;
+  std::memcpy(static_cast<void*>(&read), &algorithm, sizeof read);
+  return read;
+}
+
+cublasStatus_t check_algorithm(const cublasLtMatmulAlgo_t* algorithm, const void* workspace,
+                               std::uint64_t bytes) {
+  if (algorithm == nullptr) return CUBLAS_STATUS_SUCCESS;
+  const Algorithm chosen = read(*algorithm);
+  if (chosen.mark != Algorithm::kMark)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "the algorithm is none of the heuristics'");
+  if (chosen.workspace_bytes > bytes || (chosen.workspace_bytes != 0 && workspace == nullptr))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE,
+                  "the algorithm needs " + std::to_string(chosen.workspace_bytes) +
+                      " bytes of workspace, there are " + std::to_string(bytes));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+Matmul matmul_of(cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t a,
+                 cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
+  Matmul matmul;
+  matmul.description = *reinterpret_cast<MatmulDescription*>(description);
+  matmul.a = *reinterpret_cast<MatrixLayout*>(a);
+  matmul.b = *reinterpret_cast<MatrixLayout*>(b);
+  matmul.c = *reinterpret_cast<MatrixLayout*>(c);
+  matmul.d = *reinterpret_cast<MatrixLayout*>(d);
+  return matmul;
+}
+
+}  // namespace
+
+cublasStatus_t check_shapes(Matmul& matmul) {
+  const std::array<std::pair<const char*, const MatrixLayout*>, 4> layouts{
+      {{"A", &matmul.a}, {"B", &matmul.b}, {"C", &matmul.c}, {"D", &matmul.d}}};
+  for (const auto& [name, layout] : layouts)
+    if (const cublasStatus_t status = check_layout(name, *layout)) return status;
+  if (const cublasStatus_t status = check_description(matmul.description)) return status;
+  const bool transposes_a = matmul.description.transpose_a != CUBLAS_OP_N;
+  const bool transposes_b = matmul.description.transpose_b != CUBLAS_OP_N;
+  matmul.m = transposes_a ? matmul.a.columns : matmul.a.rows;
+  matmul.k = transposes_a ? matmul.a.rows : matmul.a.columns;
+  matmul.n = transposes_b ? matmul.b.rows : matmul.b.columns;
+  const std::uint64_t k_of_b = transposes_b ? matmul.b.columns : matmul.b.rows;
+  const auto is_result = [&](const MatrixLayout& layout) {
+    return layout.rows == matmul.m && layout.columns == matmul.n;
+  };
+  if (k_of_b != matmul.k || !is_result(matmul.c) || !is_result(matmul.d))
+    return refuse(CUBLAS_STATUS_INVALID_VALUE,
+                  "shapes do not match: A " + shape_of(matmul.a) + ", B " + shape_of(matmul.b) +
+                      ", C " + shape_of(matmul.c) + ", D " + shape_of(matmul.d));
+  return check_epilogue(matmul);
+}
+
+}  // namespace ptbench::emulator
+
+using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = reinterpret_cast<cublasLtHandle_t>(new int(0));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete reinterpret_cast<int*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS: return "the operation completed successfully";
+    case CUBLAS_STATUS_INVALID_VALUE: return "an invalid value was given";
+    case CUBLAS_STATUS_NOT_SUPPORTED: return "the functionality is not supported";
+    default: return "another cuBLAS status";
+  }
+}
+const char* cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default: return "CUBLAS_STATUS";
+  }
+}
+
+/// Two algorithms where the workspace suffices for the second.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/,
+                                              cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
+  *found = 0;
+  if (wanted < 1 || preference == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  Matmul matmul = matmul_of(description, a, b, c, d);
+  if (const cublasStatus_t status = check_shapes(matmul)) return status;
+  const std::uint64_t allowed =
+      reinterpret_cast<const MatmulPreference*>(preference)->workspace_bytes;
+  for (const std::uint64_t workspace : {std::uint64_t{0}, kWorkspace}) {
+    if (workspace > allowed || *found == wanted) break;
+    cublasLtMatmulHeuristicResult_t& result = results[*found];
+    result = {};
+    const Algorithm algorithm{.id = static_cast<std::uint64_t>(*found),
+                              .workspace_bytes = workspace};
+    std::memcpy(&result.algo, &algorithm, sizeof algorithm);
+    result.workspaceSize = workspace;
+    result.state = CUBLAS_STATUS_SUCCESS;
+    result.wavesCount = 1;
+    ++*found;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t /*handle*/,
+                                       cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                       cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t* algorithm,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  Matmul matmul = matmul_of(description, a, b, c, d);
+  if (const cublasStatus_t status = check_shapes(matmul)) return status;
+  const Algorithm chosen = read(*algorithm);
+  if (chosen.mark != Algorithm::kMark) return CUBLAS_STATUS_INVALID_VALUE;
+  *result = {};
+  result->algo = *algorithm;
+  result->workspaceSize = chosen.workspace_bytes;
+  result->wavesCount = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, std::size_t bytes,
+                                                    std::size_t* written) {
+  if (attribute != CUBLASLT_ALGO_CONFIG_ID || bytes < sizeof(std::int32_t))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto id = static_cast<std::int32_t>(read(*algorithm).id);
+  std::memcpy(value, &id, sizeof id);
+  if (written != nullptr) *written = sizeof id;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
+                              const void* alpha, const void* a_data, cublasLtMatrixLayout_t a,
+                              const void* b_data, cublasLtMatrixLayout_t b, const void* beta,
+                              const void* c_data, cublasLtMatrixLayout_t c, void* d_data,
+                              cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t* algorithm,
+                              void* workspace, std::size_t workspace_bytes, cudaStream_t stream) {
+  if (handle == nullptr || alpha == nullptr || beta == nullptr || a_data == nullptr ||
+      b_data == nullptr || d_data == nullptr)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "an argument is null");
+  Matmul matmul = matmul_of(description, a, b, c, d);
+  if (const cublasStatus_t status = check_shapes(matmul)) return status;
+  if (const cublasStatus_t status = check_algorithm(algorithm, workspace, workspace_bytes))
+    return status;
+  matmul.alpha = *static_cast<const float*>(alpha);
+  matmul.beta = *static_cast<const float*>(beta);
+  matmul.a_data = a_data;
+  matmul.b_data = b_data;
+  matmul.c_data = c_data;
+  matmul.d_data = d_data;
+  const std::uint64_t used = algorithm != nullptr ? read(*algorithm).workspace_bytes : 0;
+  const int error = ptbench_emulator_enqueue(stream, "cublasLtMatmul", [=] {
+    if (used != 0) ptbench_emulator_touch("cublasLtMatmul: workspace", workspace, used, true);
+    compute(matmul);
+  });
+  return error == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+}
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,86 @@
+#include "tests/cuda_emulator/device/machine.h"
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "tests/cuda_emulator/device/address_sanitizer.h"
+#include "tests/cuda_emulator/device/report.h"
+#include "tests/cuda_emulator/device/settings.h"
+
+namespace ptbench::emulator {
+namespace {
+
+void handle_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  machine().explain_fault(info->si_addr);
+  std::signal(SIGSEGV, SIG_DFL);  // not the emulation's: the access is tried again and kills
+}
+
+void catch_faults() {
+  struct sigaction action{};
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = &handle_fault;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+}  // namespace
+
+Machine::Machine()
+    : devices_(settings().devices),
+      memory_(devices_, settings().memory_bytes),
+      scheduler_(settings().streams,
+                 {.before = [this] { memory_.open(); }, .after = [this] { memory_.close(); }}),
+      streams_(devices_, scheduler_),
+      grid_(settings().threads),
+      kernels_(settings().kernels) {
+  if (kernels_.checks()) marks_ = std::make_unique<Marks>(memory_, scheduler_);
+  for (const auto& [name, variable] : kernels_.variables()) {
+    if (devices_ > 1 && !variable->constant)
+      report(
+          text("variable ", name, ": with several devices a module can have constant ones only"));
+    if (marks_) marks_->add_region(variable->address, variable->bytes);
+  }
+  catch_faults();
+}
+
+void Machine::explain_fault(const void* address) {
+  const Operation* running = scheduler_.running();
+  if (running == nullptr) {
+    if (memory_.spans(address))
+      report(text("host access: the host touches ", memory_.describe(address)));
+    return;
+  }
+  const auto* byte = static_cast<const U8*>(address);
+  if (byte >= grid_.shared_window() && byte < grid_.shared_window() + (U64{1} << 32U))
+    report(text("out of bounds: ", running->what, ": touches shared memory at ",
+                byte - grid_.shared_window()));
+  report(text("out of bounds: ", running->what, ": touches ", memory_.describe(address)));
+}
+
+void Machine::report_leaks() {
+  constexpr std::size_t kListed = 10;
+  std::vector<std::string> leaks;
+  for (const auto& [at, allocation] : memory_.table().all())
+    leaks.push_back(text(allocation.bytes, " bytes of device ", allocation.device, " (allocation ",
+                         allocation.number, ")"));
+  for (const auto& [at, allocation] : page_locked_.allocated().all())
+    leaks.push_back(text(allocation.bytes, " bytes of page-locked memory (allocation ",
+                         allocation.number, ")"));
+  if (streams_.created() != 0) leaks.push_back(text("streams: ", streams_.created()));
+  if (!events_.empty()) leaks.push_back(text("events: ", events_.size()));
+  if (graphs_ != 0) leaks.push_back(text("graphs: ", graphs_));
+  if (leaks.empty()) return;
+  std::string list;
+  for (std::size_t index = 0; index < std::min(kListed, leaks.size()); ++index)
+    list += "\n  " + leaks[index];
+  if (leaks.size() > kListed) list += text("\n  and ", leaks.size() - kListed, " more");
+  report("leak: at the end of the process there are still" + list);
+}
+
+Machine& machine() {
+  static auto* const only = new Machine;  // outlives all that is destroyed at the end
+  return *only;
+}
+
+}  // namespace ptbench::emulator

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "tests/cuda_emulator/device/grid.h"
+#include "tests/cuda_emulator/device/kernels.h"
+#include "tests/cuda_emulator/device/marks.h"
+#include "tests/cuda_emulator/device/memory.h"
+#include "tests/cuda_emulator/device/page_locked.h"
+#include "tests/cuda_emulator/device/scheduler.h"
+#include "tests/cuda_emulator/device/streams.h"
+
+namespace ptbench::emulator {
+
+/// All devices of this process.
+class Machine {
+ public:
+  Machine();
+
+  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  [[nodiscard]] int devices() const { return devices_; }
+  [[nodiscard]] DeviceMemory& memory() { return memory_; }
+  [[nodiscard]] PageLockedMemory& page_locked() { return page_locked_; }
+  [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] Streams& streams() { return streams_; }
+  [[nodiscard]] GridRunner& grid() { return grid_; }
+  [[nodiscard]] const Kernels& kernels() const { return kernels_; }
+  /// Null where kernels do not tell their accesses.
+  [[nodiscard]] Marks* marks() { return marks_.get(); }
+
+  [[nodiscard]] std::set<const Event*>& events() { return events_; }
+  /// Graphs and executable graphs that were made and not destroyed.
+  [[nodiscard]] int& graphs() { return graphs_; }
+  /// Pairs of devices of which the first may use the second's memory.
+  [[nodiscard]] std::set<std::pair<int, int>>& peers() { return peers_; }
+
+  /// What an operation as a whole reads or writes; reports what is wrong with it.
+  void touch(const char* what, const void* at, std::size_t bytes, bool writes);
+  /// One access of a thread; reports what is wrong with it.
+  void access(Thread& thread, const void* at, U32 bytes, Access kind, const char* file, int line);
+  /// Reports a fault (SIGSEGV) at this address, where it is one of the emulation.
+  void explain_fault(const void* address);
+  /// Reports what was never freed or destroyed.
+  void report_leaks();
+
+  /// The device on which the running kernel runs.
+  int running_device = 0;
+
+ private:
+  [[nodiscard]] std::string outside(const U8* at, U32 bytes, Access kind);
+  void remember(Thread& thread, const U8* at, U32 bytes, Access kind, const char* file, int line);
+
+  std::recursive_mutex mutex_;
+  int devices_;
+  DeviceMemory memory_;
+  PageLockedMemory page_locked_;
+  Scheduler scheduler_;
+  Streams streams_;
+  GridRunner grid_;
+  Kernels kernels_;
+  std::unique_ptr<Marks> marks_;
+  std::set<const Event*> events_;
+  std::set<std::pair<int, int>> peers_;
+  int graphs_ = 0;
+};
+
+/// The process's only one; made at the first call.
+[[nodiscard]] Machine& machine();
+
+}  // namespace ptbench::emulator

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/cuda_emulator/ptx/types.h"
+
+namespace ptbench::emulator {
+
+/// By stream: how many of its operations are known to be over. A vector clock.
+using Clock = std::vector<U32>;
+
+inline void join(Clock& clock, const Clock& other) {
+  if (clock.size() < other.size()) clock.resize(other.size());
+  for (std::size_t stream = 0; stream < other.size(); ++stream)
+    clock[stream] = std::max(clock[stream], other[stream]);
+}
+
+struct Operation;
+using OperationPtr = std::shared_ptr<Operation>;
+
+/// Something that a stream does: a kernel, a copy, an event. Done later than it is asked for.
+struct Operation {
+  std::string what;            ///< "kernel relu", for reports
+  std::function<void()> work;  ///< null: nothing is done, only waited for
+  /// What must be over before; kept while it is captured or pending.
+  std::vector<OperationPtr> after;
+  U32 stream = 0;  ///< its number
+  U32 count = 0;   ///< in the stream, from 1
+  U32 number = 0;  ///< of all operations, from 1
+  Clock clock;     ///< what was over before, and itself
+  bool is_over = false;
+  bool is_captured = false;
+  double microseconds = 0;  ///< when it ended, by a clock that counts operations
+  U32 missing = 0;          ///< how many of `after` are pending
+  std::vector<OperationPtr> followers;
+};
+
+}  // namespace ptbench::emulator

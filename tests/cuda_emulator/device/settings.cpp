@@ -1,0 +1,55 @@
+#include "tests/cuda_emulator/device/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/cuda_emulator/device/report.h"
+
+namespace ptbench::emulator {
+namespace {
+
+std::string variable(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+Order order(const char* name, const char* otherwise) {
+  const std::string word = variable(name, otherwise);
+  if (word == "ascending") return Order::ascending;
+  if (word == "descending") return Order::descending;
+  if (word == "random") return Order::random;
+  report(text(name, " is '", word, "': use ascending, descending or random"));
+}
+
+unsigned long long number(const char* name, const char* otherwise, unsigned long long least,
+                          unsigned long long most) {
+  const std::string word = variable(name, otherwise);
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(word.c_str(), &end, 10);
+  if (*end != '\0' || value < least || value > most)
+    report(text(name, " is '", word, "': use a number from ", least, " to ", most));
+  return value;
+}
+
+Settings read_settings() {
+  return {.threads = order("PTBENCH_EMULATOR_THREADS", "ascending"),
+          .streams = order("PTBENCH_EMULATOR_STREAMS", "descending"),
+          .seed = static_cast<unsigned>(number("PTBENCH_EMULATOR_SEED", "1", 0, 0xffffffff)),
+          .devices = static_cast<int>(number("PTBENCH_EMULATOR_DEVICES", "1", 1, 16)),
+          .memory_bytes = number("PTBENCH_EMULATOR_MEMORY", "8589934592", 1U << 20U, 1ULL << 35U),
+          .kernels = variable("PTBENCH_EMULATOR_KERNELS", "")};
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings read = read_settings();
+  return read;
+}
+
+std::mt19937& random_source() {
+  static std::mt19937 source(settings().seed);
+  return source;
+}
+
+}  // namespace ptbench::emulator

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <random>
+#include <string>
+
+namespace ptbench::emulator {
+
+enum class Order { ascending, descending, random };
+
+/// What the environment asks of the emulated devices; scripts/emulate-gpu sets it.
+struct Settings {
+  /// PTBENCH_EMULATOR_THREADS: in which order threads and blocks run, as far as they may.
+  Order threads;
+  /// PTBENCH_EMULATOR_STREAMS: which operation goes first of those that may. Newest first
+  /// (descending) delays as long as is allowed what was asked for early.
+  Order streams;
+  unsigned seed;             ///< PTBENCH_EMULATOR_SEED, of the random orders
+  int devices;               ///< PTBENCH_EMULATOR_DEVICES
+  std::size_t memory_bytes;  ///< PTBENCH_EMULATOR_MEMORY, of each device
+  std::string kernels;  ///< PTBENCH_EMULATOR_KERNELS: libraries of kernels, with colons between
+};
+
+[[nodiscard]] const Settings& settings();
+
+/// Of the random orders; the same numbers in every process.
+[[nodiscard]] std::mt19937& random_source();
+
+}  // namespace ptbench::emulator

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "tests/cuda_emulator/device/machine.h"
+
+namespace ptbench::emulator {
+
+/// Held by every call of the runtime.
+class Call {
+ public:
+  Call() : lock_(machine().mutex()) {}
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
+
+/// Keeps the error for cudaGetLastError and returns it.
+cudaError_t fail(cudaError_t error);
+/// The same, with a line on standard error that says why.
+cudaError_t fail(cudaError_t error, const std::string& why);
+
+/// The calling thread's device.
+[[nodiscard]] int current_device();
+
+/// The stream of a handle, or null after setting `error`: there is none, or it may not be used.
+[[nodiscard]] Stream* stream_of(cudaStream_t handle, cudaError_t& error);
+
+/// Gives a stream something to do. With `own_device`, it must belong to the current one.
+cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,
+                    bool own_device = true);
+
+/// For calls that no capture allows to its threads: cudaSuccess where nothing is captured, else the
+/// error after making the capture invalid.
+[[nodiscard]] cudaError_t refuse_in_capture(const char* call);
+/// Makes what the stream captures invalid, and says why.
+cudaError_t spoil_capture(Stream& stream, cudaError_t error, const std::string& why);
+
+}  // namespace ptbench::emulator
