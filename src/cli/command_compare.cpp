@@ -45,6 +45,8 @@ ExitCode compare_files(const CompareConfig& config, const ComparedSides& sides,
                        ComparisonFiles& files) {
   const std::vector<ResultFile> base = read_results(sides.base);
   const std::vector<ResultFile> fresh = read_results(sides.fresh);
+  refuse_emulated_devices(base);
+  refuse_emulated_devices(fresh);
   refuse_shared_records(sides, base, fresh);
   const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
   const Comparison comparison = compare(base, fresh, config.comparison, prior);
@@ -60,6 +62,7 @@ ExitCode compare_sides(const CompareConfig& config) {
   ComparisonFiles files(config.outputs);
   if (!config.history) return compare_files(config, sides, files);
   std::vector<ResultFile> fresh = read_results(sides.fresh);
+  refuse_emulated_devices(fresh);
   const PriorNoise prior = NoiseStore().load(fresh.front().environment.host.name);
   return compare_with_history_file(config, std::move(fresh), prior, files);
 }
@@ -90,7 +93,9 @@ std::vector<ResultFile> self_check_files(const CompareConfig& config) {
                       "for instance ptbench compare --self-check results.json");
   const std::vector<std::string> paths = result_paths(config.files);
   refuse_results_named_twice(paths);
-  return read_results(paths);
+  std::vector<ResultFile> results = read_results(paths);
+  refuse_emulated_devices(results);
+  return results;
 }
 
 /// One host after the other: what is usual on one says nothing of another.

@@ -13,6 +13,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cli/command_table.h"
+#include "src/compare/compared_files.h"
 #include "src/compare/comparison_files.h"
 #include "src/compare/gate_options.h"
 #include "src/config/configuration.h"
@@ -173,6 +174,7 @@ ExitCode gate_command(const GateOptions& options) {
   if (sweep.exit_code() == ExitCode::interrupted) return ExitCode::interrupted;
   const std::array sides{with_plan_of(options, sweep.result(kBase)),
                          with_plan_of(options, sweep.result(kNew))};
+  refuse_emulated_devices(sides);
   remember(sides, prior);
   return judge_and_tell(options, sides, prior, files);
 }

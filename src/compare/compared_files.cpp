@@ -12,6 +12,7 @@
 #include "reports/named_files.h"
 #include "reports/read_result.h"
 #include "src/base/text.h"
+#include "src/device/emulated.h"
 #include "src/device/memory_cap.h"
 #include "src/judge/runs_by_id.h"
 
@@ -149,6 +150,16 @@ std::vector<ResultFile> read_results(std::span<const std::string> paths) {
   for (const std::string& path : paths) files.push_back(read_result_file(path));
   refuse_equal_records(paths, files);
   return files;
+}
+
+void refuse_emulated_devices(std::span<const ResultFile> files) {
+  for (const ResultFile& file : files)
+    for (const DeviceRecord& device : file.environment.devices)
+      if (device.name && is_emulated(*device.name))
+        throw usage_error(fmt::format("device {} is '{}', and an emulated device has no speed that "
+                                      "could be compared",
+                                      single_line(device.id), single_line(*device.name)),
+                          "compare results of real devices");
 }
 
 void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,

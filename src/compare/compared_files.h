@@ -26,6 +26,9 @@ void refuse_results_named_twice(const std::vector<std::string>& paths);
 /// the same record.
 [[nodiscard]] std::vector<ResultFile> read_results(std::span<const std::string> paths);
 
+/// Throws a usage error where one of these was measured on emulated devices, which have no speed.
+void refuse_emulated_devices(std::span<const ResultFile> files);
+
 /// Throws a usage error where both sides, read from the files `named`, have the same record: what
 /// it measured would be judged against itself. Records without repetitions judge nothing.
 void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,

@@ -21,6 +21,7 @@
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
 #include "src/device/cpu_load.h"
+#include "src/device/emulated.h"
 #include "src/device/energy.h"
 #include "src/device/frequency.h"
 #include "src/device/hwloc_version.h"
@@ -85,7 +86,7 @@ FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
        fmt::format("{}, {}", topology.cpu_model, format_bytes(topology.memory_bytes)), ""});
   for (const CudaDevice& device : cuda.devices)
     group.findings.push_back(
-        {device.id, kReady, device.name,
+        {device.id, is_emulated(device.name) ? "emulated" : kReady, device.name,
          fmt::format("{}, {}, compute capability {}", device.name,
                      format_bytes(device.memory_bytes), device.compute_capability),
          ""});

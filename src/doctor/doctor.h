@@ -10,9 +10,9 @@ namespace ptbench {
 
 /// One thing that `ptbench doctor` looked at.
 struct Finding {
-  std::string name;    ///< "cuda", "memory_bytes"
-  std::string state;   ///< "ready", "driver absent", "not part of this build", "note", "warning"
-  FieldValue value;    ///< for scripts, where there is a plain one
+  std::string name;   ///< "cuda", "memory_bytes"
+  std::string state;  ///< "ready", "emulated", "driver absent", "not part of this build", "note", …
+  FieldValue value;   ///< for scripts, where there is a plain one
   std::string detail;  ///< for people
   std::string remedy;  ///< how to get what is missing; empty where nothing is
 };

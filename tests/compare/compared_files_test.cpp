@@ -68,6 +68,17 @@ TEST_CASE("a record under two names is refused", "[app]") {
   CHECK(read_results(Words{unknown, other}).size() == 2);
 }
 
+TEST_CASE("results of emulated devices are refused", "[app]") {
+  std::vector<ResultFile> files{result_of("", 0.005), result_of("", 0.006)};
+  files[1].environment.devices = {{.id = "cpu", .name = "AMD EPYC", .memory_bytes = {}},
+                                  {.id = "cuda:0", .name = "NVIDIA H200", .memory_bytes = {}}};
+  CHECK_NOTHROW(refuse_emulated_devices(files));
+  files[1].environment.devices[1].name = "emulated sm_80";
+  CHECK_THROWS_WITH(refuse_emulated_devices(files),
+                    "device cuda:0 is 'emulated sm_80', and an emulated device has no speed that "
+                    "could be compared");
+}
+
 TEST_CASE("a record on both sides is refused", "[app]") {
   const std::string time = "2025-06-30T12:34:56Z";
   const ComparedSides named{.base = {"a.json", "b.json"}, .fresh = {"copy.json"}};

@@ -96,6 +96,9 @@ struct Case {
 // One table a file.
 std::vector<Case> memory_cases();
 std::vector<Case> block_cases();
+std::vector<Case> thread_cases();
 std::vector<Case> stream_cases();
+std::vector<Case> product_cases();
+std::vector<Case> device_cases();
 
 }  // namespace ptbench::emulator::cases

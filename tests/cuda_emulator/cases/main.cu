@@ -2,11 +2,12 @@
 
 #include "tests/cuda_emulator/cases/case.h"
 
-/// cuda_emulator_cases NAME [faulty]; without a name, the names.
+/// ptbench_emulator_cases NAME [faulty]; without a name, the names.
 int main(int argc, char** argv) {
   using namespace ptbench::emulator::cases;
   const bool faulty = argc > 2 && std::strcmp(argv[2], "faulty") == 0;
-  for (const auto table : {memory_cases, block_cases, stream_cases})
+  for (const auto table :
+       {memory_cases, block_cases, thread_cases, stream_cases, product_cases, device_cases})
     for (const Case& entry : table()) {
       if (argc < 2)
         std::puts(entry.name);

@@ -91,13 +91,24 @@ const char* Marks::clash(const Mark& earlier, const Mark& now, bool in_shared) c
   return "another block of the same launch";
 }
 
-/// Readers that only a barrier above them would end stay together in one mark.
-void Marks::remember_read(Mark& seen, const Mark& now) const {
+/// Readers that only a barrier above them would end stay together in one mark; those of operations
+/// that are not ordered are kept one by one.
+void Marks::remember_read(Mark& seen, const Mark& now, bool in_shared) {
   const Mark before = seen;
   seen = now;
-  if (before.operation != now.operation || before.block == 0) return;
+  if (before.operation == 0) return;
+  if (before.operation != now.operation) {
+    if (!in_shared &&
+        ((before.flags & kOthers) != 0 || !scheduler_.is_before_running(before.operation))) {
+      other_readers_[&seen].push_back(before);
+      seen.flags |= kOthers;
+    }
+    return;
+  }
+  seen.flags |= before.flags & kOthers;
+  if (before.block == 0) return;
   if (before.block != now.block) {
-    seen.flags |= kBlocks;
+    if (!in_shared) seen.flags |= kBlocks;
     return;
   }
   seen.flags |= before.flags & kBlocks;
@@ -112,25 +123,36 @@ void Marks::remember_read(Mark& seen, const Mark& now) const {
   if (before.thread != now.thread) seen.flags |= kLanes;
 }
 
+std::string Marks::race_text(const char* did, const Mark& earlier, const Mark& now,
+                             const char* why) const {
+  const std::string who = earlier.operation != now.operation ? scheduler_.name_of(earlier.operation)
+                                                             : text("thread ", earlier.thread);
+  return text("race: ", who, " ", did, " it (", why, ")");
+}
+
+std::string Marks::race_with_readers(Word& word, const Mark& now, bool in_shared) {
+  if (const char* why = clash(word.read, now, in_shared))
+    return race_text("read", word.read, now, why);
+  if (in_shared || (word.read.flags & kOthers) == 0) return {};
+  for (const Mark& reader : other_readers_[&word.read])
+    if (const char* why = clash(reader, now, in_shared)) return race_text("read", reader, now, why);
+  // All are ordered before this write, and what comes after it need not know them.
+  other_readers_.erase(&word.read);
+  word.read.flags &= static_cast<U8>(~kOthers);
+  return {};
+}
+
 std::string Marks::touch_word(Word& word, Mark now, bool writes, bool in_shared) {
-  const char* race = clash(word.write, now, in_shared);
-  const Mark* other = &word.write;
-  if (race == nullptr && writes) {
-    race = clash(word.read, now, in_shared);
-    other = &word.read;
-  }
-  if (race != nullptr) {
-    const char* did = other == &word.read ? "read" : "wrote";
-    if (other->operation != now.operation)
-      return text("race: ", scheduler_.name_of(other->operation), " ", did, " it (", race, ")");
-    return text("race: thread ", other->thread, " ", did, " it (", race, ")");
-  }
+  if (const char* why = clash(word.write, now, in_shared))
+    return race_text("wrote", word.write, now, why);
+  if (writes)
+    if (std::string race = race_with_readers(word, now, in_shared); !race.empty()) return race;
   const bool was_here = !in_shared || word.write.block == now.block;
   const U8 written = was_here ? word.write.flags / kWritten : 0;
   const bool from_start = word.write.operation == 0 && word.write.flags == kWritten;
   if (!writes) {
     if (!from_start && (now.bytes & ~written) != 0) return "uninitialised: nobody has written it";
-    remember_read(word.read, now);
+    remember_read(word.read, now, in_shared);
     return {};
   }
   now.flags = static_cast<U8>(now.flags | (written | now.bytes) * kWritten);

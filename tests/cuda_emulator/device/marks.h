@@ -62,7 +62,9 @@ class Marks {
     Mark write;
     Mark read;
   };
-  static constexpr U8 kAtomic = 1, kLanes = 2, kWarps = 4, kBlocks = 8, kWritten = 16;
+  static constexpr U8 kAtomic = 1, kLanes = 2, kWarps = 4, kBlocks = 8;
+  static constexpr U8 kWritten = 16;  ///< of a write: four bits, which bytes were ever written
+  static constexpr U8 kOthers = 16;   ///< of a read: there are more, in other_readers_
 
   struct Release {
     std::size_t index;  ///< in the order of releases through this atomic
@@ -81,7 +83,10 @@ class Marks {
   [[nodiscard]] const char* clash(const Mark& earlier, const Mark& now, bool in_shared) const;
   [[nodiscard]] const char* clash_in_block(const Mark& earlier, const Mark& now) const;
   [[nodiscard]] bool was_released_to(const Mark& earlier, const Mark& now) const;
-  void remember_read(Mark& seen, const Mark& now) const;
+  void remember_read(Mark& seen, const Mark& now, bool in_shared);
+  [[nodiscard]] std::string race_with_readers(Word& word, const Mark& now, bool in_shared);
+  [[nodiscard]] std::string race_text(const char* did, const Mark& earlier, const Mark& now,
+                                      const char* why) const;
   [[nodiscard]] std::string touch_word(Word& word, Mark now, bool writes, bool in_shared);
   template <class WordAt>
   [[nodiscard]] std::string touch_range(U64 begin, std::size_t bytes, bool writes,
@@ -91,6 +96,8 @@ class Marks {
   const Scheduler& scheduler_;
   Word* device_words_;
   std::vector<Word> shared_words_;
+  /// Readers of a word that are not ordered with its last one: of several streams.
+  std::unordered_map<const Mark*, std::vector<Mark>> other_readers_;
   std::map<const U8*, std::vector<Word>> regions_;
   std::unordered_map<const void*, Channel> channels_;
   std::vector<Acquisition> acquisitions_;  ///< of the block that runs

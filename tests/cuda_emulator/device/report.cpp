@@ -35,6 +35,8 @@ std::string readable_name(const char* symbol) {
   for (std::size_t at = 0; (at = name.find(anonymous)) != std::string::npos;)
     name.erase(at, anonymous.size());
   if (name.starts_with("void ")) name.erase(0, 5);
+  const std::size_t scope = name.rfind("::", name.find('<'));
+  if (scope != std::string::npos) name.erase(0, scope + 2);
   return name;
 }
 

@@ -160,5 +160,5 @@ def _nothing(scope, instruction):
     return ""
 
 
-HANDLERS = {"cvt": _cvt, "mov": _mov, "cvta": _cvta, "ld": _load, "ldu": _load, "st": _store,
-            "atom": _atom, "red": _atom, "prefetch": _nothing, "prefetchu": _nothing}
+HANDLERS = {"cvt": _cvt, "mov": _mov, "cvta": _cvta, "ld": _load, "st": _store, "atom": _atom,
+            "red": _atom, "prefetch": _nothing}

@@ -1,0 +1,285 @@
+// cuBLASLt: products with their epilogues against plain loops, and what is refused.
+#include <cublasLt.h>
+
+#include <cmath>
+
+#include "tests/cuda_emulator/cases/case.h"
+
+namespace ptbench::emulator::cases {
+namespace {
+
+void check(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  std::printf("cuBLASLt: status %d\n", static_cast<int>(status));
+  std::exit(1);
+}
+
+/// Small whole numbers, so that every order of adding up gives the same.
+std::vector<float> numbers(std::size_t count, unsigned seed) {
+  std::vector<float> values(count);
+  for (float& value : values) {
+    seed = seed * 1664525U + 1013904223U;
+    value = static_cast<float>(static_cast<int>(seed >> 28U) - 8);
+  }
+  return values;
+}
+
+/// D[m x n] = op(A) op(B), column-major; leading dimensions have `pad` more than is needed.
+struct Product {
+  int m, n, k, pad;
+  bool transposes_a, transposes_b;
+  cublasLtEpilogue_t epilogue;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+};
+
+class Description {
+ public:
+  explicit Description(const Product& product) {
+    check(cublasLtMatmulDescCreate(&handle_, product.compute, CUDA_R_32F));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, product.transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, product.transposes_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, product.epilogue);
+  }
+  ~Description() { cublasLtMatmulDescDestroy(handle_); }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) const {
+    check(cublasLtMatmulDescSetAttribute(handle_, attribute, &value, sizeof value));
+  }
+  [[nodiscard]] cublasLtMatmulDesc_t get() const { return handle_; }
+
+ private:
+  cublasLtMatmulDesc_t handle_ = nullptr;
+};
+
+class Layout {
+ public:
+  Layout(int rows, int columns, int ld) {
+    check(cublasLtMatrixLayoutCreate(&handle_, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(columns), ld));
+  }
+  ~Layout() { cublasLtMatrixLayoutDestroy(handle_); }
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  [[nodiscard]] cublasLtMatrixLayout_t get() const { return handle_; }
+
+ private:
+  cublasLtMatrixLayout_t handle_ = nullptr;
+};
+
+struct Matrix {
+  int rows, columns, ld;
+  std::vector<float> values;
+  [[nodiscard]] float at(int row, int column) const {
+    return values[static_cast<std::size_t>(column * ld + row)];
+  }
+  [[nodiscard]] float op(bool transposes, int row, int column) const {
+    return transposes ? at(column, row) : at(row, column);
+  }
+};
+
+Matrix matrix(int rows, int columns, int pad, unsigned seed) {
+  const int ld = rows + pad;
+  return {rows, columns, ld, numbers(static_cast<std::size_t>(ld * columns), seed)};
+}
+
+constexpr int kMaskLd = 128;
+
+/// What the product should be, with alpha 2 and beta 3.
+std::vector<float> expected(const Product& product, const Matrix& a, const Matrix& b,
+                            const Matrix& c, const std::vector<float>& bias,
+                            const std::vector<unsigned char>& mask) {
+  const auto is = [&](cublasLtEpilogue_t epilogue) { return product.epilogue == epilogue; };
+  std::vector<float> d = c.values;
+  for (int row = 0; row < product.m; ++row)
+    for (int column = 0; column < product.n; ++column) {
+      float value = 3 * c.at(row, column);
+      for (int step = 0; step < product.k; ++step)
+        value +=
+            2 * a.op(product.transposes_a, row, step) * b.op(product.transposes_b, step, column);
+      if (is(CUBLASLT_EPILOGUE_BIAS) || is(CUBLASLT_EPILOGUE_RELU_BIAS) ||
+          is(CUBLASLT_EPILOGUE_RELU_AUX_BIAS))
+        value += bias[static_cast<std::size_t>(row)];
+      if (is(CUBLASLT_EPILOGUE_RELU) || is(CUBLASLT_EPILOGUE_RELU_BIAS) ||
+          is(CUBLASLT_EPILOGUE_RELU_AUX) || is(CUBLASLT_EPILOGUE_RELU_AUX_BIAS))
+        value = value > 0 ? value : 0;
+      const int bit = column * kMaskLd + row;
+      if ((is(CUBLASLT_EPILOGUE_DRELU) || is(CUBLASLT_EPILOGUE_DRELU_BGRAD)) &&
+          (mask[static_cast<std::size_t>(bit / 8)] >> (bit % 8) & 1) == 0)
+        value = 0;
+      d[static_cast<std::size_t>(column * c.ld + row)] = value;
+    }
+  return d;
+}
+
+/// The bias gradient, where the epilogue has one; else the bias.
+std::vector<float> expected_bias(const Product& product, const Matrix& a, const Matrix& b,
+                                 const std::vector<float>& d, int ld, std::vector<float> bias) {
+  if (product.epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD)
+    for (int row = 0; row < product.m; ++row) {
+      float sum = 0;
+      for (int column = 0; column < product.n; ++column)
+        sum += d[static_cast<std::size_t>(column * ld + row)];
+      bias[static_cast<std::size_t>(row)] = sum;
+    }
+  const bool of_a = product.epilogue == CUBLASLT_EPILOGUE_BGRADA;
+  if (!of_a && product.epilogue != CUBLASLT_EPILOGUE_BGRADB) return bias;
+  for (int index = 0; index < (of_a ? product.m : product.n); ++index) {
+    float sum = 0;
+    for (int step = 0; step < product.k; ++step)
+      sum +=
+          of_a ? a.op(product.transposes_a, index, step) : b.op(product.transposes_b, step, index);
+    bias[static_cast<std::size_t>(index)] = sum;
+  }
+  return bias;
+}
+
+/// Whether the mask that ReLU left says which results are positive.
+bool mask_is_right(const Product& product, const std::vector<float>& d, int ld,
+                   const std::vector<unsigned char>& mask) {
+  for (int row = 0; row < product.m; ++row)
+    for (int column = 0; column < product.n; ++column) {
+      const int bit = column * kMaskLd + row;
+      const bool is_set = (mask[static_cast<std::size_t>(bit / 8)] >> (bit % 8) & 1) != 0;
+      if (is_set != (d[static_cast<std::size_t>(column * ld + row)] > 0)) return false;
+    }
+  return true;
+}
+
+bool run(const Product& product, cublasLtHandle_t handle) {
+  const Matrix a = matrix(product.transposes_a ? product.k : product.m,
+                          product.transposes_a ? product.m : product.k, product.pad, 1);
+  const Matrix b = matrix(product.transposes_b ? product.n : product.k,
+                          product.transposes_b ? product.k : product.n, product.pad, 2);
+  const Matrix c = matrix(product.m, product.n, product.pad, 3);
+  const auto longest = static_cast<std::size_t>(product.m > product.n ? product.m : product.n);
+  const std::vector<float> bias = numbers(longest, 4);
+  std::vector<unsigned char> mask(static_cast<std::size_t>(kMaskLd * product.n / 8));
+  for (std::size_t index = 0; index < mask.size(); ++index)
+    mask[index] = static_cast<unsigned char>(index * 91);
+  const DeviceArray<float> device_a(a.values);
+  const DeviceArray<float> device_b(b.values);
+  const DeviceArray<float> device_d(c.values);
+  const DeviceArray<float> device_bias(bias);
+  const DeviceArray<unsigned char> device_mask(mask);
+  const Description description(product);
+  description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(device_bias.get()));
+  description.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, static_cast<void*>(device_mask.get()));
+  description.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{kMaskLd});
+  const Layout of_a(a.rows, a.columns, a.ld);
+  const Layout of_b(b.rows, b.columns, b.ld);
+  const Layout of_d(c.rows, c.columns, c.ld);
+  const float alpha = 2;
+  const float beta = 3;
+  check(cublasLtMatmul(handle, description.get(), &alpha, device_a.get(), of_a.get(),
+                       device_b.get(), of_b.get(), &beta, device_d.get(), of_d.get(),
+                       device_d.get(), of_d.get(), nullptr, nullptr, 0, nullptr));
+  const std::vector<float> wanted = expected(product, a, b, c, bias, mask);
+  const std::vector<float> d = device_d.read();
+  const bool keeps_mask = product.epilogue == CUBLASLT_EPILOGUE_RELU_AUX ||
+                          product.epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+  return same("product", d, wanted) &&
+         same("bias", device_bias.read(), expected_bias(product, a, b, d, c.ld, bias)) &&
+         (keeps_mask ? mask_is_right(product, d, c.ld, device_mask.read())
+                     : same("mask", device_mask.read(), mask));
+}
+
+/// The faulty one asks for a mask that is too narrow.
+bool epilogues(bool faulty) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle));
+  bool right = true;
+  for (const cublasLtEpilogue_t epilogue :
+       {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU,
+        CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_RELU_AUX, CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
+        CUBLASLT_EPILOGUE_DRELU, CUBLASLT_EPILOGUE_DRELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA,
+        CUBLASLT_EPILOGUE_BGRADB})
+    for (int way = 0; way < 4; ++way) {
+      if (run({67, 70, 9, way, way % 2 == 1, way / 2 == 1, epilogue}, handle)) continue;
+      std::printf("epilogue %d, way %d\n", static_cast<int>(epilogue), way);
+      right = false;
+    }
+  if (faulty) {
+    const Description description({8, 8, 8, 0, false, false, CUBLASLT_EPILOGUE_RELU_AUX});
+    const Layout layout(8, 8, 8);
+    const DeviceArray<float> values(std::vector<float>(64, 1.0F));
+    description.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, static_cast<void*>(values.get()));
+    description.set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, std::int64_t{8});
+    const float one = 1;
+    right =
+        cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(), values.get(),
+                       layout.get(), &one, values.get(), layout.get(), values.get(), layout.get(),
+                       nullptr, nullptr, 0, nullptr) == CUBLAS_STATUS_INVALID_VALUE;
+  }
+  check(cublasLtDestroy(handle));
+  return right;
+}
+
+/// Operands are rounded to ten fraction digits, ties away from zero; sums are not.
+bool tf32(bool) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle));
+  const float tie = 1 + std::ldexp(1.0F, -11);
+  const float below = 1 + std::ldexp(1.0F, -12);
+  const DeviceArray<float> a(std::vector<float>{tie, below});
+  const DeviceArray<float> b(std::vector<float>{1.0F});
+  const DeviceArray<float> d(2);
+  const Description description(
+      {2, 1, 1, 0, false, false, CUBLASLT_EPILOGUE_DEFAULT, CUBLAS_COMPUTE_32F_FAST_TF32});
+  const Layout of_a(2, 1, 2);
+  const Layout of_b(1, 1, 1);
+  const float one = 1;
+  const float zero = 0;
+  check(cublasLtMatmul(handle, description.get(), &one, a.get(), of_a.get(), b.get(), of_b.get(),
+                       &zero, d.get(), of_a.get(), d.get(), of_a.get(), nullptr, nullptr, 0,
+                       nullptr));
+  const bool right = same("tf32", d.read(), {1 + std::ldexp(1.0F, -10), 1.0F});
+  check(cublasLtDestroy(handle));
+  return right;
+}
+
+/// Algorithms from the heuristics, one of which needs workspace.
+bool algorithms(bool) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle));
+  const Description description({4, 4, 4, 0, false, false, CUBLASLT_EPILOGUE_DEFAULT});
+  const Layout layout(4, 4, 4);
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference));
+  const std::uint64_t bytes = 1 << 20;
+  check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &bytes, sizeof bytes));
+  cublasLtMatmulHeuristicResult_t results[4];
+  int found = 0;
+  check(cublasLtMatmulAlgoGetHeuristic(handle, description.get(), layout.get(), layout.get(),
+                                       layout.get(), layout.get(), preference, 4, results, &found));
+  const DeviceArray<float> values(std::vector<float>(16, 1.0F));
+  const DeviceArray<float> d(16);
+  const DeviceArray<char> workspace(bytes);
+  const float one = 1;
+  const float zero = 0;
+  bool right = found == 2;
+  for (int index = 0; index < found; ++index) {
+    const auto multiply = [&](std::size_t given) {
+      return cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(),
+                            values.get(), layout.get(), &zero, d.get(), layout.get(), d.get(),
+                            layout.get(), &results[index].algo, workspace.get(), given, nullptr);
+    };
+    check(multiply(results[index].workspaceSize));
+    right = right && same("product", d.read(), std::vector<float>(16, 4.0F));
+    if (results[index].workspaceSize != 0)
+      right = right && multiply(results[index].workspaceSize - 1) == CUBLAS_STATUS_INVALID_VALUE;
+  }
+  check(cublasLtMatmulPreferenceDestroy(preference));
+  check(cublasLtDestroy(handle));
+  return right;
+}
+
+}  // namespace
+
+std::vector<Case> product_cases() {
+  return {{"epilogues", epilogues}, {"tf32", tf32}, {"algorithms", algorithms}};
+}
+
+}  // namespace ptbench::emulator::cases

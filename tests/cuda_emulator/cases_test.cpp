@@ -1,0 +1,197 @@
+// Faults that the emulated device must find, each beside the same program without it.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+constexpr int kFaultFound = 86;
+
+ProgramResult emulate(Words options, const std::string& program, const Words& arguments) {
+  Words command{PTBENCH_SOURCE_DIR "/scripts/emulate-gpu", "--module", program};
+  command.insert(command.end(), options.begin(), options.end());
+  command.push_back(program);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run_program(command);
+}
+
+ProgramResult run_case(const std::string& name, bool faulty, const Words& options = {}) {
+  return emulate(options, PTBENCH_EMULATOR_CASES,
+                 {name, faulty ? std::string("faulty") : std::string("healthy")});
+}
+
+/// A fault and what its report must say.
+struct Fault {
+  const char* name;
+  Words options;  ///< with which it is found
+  Words said;
+};
+
+void check_fault(const Fault& fault) {
+  INFO(fault.name);
+  const ProgramResult healthy = run_case(fault.name, false, fault.options);
+  INFO(healthy.output << healthy.errors);
+  CHECK(healthy.exit_code == 0);
+  CHECK(healthy.errors.empty());
+  const ProgramResult faulty = run_case(fault.name, true, fault.options);
+  CHECK(faulty.exit_code == kFaultFound);
+  for (const std::string& word : fault.said) CHECK_THAT(faulty.errors, Contains(word));
+}
+
+}  // namespace
+
+TEST_CASE("accesses outside of memory are found") {
+  check_fault({"out-of-bounds",
+               {"--checks"},
+               {"out of bounds: memory_cases.cu:", "kernel doubled", "thread (100, 0, 0)",
+                "reads 4 bytes at 0 bytes behind device allocation 1 (400 bytes"}});
+  check_fault({"dynamic-shared",
+               {"--checks"},
+               {"out of bounds: block_cases.cu:", "kernel dynamic", "shared memory",
+                "outside of every variable"}});
+  check_fault({"variables", {"--checks"}, {"out of bounds", "kernel look_up", "thread (2, 0, 0)"}});
+  check_fault({"host-memory", {"--checks"}, {"out of bounds", "which is no memory of the device"}});
+  check_fault({"misaligned", {}, {"misaligned: memory_cases.cu:", "kernel pairs", "8 bytes"}});
+}
+
+TEST_CASE("AddressSanitizer finds accesses outside of memory") {
+  check_fault(
+      {"out-of-bounds", {"--asan"}, {"AddressSanitizer: use-after-poison", "memory_cases.cu:"}});
+}
+
+TEST_CASE("memory that nobody has written is found") {
+  check_fault({"uninitialised",
+               {"--checks"},
+               {"uninitialised: memory_cases.cu:", "byte 0 of device allocation 1",
+                "nobody has written it"}});
+}
+
+TEST_CASE("memory that was freed is found") {
+  for (const Words& options : {Words{}, Words{"--checks"}})
+    check_fault({"use-after-free",
+                 options,
+                 {"out of bounds", "kernel doubled", "freed device allocation 1"}});
+}
+
+TEST_CASE("the host cannot touch device memory") {
+  check_fault({"host-access", {}, {"host access: the host touches byte 0 of device allocation 1"}});
+}
+
+TEST_CASE("memory that is never freed is found") {
+  check_fault({"leak", {}, {"leak:", "1000 bytes of device 0"}});
+}
+
+TEST_CASE("page-locked memory that is changed too early is found") {
+  check_fault({"page-locked-reuse",
+               {},
+               {"page-locked reuse:", "page-locked allocation 1 (1024 bytes)",
+                "cudaMemcpyAsync on stream 1"}});
+}
+
+TEST_CASE("races between warps, lanes and blocks are found in any order of threads") {
+  for (const std::string order : {"ascending", "descending", "random"}) {
+    const Words options{"--checks", "--threads", order};
+    check_fault(
+        {"missing-barrier", options, {"block_cases.cu:", "kernel reversed", "shared memory"}});
+    check_fault({"overwritten-too-early",
+                 options,
+                 {"race: block_cases.cu:", "kernel rotated", "no __sync"}});
+    check_fault({"lane-race", options, {"block_cases.cu:", "kernel handed_on"}});
+    check_fault({"block-race",
+                 options,
+                 {"race: block_cases.cu:", "kernel numbered", "another block of the same launch"}});
+    check_fault(
+        {"last-block",
+         options,
+         {"race: block_cases.cu:", "kernel sum_of_blocks", "another block of the same launch"}});
+  }
+}
+
+TEST_CASE("masks that name lanes which do not come are found") {
+  check_fault({"shuffle-mask", {}, {"warp collective:", "kernel neighbours", "has ended"}});
+  check_fault({"own-mask", {}, {"warp collective:", "kernel meet", "not in its own mask 0x1"}});
+}
+
+TEST_CASE("threads that wait for ever are found") {
+  check_fault({"hang", {}, {"hang: kernel waiting", "at a barrier of the block"}});
+}
+
+TEST_CASE("kernels that stop themselves are found") {
+  check_fault({"trap", {}, {"trap: thread_cases.cu:", "kernel oddities", "thread (7, 0, 0)"}});
+  check_fault({"assertion", {}, {"assertion: model.cu:12: kernel oddities", "thread != 7"}});
+}
+
+TEST_CASE("streams that nothing orders are found in any order of operations") {
+  for (const std::string order : {"ascending", "descending", "random"}) {
+    const Words options{"--checks", "--streams", order};
+    check_fault(
+        {"missing-event",
+         options,
+         {"race: stream_cases.cu:", "kernel increased", "no event or other order between"}});
+    check_fault(
+        {"copy-race", options, {"race: ", "no event or other order between", "cudaMemcpyAsync"}});
+  }
+}
+
+TEST_CASE("leading dimensions that are too large are found") {
+  check_fault(
+      {"leading-dimension",
+       {},
+       {"out of bounds: cublasLtMatmul: A: reads 20 bytes", "device allocation 1 (80 bytes"}});
+}
+
+TEST_CASE("devices that use each other's memory without leave are found") {
+  check_fault({"peer-access",
+               {"--checks", "--devices", "2"},
+               {"out of bounds", "from device 1 without cudaDeviceEnablePeerAccess"}});
+}
+
+TEST_CASE("calls that fail say why and return CUDA's error") {
+  struct Refusal {
+    const char* name;
+    const char* said;
+  };
+  for (const Refusal& refusal :
+       {Refusal{"call-in-capture",
+                "capture: cudaMalloc while stream 1 is captured: "
+                "cudaErrorStreamCaptureUnsupported"},
+        Refusal{"graph", "cudaErrorStreamCaptureUnjoined"},
+        Refusal{"block-size", "a block of 2048 x 1 x 1 threads: cudaErrorInvalidConfiguration"},
+        Refusal{"epilogues", "cublasLtMatmul: the ReLU mask needs"}}) {
+    INFO(refusal.name);
+    CHECK(run_case(refusal.name, false).exit_code == 0);
+    const ProgramResult faulty = run_case(refusal.name, true);
+    CHECK(faulty.exit_code == 0);  // the case has seen the error that it should
+    CHECK_THAT(faulty.errors, Contains(refusal.said));
+  }
+}
+
+TEST_CASE("healthy programs pass with every check and in every order") {
+  const ProgramResult names = emulate({}, PTBENCH_EMULATOR_CASES, {});
+  REQUIRE(names.exit_code == 0);
+  std::vector<std::string> cases;
+  for (std::size_t at = 0; at < names.output.size();) {
+    const std::size_t end = names.output.find('\n', at);
+    cases.push_back(names.output.substr(at, end - at));
+    at = end + 1;
+  }
+  CHECK(cases.size() >= 25);
+  for (const std::string& name : cases)
+    for (const Words& options :
+         {Words{"--devices", "2"}, Words{"--devices", "2", "--asan"},
+          Words{"--devices", "2", "--checks", "--threads", "random", "--streams", "random"}}) {
+      if (name == "variables") continue;  // of one device only
+      INFO(name << " " << options.back());
+      const ProgramResult result = run_case(name, false, options);
+      INFO(result.output << result.errors);
+      CHECK(result.exit_code == 0);
+    }
+}
+
+}  // namespace ptbench::testing

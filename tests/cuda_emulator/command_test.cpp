@@ -1,0 +1,65 @@
+// What scripts/emulate-gpu says and refuses.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+ProgramResult emulate(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), PTBENCH_SOURCE_DIR "/scripts/emulate-gpu");
+  return run_program(arguments);
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& why) {
+  const ProgramResult result = emulate(arguments);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Catch::StartsWith("emulate-gpu: ") && Contains(why));
+}
+
+}  // namespace
+
+TEST_CASE("emulate-gpu tells how it is used") {
+  const ProgramResult help = emulate({"--help"});
+  CHECK(help.exit_code == 0);
+  for (const char* option : {"--devices", "--checks", "--asan", "--threads", "--streams"})
+    CHECK_THAT(help.output, Contains(option));
+}
+
+TEST_CASE("emulate-gpu refuses what it cannot do") {
+  check_refused({}, "which command?");
+  check_refused({"--fast", "true"}, "unknown option '--fast'");
+  check_refused({"--devices"}, "--devices needs a value");
+  check_refused({"--devices", "none", "true"}, "give a number from 1 to 16");
+  check_refused({"--threads", "any", "true"}, "use ascending, descending or random");
+  check_refused({"--module", "/nowhere.so", "true"}, "there is no CUDA module /nowhere.so");
+}
+
+TEST_CASE("a module that cannot be translated is refused with the reason") {
+  const TemporaryDirectory folder;
+  const std::string module =
+      folder.write("module.ptx",
+                   ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n"
+                   "  wgmma.fence.sync.aligned;\n  ret;\n}\n");
+  const ProgramResult result = emulate({"--module", module, "--prepare"});
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("unknown instruction 'wgmma.fence.sync.aligned'"));
+}
+
+TEST_CASE("the command's own status is passed on") {
+  CHECK(emulate({"--module", PTBENCH_EMULATOR_CASES, "sh", "-c", "exit 7"}).exit_code == 7);
+}
+
+TEST_CASE("ptbench finds the emulated devices through its own module") {
+  const ProgramResult doctor = emulate({"--devices", "2", PTBENCH_EXECUTABLE, "doctor"});
+  INFO(doctor.errors);
+  CHECK_THAT(doctor.output, Contains("emulated: emulated sm_80, 8 GiB, compute capability 8.0"));
+  CHECK_THAT(doctor.output, Contains("cuda:1"));
+}
+
+}  // namespace ptbench::testing
