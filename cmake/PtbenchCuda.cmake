@@ -37,11 +37,20 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
+if(NOT TARGET CUDA::cublasLt)
+  if(PTBENCH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PTBENCH_CUDA is ON, but the toolkit in ${CUDAToolkit_ROOT} has no cuBLAS: "
+                        "install it")
+  endif()
+  message(STATUS "CUDA module: not built, the toolkit has no cuBLAS")
+  return()
+endif()
 
 if(PTBENCH_CUDA_ARCHITECTURES_UNSET)
-  set(CMAKE_CUDA_ARCHITECTURES 80 90)
+  # PTX of the first, which later devices compile for themselves, and machine code of all.
+  set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    list(APPEND CMAKE_CUDA_ARCHITECTURES 100)
+    list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real)
   endif()
 endif()
 # CMake 3.25 leaves the option out without a word where it does not know the compiler's version.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cuda_module.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/device/cpu_device.h"
@@ -18,9 +19,13 @@ Site open_cpu(const SiteChoice& choice) {
   return {std::move(device), std::move(backend)};
 }
 
+Site open_cuda(const SiteChoice& choice) { return CudaModule(choice.device).open(); }
+
 }  // namespace
 
-std::vector<SiteRow> site_catalog() { return {{.device = "cpu", .open = open_cpu}}; }
+std::vector<SiteRow> site_catalog() {
+  return {{.device = "cpu", .open = open_cpu}, {.device = "cuda", .open = open_cuda}};
+}
 
 Site open_site(const SiteChoice& choice, const std::vector<SiteRow>& catalog) {
   const std::string kind = choice.device.substr(0, choice.device.find(':'));

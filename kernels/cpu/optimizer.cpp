@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/simd.h"
+#include "kernels/optimizer_scalars.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -18,27 +19,12 @@ struct Piece {
   Size count;
 };
 
-/// Scalars of one step, in the precision of the arithmetic.
-struct Scalars {
-  float lr = 0;
-  float momentum = 0;
-  float weight_decay = 0;
-  float keep = 1;  ///< AdamW: what decay leaves of a parameter
-  float beta1 = 0;
-  float beta2 = 0;
-  float fresh1 = 0;  ///< 1 - β1, rounded once: in float, 1 - 0.999 is off by 1e-5 of itself
-  float fresh2 = 0;  ///< 1 - β2
-  float epsilon = 0;
-  float step_size = 0;   ///< lr / (1 - β1^t)
-  float root_scale = 0;  ///< 1 / √(1 - β2^t)
-};
-
-void plain_sgd(const Piece& p, const Scalars& s) {
+void plain_sgd(const Piece& p, const OptimizerScalars& s) {
   for (Size i = 0; i < p.count; ++i)
     p.parameters[i] -= s.lr * (p.gradients[i] + s.weight_decay * p.parameters[i]);
 }
 
-void momentum_sgd(const Piece& p, const Scalars& s) {
+void momentum_sgd(const Piece& p, const OptimizerScalars& s) {
   for (Size i = 0; i < p.count; ++i) {
     const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];
     p.first[i] = s.momentum * p.first[i] + gradient;
@@ -48,7 +34,7 @@ void momentum_sgd(const Piece& p, const Scalars& s) {
 
 /// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the
 /// two kinds of decay one is always switched off by its scalar.
-void adam(const Piece& p, const Scalars& s) {
+void adam(const Piece& p, const OptimizerScalars& s) {
   for (Size i = 0; i < p.count; ++i) {
     const float gradient = p.gradients[i] + s.weight_decay * p.parameters[i];
     p.first[i] = s.beta1 * p.first[i] + s.fresh1 * gradient;
@@ -70,7 +56,7 @@ class CpuOptimizer final : public Optimizer {
   }
 
   void step(Range slice, Size step, float gradient_scale) override {
-    const Scalars scalars = scalars_of(step);
+    const OptimizerScalars scalars = scalars_of(spec_, step);
     team_.run(members_, [this, slice, &scalars, gradient_scale](int member) {
       for (const OwnedRange& owned : owned_) {
         const Range part = intersect(owned.range, slice);
@@ -84,25 +70,6 @@ class CpuOptimizer final : public Optimizer {
   }
 
  private:
-  [[nodiscard]] Scalars scalars_of(Size step) const {
-    Scalars s;
-    s.lr = static_cast<float>(spec_.lr);
-    s.momentum = static_cast<float>(spec_.momentum);
-    const bool decoupled = spec_.kind == OptimizerKind::adamw;
-    s.weight_decay = decoupled ? 0.0F : static_cast<float>(spec_.weight_decay);
-    if (spec_.kind == OptimizerKind::sgd) return s;
-    s.keep = decoupled ? static_cast<float>(1 - spec_.lr * spec_.weight_decay) : 1.0F;
-    s.beta1 = static_cast<float>(spec_.beta1);
-    s.beta2 = static_cast<float>(spec_.beta2);
-    s.fresh1 = static_cast<float>(1 - spec_.beta1);
-    s.fresh2 = static_cast<float>(1 - spec_.beta2);
-    s.epsilon = static_cast<float>(spec_.epsilon);
-    const auto t = static_cast<double>(step);
-    s.step_size = static_cast<float>(spec_.lr / (1 - std::pow(spec_.beta1, t)));
-    s.root_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(spec_.beta2, t)));
-    return s;
-  }
-
   [[nodiscard]] Piece piece_of(Range range) const {
     const auto state = [&](std::size_t index) {
       return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;
@@ -114,7 +81,7 @@ class CpuOptimizer final : public Optimizer {
             .count = range.size()};
   }
 
-  void update(const Piece& piece, const Scalars& scalars) {
+  void update(const Piece& piece, const OptimizerScalars& scalars) {
     if (spec_.kind != OptimizerKind::sgd)
       simd::run(isa_, [&] { adam(piece, scalars); });
     else if (piece.first != nullptr)
@@ -125,7 +92,7 @@ class CpuOptimizer final : public Optimizer {
 
   /// Scales into a buffer that stays in the nearest cache. A factor inside the update's own formula
   /// would let the compiler fuse other operations than without it, and so round differently.
-  void update_scaled(const Piece& all, const Scalars& scalars, float gradient_scale) {
+  void update_scaled(const Piece& all, const OptimizerScalars& scalars, float gradient_scale) {
     constexpr Size kScaledAtOnce = 1024;
     alignas(64) float scaled[kScaledAtOnce];
     for (Size begin = 0; begin < all.count; begin += kScaledAtOnce) {

@@ -75,7 +75,7 @@ Table devices() {
   table.rows.push_back({"cpu", static_cast<Size>(topology.memory_bytes),
                         static_cast<Size>(topology.cores.size()), FieldValue(),
                         topology.cpu_model});
-  for (const CudaDevice& device : probe_cuda(install_paths().modules).devices)
+  for (const CudaDeviceInfo& device : probe_cuda(install_paths().modules).devices)
     table.rows.push_back({device.id, static_cast<Size>(device.memory_bytes), FieldValue(),
                           device.compute_capability, device.name});
   return table;

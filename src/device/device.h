@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,12 @@ struct DeviceConditions {
   double cpu_seconds = 0;      ///< that the device's process has used, on whatever CPU
 };
 
+/// Bytes that buffers of a device take.
+struct DeviceMemoryUse {
+  Bytes now = 0;
+  Bytes peak = 0;  ///< since the device was made, or since the last reset
+};
+
 /// Something that computes training steps. Its operators are planned by a backend and give their
 /// work to `compute`, in the order in which they are called; that work may be done later. Its
 /// memory belongs to that work: whoever else looks at it goes through a HostMirror.
@@ -35,6 +42,10 @@ class Device {
   [[nodiscard]] virtual Bytes memory_bytes() const = 0;
 
   [[nodiscard]] virtual MemorySource& memory() = 0;
+  /// What buffers of memory() take; empty where they are the host's, of whose memory the process's
+  /// size tells.
+  [[nodiscard]] virtual std::optional<DeviceMemoryUse> own_memory() const { return std::nullopt; }
+  virtual void reset_peak_memory() {}
   /// Whether the host may read and write memory() as its own, once the queues are finished.
   [[nodiscard]] virtual bool shares_memory_with_host() const = 0;
   /// Memory of the host from which and to which queues of any device copy while the host goes on.

@@ -22,7 +22,7 @@ enum class CudaState {
   found,
 };
 
-struct CudaDevice {
+struct CudaDeviceInfo {
   std::string id;  ///< "cuda:0"
   std::string name;
   Bytes memory_bytes = 0;
@@ -33,7 +33,7 @@ struct CudaProbe {
   CudaState state = CudaState::module_absent;
   std::string detail;  ///< what is missing, or what was found
   std::string remedy;  ///< how to get it; empty when devices were found
-  std::vector<CudaDevice> devices;
+  std::vector<CudaDeviceInfo> devices;
   std::string driver_version;   ///< newest CUDA that the driver speaks, "13.0"; empty: unknown
   std::string runtime_version;  ///< of the CUDA runtime library, "13.0"; empty: not loaded
 };

@@ -84,7 +84,7 @@ FindingGroup examine_devices(const Topology& topology, const CudaProbe& cuda) {
   group.findings.push_back(
       {"cpu", kReady, topology.cpu_model,
        fmt::format("{}, {}", topology.cpu_model, format_bytes(topology.memory_bytes)), ""});
-  for (const CudaDevice& device : cuda.devices)
+  for (const CudaDeviceInfo& device : cuda.devices)
     group.findings.push_back(
         {device.id, is_emulated(device.name) ? "emulated" : kReady, device.name,
          fmt::format("{}, {}, compute capability {}", device.name,

@@ -1,3 +1,5 @@
+#include "src/device/cuda/probe.h"
+
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -75,12 +77,7 @@ void probe(DeviceProbeReport* report) noexcept {
 constexpr DeviceProbe kProbe{probe};
 
 }  // namespace
-}  // namespace ptbench
 
-/// See src/device/module_loader.h.
-extern "C" __attribute__((visibility("default"))) const void* ptbench_module_interface(
-    const char* name, unsigned abi) {
-  if (std::strcmp(name, ptbench::kDeviceProbeInterface) != 0) return nullptr;
-  if (abi == 0) return &ptbench::kDeviceProbeAbi;
-  return abi == ptbench::kDeviceProbeAbi ? &ptbench::kProbe : nullptr;
-}
+const DeviceProbe& cuda_device_probe() { return kProbe; }
+
+}  // namespace ptbench

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "src/base/size.h"
+
+namespace ptbench::cuda {
+
+/// What a linear layer's backward pass does before its products. All of it row-major in device
+/// memory.
+struct BiasGradient {
+  const float* output_gradient;  ///< rows × columns
+  const float* output;           ///< rows × columns of a rectified output; null: not rectified
+  float* open_gradient;          ///< output_gradient where the rectifier was open, else 0
+  float* bias;                   ///< columns: the sums of open_gradient's columns
+  Size rows;
+  Size columns;
+  bool adds;  ///< to what `bias` holds
+};
+
+/// One pass that masks and sums: with a rectifier it moves 3 · rows · columns · 4 bytes, else a
+/// third of that. A block has 32 columns, so that narrow layers are bound by latency, and wide ones
+/// by memory.
+void bias_gradient(const BiasGradient& pass, cudaStream_t stream);
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,169 @@
+#include "kernels/cuda/cublaslt.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+
+namespace ptbench::cuda {
+namespace {
+
+/// NVIDIA's advice for Hopper; smaller devices need less.
+constexpr Bytes kMostWorkspace = Bytes{32} << 20U;
+/// Of everything that a product reads and writes: arenas place tensors at multiples of 16 floats.
+constexpr std::uint32_t kAlignment = 64;
+
+std::string describe(cublasStatus_t status, const char* call, const std::source_location& where) {
+  return fmt::format("{}: {}, {}:{}", call, cublasLtGetStatusName(status), where.file_name(),
+                     where.line());
+}
+
+cublasLtEpilogue_t value_of(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::none: return CUBLASLT_EPILOGUE_DEFAULT;
+    case Epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::bias_relu: return CUBLASLT_EPILOGUE_RELU_BIAS;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+OwnedLayout layout_of(const Matrix& matrix) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  PTBENCH_CUBLASLT(
+      cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, static_cast<std::uint64_t>(matrix.rows),
+                                 static_cast<std::uint64_t>(matrix.columns), matrix.rows));
+  return OwnedLayout(layout);
+}
+
+template <class Value>
+void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
+         const Value& value) {
+  PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
+}
+
+OwnedDescription description_of(const ProductSpec& spec, const float* bias) {
+  cublasLtMatmulDesc_t created = nullptr;
+  PTBENCH_CUBLASLT(cublasLtMatmulDescCreate(&created, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  OwnedDescription description(created);
+  const auto operation = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  set(created, CUBLASLT_MATMUL_DESC_TRANSA, operation(spec.transpose_a));
+  set(created, CUBLASLT_MATMUL_DESC_TRANSB, operation(spec.transpose_b));
+  set(created, CUBLASLT_MATMUL_DESC_EPILOGUE, value_of(spec.epilogue));
+  if (bias != nullptr) set(created, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  return description;
+}
+
+using OwnedPreference = OwnedCublasLt<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class Value>
+void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const Value& value) {
+  PTBENCH_CUBLASLT(
+      cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
+}
+
+/// What our memory promises and allows.
+OwnedPreference preference() {
+  cublasLtMatmulPreference_t created = nullptr;
+  PTBENCH_CUBLASLT(cublasLtMatmulPreferenceCreate(&created));
+  OwnedPreference preference(created);
+  set(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::size_t{kMostWorkspace});
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    set(created, attribute, kAlignment);
+  return preference;
+}
+
+std::uint32_t configured(const cublasLtMatmulAlgo_t& algorithm,
+                         cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  std::uint32_t value = 0;
+  std::size_t written = 0;
+  PTBENCH_CUBLASLT(
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written));
+  return value;
+}
+
+std::string description_of(const cublasLtMatmulAlgo_t& algorithm) {
+  const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    return configured(algorithm, attribute);
+  };
+  return fmt::format(
+      "algorithm {} tile {} stages {} split {} reduction {} swizzle {} custom {}",
+      number(CUBLASLT_ALGO_CONFIG_ID), number(CUBLASLT_ALGO_CONFIG_TILE_ID),
+      number(CUBLASLT_ALGO_CONFIG_STAGES_ID), number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
+      number(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME), number(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
+      number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+}
+
+}  // namespace
+
+void check_cublaslt(cublasStatus_t status, const char* call, std::source_location where) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw run_error(describe(status, call, where),
+                    "CUBLASLT_LOG_LEVEL=2 in the environment lets cuBLASLt say more");
+}
+
+void note_cublaslt(cublasStatus_t status, const char* call, std::source_location where) noexcept {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  try {
+    log_error(describe(status, call, where));
+  } catch (const std::exception&) {
+    return;  // without memory for a message there is nobody to tell
+  }
+}
+
+OwnedLibrary open_cublaslt() {
+  cublasLtHandle_t library = nullptr;
+  PTBENCH_CUBLASLT(cublasLtCreate(&library));
+  return OwnedLibrary(library);
+}
+
+std::string cublaslt_version() {
+  const std::size_t version = cublasLtGetVersion();
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+Product::Product(cublasLtHandle_t library, const ProductSpec& spec, const float* bias)
+    : library_(library),
+      spec_(spec),
+      description_(description_of(spec, bias)),
+      a_(layout_of(spec.a)),
+      b_(layout_of(spec.b)),
+      d_(layout_of(spec.d)) {}
+
+std::vector<ProductAlgorithm> Product::algorithms(int most) const {
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
+  int count = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(library_, description_.get(), a_.get(), b_.get(), d_.get(),
+                                     d_.get(), preference().get(), most, found.data(), &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
+    throw capability_error(fmt::format("cuBLASLt has no algorithm for a product of {}×{} in fp32",
+                                       spec_.d.rows, spec_.d.columns),
+                           "use --device cpu");
+  PTBENCH_CUBLASLT(status);
+  std::vector<ProductAlgorithm> algorithms;
+  for (const cublasLtMatmulHeuristicResult_t& one :
+       std::span(found).first(static_cast<std::size_t>(count)))
+    if (one.state == CUBLAS_STATUS_SUCCESS)
+      algorithms.push_back({.algorithm = one.algo,
+                            .workspace = one.workspaceSize,
+                            .description = description_of(one.algo)});
+  ensure(!algorithms.empty(), "cuBLASLt names an algorithm that it supports");
+  return algorithms;
+}
+
+void Product::run(const ProductOperands& operands, const ProductAlgorithm& algorithm,
+                  cudaStream_t stream) const {
+  const float alpha = 1;
+  const float beta = operands.adds ? 1 : 0;
+  PTBENCH_CUBLASLT(cublasLtMatmul(library_, description_.get(), &alpha, operands.a, a_.get(),
+                                  operands.b, b_.get(), &beta, operands.d, d_.get(), operands.d,
+                                  d_.get(), &algorithm.algorithm, operands.workspace.data(),
+                                  algorithm.workspace, stream));
+}
+
+}  // namespace ptbench::cuda

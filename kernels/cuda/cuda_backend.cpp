@@ -1,0 +1,110 @@
+#include "kernels/cuda/cuda_backend.h"
+
+#include <fmt/format.h>
+
+#include "kernels/cuda/arena_passes.h"
+#include "kernels/cuda/optimizer.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/device/cuda/check.h"
+
+namespace ptbench::cuda {
+namespace {
+
+constexpr std::string_view kKernel = "kernel";  // the one way of operators that have one way
+
+/// Counted up when candidates come or go, so that choices are made anew.
+constexpr int kCandidateSet = 1;
+
+template <class Spec>
+concept HasCandidates =
+    requires(const Spec& spec, const OperatorSite& site) { candidates_of(spec, site); };
+template <class Spec>
+concept HasOneWay =
+    requires(const Spec& spec, const OperatorSite& site) { plan_operator(spec, site); };
+
+void require_computed(const OperatorSpec& spec) {
+  if (!computes(spec))
+    throw capability_error(fmt::format("the CUDA engine does not compute '{}'", key_of(spec)),
+                           "use --device cpu");
+}
+
+std::string driver_version() {
+  int version = 0;
+  PTBENCH_CUDA(cudaDriverGetVersion(&version));
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace
+
+bool computes(const OperatorSpec& spec) {
+  if (tensors_of(spec).inputs.front().type != ElementType::f32) return false;
+  return std::visit([]<class Spec>(const Spec&) { return HasCandidates<Spec> || HasOneWay<Spec>; },
+                    spec);
+}
+
+CudaBackend::CudaBackend(CudaDevice& device)
+    : device_(device),
+      library_((device.make_current(), open_cublaslt())),
+      site_{.device = device, .library = library_.get()},
+      begin_(device.compute().make_event(EventClock::on)),
+      end_(device.compute().make_event(EventClock::on)) {}
+
+std::string CudaBackend::fingerprint() const {
+  return fmt::format("cuda {} {} driver {} cuBLASLt {} kernels {}", device_.name(),
+                     device_.compute_capability(), driver_version(), cublaslt_version(),
+                     kCandidateSet);
+}
+
+double CudaBackend::seconds_of(FunctionRef<void()> work, const Clock& /*clock*/) const {
+  Queue& queue = device_.compute();
+  queue.record(*begin_);
+  work();
+  queue.record(*end_);
+  end_->finish();
+  return end_->seconds_since(*begin_);
+}
+
+std::vector<std::string> CudaBackend::candidates(const OperatorSpec& spec) const {
+  require_computed(spec);
+  return std::visit(
+      [&]<class Spec>(const Spec& concrete) {
+        if constexpr (HasCandidates<Spec>)
+          return candidates_of(concrete, site_);
+        else
+          return std::vector{std::string(kKernel)};
+      },
+      spec);
+}
+
+std::unique_ptr<OperatorPlan> CudaBackend::plan(const OperatorSpec& spec,
+                                                std::string_view candidate) const {
+  require_computed(spec);
+  auto plan = std::visit(
+      [&]<class Spec>(const Spec& concrete) -> std::unique_ptr<OperatorPlan> {
+        if constexpr (HasCandidates<Spec>)
+          return plan_operator(concrete, candidate, site_);
+        else if constexpr (HasOneWay<Spec>)
+          return candidate == kKernel ? plan_operator(concrete, site_) : nullptr;
+        else
+          return nullptr;
+      },
+      spec);
+  if (plan) return plan;
+  throw usage_error(fmt::format("'{}' on {} cannot be computed as '{}'", key_of(spec), device_.id(),
+                                printable(candidate)),
+                    "let ptbench choose anew: remove the plan file that says so");
+}
+
+std::unique_ptr<Optimizer> CudaBackend::plan_optimizer(
+    const OptimizerSpec& spec, const OptimizerArenas& arenas,
+    const std::vector<OwnedRange>& /*owned*/) const {
+  return cuda::plan_optimizer(spec, arenas, device_);
+}
+
+std::unique_ptr<ArenaPasses> CudaBackend::plan_arena_passes(
+    std::span<float> arena, const std::vector<OwnedRange>& /*owned*/) const {
+  return cuda::plan_arena_passes(arena, device_);
+}
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "kernels/cuda/bias_gradient.h"
+#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/operators.h"
+#include "src/base/error.h"
+
+namespace ptbench::cuda {
+namespace {
+
+constexpr int kAlgorithms = 3;  // of a product that are offered
+constexpr Size kUnit = 16;      // floats at which parts of an arena begin
+
+/// The three products of a linear layer. Row-major matrices of the layer are their transposes to
+/// cuBLASLt: x is inputs × batch here, y outputs × batch, W inputs × outputs.
+struct Products {
+  explicit Products(const LinearSpec& spec)
+      : forward{.a = {spec.inputs, spec.outputs},
+                .b = {spec.inputs, spec.batch},
+                .d = {spec.outputs, spec.batch},
+                .transpose_a = true,
+                .epilogue = spec.relu ? Epilogue::bias_relu : Epilogue::bias},
+        weights{.a = {spec.inputs, spec.batch},
+                .b = {spec.outputs, spec.batch},
+                .d = {spec.inputs, spec.outputs},
+                .transpose_b = true},
+        data{.a = {spec.inputs, spec.outputs},
+             .b = {spec.outputs, spec.batch},
+             .d = {spec.inputs, spec.batch}} {}
+
+  ProductSpec forward;  ///< y = W·x + b, rectified
+  ProductSpec weights;  ///< dW = x·dyᵀ
+  ProductSpec data;     ///< dx = Wᵀ·dy
+};
+
+/// Which algorithms compute a layer.
+struct Algorithms {
+  ProductAlgorithm forward;
+  ProductAlgorithm weights;
+  std::optional<ProductAlgorithm> data;  ///< where the input's gradient is wanted
+
+  [[nodiscard]] Bytes workspace() const {
+    return std::max({forward.workspace, weights.workspace, data ? data->workspace : 0});
+  }
+};
+
+/// Where the parts of a layer lie in its slice of an arena.
+struct Layout {
+  explicit Layout(const LinearSpec& spec)
+      : bias(round_up(spec.inputs * spec.outputs, kUnit)),
+        elements(bias + round_up(spec.outputs, kUnit)) {}
+  Size bias;  ///< where it begins; the weight begins at 0
+  Size elements;
+};
+
+/// In the scratch memory the rectifier's open gradient lies in front, then the library's workspace.
+Bytes open_gradient_bytes(const LinearSpec& spec) {
+  if (!spec.relu) return 0;
+  return static_cast<Bytes>(round_up(spec.batch * spec.outputs, kUnit)) * sizeof(float);
+}
+
+class Linear final : public Operator {
+ public:
+  Linear(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site,
+         const Bindings& bindings)
+      : spec_(spec),
+        algorithms_(std::move(algorithms)),
+        device_(site.device),
+        input_(elements<float>(bindings.inputs[0]).data()),
+        output_(elements<float>(bindings.output).data()),
+        output_gradient_(bindings.output_gradients.empty()
+                             ? nullptr
+                             : elements<float>(bindings.output_gradients[0]).data()),
+        input_gradient_(bindings.input_gradients.empty()
+                            ? nullptr
+                            : elements<float>(bindings.input_gradients[0]).data()),
+        weight_(bindings.parameters.data()),
+        weight_gradient_(bindings.gradients.data()),
+        bias_gradient_(bindings.gradients.data() + Layout(spec).bias),
+        open_gradient_(spec.relu ? elements<float>(bindings.scratch).data() : nullptr),
+        workspace_(bindings.scratch.subspan(open_gradient_bytes(spec))),
+        forward_(site.library, Products(spec).forward,
+                 bindings.parameters.data() + Layout(spec).bias),
+        weights_(site.library, Products(spec).weights),
+        data_(site.library, Products(spec).data) {}
+
+  void forward() override {
+    forward_.run({.a = weight_, .b = input_, .d = output_, .workspace = workspace_},
+                 algorithms_.forward, device_.stream());
+  }
+
+  void backward(GradientMode mode) override {
+    const bool adds = mode == GradientMode::add;
+    const float* gradient = spec_.relu ? open_gradient_ : output_gradient_;
+    bias_gradient({.output_gradient = output_gradient_,
+                   .output = spec_.relu ? output_ : nullptr,
+                   .open_gradient = open_gradient_,
+                   .bias = bias_gradient_,
+                   .rows = spec_.batch,
+                   .columns = spec_.outputs,
+                   .adds = adds},
+                  device_.stream());
+    weights_.run(
+        {.a = input_, .b = gradient, .d = weight_gradient_, .adds = adds, .workspace = workspace_},
+        algorithms_.weights, device_.stream());
+    if (input_gradient_ == nullptr || !algorithms_.data) return;
+    data_.run({.a = weight_, .b = gradient, .d = input_gradient_, .workspace = workspace_},
+              *algorithms_.data, device_.stream());
+  }
+
+ private:
+  LinearSpec spec_;
+  Algorithms algorithms_;
+  const CudaDevice& device_;
+  const float* input_;            ///< batch × inputs
+  float* output_;                 ///< batch × outputs
+  const float* output_gradient_;  ///< batch × outputs
+  float* input_gradient_;         ///< batch × inputs; null where nobody needs it
+  const float* weight_;           ///< outputs × inputs
+  float* weight_gradient_;
+  float* bias_gradient_;
+  float* open_gradient_;  ///< batch × outputs, of a rectified layer
+  std::span<std::byte> workspace_;
+  Product forward_;
+  Product weights_;
+  Product data_;
+};
+
+class LinearPlan final : public OperatorPlan {
+ public:
+  LinearPlan(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site)
+      : spec_(spec), algorithms_(std::move(algorithms)), site_(site) {}
+
+  [[nodiscard]] ParameterLayout layout() const override {
+    const Size all = Layout(spec_).elements;
+    return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
+  }
+  [[nodiscard]] Bytes scratch_bytes() const override {
+    return open_gradient_bytes(spec_) + algorithms_.workspace();
+  }
+  [[nodiscard]] std::string description() const override {
+    std::string text =
+        fmt::format("cuBLASLt forward: {}; weights: {}", algorithms_.forward.description,
+                    algorithms_.weights.description);
+    if (algorithms_.data) text += "; data: " + algorithms_.data->description;
+    return text;
+  }
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const override {
+    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
+    std::ranges::copy(tensors[0], arena.begin());
+    std::ranges::copy(tensors[1], arena.begin() + Layout(spec_).bias);
+  }
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const override {
+    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
+    std::ranges::copy(arena.first(tensors[0].size()), tensors[0].begin());
+    const auto bias = static_cast<std::size_t>(Layout(spec_).bias);
+    std::ranges::copy(arena.subspan(bias, tensors[1].size()), tensors[1].begin());
+  }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return std::make_unique<Linear>(spec_, algorithms_, site_, bindings);
+  }
+
+ private:
+  LinearSpec spec_;
+  Algorithms algorithms_;
+  OperatorSite site_;
+};
+
+/// A candidate's name and what it stands for.
+struct Candidate {
+  std::string name;
+  Algorithms algorithms;
+};
+
+std::vector<Candidate> all_candidates(const LinearSpec& spec, const OperatorSite& site) {
+  site.device.make_current();
+  const auto algorithms = [&](const ProductSpec& product) {
+    return Product(site.library, product).algorithms(kAlgorithms);
+  };
+  const Products products(spec);
+  const auto forward = algorithms(products.forward);
+  const auto weights = algorithms(products.weights);
+  const auto data =
+      spec.input_gradient ? algorithms(products.data) : std::vector<ProductAlgorithm>();
+  std::vector<Candidate> all;
+  for (std::size_t f = 0; f < forward.size(); ++f)
+    for (std::size_t w = 0; w < weights.size(); ++w) {
+      const std::string name = fmt::format("forward={} weights={}", f, w);
+      if (data.empty())
+        all.push_back({name, {.forward = forward[f], .weights = weights[w], .data = {}}});
+      for (std::size_t d = 0; d < data.size(); ++d)
+        all.push_back({fmt::format("{} data={}", name, d),
+                       {.forward = forward[f], .weights = weights[w], .data = data[d]}});
+    }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> candidates_of(const LinearSpec& spec, const OperatorSite& site) {
+  std::vector<std::string> names;
+  for (Candidate& candidate : all_candidates(spec, site))
+    names.push_back(std::move(candidate.name));
+  return names;
+}
+
+std::unique_ptr<OperatorPlan> plan_operator(const LinearSpec& spec, std::string_view candidate,
+                                            const OperatorSite& site) {
+  for (Candidate& known : all_candidates(spec, site))
+    if (known.name == candidate)
+      return std::make_unique<LinearPlan>(spec, std::move(known.algorithms), site);
+  return nullptr;
+}
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,39 @@
+// What the engine module libptbench_cuda.so exports; see src/device/module_loader.h.
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/site_interface.h"
+#include "src/device/cuda/probe.h"
+
+namespace ptbench::cuda {
+namespace {
+
+Site open(int index) {
+  auto device = std::make_unique<CudaDevice>(index);
+  auto backend = std::make_unique<CudaBackend>(*device);
+  return {std::move(device), std::move(backend)};
+}
+
+constexpr SiteInterface kSites{.open = open, .computes = computes};
+
+/// `interface` where `abi` is its version, the version itself where that is asked for.
+const void* versioned(const void* interface, const unsigned& version, unsigned abi) {
+  if (abi == 0) return &version;
+  return abi == version ? interface : nullptr;
+}
+
+const void* find_interface(std::string_view name, unsigned abi) {
+  if (name == kDeviceProbeInterface) return versioned(&cuda_device_probe(), kDeviceProbeAbi, abi);
+  if (name == kSiteInterface) return versioned(&kSites, kSiteAbi, abi);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace ptbench::cuda
+
+extern "C" __attribute__((visibility("default"))) const void* ptbench_module_interface(
+    const char* name, unsigned abi) {
+  return ptbench::cuda::find_interface(name, abi);
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cublasLt.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/operator.h"
+#include "src/device/cuda/cuda_device.h"
+
+// The operators on a CUDA device: whoever adds a spec declares how it is planned here, and defines
+// it in a file of its own. So far all of them compute in f32.
+namespace ptbench::cuda {
+
+/// What operators run on; it outlives plans and their operators.
+struct OperatorSite {
+  CudaDevice& device;
+  cublasLtHandle_t library;
+};
+
+// Operators that are computed in several ways: the candidates, the safest bet first, and the plan
+// of one, null where there is no such candidate.
+
+/// Candidates are named "forward=I weights=I data=I" (data only where the input's gradient is
+/// wanted): of each product the algorithm that comes I-th in cuBLASLt's own order.
+///
+/// The arena holds the weight as it is exported, then from a multiple of 16 floats on the bias.
+[[nodiscard]] std::vector<std::string> candidates_of(const LinearSpec& spec,
+                                                     const OperatorSite& site);
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const LinearSpec& spec,
+                                                          std::string_view candidate,
+                                                          const OperatorSite& site);
+
+// Operators that are computed in one way.
+
+/// max(0, x); NaN stays NaN.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReluSpec& spec,
+                                                          const OperatorSite& site);
+
+/// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
+                                                          const OperatorSite& site);
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,56 @@
+#include "kernels/cuda/optimizer.h"
+
+#include "kernels/cuda/optimizer_kernels.h"
+#include "src/base/error.h"
+
+namespace ptbench::cuda {
+namespace {
+
+class CudaOptimizer final : public Optimizer {
+ public:
+  CudaOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas, const CudaDevice& device)
+      : spec_(spec), arenas_(arenas), device_(device) {
+    ensure(static_cast<int>(arenas.state.size()) == spec.state_arenas(),
+           "an optimizer gets the state arenas that it asks for");
+  }
+
+  void step(Range slice, Size step, float gradient_scale) override {
+    if (slice.empty()) return;
+    ensure(slice.begin >= 0 && slice.end <= std::ssize(arenas_.parameters),
+           "a slice lies in the arena");
+    const OptimizerScalars scalars = scalars_of(spec_, step);
+    const ArenaSlice part = slice_of(slice, gradient_scale);
+    if (spec_.kind != OptimizerKind::sgd)
+      adam(part, scalars, device_.stream());
+    else if (part.first != nullptr)
+      momentum_sgd(part, scalars, device_.stream());
+    else
+      plain_sgd(part, scalars, device_.stream());
+  }
+
+ private:
+  [[nodiscard]] ArenaSlice slice_of(Range range, float gradient_scale) const {
+    const auto state = [&](std::size_t index) {
+      return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;
+    };
+    return {.parameters = arenas_.parameters.data() + range.begin,
+            .gradients = arenas_.gradients.data() + range.begin,
+            .first = state(0),
+            .second = state(1),
+            .count = range.size(),
+            .gradient_scale = gradient_scale};
+  }
+
+  OptimizerSpec spec_;
+  OptimizerArenas arenas_;
+  const CudaDevice& device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> plan_optimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas,
+                                          const CudaDevice& device) {
+  return std::make_unique<CudaOptimizer>(spec, arenas, device);
+}
+
+}  // namespace ptbench::cuda

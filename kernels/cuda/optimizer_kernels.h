@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/optimizer_scalars.h"
+#include "src/base/size.h"
+
+namespace ptbench::cuda {
+
+/// Consecutive elements of the arenas, in device memory.
+struct ArenaSlice {
+  float* parameters;
+  const float* gradients;  ///< taken times `gradient_scale`
+  float* first;            ///< momentum, or Adam's first moment; null for plain SGD
+  float* second;           ///< Adam's second moment; null for SGD
+  Size count;
+  float gradient_scale;
+
+  /// From element `begin` on.
+  [[nodiscard]] ArenaSlice from(Size begin) const {
+    return {parameters + begin,
+            gradients + begin,
+            first == nullptr ? nullptr : first + begin,
+            second == nullptr ? nullptr : second + begin,
+            count - begin,
+            gradient_scale};
+  }
+};
+
+// One pass over the slice, bound by memory. Rounding is pinned operation by operation, so that a
+// slice's bits do not depend on how the arena was cut.
+
+/// Moves 12 bytes an element.
+void plain_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+/// Moves 20 bytes an element.
+void momentum_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+/// Adam and AdamW. Moves 28 bytes an element.
+void adam(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+
+}  // namespace ptbench::cuda

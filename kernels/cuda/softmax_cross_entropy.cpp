@@ -1,0 +1,80 @@
+#include "kernels/cuda/operators.h"
+#include "kernels/cuda/softmax_kernels.h"
+#include "kernels/cuda/sum.h"
+
+namespace ptbench::cuda {
+namespace {
+
+class SoftmaxCrossEntropy final : public Operator {
+ public:
+  SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site,
+                      const Bindings& bindings)
+      : spec_(spec),
+        device_(site.device),
+        input_{.logits = elements<float>(bindings.inputs[0]).data(),
+               .labels = bindings.labels.data(),
+               .batch = spec.batch,
+               .classes = spec.classes},
+        rows_(rows_of(spec, elements<float>(bindings.workspace).data())),
+        gradient_(bindings.input_gradients.empty()
+                      ? nullptr
+                      : elements<float>(bindings.input_gradients[0]).data()),
+        loss_scale_(bindings.loss_scale.data()),
+        loss_(bindings.loss.data()) {}
+
+  static constexpr Size kRows = 3;  // lists with an element a sample
+
+  void forward() override {
+    softmax_rows(input_, rows_, device_.stream());
+    sum_in_double(rows_.losses, spec_.batch, static_cast<double>(spec_.global_batch), loss_,
+                  device_.stream());
+  }
+  void backward(GradientMode /*mode*/) override {
+    if (gradient_ == nullptr) return;  // nothing is trained
+    softmax_gradient(input_, rows_, spec_.global_batch, loss_scale_, gradient_, device_.stream());
+  }
+
+ private:
+  static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, float* workspace) {
+    return {.losses = workspace,
+            .maxima = workspace + spec.batch,
+            .log_sums = workspace + 2 * spec.batch};
+  }
+
+  SoftmaxCrossEntropySpec spec_;
+  const CudaDevice& device_;
+  LabelledLogits input_;
+  SoftmaxRows rows_;
+  float* gradient_;  ///< batch × classes; null where nobody needs it
+  const float* loss_scale_;
+  float* loss_;
+};
+
+class SoftmaxCrossEntropyPlan final : public OperatorPlan {
+ public:
+  SoftmaxCrossEntropyPlan(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site)
+      : spec_(spec), site_(site) {}
+
+  [[nodiscard]] Bytes workspace_bytes() const override {
+    return static_cast<Bytes>(SoftmaxCrossEntropy::kRows * spec_.batch) * sizeof(float);
+  }
+  [[nodiscard]] std::string description() const override {
+    return "softmax_cross_entropy, a warp a sample";
+  }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return std::make_unique<SoftmaxCrossEntropy>(spec_, site_, bindings);
+  }
+
+ private:
+  SoftmaxCrossEntropySpec spec_;
+  OperatorSite site_;
+};
+
+}  // namespace
+
+std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
+                                            const OperatorSite& site) {
+  return std::make_unique<SoftmaxCrossEntropyPlan>(spec, site);
+}
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "src/base/size.h"
+
+namespace ptbench::cuda {
+
+/// batch × classes logits with their labels, in device memory.
+struct LabelledLogits {
+  const float* logits;
+  const std::int32_t* labels;
+  Size batch;
+  Size classes;
+};
+
+/// One element a sample, from the forward to the backward pass.
+struct SoftmaxRows {
+  float* losses;    ///< -log softmax(logits)[label]
+  float* maxima;    ///< of the logits
+  float* log_sums;  ///< log Σ exp(logit - maximum)
+};
+
+/// Fills `rows`. Reads batch · classes · 4 bytes once from memory (the second pass over a row finds
+/// it in the cache): bound by memory, or by launching it where the batch is small.
+void softmax_rows(const LabelledLogits& input, const SoftmaxRows& rows, cudaStream_t stream);
+
+/// gradient = (softmax − one-hot) · (scale[0] / global_batch). Reads and writes batch · classes · 4
+/// bytes: bound by memory.
+void softmax_gradient(const LabelledLogits& input, const SoftmaxRows& rows, Size global_batch,
+                      const float* scale, float* gradient, cudaStream_t stream);
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,59 @@
+#include "src/device/cuda/cuda_device.h"
+
+#include <fmt/format.h>
+
+#include "src/device/cpu_load.h"
+#include "src/device/cuda/check.h"
+
+namespace ptbench {
+namespace {
+
+/// `index`, made current: members that are made next belong to it.
+int made_current(int index) {
+  PTBENCH_CUDA(cudaSetDevice(index));
+  return index;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int index)
+    : index_(made_current(index)),
+      compute_(index),
+      transfer_(index),
+      memory_(index, compute_.stream()) {
+  cudaDeviceProp properties{};
+  PTBENCH_CUDA(cudaGetDeviceProperties(&properties, index));
+  name_ = properties.name;
+  memory_bytes_ = properties.totalGlobalMem;
+  multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount);
+}
+
+std::string CudaDevice::id() const { return fmt::format("cuda:{}", index_); }
+
+void CudaDevice::make_current() const { PTBENCH_CUDA(cudaSetDevice(index_)); }
+
+void CudaDevice::finish() {
+  make_current();
+  PTBENCH_CUDA(cudaDeviceSynchronize());
+}
+
+DeviceConditions CudaDevice::look() {
+  constexpr double kHertzPerKilohertz = 1e3;
+  DeviceConditions conditions;
+  conditions.frequency_hertz = kHertzPerKilohertz * attribute(cudaDevAttrClockRate);
+  conditions.cpu_seconds = process_cpu_seconds();
+  return conditions;
+}
+
+std::string CudaDevice::compute_capability() const {
+  return fmt::format("{}.{}", attribute(cudaDevAttrComputeCapabilityMajor),
+                     attribute(cudaDevAttrComputeCapabilityMinor));
+}
+
+int CudaDevice::attribute(cudaDeviceAttr attribute) const {
+  int value = 0;
+  PTBENCH_CUDA(cudaDeviceGetAttribute(&value, attribute, index_));
+  return value;
+}
+
+}  // namespace ptbench

@@ -1,0 +1,17 @@
+#include "src/device/cuda/handles.h"
+
+namespace ptbench {
+
+OwnedStream make_stream() {
+  cudaStream_t stream = nullptr;
+  PTBENCH_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return OwnedStream(stream);
+}
+
+OwnedEvent make_event(unsigned flags) {
+  cudaEvent_t event = nullptr;
+  PTBENCH_CUDA(cudaEventCreateWithFlags(&event, flags));
+  return OwnedEvent(event);
+}
+
+}  // namespace ptbench

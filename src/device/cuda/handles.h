@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <type_traits>
+
+#include "src/device/cuda/check.h"
+
+namespace ptbench {
+
+// Owners of the runtime's handles. Move-only; the device is current when they are made.
+
+struct DestroyStream {
+  void operator()(cudaStream_t stream) const noexcept {
+    PTBENCH_CUDA_NOTE(cudaStreamDestroy(stream));
+  }
+};
+using OwnedStream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream>;
+
+struct DestroyEvent {
+  void operator()(cudaEvent_t event) const noexcept { PTBENCH_CUDA_NOTE(cudaEventDestroy(event)); }
+};
+using OwnedEvent = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
+
+/// A stream that does not wait for the legacy default stream.
+[[nodiscard]] OwnedStream make_stream();
+/// `flags` as cudaEventCreateWithFlags has them.
+[[nodiscard]] OwnedEvent make_event(unsigned flags);
+
+}  // namespace ptbench
