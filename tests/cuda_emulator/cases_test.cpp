@@ -124,7 +124,7 @@ TEST_CASE("threads that wait for ever are found") {
 
 TEST_CASE("kernels that stop themselves are found") {
   check_fault({"trap", {}, {"trap: thread_cases.cu:", "kernel oddities", "thread (7, 0, 0)"}});
-  check_fault({"assertion", {}, {"assertion: model.cu:12: kernel oddities", "thread != 7"}});
+  check_fault({"assertion", {}, {"assertion: thread_cases.cu:", "kernel oddities", "thread != 7"}});
 }
 
 TEST_CASE("streams that nothing orders are found in any order of operations") {

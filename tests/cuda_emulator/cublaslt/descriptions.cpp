@@ -108,7 +108,7 @@ bool find_epilogue(std::uint32_t epilogue, Epilogue& found) {
 
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {

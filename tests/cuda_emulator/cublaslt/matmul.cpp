@@ -128,7 +128,7 @@ cublasStatus_t check_shapes(Matmul& matmul) {
 
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {

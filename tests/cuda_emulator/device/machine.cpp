@@ -1,6 +1,7 @@
 #include "tests/cuda_emulator/device/machine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -11,6 +12,11 @@
 
 namespace ptbench::emulator {
 namespace {
+
+std::atomic<bool>& was_made() {
+  static std::atomic<bool> made = false;
+  return made;
+}
 
 void handle_fault(int /*signal*/, siginfo_t* info, void* /*context*/) {
   machine().explain_fault(info->si_addr);
@@ -80,7 +86,10 @@ void Machine::report_leaks() {
 
 Machine& machine() {
   static auto* const only = new Machine;  // outlives all that is destroyed at the end
+  was_made() = true;
   return *only;
 }
+
+bool has_machine() { return was_made(); }
 
 }  // namespace ptbench::emulator

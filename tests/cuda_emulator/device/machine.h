@@ -69,5 +69,7 @@ class Machine {
 
 /// The process's only one; made at the first call.
 [[nodiscard]] Machine& machine();
+/// Whether it was made.
+[[nodiscard]] bool has_machine();
 
 }  // namespace ptbench::emulator

@@ -40,7 +40,9 @@ void Marks::add_region(const void* at, std::size_t bytes) {
 }
 
 void Marks::forget(const void* at, std::size_t bytes) {
-  std::fill_n(words_of(at), (bytes + kWordBytes - 1) / kWordBytes, Word{});
+  // Allocations begin with a page, and so do their words.
+  Word* words = words_of(at);
+  madvise(words, bytes / kWordBytes * sizeof(Word), MADV_DONTNEED);
 }
 
 Marks::Word* Marks::words_of(const void* at) {

@@ -33,7 +33,7 @@ class Marks {
 
   /// Memory that is no allocation: variables of the module, which begin written.
   void add_region(const void* at, std::size_t bytes);
-  /// Forgets everything about newly allocated memory.
+  /// Forgets everything about an allocation that is freed; its addresses are not given out again.
   void forget(const void* at, std::size_t bytes);
 
   /// One access to device memory; empty, or what is wrong with it.

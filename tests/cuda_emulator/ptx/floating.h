@@ -20,7 +20,7 @@ template <Rounding Mode = Rounding::nearest, Single T>
 T ptx_add(T a, T b) {
   if constexpr (Mode == Rounding::nearest) return a + b;
   static_assert(Mode == Rounding::nearest || std::is_same_v<T, float>);
-  return narrow_to_float<Mode>(add_to_odd(a, b));
+  return directed_sum<Mode>(a, b);
 }
 template <Rounding Mode = Rounding::nearest, Single T>
 T ptx_sub(T a, T b) {
@@ -36,7 +36,7 @@ template <Rounding Mode = Rounding::nearest, Single T>
 T ptx_fma(T a, T b, T c) {
   if constexpr (Mode == Rounding::nearest) return std::fma(a, b, c);
   static_assert(Mode == Rounding::nearest || std::is_same_v<T, float>);
-  return narrow_to_float<Mode>(add_to_odd(double{a} * double{b}, c));
+  return directed_sum<Mode>(double{a} * double{b}, c);
 }
 
 template <Half T>

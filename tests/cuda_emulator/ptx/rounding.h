@@ -121,6 +121,14 @@ inline double add_to_odd(double a, double b) {
   return std::bit_cast<double>(grows ? bits + 1 : bits - 1);
 }
 
+/// A sum of doubles in float. Opposites give -0 where the rounding is downwards (IEEE 754, 6.3).
+template <Rounding Mode>
+float directed_sum(double a, double b) {
+  const double sum = add_to_odd(a, b);
+  if (Mode == Rounding::down && sum == 0 && std::signbit(a) != std::signbit(b)) return -0.0F;
+  return narrow_to_float<Mode>(sum);
+}
+
 /// Ten explicit fraction digits of a float, ties away from zero: cvt.rna.tf32.f32, and what tensor
 /// cores are fed with.
 inline float round_to_tf32(float value) {

@@ -63,8 +63,8 @@ class Gathered {
   [[nodiscard]] U32 value_of(U32 lane) const { return values_[lane]; }
 
  private:
-  U32 values_[32];
-  U32 mask_;
+  U32 values_[32]{};
+  U32 mask_ = 0;
 };
 
 inline U32 vote_ballot(Here here, bool value, U32 mask) {

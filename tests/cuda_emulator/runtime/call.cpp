@@ -127,7 +127,7 @@ cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<
 
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {

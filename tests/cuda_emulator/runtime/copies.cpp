@@ -99,7 +99,7 @@ cudaError_t enqueue_fill(void* at, int value, std::size_t bytes, cudaStream_t st
 }  // namespace
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {

@@ -87,7 +87,7 @@ void fill(cudaDeviceProp& properties, int device) {
 }  // namespace
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
@@ -151,6 +151,8 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 namespace {
 
 /// When the process ends, after the modules' own destructors.
-[[gnu::destructor]] void report_leaks_at_exit() { machine().report_leaks(); }
+[[gnu::destructor]] void report_leaks_at_exit() {
+  if (has_machine()) machine().report_leaks();
+}
 
 }  // namespace

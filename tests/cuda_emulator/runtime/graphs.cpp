@@ -62,7 +62,7 @@ ExecutableGraph& executable_of(cudaGraphExec_t handle) {
 }  // namespace
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {

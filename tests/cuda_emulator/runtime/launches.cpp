@@ -113,7 +113,7 @@ const Variable* variable_of(const void* symbol) {
 
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" {

@@ -2,7 +2,21 @@
 #include "tests/cuda_emulator/device/report.h"
 #include "tests/cuda_emulator/runtime/call.h"
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+namespace ptbench::emulator {
+namespace {
+
+/// False where no allocation begins there.
+bool release(void* at) {
+  const Allocation* allocation = machine().memory().table().starting_at(at);
+  if (allocation == nullptr) return false;
+  if (machine().marks() != nullptr) machine().marks()->forget(at, allocation->bytes);
+  return machine().memory().release(at);
+}
+
+}  // namespace
+}  // namespace ptbench::emulator
+
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
@@ -14,7 +28,6 @@ cudaError_t cudaMalloc(void** at, std::size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   *at = machine().memory().allocate(current_device(), bytes);
   if (*at == nullptr) return fail(cudaErrorMemoryAllocation);
-  if (machine().marks() != nullptr) machine().marks()->forget(*at, bytes);
   return cudaSuccess;
 }
 
@@ -23,7 +36,7 @@ cudaError_t cudaFree(void* at) {
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFree")) return error;
   machine().scheduler().wait_for_all();
-  if (!machine().memory().release(at))
+  if (!release(at))
     return fail(cudaErrorInvalidValue,
                 text("cudaFree of ", machine().memory().describe(at), ", where none begins"));
   return cudaSuccess;
@@ -39,7 +52,6 @@ cudaError_t cudaMallocAsync(void** at, std::size_t bytes, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
   *at = machine().memory().allocate(found->device, bytes);
   if (*at == nullptr) return fail(cudaErrorMemoryAllocation);
-  if (machine().marks() != nullptr) machine().marks()->forget(*at, bytes);
   return cudaSuccess;
 }
 
@@ -57,7 +69,7 @@ cudaError_t cudaFreeAsync(void* at, cudaStream_t stream) {
   return enqueue(stream, "cudaFreeAsync", [at, bytes] {
     // Whoever still uses it races with this, as with a writer; memory is taken when all is over.
     machine().touch("cudaFreeAsync", at, bytes, true);
-    machine().memory().release(at);
+    release(at);
   });
 }
 

@@ -45,7 +45,7 @@ cudaError_t wait_for_event(Stream& stream, const Event& event) {
 }  // namespace
 }  // namespace ptbench::emulator
 
-using namespace ptbench::emulator;  // NOLINT(google-build-using-namespace)
+using namespace ptbench::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
