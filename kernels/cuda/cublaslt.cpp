@@ -43,6 +43,10 @@ void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attrib
   PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
 }
 
+/// What stands for a bias while algorithms are looked for, which reads none: an epilogue without a
+/// pointer may be refused.
+const float* no_bias_yet() { return reinterpret_cast<const float*>(std::uintptr_t{kAlignment}); }
+
 OwnedDescription description_of(const ProductSpec& spec, const float* bias) {
   cublasLtMatmulDesc_t created = nullptr;
   PTBENCH_CUBLASLT(cublasLtMatmulDescCreate(&created, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -51,7 +55,8 @@ OwnedDescription description_of(const ProductSpec& spec, const float* bias) {
   set(created, CUBLASLT_MATMUL_DESC_TRANSA, operation(spec.transpose_a));
   set(created, CUBLASLT_MATMUL_DESC_TRANSB, operation(spec.transpose_b));
   set(created, CUBLASLT_MATMUL_DESC_EPILOGUE, value_of(spec.epilogue));
-  if (bias != nullptr) set(created, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  if (spec.epilogue != Epilogue::none)
+    set(created, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias == nullptr ? no_bias_yet() : bias);
   return description;
 }
 

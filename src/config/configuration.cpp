@@ -7,25 +7,13 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/base/install_paths.h"
 #include "src/comm/catalog.h"
 #include "src/device/isa.h"
-#include "src/device/probe.h"
 
 namespace ptbench {
 namespace {
 
-void require_cpu(const std::string& device) {
-  if (!device.starts_with("cuda")) return;
-  const CudaProbe probe = probe_cuda(install_paths().modules);
-  if (probe.state != CudaState::found) throw cuda_absent_error(device, probe);
-  throw capability_error(
-      fmt::format("--device {}: devices were found, but this version trains on the CPU only",
-                  device),
-      "use --device cpu");
-}
-
-/// The precision to compute in, which this machine has.
+/// The precision to compute in on the CPU, which this machine has.
 std::string precision_of(const RunOptions& options, const StrategyRow& strategy) {
   if (!options.precision) {
     if (!strategy.mixed_precision) return "fp32";
@@ -193,6 +181,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
   const OptimizerSpec& spec = config.optimizer;
   std::vector<OptionValue> others;
+  if (!config.device.is_cpu()) others.push_back({"device", config.device.id});
   if (config.batch.accumulation_steps != config.strategy.accumulation_steps)
     others.push_back({"accumulate", fmt::format("{}", config.batch.accumulation_steps)});
   if (config.options.loss_scale.kind == LossScaling::dynamic)
@@ -247,10 +236,12 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_possible_world(options, config.strategy);
   require_enough_cores(options, topology);
   require_possible_imbalance(options, config.strategy);
-  require_cpu(options.device);
+  config.device = choose_device(options, config.strategy, config.workload);
+  // When an emulated device is warm, only a clock could say.
+  if (config.device.is_emulated && !options.warmup) config.options.warmup = 1;
   require_communicator(options.communicator);
   require_sensible_ends(options);
-  config.precision = precision_of(options, config.strategy);
+  config.precision = config.device.is_cpu() ? precision_of(options, config.strategy) : "fp32";
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/config/device_choice.h"
 #include "src/config/run_config.h"
 #include "src/data/sampler.h"
 #include "src/device/topology.h"
@@ -22,6 +23,7 @@ struct RunConfig {
   OptimizerSpec optimizer;
   ElementType type = ElementType::f32;  ///< of what is multiplied
   std::string precision;                ///< its name on the command line
+  ChosenDevice device;                  ///< of every replica
   int threads = 1;                      ///< of one CPU replica
   BatchShape batch;                     ///< as this process has it, or its first replica
   Size synthetic_samples = 0;           ///< in an epoch; 0 for real data

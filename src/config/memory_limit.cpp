@@ -12,10 +12,14 @@ namespace ptbench {
 namespace {
 
 /// In double: absurd batches must come out large, not negative.
+double data_bytes(const RunConfig& config, const Graph& graph) {
+  return static_cast<double>(config.processes()) * static_cast<double>(config.synthetic_samples) *
+         static_cast<double>(graph.input_shape.elements()) * sizeof(float);
+}
+
+/// On the device that trains; data lie in the host's memory.
 double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) {
-  const double data = static_cast<double>(config.processes()) *
-                      static_cast<double>(config.synthetic_samples) *
-                      static_cast<double>(graph.input_shape.elements()) * sizeof(float);
+  const double data = config.device.is_cpu() ? data_bytes(config, graph) : 0;
   // Unequal shares together are as large as so many of the largest. (No sum of micro-batches that
   // options allow overflows.)
   const double ranks =
@@ -71,20 +75,36 @@ std::string remedy_for(const RunConfig& config, const Graph& graph, double avail
   return remedy.empty() ? "use fewer --samples, or free memory" : remedy;
 }
 
+/// Of a run whose model lies on another device.
+void require_host_memory(const RunConfig& config, const Graph& graph) {
+  const double wanted = data_bytes(config, graph);
+  const Bytes available = available_memory();
+  if (wanted > static_cast<double>(available))
+    throw usage_error(
+        fmt::format("--samples {}: they need {} of memory, {} is available",
+                    config.synthetic_samples, format_bytes(static_cast<Bytes>(wanted)),
+                    format_bytes(available)),
+        "use fewer --samples, or free memory");
+}
+
 }  // namespace
 
 void require_memory(const RunConfig& config, const Graph& graph) {
-  const auto available = static_cast<double>(available_memory());
+  if (!config.device.is_cpu()) require_host_memory(config, graph);
+  const auto available =
+      static_cast<double>(config.device.is_cpu() ? available_memory() : config.device.memory_bytes);
   const double wanted = predicted_bytes(config, graph, config.batch_size());
   if (wanted <= available) return;
   const Size ranks = config.options.nproc;
   throw usage_error(
       fmt::format(
-          "{}batch {} of '{}' with {} samples needs about {} of memory, {} is available",
+          "{}batch {} of '{}' with {} samples needs about {} of memory{}, {} is available",
           ranks > 1 ? fmt::format("--nproc {}: ", ranks) : "", config.batch_size(),
           printable(config.workload.name),
           config.synthetic_samples > 0 ? fmt::format("{}", config.synthetic_samples) : "its data's",
-          format_bytes(static_cast<Bytes>(wanted)), format_bytes(static_cast<Bytes>(available))),
+          format_bytes(static_cast<Bytes>(wanted)),
+          config.device.is_cpu() ? "" : " on " + config.device.id,
+          format_bytes(static_cast<Bytes>(available))),
       remedy_for(config, graph, available));
 }
 

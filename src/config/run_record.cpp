@@ -45,6 +45,14 @@ void add_machine_warnings(const RunConfig& config, const Topology& topology, Run
                        : fmt::format("Use --threads {} or less.", cores / config.options.nproc)});
 }
 
+void add_device_warning(const ChosenDevice& device, RunRecord& record) {
+  if (device.is_emulated)
+    record.warnings.push_back(
+        {.code = "emulated-device",
+         .message = fmt::format("{} is emulated ({}): it has no speed", device.id, device.name),
+         .remedy = "Measure on a real device."});
+}
+
 void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
   std::string done;
   for (const OptionValue& made : config.imbalance()) {
@@ -69,19 +77,21 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
-  record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), "cpu");
-  record.strategy.threads = config.threads;
+  record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), config.device.id);
+  if (config.device.is_cpu()) record.strategy.threads = config.threads;
   record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.precision = config.precision;
   record.strategy.batch_per_replica = config.batch_size();
   record.strategy.global_batch = config.batch.global_batch();
   record.optimizer = describe(config.optimizer);
   add_machine_warnings(config, topology, record);
+  add_device_warning(config.device, record);
   add_imbalance_warning(config, record);
   return record;
 }
 
-ResultFile begin_result(const std::vector<std::string>& command_line, const Topology& topology) {
+ResultFile begin_result(const std::vector<std::string>& command_line, const Topology& topology,
+                        const ChosenDevice& device) {
   const BuildInfo build = build_info();
   ResultFile file;
   file.generator.version = build.version;
@@ -92,6 +102,9 @@ ResultFile begin_result(const std::vector<std::string>& command_line, const Topo
   file.environment = describe_environment(topology);
   file.environment.devices.push_back(
       {.id = "cpu", .name = topology.cpu_model, .memory_bytes = topology.memory_bytes});
+  if (!device.is_cpu())
+    file.environment.devices.push_back(
+        {.id = device.id, .name = device.name, .memory_bytes = device.memory_bytes});
   file.environment.libraries["onednn"] = onednn_version();
   return file;
 }

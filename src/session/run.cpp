@@ -21,6 +21,7 @@
 #include "src/config/run_record.h"
 #include "src/device/pressure.h"
 #include "src/device/topology.h"
+#include "src/measure/emulated_run.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/spread.h"
 #include "src/process/interrupt.h"
@@ -119,6 +120,7 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
 void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
                    const PriorNoise& prior, RunRecord& record) {
   if (config.options.orders.pass == RunPass::prepare) return;
+  if (config.device.is_emulated) return leave_out_durations(record);
   if (config.options.quick) mark_quick(record);
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),
@@ -147,7 +149,7 @@ ExitCode be_rank(const RunOptions& options) {
   const Topology topology = discover_topology();
   const RunConfig config = configure_run(options, topology);
   RunFiles files(options);
-  ResultFile result = begin_result(options.command_line, topology);
+  ResultFile result = begin_result(options.command_line, topology, config.device);
   RunRecord& record = result.runs.emplace_back(begin_record(config, topology));
   try {
     train_and_measure(config, topology,
@@ -181,7 +183,7 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                           ? Progress(clock, stderr, true, *options.orders.progress_prefix)
                           : Progress(clock);
   RunFiles files(options);
-  ResultFile result = begin_result(options.command_line, described);
+  ResultFile result = begin_result(options.command_line, described, config.device);
   RunRecord& record = result.runs.emplace_back(begin_record(config, described));
   const PriorNoise prior = NoiseStore().load(result.environment.host.name);
   const RunSurroundings around{.clock = clock,

@@ -22,15 +22,31 @@ Bytes staged_bytes(const TrainingContext& context, const TrainingShape& shape) {
 
 }  // namespace
 
+ResidentMemory memory_in_use(const Device& device) {
+  const auto own = device.own_memory();
+  return own ? ResidentMemory{.own = own->now} : resident_memory();
+}
+
+ResidentMemory peak_memory(const Device& device) {
+  const auto own = device.own_memory();
+  return own ? ResidentMemory{.own = own->peak} : peak_resident_memory();
+}
+
+void reset_peak_memory(Device& device) {
+  device.reset_peak_memory();
+  if (!device.own_memory()) reset_peak_resident_memory();
+}
+
 void predict_memory(const ProgramPlan& plan, const TrainingContext& context,
                     const TrainingShape& shape, RankFacts& facts) {
-  (void)layout_digest(plan);     // loads the code that brings weights into their layouts
-  reset_peak_resident_memory();  // and gives its memory back
-  facts.code = growth(facts.before, resident_memory());
+  (void)layout_digest(plan);            // loads the code that brings weights into their layouts
+  reset_peak_memory(context.device());  // and gives its memory back
+  facts.code = growth(facts.before, memory_in_use(context.device()));
   MemorySource& memory = context.device().memory();
   const MemoryPrediction data =
       plan.memory(shape.optimizer, shape.batch.accumulation_steps > 1, memory);
-  facts.data_bytes = data.total() + staged_bytes(context, shape);
+  facts.data_bytes = data.total();
+  if (!context.device().own_memory()) facts.data_bytes += staged_bytes(context, shape);
   if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.batch.replicas, memory);
 }
 

@@ -4,12 +4,21 @@
 
 #include "src/base/size.h"
 #include "src/comm/shared_region.h"
+#include "src/device/device.h"
+#include "src/device/memory.h"
 #include "src/measure/record.h"
 #include "src/training/rank_facts.h"
 #include "src/training/training_setup.h"
 #include "workloads/program.h"
 
 namespace ptbench {
+
+/// The memory that training takes: of a device that has its own, all buffers there; else what is
+/// resident of this process.
+[[nodiscard]] ResidentMemory memory_in_use(const Device& device);
+/// The most since the process began, or since the last reset.
+[[nodiscard]] ResidentMemory peak_memory(const Device& device);
+void reset_peak_memory(Device& device);
 
 /// Adds to the facts of a rank what its plan and the plan's generated code take already, and what
 /// training will allocate besides. `facts.before` is known.

@@ -82,7 +82,8 @@ Choices RunChoices::choose_and_keep(const TrainingShape& shape, const Verificati
   if (store_->named_by_user()) keep(choices, load);
   const Choices communication = communication_in(known);
   keep_for_repetitions(joined(choices, communication));
-  if (check.oracle) choices.merge(choose_for(*check.oracle, joined(known, choices)));
+  if (check.oracle && !check.on_host)
+    choices.merge(choose_for(*check.oracle, joined(known, choices)));
   if (!store_->named_by_user()) keep(choices, load);
   return joined(std::move(choices), communication);
 }
@@ -97,6 +98,8 @@ Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& 
 Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
   const std::vector<OperatorSpec> specs = operators_of(context_.graph, shape);
   known = usable(specs, std::move(known));
+  // An emulated device has no speed to choose by.
+  if (context_.config.device.is_emulated) return guess(context_.backend(), specs, known);
   Choices chosen = choose(context_.backend(), specs, known, context_.clock, watch_.keep_going(),
                           [this](Size done, Size total) { watch_.count(done, total); });
   watch_.stop_if_interrupted();

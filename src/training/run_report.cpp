@@ -33,7 +33,8 @@ void report_peak_flops(const RunConfig& config, const TimedOn& place, ComputeRec
   const auto ranks = static_cast<double>(config.options.nproc);
   const double share = core_share(config, place.cores);
   const auto peak = place.backend.measure_peak_flops(config.type, place.clock);
-  if (peak) compute.peak_flops_per_second = ranks * share * *peak;
+  if (!peak) return;
+  compute.peak_flops_per_second = ranks * share * *peak;
   std::string source =
       fmt::format("measured: {} multiply-adds, threads: {}{}", config.precision, config.threads,
                   ranks > 1 ? fmt::format(", times {:g} ranks", ranks) : "");
@@ -60,9 +61,10 @@ void warn_of_skipped_steps(Strategy& strategy, RunRecord& record) {
 }
 
 void add_rank(std::optional<ReplicaSeconds> seconds, std::optional<Bytes> peak, RunRecord& record) {
+  const auto rank_number = static_cast<std::size_t>(std::ssize(record.ranks));
   RankRecord rank{.rank = std::ssize(record.ranks),
                   .host = host_name(),
-                  .device = "cpu",
+                  .device = record.strategy.devices.at(rank_number),
                   .compute_seconds = {},
                   .wait_seconds = {},
                   .peak_memory_bytes = peak};

@@ -12,9 +12,9 @@
 
 namespace ptbench {
 
-TimedSteps::TimedSteps(const RunOptions& options, const RunSurroundings& around, RunWatch& watch,
+TimedSteps::TimedSteps(const RunConfig& config, const RunSurroundings& around, RunWatch& watch,
                        RunRecord& record)
-    : options_(options), around_(around), watch_(watch), record_(record) {}
+    : config_(config), options_(config.options), around_(around), watch_(watch), record_(record) {}
 
 Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size steps_per_epoch,
                             MachineProbe& probe, Conductor& conductor) {
@@ -55,8 +55,9 @@ MeasuringPlan TimedSteps::plan(Size steps_per_epoch) const {
                    .max_time_seconds = options_.max_time_seconds};
   if (options_.epochs) length.epoch_steps = *options_.epochs * steps_per_epoch;
   MeasuringPlan measuring = plan_measuring(length);
-  // So that no epoch ends within a sample.
-  if (TargetWatch::asked(options_)) measuring.config.sample_seconds = 0;
+  // So that no epoch ends within a sample, and no time decides how many steps there are.
+  if (TargetWatch::asked(options_) || config_.device.is_emulated)
+    measuring.config.sample_seconds = 0;
   return measuring;
 }
 
@@ -117,6 +118,7 @@ void TimedSteps::show(const SamplingProgress& progress) {
 std::string TimedSteps::throughput_so_far() const {
   const auto seconds = pace_.step_seconds();
   if (options_.orders.pass == RunPass::next || !seconds || *seconds <= 0) return {};
+  if (config_.device.is_emulated) return {};
   const auto samples = static_cast<double>(record_.strategy.global_batch.value_or(0));
   return fmt::format("{} samples/s", format_si(samples / *seconds));
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "src/base/size.h"
-#include "src/config/run_config.h"
+#include "src/config/configuration.h"
 #include "src/data/dataset.h"
 #include "src/measure/machine_probe.h"
 #include "src/measure/plan_measuring.h"
@@ -25,7 +25,7 @@ namespace ptbench {
 class TimedSteps {
  public:
   /// All of it outlives the steps.
-  TimedSteps(const RunOptions& options, const RunSurroundings& around, RunWatch& watch,
+  TimedSteps(const RunConfig& config, const RunSurroundings& around, RunWatch& watch,
              RunRecord& record);
 
   /// Warms up and measures. The conductor already leads the steps of `strategy`; `steps_per_epoch`
@@ -42,6 +42,7 @@ class TimedSteps {
   [[nodiscard]] std::string throughput_so_far() const;
   void warn_of_missed_target();
 
+  const RunConfig& config_;
   const RunOptions& options_;
   const RunSurroundings& around_;
   RunWatch& watch_;

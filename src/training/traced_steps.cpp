@@ -29,7 +29,8 @@ TrainingContext with(Communicator& communicator, const TrainingContext& context)
           .alone_control = context.alone_control,
           .data_parallel = context.data_parallel,
           .replica_devices = context.replica_devices,
-          .clock = context.clock};
+          .clock = context.clock,
+          .host = context.host};
 }
 
 TraceClock describe(const Clock& clock) {
@@ -45,7 +46,7 @@ TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window)
           .rank = config.rank(),
           .world_size = config.processes(),
           .communicator = context.communicator.name(),
-          .device = "cpu",
+          .device = config.device.id,
           .clock = describe(context.clock),
           .window = window};
 }

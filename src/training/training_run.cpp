@@ -56,7 +56,7 @@ class TrainingRun {
     around_.progress.clear();
     if (record_.status == Status::interrupted)
       record_.reason = fmt::format("interrupted by a signal while {}", name_of(watch_.phase()));
-    if (trains_ && !record_.memory.peak_bytes)
+    if (trains_ && config_.device.is_cpu() && !record_.memory.peak_bytes)
       record_.memory.peak_bytes = peak_resident_memory().total();
   }
 
@@ -65,7 +65,8 @@ class TrainingRun {
     const DataSource data = load_data();
     const Graph graph = config_.workload.build(data.train.sample_shape());
     report_workload(graph, record_);
-    const Site site = open_site(site_choice());
+    const SiteChoice host = site_choice("cpu");
+    const Site site = open_site(site_choice(config_.device.id));
     RankCommunicators alone = talk_to_nobody(*site.device);
     ControlChannel alone_control(std::move(alone.control));
     const auto replica_devices = other_devices();
@@ -81,13 +82,14 @@ class TrainingRun {
                             .alone_control = alone_control,
                             .data_parallel = config_.data_parallel,
                             .replica_devices = replica_devices.get(),
-                            .clock = around_.clock};
+                            .clock = around_.clock,
+                            .host = host};
     const TrainingShape shape = shape_of(config_, config_.rank());
     const Sampler sampler = sampler_of(context, shape);
     steps_per_epoch_ = sampler.steps_per_epoch();
     record_.data.samples_left_out = sampler.samples_left_out();
     const VerificationPlan check = plan_verification(context, shape);
-    facts_.before = resident_memory();
+    facts_.before = memory_in_use(*site.device);
     record_.memory.before_bytes = facts_.before.total();
     Conductor conductor(control, config_.data_parallel.timeout);
     play(RankRole(conductor), context, shape, check, data);
@@ -114,6 +116,7 @@ class TrainingRun {
     if (role.decide([&] { return traces(); })) trace(role, context, shape);
     report_ranks(gather_facts(context.control, facts_, Communicator::kLongWork), replicas_,
                  shared_bytes_, record_);
+    if (!config_.device.is_cpu()) record_.memory.before_bytes.reset();  // nothing is resident there
   }
 
   DataSource load_data() {
@@ -135,13 +138,12 @@ class TrainingRun {
   /// The devices of replicas of this process besides the first; null where it has one.
   std::unique_ptr<ReplicaDevices> other_devices() {
     if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
-    return std::make_unique<ReplicaDevices>(site_choice(), config_.options.nproc);
+    return std::make_unique<ReplicaDevices>(site_choice(config_.device.id), config_.options.nproc);
   }
 
   /// Where this rank's replica trains, or the first one of this process.
-  [[nodiscard]] SiteChoice site_choice() const {
-    const std::string& device = config_.options.device;
-    return {.device = device == "auto" ? "cpu" : device,
+  [[nodiscard]] SiteChoice site_choice(const std::string& device) const {
+    return {.device = device,
             .topology = topology_,
             .threads = config_.threads,
             .first_core = config_.first_core()};
@@ -197,7 +199,8 @@ class TrainingRun {
         std::min(config_.threads * config_.options.nproc, std::ssize(topology_.cores));
     const double flops = record_.workload.flops_per_sample.value_or(0) *
                          static_cast<double>(config_.batch.global_batch());
-    return prepares && around_.progress.visible() && is_short_step(flops, cores) &&
+    return prepares && around_.progress.visible() && !config_.device.is_emulated &&
+           is_short_step(flops, cores) &&
            (check.oracle.has_value() || !chosen.knows_operators(shape));
   }
 
@@ -223,7 +226,7 @@ class TrainingRun {
     const auto parted =
         first_differing_rank(*strategy, context.control, config_.data_parallel.timeout);
     if (role.leads()) report(samples, parted, context, *strategy, data);
-    facts_.peak = peak_resident_memory();
+    facts_.peak = peak_memory(context.device());
   }
 
   /// With data attached and the run's initial weights.
@@ -234,7 +237,7 @@ class TrainingRun {
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
       file->commit(serialize_weights(program.export_tensors()));
-    reset_peak_resident_memory();  // choosing, verifying and drawing weights are no training
+    reset_peak_memory(context.device());  // choosing, verifying, drawing weights are no training
     trains_ = true;
     return strategy;
   }
@@ -252,7 +255,7 @@ class TrainingRun {
     ProbePeers* peers =
         ranks != nullptr ? static_cast<ProbePeers*>(ranks) : context.replica_devices;
     MachineProbe probe(context.device(), peers);
-    TimedSteps steps(config_.options, around_, watch_, record_);
+    TimedSteps steps(config_, around_, watch_, record_);
     Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);
     return samples;
@@ -285,7 +288,8 @@ class TrainingRun {
 
   /// On rank 0. Later repetitions leave the phases to the first.
   [[nodiscard]] bool times_phases() const {
-    return record_.status == Status::ok && config_.options.orders.pass != RunPass::next;
+    return record_.status == Status::ok && config_.options.orders.pass != RunPass::next &&
+           !config_.device.is_emulated;
   }
 
   /// On a copy, so that neither weights nor samples know of it.

@@ -59,6 +59,7 @@ struct TrainingContext {
   DdpOptions data_parallel;
   ReplicaDevices* replica_devices = nullptr;  ///< where ranks are replicas of this process
   const Clock& clock;                         ///< of drags
+  const SiteChoice& host;  ///< the CPU, where the oracle of another device computes
 
   [[nodiscard]] const KernelBackend& backend() const { return *site.backend; }
   [[nodiscard]] Device& device() const { return *site.device; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/units.h"
+#include "src/comm/catalog.h"
 #include "src/device/memory.h"
 
 namespace ptbench {
@@ -101,7 +102,8 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
   const bool scales = shape.loss_scale.kind != LossScaling::none;
   const bool asked = config.options.verify != VerifyMode::automatic;
   const bool is_other_code = asked && config.strategy.several_ranks;  // also with one rank
-  if (!several && !accumulates && !narrow && !scales && !is_other_code)
+  const bool on_host = !config.device.is_cpu();
+  if (!several && !accumulates && !narrow && !scales && !is_other_code && !on_host)
     return not_run("serial training in fp32 is what others are compared with");
   if (!shape.batch.shares.empty() && graph.has_batch_norm())
     return not_run("batch norm sees other statistics in unequal micro-batches");
@@ -124,12 +126,13 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
     plan.lacks_memory = true;
     return plan;
   }
-  const bool same_arithmetic = shape.batch.shares.empty() && oracle.type == shape.type &&
-                               oracle.batch.micro_batch == shape.batch.micro_batch &&
-                               oracle.loss_scale == shape.loss_scale;
+  const bool same_arithmetic =
+      !on_host && shape.batch.shares.empty() && oracle.type == shape.type &&
+      oracle.batch.micro_batch == shape.batch.micro_batch && oracle.loss_scale == shape.loss_scale;
   VerificationPlan plan{
       .tested = shape,
       .oracle = oracle,
+      .on_host = on_host,
       .bounds = bounds_of(shape, oracle, same_arithmetic, context.data_parallel.wire, graph),
       .statistics_period = several ? shape.batch.replicas : 1,
       .reason = {},
@@ -141,20 +144,66 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
 
 namespace {
 
-/// On rank 0; the others make the steps of `tested` too.
+/// The context of an oracle on the CPU, beside the tested training's on another device.
+class HostContext {
+ public:
+  explicit HostContext(const TrainingContext& tested)
+      : site_(open_site(tested.host)),
+        alone_(
+            find_communicator(kAutomaticCommunicator, 1).make({.memory = site_.device->memory()})),
+        control_(std::move(alone_.control)),
+        context_{.config = tested.config,
+                 .graph = tested.graph,
+                 .data = tested.data,
+                 .site = site_,
+                 .communicator = *alone_.data,
+                 .control = control_,
+                 .alone = *alone_.data,
+                 .alone_control = control_,
+                 .data_parallel = tested.data_parallel,
+                 .replica_devices = nullptr,
+                 .clock = tested.clock,
+                 .host = tested.host} {}
+
+  [[nodiscard]] const TrainingContext& get() const { return context_; }
+
+ private:
+  Site site_;
+  RankCommunicators alone_;
+  ControlChannel control_;
+  TrainingContext context_;
+};
+
+/// On rank 0; the others make the steps of `tested` too. `context` and `choices` are the oracle's.
 VerificationRecord compare_with_oracle(const TrainingContext& context, const VerificationPlan& plan,
-                                       const ProgramPlan& planned, Strategy& tested,
+                                       const Choices& choices, Strategy& tested,
                                        VerifiedRanks& ranks,
                                        const std::function<bool()>& keep_going) {
   const auto oracle =
       build_serial(context, *plan.oracle,
                    std::make_shared<const ProgramPlan>(context.graph, plan.oracle->lowering(),
-                                                       context.backend(), planned.choices()));
+                                                       context.backend(), choices));
   start_weights(context.config, oracle->replica().program());
   oracle->replica().follow_statistics_every(plan.statistics_period);
   const double begin = context.clock.now();
-  return verify(tested, *oracle, ranks, plan.bounds,
-                [&] { return keep_going() && context.clock.now() - begin < kLongestSeconds; });
+  return verify(tested, *oracle, ranks, plan.bounds, [&] {
+    // How long an emulated device takes says nothing.
+    const bool in_time =
+        context.config.device.is_emulated || context.clock.now() - begin < kLongestSeconds;
+    return keep_going() && in_time;
+  });
+}
+
+/// The same on the CPU, with the candidates that are the safest bets: how fast an oracle is does
+/// not matter.
+VerificationRecord compare_on_host(const TrainingContext& tested_context,
+                                   const VerificationPlan& plan, Strategy& tested,
+                                   VerifiedRanks& ranks, const std::function<bool()>& keep_going) {
+  const HostContext host(tested_context);
+  const TrainingContext& context = host.get();
+  const Choices choices =
+      guess(context.backend(), operators_of(context.graph, *plan.oracle), Choices());
+  return compare_with_oracle(context, plan, choices, tested, ranks, keep_going);
 }
 
 }  // namespace
@@ -168,10 +217,13 @@ VerificationRecord run_verification(const RankRole& role, const TrainingContext&
   VerifiedRanks ranks(*tested, context.control, role.conductor(), context.data_parallel.timeout,
                       context.data_parallel.broadcast_buffers);
   VerificationRecord record;
-  role.in_step(
-      *tested,
-      [&] { record = compare_with_oracle(context, plan, *planned, *tested, ranks, keep_going); },
-      {.timer = nullptr, .look = [&] { ranks.follow(); }});
+  role.in_step(*tested,
+               [&] {
+                 record = plan.on_host ? compare_on_host(context, plan, *tested, ranks, keep_going)
+                                       : compare_with_oracle(context, plan, planned->choices(),
+                                                             *tested, ranks, keep_going);
+               },
+               {.timer = nullptr, .look = [&] { ranks.follow(); }});
   return record;
 }
 

@@ -16,6 +16,7 @@ namespace ptbench {
 struct VerificationPlan {
   TrainingShape tested;
   std::optional<TrainingShape> oracle;  ///< empty: nothing to compare with
+  bool on_host = false;  ///< the oracle computes on the CPU, the tested training elsewhere
   VerificationBounds bounds;
   Size statistics_period =
       1;               ///< the oracle's running statistics follow every so many micro-batches
@@ -25,9 +26,10 @@ struct VerificationPlan {
 
 /// The oracle of several ranks is one replica that trains their micro-batches in turn, in the same
 /// precision. Of one rank: the oracle of accumulation is the unsplit batch, that of another
-/// precision is fp32; models with batch norm see other statistics in another micro-batch, so these
-/// keep it. Both begin two steps before the end of an epoch. Nothing is compared where two copies
-/// would not fit into the memory that is left.
+/// precision is fp32, that of another device than the CPU computes on the CPU; models with batch
+/// norm see other statistics in another micro-batch, so these keep it. Both begin two steps before
+/// the end of an epoch. Nothing is compared where two copies would not fit into the memory that is
+/// left.
 [[nodiscard]] VerificationPlan plan_verification(const TrainingContext& context,
                                                  const TrainingShape& shape);
 

@@ -184,7 +184,8 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                                           .classes = config.workload.classes,
                                           .samples = config.synthetic_samples,
                                           .seed = 0});
-  const Site site = open_site({.topology = discover_topology()});
+  const SiteChoice host{.topology = discover_topology()};
+  const Site site = open_site(host);
   const KernelBackend& backend = *site.backend;
   SoloCommunicator alone(site.device->memory());
   ControlChannel alone_control(std::make_unique<SoloCommunicator>(site.device->memory()));
@@ -199,7 +200,8 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                                 .alone_control = alone_control,
                                 .data_parallel = {},
                                 .replica_devices = nullptr,
-                                .clock = clock};
+                                .clock = clock,
+                                .host = host};
   const TrainingShape shape = shape_of(config, 0);
   const std::vector<OperatorSpec> large = operators_of(graph, shape_of(config, 1));
   const std::vector<OperatorSpec> small = operators_of(graph, shape);
