@@ -10,7 +10,9 @@
 #include "src/base/error.h"
 #include "src/device/device.h"
 #include "src/device/isa.h"
+#include "tests/support/mirrored_backend.h"
 #include "tests/support/operator_specs.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -49,7 +51,7 @@ void check_cpu(int threads, const Check& check) {
 }  // namespace
 
 bool offers(const KernelBackend& backend, const OperatorSpec& spec) {
-  if (type_of(spec) != ElementType::bf16) return true;
+  if (type_of(spec) != ElementType::bf16 && !tested_device()) return true;
   try {
     (void)backend.plan(spec, backend.candidates(spec).at(0));
     return true;
@@ -60,6 +62,13 @@ bool offers(const KernelBackend& backend, const OperatorSpec& spec) {
 }
 
 void for_each_backend(const Check& check) {
+  if (tested_device()) {
+    const Site site = open_tested_site();
+    const MirroredBackend backend(*site.backend);
+    INFO(backend.fingerprint());
+    check(backend, 1);
+    return;
+  }
   {
     const ReferenceBackend reference;
     INFO(reference.fingerprint());

@@ -7,13 +7,13 @@
 
 namespace ptbench::testing {
 
-/// Whether `backend` computes `spec` on this machine. Only bf16 may be missing, and only by a
-/// capability error; whatever else is thrown passes on.
+/// Whether `backend` computes `spec` on this machine. Only bf16 may be missing, and more where an
+/// engine's device is tested, and only by a capability error; whatever else is thrown passes on.
 [[nodiscard]] bool offers(const KernelBackend& backend, const OperatorSpec& spec);
 
 /// Calls `check(backend, threads)` for the reference and for the CPU with 1, 2 and 3 threads (more
-/// than there are cores is legal) and with every instruction set that it can fall back to. Failures
-/// name the backend.
+/// than there are cores is legal) and with every instruction set that it can fall back to; where
+/// tested_device() names one, for that alone. Failures name the backend.
 void for_each_backend(const std::function<void(const KernelBackend&, int threads)>& check);
 
 /// The same for each candidate that a backend has for `spec`, where it offers it.

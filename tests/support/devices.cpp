@@ -5,11 +5,19 @@
 #include "src/device/cpu_device.h"
 #include "src/device/host_device.h"
 #include "tests/support/deferred_device.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 
 std::vector<DeviceFactory> device_factories() {
   std::vector<DeviceFactory> all;
+  if (const auto tested = tested_device()) {
+    all.push_back({.name = *tested, .with_device = [](const auto& check) {
+                     const Site site = open_tested_site();
+                     check(*site.device);
+                   }});
+    return all;
+  }
   all.push_back({.name = "host", .with_device = [](const auto& check) {
                    HostDevice device;
                    check(device);

@@ -16,7 +16,8 @@ struct DeviceFactory {
   std::function<void(const std::function<void(Device&)>& check)> with_device;
 };
 
-/// Every device that there is, the deferred one in each of its orders.
+/// Every device that there is, the deferred one in each of its orders; where tested_device() names
+/// one, that alone.
 [[nodiscard]] std::vector<DeviceFactory> device_factories();
 
 }  // namespace ptbench::testing

@@ -1,0 +1,118 @@
+// What crosses the border between the program and the engine's module: objects, errors of both
+// kinds, and memory that outlives who provided it.
+#include <catch2/catch.hpp>
+#include <memory>
+#include <thread>
+
+#include "kernels/cuda_module.h"
+#include "src/base/error.h"
+#include "src/device/host_mirror.h"
+#include "src/device/immediate_queue.h"
+#include "tests/cuda/device.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+Site open() {
+  require_cuda_device();
+  return CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open();
+}
+
+const Conv2dSpec kConvolution{.input = {.batch = 1, .channels = 3, .height = 4, .width = 4},
+                              .outputs = 2};
+
+}  // namespace
+
+TEST_CASE("errors that the module throws are caught by the program as what they are") {
+  const Site site = open();
+  try {
+    (void)site.backend->candidates(kConvolution);
+    FAIL("there are no convolutions yet");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::capability);
+    CHECK_THAT(error.what(), Contains("conv2d"));
+    CHECK(error.remedy() == "use --device cpu");
+  }
+  const Buffer some = site.device->memory().allocate(64, "a test");
+  const std::span<std::byte> bytes = some.as<std::byte>();
+  CHECK_THROWS_AS(site.device->compute().copy(bytes, bytes.first(8)), Defect);
+}
+
+TEST_CASE("events of another kind of device are no events of a CUDA queue") {
+  const Site site = open();
+  const Site cpu = open_site({.topology = discover_topology()});
+  const auto foreign = cpu.device->compute().make_event();
+  CHECK_THROWS_AS(site.device->compute().record(*foreign), std::bad_cast);
+}
+
+TEST_CASE("memory that a device does not have is refused in words of the user") {
+  const Site site = open();
+  constexpr Bytes kTooMuch = Bytes{1} << 50U;
+  try {
+    (void)site.device->memory().allocate(kTooMuch, "a test");
+    FAIL("no device has that much");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::failed);
+    CHECK_THAT(error.what(), Contains("cuda:0: no memory for a test: 1 PiB asked for"));
+    CHECK_THAT(error.remedy(), Contains("--batch-size"));
+  }
+  // The device works on.
+  CHECK(site.device->memory().allocate(64, "a test").bytes() == 64);
+}
+
+TEST_CASE("a device counts the memory of its buffers") {
+  const Site site = open();
+  const Bytes before = site.device->own_memory()->now;
+  {
+    const Buffer one = site.device->memory().allocate(1000, "a test");
+    const Buffer other = site.device->memory().allocate(512, "a test");
+    CHECK(site.device->own_memory()->now == before + 1024 + 512);
+  }
+  CHECK(site.device->own_memory()->now == before);
+  CHECK(site.device->own_memory()->peak == before + 1024 + 512);
+  site.device->reset_peak_memory();
+  CHECK(site.device->own_memory()->peak == before);
+}
+
+TEST_CASE("buffers may outlive their device") {
+  Buffer kept;
+  {
+    const Site site = open();
+    kept = site.device->page_locked_memory().allocate(4096, "a test");
+  }
+  kept.as<std::byte>().front() = std::byte{1};
+  CHECK(kept.bytes() == 4096);
+}
+
+TEST_CASE("the engine tells what it computes without a device in use") {
+  require_cuda_device();
+  const CudaModule engine("cuda", PTBENCH_BUILT_MODULES);
+  const LinearSpec linear{.batch = 1, .inputs = 2, .outputs = 3};
+  CHECK(engine.device().id == "cuda:0");
+  CHECK(engine.computes(linear));
+  CHECK(engine.computes(SoftmaxCrossEntropySpec{.batch = 1, .classes = 2, .global_batch = 1}));
+  CHECK(engine.computes(ReluSpec{.tensor = {.shape = {1, 2}}}));
+  CHECK_FALSE(engine.computes(kConvolution));
+  LinearSpec narrow = linear;
+  narrow.type = ElementType::bf16;
+  CHECK_FALSE(engine.computes(narrow));
+}
+
+TEST_CASE("devices that are not there are named beside those that are") {
+  require_cuda_device();
+  const auto message_of = [](const std::string& device) -> std::string {
+    try {
+      (void)CudaModule(device, PTBENCH_BUILT_MODULES);
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  CHECK_THAT(message_of("cuda:99"), Contains("--device cuda:99: there is no such device, only "
+                                             "cuda:0"));
+  CHECK_THAT(message_of("cuda:0+1"), Contains("one replica trains on one device"));
+}
+
+}  // namespace ptbench::testing

@@ -1,0 +1,197 @@
+// Runs on a CUDA device from outside: what is trained is what the CPU trains, and an emulated device
+// has no speed.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/cuda/device.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+
+const std::string kDigits = PTBENCH_TEST_DATA "/digits";
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+nlohmann::json record_of(const RunCommand& run, const Words& words) {
+  const ProgramResult result = run(words + Words{"-o", "r.json"});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return run.json("r.json")["runs"][0];
+}
+
+bool is_emulated(const nlohmann::json& record) {
+  return std::ranges::any_of(record["warnings"], [](const auto& warning) {
+    return warning["code"] == "emulated-device";
+  });
+}
+
+/// Every number below a key that names a duration or a rate.
+std::size_t count_durations(const nlohmann::json& value, bool is_duration = false) {
+  if (value.is_number()) return is_duration ? 1 : 0;
+  std::size_t count = 0;
+  for (const auto& [key, part] : value.items()) {
+    const std::string name = value.is_object() ? key : "";
+    const bool inner = is_duration || name.find("seconds") != std::string::npos ||
+                       name == "throughput" || name.starts_with("flops_per_second") ||
+                       name.find("utilization") != std::string::npos;
+    count += count_durations(part, inner);
+  }
+  return count;
+}
+
+/// That both trained alike, by their losses.
+void check_same_losses(const std::string& one, const std::string& other) {
+  std::istringstream left(one);
+  std::istringstream right(other);
+  std::string a;
+  std::string b;
+  int steps = 0;
+  std::getline(left, a);
+  std::getline(right, b);
+  CHECK(a == b);
+  while (std::getline(left, a) && std::getline(right, b)) {
+    const double loss = std::stod(a.substr(a.find(',') + 1));
+    const double expected = std::stod(b.substr(b.find(',') + 1));
+    CAPTURE(a, b);
+    CHECK(std::abs(loss - expected) <= 1e-4 * std::max(1.0, expected));
+    ++steps;
+  }
+  CHECK(steps >= 3);
+}
+
+TEST_CASE("both workloads train on a CUDA device, and what they do is the CPU's", "[cuda]") {
+  require_cuda_device();
+  const std::vector<Words> runs{{"-w", "linear"},
+                                {"-w", "linear", "--optimizer", "adamw"},
+                                {"-w", "linear", "--optimizer", "sgd", "--momentum", "0.9"},
+                                {"-w", "linear", "--accumulate", "3"},
+                                {"-w", "mlp", "-b", "8"},
+                                {"-w", "mlp", "-s", "grad-accum", "-b", "4", "--data", kDigits}};
+  for (const Words& words : runs) {
+    CAPTURE(words);
+    const RunCommand run;
+    const auto record = record_of(run, words + Words{"--device", "cuda:0", "--steps", "3"});
+    CHECK(record["status"] == "ok");
+    CHECK(record["strategy"]["devices"] == nlohmann::json{"cuda:0"});
+    CHECK(record["ranks"][0]["device"] == "cuda:0");
+    CHECK(record["id"].get<std::string>().find("/device=cuda:0") != std::string::npos);
+    CHECK(record["verification"]["status"] == "passed");
+    CHECK(record["verification"]["steps"] == 5);
+    const double predicted = record["memory"]["predicted_bytes"];
+    const double peak = record["memory"]["peak_bytes"];
+    CHECK(std::abs(peak - predicted) <= 0.02 * predicted + 8192);
+    if (is_emulated(record)) CHECK(count_durations(record) == 0);
+  }
+}
+
+TEST_CASE("a CUDA device and the CPU give the same losses from the same weights", "[cuda]") {
+  require_cuda_device();
+  const Words common{"-w",      "mlp", "--data", kDigits,      "-b",   "32",
+                     "--steps", "4",   "--seed", "5",          "--verify", "off",
+                     "--warmup", "1",  "--loss-log"};
+  const RunCommand run;
+  REQUIRE(run(common + Words{"cpu.csv", "--device", "cpu"}).exit_code == 0);
+  REQUIRE(run(common + Words{"cuda.csv", "--device", "cuda"}).exit_code == 0);
+  check_same_losses(run.text("cuda.csv"), run.text("cpu.csv"));
+}
+
+TEST_CASE("a run on a CUDA device repeats every bit", "[cuda]") {
+  require_cuda_device();
+  const Words words{"-w",      "mlp", "-b",       "16",  "--device",             "cuda:0",
+                    "--steps", "3",   "--verify", "off", "--save-final-weights"};
+  const RunCommand run;
+  REQUIRE(run(words + Words{"first.safetensors"}).exit_code == 0);
+  REQUIRE(run(words + Words{"second.safetensors"}).exit_code == 0);
+  CHECK(run.text("first.safetensors") == run.text("second.safetensors"));
+}
+
+TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
+  require_cuda_device();
+  const Words common{"-w",       "mlp", "--data", kDigits,     "-b",       "64",
+                     "--epochs", "2",   "--lr",   "0.05",      "--verify", "off"};
+  const RunCommand run;
+  const auto cuda = record_of(run, common + Words{"--device", "cuda:0"});
+  const auto cpu = record_of(run, common + Words{"--device", "cpu"});
+  const double accuracy = cuda["accuracy"]["test"];
+  CHECK(accuracy > 0.8);
+  CHECK(std::abs(accuracy - cpu["accuracy"]["test"].get<double>()) <= 0.01);
+}
+
+#ifdef PTBENCH_COUNT_PRODUCTS
+/// What cuBLASLt multiplies in a run of so many steps.
+std::uint64_t products_of(const Words& words, int steps) {
+  const RunCommand run;
+  const ProgramResult result =
+      run_program(Words{PTBENCH_EXECUTABLE, "run"} + words +
+                      Words{"--device", "cuda:0", "--verify", "off", "--warmup", "1", "--steps",
+                            std::to_string(steps)},
+                  {.folder = run.path("."),
+                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_PRODUCTS,
+                                   "PTBENCH_PRODUCTS=" + run.path("products").string(),
+                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return std::stoull(run.text("products"));
+}
+
+TEST_CASE("every product of a step is cuBLASLt's", "[cuda]") {
+  require_cuda_device();
+  // Forward and weights of each layer, and the data of all but the first.
+  CHECK(products_of({"-w", "mlp", "-b", "4"}, 3) - products_of({"-w", "mlp", "-b", "4"}, 2) == 8);
+  CHECK(products_of({"-w", "linear"}, 3) - products_of({"-w", "linear"}, 2) == 2);
+  const Words accumulated{"-w", "linear", "--accumulate", "3"};
+  CHECK(products_of(accumulated, 3) - products_of(accumulated, 2) == 6);
+}
+#endif
+
+TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
+  require_cuda_device();
+  struct Mistake {
+    Words words;
+    int exit_code;
+    std::string says;
+  };
+  const std::vector<Mistake> mistakes{
+      {{"--device", "cuda:99"}, 5, "--device cuda:99: there is no such device, only cuda:0"},
+      {{"--device", "cuda:0+1"}, 1, "one replica trains on one device"},
+      {{"--device", "cuda", "-w", "resnet18"}, 5, "does not compute 'conv2d"},
+      {{"--device", "cuda", "--precision", "bf16"}, 5, "multiplies fp32, not bf16"},
+      {{"--device", "cuda", "-s", "amp"}, 5, "multiplies fp32"},
+      {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
+      {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};
+  for (const Mistake& mistake : mistakes) {
+    CAPTURE(mistake.words);
+    const RunCommand run;
+    const ProgramResult result = run(mistake.words + Words{"--steps", "2"});
+    CHECK(result.exit_code == mistake.exit_code);
+    CHECK_THAT(result.errors, Contains(mistake.says));
+  }
+}
+
+TEST_CASE("an emulated device is not timed", "[cuda]") {
+  require_cuda_device();
+  const std::string name = probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name;
+  if (!name.starts_with("emulated")) skip("this device is a real one");
+  const RunCommand run;
+  const ProgramResult endless = run({"-w", "linear", "--device", "cuda"});
+  CHECK(endless.exit_code == 1);
+  CHECK_THAT(endless.errors, Contains("the device is emulated") && Contains("add --steps N"));
+  const ProgramResult result = run({"-w", "linear", "--device", "cuda", "--steps", "2"});
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.output, !Contains("samples/s"));
+  CHECK_THAT(result.errors, !Contains("samples/s"));
+}
+
+}  // namespace
+}  // namespace ptbench::testing
