@@ -10,6 +10,7 @@
 
 #include "kernels/cuda_module.h"
 #include "src/base/error.h"
+#include "src/device/emulated.h"
 #include "workloads/lower.h"
 
 namespace ptbench {
@@ -53,7 +54,7 @@ ChosenDevice chosen(const CudaModule& engine) {
   return {.id = device.id,
           .name = device.name,
           .memory_bytes = device.memory_bytes,
-          .is_emulated = device.name.starts_with("emulated")};
+          .is_emulated = is_emulated(device.name)};
 }
 
 /// Whether asking the engine, which loads CUDA's libraries, is worth it.
