@@ -82,25 +82,32 @@ OwnedPreference preference() {
   return preference;
 }
 
-std::uint32_t configured(const cublasLtMatmulAlgo_t& algorithm,
-                         cublasLtMatmulAlgoConfigAttributes_t attribute) {
-  std::uint32_t value = 0;
-  std::size_t written = 0;
-  PTBENCH_CUBLASLT(
-      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written));
-  return value;
-}
+/// What identifies an algorithm, and its name.
+struct Setting {
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  const char* name;
+};
+constexpr std::array<Setting, 7> kSettings{{{CUBLASLT_ALGO_CONFIG_ID, "algorithm"},
+                                            {CUBLASLT_ALGO_CONFIG_TILE_ID, "tile"},
+                                            {CUBLASLT_ALGO_CONFIG_STAGES_ID, "stages"},
+                                            {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, "split"},
+                                            {CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, "reduction"},
+                                            {CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, "swizzle"},
+                                            {CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, "custom"}}};
 
+/// "algorithm 20 tile 18 stages 0 …", without the settings that this algorithm does not have.
 std::string description_of(const cublasLtMatmulAlgo_t& algorithm) {
-  const auto number = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
-    return configured(algorithm, attribute);
-  };
-  return fmt::format(
-      "algorithm {} tile {} stages {} split {} reduction {} swizzle {} custom {}",
-      number(CUBLASLT_ALGO_CONFIG_ID), number(CUBLASLT_ALGO_CONFIG_TILE_ID),
-      number(CUBLASLT_ALGO_CONFIG_STAGES_ID), number(CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
-      number(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME), number(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
-      number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+  std::string text;
+  for (const Setting& setting : kSettings) {
+    std::uint32_t value = 0;
+    std::size_t written = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoConfigGetAttribute(
+        &algorithm, setting.attribute, &value, sizeof value, &written);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) continue;
+    PTBENCH_CUBLASLT(status);
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", setting.name, value);
+  }
+  return text;
 }
 
 }  // namespace
