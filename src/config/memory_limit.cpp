@@ -90,10 +90,10 @@ void require_host_memory(const RunConfig& config, const Graph& graph) {
 }  // namespace
 
 void require_memory(const RunConfig& config, const Graph& graph) {
-  if (!config.device.is_cpu()) require_host_memory(config, graph);
   const auto available =
       static_cast<double>(config.device.is_cpu() ? available_memory() : config.device.memory_bytes);
   const double wanted = predicted_bytes(config, graph, config.batch_size());
+  if (wanted <= available && !config.device.is_cpu()) require_host_memory(config, graph);
   if (wanted <= available) return;
   const Size ranks = config.options.nproc;
   throw usage_error(

@@ -55,7 +55,7 @@ TEST_CASE("memory that a device does not have is refused in words of the user") 
     FAIL("no device has that much");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::failed);
-    CHECK_THAT(error.what(), Contains("cuda:0: no memory for a test: 1 PiB asked for"));
+    CHECK_THAT(error.what(), Contains("cuda:0: no memory for a test: 1.00 PiB asked for"));
     CHECK_THAT(error.remedy(), Contains("--batch-size"));
   }
   // The device works on.
