@@ -39,6 +39,7 @@ bool is_emulated(const nlohmann::json& record) {
 /// Every number below a key that names a duration or a rate.
 std::size_t count_durations(const nlohmann::json& value, bool is_duration = false) {
   if (value.is_number()) return is_duration ? 1 : 0;
+  if (!value.is_structured()) return 0;
   std::size_t count = 0;
   for (const auto& [key, part] : value.items()) {
     const std::string name = value.is_object() ? key : "";
