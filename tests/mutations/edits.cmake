@@ -177,10 +177,10 @@ edit(kernels/cpu/optimizer.cpp
 [==[: spec_(spec), arenas_]==]
 [==[: spec_(testing::mutated_rule(spec)), arenas_]==])
 
-edit(kernels/cpu/optimizer.cpp
-[==[s.momentum = static_cast<float>(spec_.momentum);]==]
-[==[s.momentum = mutated("momentum-0") ? 0.0F : static_cast<float>(spec_.momentum);]==])
+edit(kernels/optimizer_scalars.cpp
+[==[s.momentum = static_cast<float>(spec.momentum);]==]
+[==[s.momentum = mutated("momentum-0") ? 0.0F : static_cast<float>(spec.momentum);]==])
 
-edit(kernels/cpu/optimizer.cpp
+edit(kernels/optimizer_scalars.cpp
 [==[const auto t = static_cast<double>(step);]==]
 [==[const auto t = static_cast<double>(mutated("adam-correction-one-ahead") ? step + 1 : step);]==])
