@@ -186,7 +186,7 @@ TEST_CASE("healthy programs pass with every check and in every order") {
     for (const Words& options :
          {Words{"--devices", "2"}, Words{"--devices", "2", "--asan"},
           Words{"--devices", "2", "--checks", "--threads", "random", "--streams", "random"}}) {
-      if (name == "variables") continue;  // of one device only
+      if (name == "variables") continue;  // which emulated devices have together
       INFO(name << " " << options.back());
       const ProgramResult result = run_case(name, false, options);
       INFO(result.output << result.errors);

@@ -198,6 +198,33 @@ __global__ void branch(const int* which, int* to) {
   }
 }
 
+/// As nvcc writes large switches, and atomics whose result nobody wants.
+__global__ void jump(const int* which, int* to, int* jumps) {
+  int value = 0;
+  asm volatile(
+      "{\n"
+      "targets: .branchtargets first, second, third;\n"
+      "brx.idx %1, targets;\n"
+      "first: mov.u32 %0, 5; bra.uni done;\n"
+      "second: mov.u32 %0, 6; bra.uni done;\n"
+      "third: mov.u32 %0, 7;\n"
+      "done:\n"
+      "}"
+      : "=r"(value)
+      : "r"(which[threadIdx.x]));
+  asm volatile("red.global.add.s32 [%0], 1;" ::"l"(jumps) : "memory");
+  to[threadIdx.x] = value;
+}
+
+bool jumps(bool) {
+  const DeviceArray<int> which(std::vector<int>{2, 0, 1, 1});
+  const DeviceArray<int> to(4);
+  const DeviceArray<int> count(std::vector<int>{0});
+  jump<<<1, 4>>>(which.get(), to.get(), count.get());
+  CASE_CHECK(cudaDeviceSynchronize());
+  return count.read()[0] == 4 && same("jumps", to.read(), std::vector<int>{7, 5, 6, 6});
+}
+
 bool branches(bool) {
   const DeviceArray<int> which(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
   const DeviceArray<int> to(std::vector<int>(8, 40));
@@ -308,11 +335,17 @@ bool assertion(bool faulty) { return run_oddities(faulty ? 2 : 0); }
 }  // namespace
 
 std::vector<Case> thread_cases() {
-  return {{"shuffles", shuffles},     {"votes", votes},
-          {"reductions", reductions}, {"block-votes", block_votes},
-          {"atomics", atomics},       {"branches", branches},
-          {"accesses", accesses},     {"hang", hang},
-          {"indices", indices},       {"trap", trap},
+  return {{"shuffles", shuffles},
+          {"votes", votes},
+          {"reductions", reductions},
+          {"block-votes", block_votes},
+          {"atomics", atomics},
+          {"branches", branches},
+          {"jumps", jumps},
+          {"accesses", accesses},
+          {"hang", hang},
+          {"indices", indices},
+          {"trap", trap},
           {"assertion", assertion}};
 }
 

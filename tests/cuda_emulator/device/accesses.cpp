@@ -55,6 +55,9 @@ std::string Machine::outside(const U8* at, U32 bytes, Access kind) {
       return text(verb_of(kind), " ", bytes, " bytes, more than variable ", variable->name, " has");
     if (variable->constant && kind != Access::read && kind != Access::strong_read)
       return text(verb_of(kind), " constant variable ", variable->name);
+    if (devices_ > 1 && kind != Access::read && kind != Access::strong_read)
+      return text(verb_of(kind), " variable ", variable->name,
+                  ", of which the emulated devices have one together");
     return {};
   }
   if (page_locked_.holds(at, bytes)) return {};

@@ -41,12 +41,9 @@ Machine::Machine()
       grid_(settings().threads),
       kernels_(settings().kernels) {
   if (kernels_.checks()) marks_ = std::make_unique<Marks>(memory_, scheduler_);
-  for (const auto& [name, variable] : kernels_.variables()) {
-    if (devices_ > 1 && !variable->constant)
-      report(
-          text("variable ", name, ": with several devices a module can have constant ones only"));
-    if (marks_) marks_->add_region(variable->address, variable->bytes);
-  }
+  if (marks_)
+    for (const auto& [name, variable] : kernels_.variables())
+      marks_->add_region(variable->address, variable->bytes);
   catch_faults();
 }
 

@@ -56,9 +56,8 @@ long double nearest(long double value) {
   if (!std::isfinite(value)) return value;
   const long double below = std::floor(value);
   const long double rest = value - below;
-  if (rest < 0.5L) return std::copysign(below, value);
-  if (rest > 0.5L) return below + 1;
-  return std::fmod(below, 2.0L) == 0 ? below : below + 1;
+  const bool is_below = rest < 0.5L || (rest == 0.5L && std::fmod(below, 2.0L) == 0);
+  return std::copysign(is_below ? below : below + 1, value);
 }
 Bits half_of(float value) { return static_cast<__half_raw>(__float2half_rn(value)).x; }
 Bits bfloat_of(float value) { return static_cast<__nv_bfloat16_raw>(__float2bfloat16_rn(value)).x; }
