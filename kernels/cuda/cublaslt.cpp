@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <memory>
 
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -40,7 +41,8 @@ OwnedLayout layout_of(const Matrix& matrix) {
 template <class Value>
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
          const Value& value) {
-  PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value));
+  const auto* const bytes = static_cast<const void*>(std::addressof(value));
+  PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute, bytes, sizeof value));
 }
 
 /// What stands for a bias while algorithms are looked for, which reads none: an epilogue without a

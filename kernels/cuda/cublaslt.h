@@ -27,14 +27,14 @@ void note_cublaslt(cublasStatus_t status, const char* call,
 #define PTBENCH_CUBLASLT_NOTE(call) ::ptbench::cuda::note_cublaslt((call), #call)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-/// An owner of a cuBLASLt handle of type T*, which `destroy` gives back.
-template <class T, cublasStatus_t (*destroy)(T*)>
+/// An owner of a cuBLASLt handle of type T*, which `Destroy` gives back.
+template <class T, cublasStatus_t (*Destroy)(T*)>
 struct DestroyCublasLt {
-  void operator()(T* handle) const noexcept { PTBENCH_CUBLASLT_NOTE(destroy(handle)); }
+  void operator()(T* handle) const noexcept { PTBENCH_CUBLASLT_NOTE(Destroy(handle)); }
 };
-template <class Handle, cublasStatus_t (*destroy)(Handle)>
+template <class Handle, cublasStatus_t (*Destroy)(Handle)>
 using OwnedCublasLt = std::unique_ptr<std::remove_pointer_t<Handle>,
-                                      DestroyCublasLt<std::remove_pointer_t<Handle>, destroy>>;
+                                      DestroyCublasLt<std::remove_pointer_t<Handle>, Destroy>>;
 using OwnedLibrary = OwnedCublasLt<cublasLtHandle_t, cublasLtDestroy>;
 using OwnedDescription = OwnedCublasLt<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using OwnedLayout = OwnedCublasLt<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;

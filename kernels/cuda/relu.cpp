@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "kernels/cuda/operators.h"
 #include "kernels/cuda/relu_kernels.h"
 
@@ -6,8 +8,8 @@ namespace {
 
 class Relu final : public Operator {
  public:
-  Relu(const OperatorSite& site, const Bindings& bindings)
-      : device_(site.device), bindings_(bindings) {}
+  Relu(const OperatorSite& site, Bindings bindings)
+      : device_(site.device), bindings_(std::move(bindings)) {}
 
   void forward() override {
     const std::span<const float> input = elements<float>(bindings_.inputs[0]);

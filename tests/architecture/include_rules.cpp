@@ -124,7 +124,7 @@ const std::vector<Library>& libraries() {
       {"Boost.PropertyTree", {"boost/property_tree/"}, {}},
       {"NVTX", {"nvtx3/", "nvToolsExt"}, {"src/measure/"}},
       {"NCCL", {"nccl"}, {"src/comm/nccl/"}},
-      {"CUDA", {"cuda", "cub", "cudnn", "nvml", "thrust/", "mma.h"}, cuda},
+      {"CUDA", {"cuda", "cub", "cudnn", "nvml", "thrust/", "mma.h", "math_constants.h"}, cuda},
       {"MPI", {"mpi"}, {"src/comm/mpi/"}},
       {"gloo", {"gloo/"}, {"src/comm/gloo/"}},
       {"Catch2", {"catch2/"}, {}},
