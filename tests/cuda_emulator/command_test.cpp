@@ -58,7 +58,7 @@ TEST_CASE("the command's own status is passed on") {
 TEST_CASE("ptbench finds the emulated devices through its own module") {
   const ProgramResult doctor = emulate({"--devices", "2", PTBENCH_EXECUTABLE, "doctor"});
   INFO(doctor.errors);
-  CHECK_THAT(doctor.output, Contains("emulated: emulated sm_80, 8 GiB, compute capability 8.0"));
+  CHECK_THAT(doctor.output, Contains("emulated: emulated sm_80, 8.00 GiB"));
   CHECK_THAT(doctor.output, Contains("cuda:1"));
 }
 

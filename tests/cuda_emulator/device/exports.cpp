@@ -5,8 +5,6 @@
 #include "tests/cuda_emulator/ptx/kernel.h"
 
 using ptbench::emulator::machine;
-using ptbench::emulator::report;
-using ptbench::emulator::text;
 
 void ptbench_emulator_touch(const char* what, const void* at, std::size_t bytes, bool writes) {
   machine().touch(what, at, bytes, writes);

@@ -13,7 +13,7 @@ namespace ptbench::emulator {
 
 /// Who touches memory: an operation as a whole, or a thread of its kernel.
 struct Toucher {
-  U32 operation;
+  U32 operation = 0;
   U32 block = 0;  ///< 0: the operation as a whole
   U16 thread = 0;
   U16 block_epoch = 0;
