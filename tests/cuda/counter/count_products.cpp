@@ -1,5 +1,5 @@
-// A library to be preloaded that counts what cuBLASLt multiplies, and writes the number into the file
-// that PTBENCH_PRODUCTS names when the process ends.
+// A library to be preloaded that counts what cuBLASLt multiplies, and writes the number into the
+// file that PTBENCH_PRODUCTS names when the process ends.
 #include <cublasLt.h>
 #include <dlfcn.h>
 
