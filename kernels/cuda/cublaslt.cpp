@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <memory>
 
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -41,8 +40,8 @@ OwnedLayout layout_of(const Matrix& matrix) {
 template <class Value>
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
          const Value& value) {
-  const auto* const bytes = static_cast<const void*>(std::addressof(value));
-  PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute, bytes, sizeof value));
+  PTBENCH_CUBLASLT(cublasLtMatmulDescSetAttribute(description, attribute,
+                                                  static_cast<const void*>(&value), sizeof value));
 }
 
 /// What stands for a bias while algorithms are looked for, which reads none: an epilogue without a

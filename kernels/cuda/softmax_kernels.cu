@@ -1,6 +1,6 @@
 // Softmax with cross-entropy: a warp a sample, so that a row's maximum and sum never leave
 // registers.
-#include <math_constants.h>
+#include <cmath>
 
 #include "kernels/cuda/softmax_kernels.h"
 #include "kernels/cuda/warp.cuh"
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
   const int lane = static_cast<int>(threadIdx.x);
 
   // From the largest logit on, so that no exponential overflows.
-  float maximum = -CUDART_INF_F;
+  float maximum = -INFINITY;
   for (Size i = lane; i < input.classes; i += kWarp) maximum = fmaxf(maximum, logits[i]);
   maximum = warp_max(maximum);
   float sum = 0;
