@@ -27,7 +27,7 @@ void note_cublaslt(cublasStatus_t status, const char* call,
 #define PTBENCH_CUBLASLT_NOTE(call) ::ptbench::cuda::note_cublaslt((call), #call)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-/// An owner of a cuBLASLt handle of type T*, which `destroy` gives back.
+/// An owner of a cuBLASLt handle of type T*, which `Destroy` gives back.
 template <class T, cublasStatus_t (*Destroy)(T*)>
 struct DestroyCublasLt {
   void operator()(T* handle) const noexcept { PTBENCH_CUBLASLT_NOTE(Destroy(handle)); }
