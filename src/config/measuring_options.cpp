@@ -29,12 +29,12 @@ void set_target_noise(RunOptions& options, const OptionInfo& option, std::string
   options.target_noise = share;
 }
 
-/// One repetition, which ends after two clean slices and in any case after two seconds.
+/// One repetition, which ends after two clean slices and in any case soon.
 void set_quick(RunOptions& options, const OptionInfo& /*option*/, std::string_view /*text*/) {
   options.quick = true;
   options.repeats = 1;
   options.min_time_seconds = 0.5;
-  options.max_time_seconds = 2;
+  options.max_time_seconds = 1.2;
 }
 
 void set_verify(RunOptions& options, const OptionInfo& option, std::string_view text) {
@@ -79,7 +79,7 @@ void append_stop_rule(RunOptionRows& rows) {
   rows.push_back(
       Row{{.name = "quick",
            .group = group,
-           .help = "a first look: one process that measures for 2 s at most, which the "
+           .help = "a first look: one process that measures for 1.2 s at most, which the "
                    "record says",
            .excludes = {"steps", "epochs", "repeats", "target-noise", "min-time", "max-time"},
            .scope = OptionScope::repetitions},
