@@ -1,7 +1,5 @@
 // Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the two
 // kinds of decay one is always switched off by its scalar.
-#include <type_traits>
-
 #include "kernels/cuda/lanes.cuh"
 #include "kernels/cuda/optimizer_kernels.h"
 #include "src/device/cuda/check.h"
@@ -25,10 +23,10 @@ __global__ void __launch_bounds__(kThreads)
     adam_kernel(ArenaSlice slice, OptimizerScalars s, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
-  Lanes<kLanes> parameters = load<kLanes>(slice.parameters, pack);
-  const Lanes<kLanes> gradients = load<kLanes>(slice.gradients, pack);
-  Lanes<kLanes> first = load<kLanes>(slice.first, pack);
-  Lanes<kLanes> second = load<kLanes>(slice.second, pack);
+  Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
+  const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
+  Lanes<float, kLanes> first = load<kLanes>(slice.first, pack);
+  Lanes<float, kLanes> second = load<kLanes>(slice.second, pack);
   for (int lane = 0; lane < kLanes; ++lane)
     update(s, __fmul_rn(gradients.at[lane], slice.gradient_scale), parameters.at[lane],
            first.at[lane], second.at[lane]);
@@ -41,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void adam(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
   const bool aligned = are_aligned(slice.parameters, slice.gradients, slice.first, slice.second);
-  in_packs(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
+  in_packs<float>(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
     adam_kernel<lanes()>
         <<<blocks_for(packs), kThreads, 0, stream>>>(slice.from(first), scalars, packs);
     PTBENCH_CUDA_LAUNCHED(adam_kernel);

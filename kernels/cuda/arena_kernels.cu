@@ -1,6 +1,4 @@
 // Passes over arenas besides the optimizer's.
-#include <type_traits>
-
 #include "kernels/cuda/arena_kernels.h"
 #include "kernels/cuda/lanes.cuh"
 #include "src/device/cuda/check.h"
@@ -13,9 +11,9 @@ __global__ void __launch_bounds__(kThreads)
     add_kernel(float* to, Size first, Size packs, Terms terms) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
-  Lanes<kLanes> sums = load<kLanes>(to + first, pack);
+  Lanes<float, kLanes> sums = load<kLanes>(to + first, pack);
   for (int term = 0; term < terms.count; ++term) {
-    const Lanes<kLanes> values = load<kLanes>(terms.values[term] + first, pack);
+    const Lanes<float, kLanes> values = load<kLanes>(terms.values[term] + first, pack);
     for (int lane = 0; lane < kLanes; ++lane) sums.at[lane] += values.at[lane];
   }
   store(to + first, pack, sums);
@@ -33,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr unsigned kOne = 0x3f800000U;  // the bits of 1.0F
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
-  const Lanes<kLanes> loaded = load<kLanes>(values, pack);
+  const Lanes<float, kLanes> loaded = load<kLanes>(values, pack);
   bool finite = true;
   for (const float value : loaded.at) finite = finite && is_finite(value);
   if (!finite) atomicOr(found, kOne);
@@ -45,14 +43,14 @@ void add_terms(float* to, Size count, const Terms& terms, cudaStream_t stream) {
   bool aligned = are_aligned(to);
   for (int term = 0; term < terms.count; ++term)
     aligned = aligned && are_aligned(terms.values[term]);
-  in_packs(count, aligned, [&](auto lanes, Size first, Size packs) {
+  in_packs<float>(count, aligned, [&](auto lanes, Size first, Size packs) {
     add_kernel<lanes()><<<blocks_for(packs), kThreads, 0, stream>>>(to, first, packs, terms);
     PTBENCH_CUDA_LAUNCHED(add_kernel);
   });
 }
 
 void find_non_finite(const float* values, Size count, float* found, cudaStream_t stream) {
-  in_packs(count, are_aligned(values), [&](auto lanes, Size first, Size packs) {
+  in_packs<float>(count, are_aligned(values), [&](auto lanes, Size first, Size packs) {
     find_kernel<lanes()><<<blocks_for(packs), kThreads, 0, stream>>>(
         values + first, packs, reinterpret_cast<unsigned*>(found));
     PTBENCH_CUDA_LAUNCHED(find_kernel);

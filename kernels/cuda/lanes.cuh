@@ -1,31 +1,36 @@
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
 #include "src/base/size.h"
 
 namespace ptbench::cuda {
 
-/// So many consecutive floats, which a thread loads and stores in one instruction: 4 of them make
-/// the 16 bytes that a GPU moves at once. The address is a multiple of their size.
-template <int kLanes>
-struct alignas(kLanes * sizeof(float)) Lanes {
-  float at[kLanes];
+/// So many consecutive elements, which a thread loads and stores in one instruction. The address is
+/// a multiple of their size.
+template <class T, int kLanes>
+struct alignas(kLanes * sizeof(T)) Lanes {
+  T at[kLanes];
 };
 
-constexpr int kMostLanes = 4;
+/// As many as make the 16 bytes that a GPU moves at once.
+template <class T>
+constexpr int kMostLanes = 16 / sizeof(T);
 /// Threads of a block where each thread works by itself.
 constexpr int kThreads = 256;
 
 /// Which pack of lanes the calling thread has.
 __device__ inline Size pack_of_thread() { return Size{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-template <int kLanes>
-__device__ Lanes<kLanes> load(const float* from, Size pack) {
-  return reinterpret_cast<const Lanes<kLanes>*>(from)[pack];
+template <int kLanes, class T>
+__device__ Lanes<T, kLanes> load(const T* from, Size pack) {
+  return reinterpret_cast<const Lanes<T, kLanes>*>(from)[pack];
 }
 
-template <int kLanes>
-__device__ void store(float* to, Size pack, const Lanes<kLanes>& values) {
-  reinterpret_cast<Lanes<kLanes>*>(to)[pack] = values;
+template <int kLanes, class T>
+__device__ void store(T* to, Size pack, const Lanes<T, kLanes>& values) {
+  reinterpret_cast<Lanes<T, kLanes>*>(to)[pack] = values;
 }
 
 /// Blocks for so many packs.
@@ -33,19 +38,20 @@ inline unsigned blocks_for(Size packs) {
   return static_cast<unsigned>((packs + kThreads - 1) / kThreads);
 }
 
-/// Whether packs of 4 begin at each of these addresses.
+/// Whether packs of 16 bytes begin at each of these addresses.
 template <class... Pointers>
 bool are_aligned(Pointers... pointers) {
-  constexpr std::size_t kBytes = kMostLanes * sizeof(float);
+  constexpr std::size_t kBytes = 16;
   return ((reinterpret_cast<std::size_t>(pointers) % kBytes == 0) && ...);
 }
 
-/// Calls launch(lanes, first element, packs) for as many whole packs of 4 as there are, and for the
-/// rest one by one; all of it one by one where addresses do not allow packs.
-template <class Launch>
+/// Calls launch(lanes, first element, packs) for as many whole packs of 16 bytes of T as there are,
+/// and for the rest one by one; all of it one by one where addresses do not allow packs.
+template <class T, class Launch>
 void in_packs(Size count, bool aligned, const Launch& launch) {
-  const Size packed = aligned ? count / kMostLanes * kMostLanes : 0;
-  if (packed > 0) launch(std::integral_constant<int, kMostLanes>(), Size{0}, packed / kMostLanes);
+  constexpr int kPack = kMostLanes<T>;
+  const Size packed = aligned ? count / kPack * kPack : 0;
+  if (packed > 0) launch(std::integral_constant<int, kPack>(), Size{0}, packed / kPack);
   if (packed < count) launch(std::integral_constant<int, 1>(), packed, count - packed);
 }
 

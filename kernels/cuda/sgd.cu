@@ -1,6 +1,4 @@
 // Stochastic gradient descent: v ← m·v + g + w·p, p ← p − lr·v.
-#include <type_traits>
-
 #include "kernels/cuda/lanes.cuh"
 #include "kernels/cuda/optimizer_kernels.h"
 #include "src/device/cuda/check.h"
@@ -13,9 +11,9 @@ __global__ void __launch_bounds__(kThreads)
     sgd_kernel(ArenaSlice slice, OptimizerScalars s, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
-  Lanes<kLanes> parameters = load<kLanes>(slice.parameters, pack);
-  const Lanes<kLanes> gradients = load<kLanes>(slice.gradients, pack);
-  Lanes<kLanes> velocities{};
+  Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
+  const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
+  Lanes<float, kLanes> velocities{};
   if constexpr (kHasMomentum) velocities = load<kLanes>(slice.first, pack);
   for (int lane = 0; lane < kLanes; ++lane) {
     float& parameter = parameters.at[lane];
@@ -32,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
 template <bool kHasMomentum>
 void launch(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
   const bool aligned = are_aligned(slice.parameters, slice.gradients, slice.first);
-  in_packs(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
+  in_packs<float>(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
     sgd_kernel<lanes(), kHasMomentum>
         <<<blocks_for(packs), kThreads, 0, stream>>>(slice.from(first), scalars, packs);
     PTBENCH_CUDA_LAUNCHED(sgd_kernel);
