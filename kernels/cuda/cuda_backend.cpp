@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "kernels/cuda/arena_passes.h"
 #include "kernels/cuda/optimizer.h"
 #include "src/base/error.h"
@@ -27,6 +29,15 @@ void require_computed(const OperatorSpec& spec) {
   if (!computes(spec))
     throw capability_error(fmt::format("the CUDA engine does not compute '{}'", key_of(spec)),
                            "use --device cpu");
+}
+
+/// Calls use(row-major index, native index) for each element of a native image.
+void for_each_element(const ImageShape& image, FunctionRef<void(std::size_t, std::size_t)> use) {
+  for (Size sample = 0; sample < image.batch; ++sample)
+    for (Size channel = 0; channel < image.channels; ++channel)
+      for (Size pixel = 0; pixel < image.pixels(); ++pixel)
+        use(static_cast<std::size_t>((sample * image.channels + channel) * image.pixels() + pixel),
+            static_cast<std::size_t>((sample * image.pixels() + pixel) * image.channels + channel));
 }
 
 std::string driver_version() {
@@ -63,6 +74,26 @@ double CudaBackend::seconds_of(FunctionRef<void()> work, const Clock& /*clock*/)
   queue.record(*end_);
   end_->finish();
   return end_->seconds_since(*begin_);
+}
+
+void CudaBackend::import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
+                                std::span<std::byte> memory) const {
+  if (tensor.format == TensorFormat::plain)
+    return KernelBackend::import_tensor(tensor, row_major, memory);
+  std::vector<float> native(row_major.size());
+  for_each_element(image_of(tensor),
+                   [&](std::size_t from, std::size_t to) { native[to] = row_major[from]; });
+  KernelBackend::import_tensor(tensor, native, memory);
+}
+
+void CudaBackend::export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
+                                std::span<float> row_major) const {
+  if (tensor.format == TensorFormat::plain)
+    return KernelBackend::export_tensor(tensor, memory, row_major);
+  std::vector<float> native(row_major.size());
+  KernelBackend::export_tensor(tensor, memory, native);
+  for_each_element(image_of(tensor),
+                   [&](std::size_t to, std::size_t from) { row_major[to] = native[from]; });
 }
 
 std::vector<std::string> CudaBackend::candidates(const OperatorSpec& spec) const {

@@ -27,6 +27,12 @@ class CudaBackend final : public KernelBackend {
   /// By events of the device, so that what the host does beside it does not count.
   [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& clock) const override;
 
+  /// Native images are batch × height × width × channels (NHWC), as cuDNN's tensor cores want them.
+  void import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
+                     std::span<std::byte> memory) const override;
+  void export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
+                     std::span<float> row_major) const override;
+
   /// Like `plan`, throws a capability error that names an operator which it does not compute.
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override;
   [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
