@@ -45,6 +45,20 @@ if(NOT TARGET CUDA::cublasLt)
   message(STATUS "CUDA module: not built, the toolkit has no cuBLAS")
   return()
 endif()
+find_package(CUDNN 9 QUIET)
+if(NOT CUDNN_FOUND)
+  if(PTBENCH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PTBENCH_CUDA is ON, but there is no cuDNN 9: install it, or name its folder "
+                        "with CUDNN_ROOT")
+  endif()
+  message(STATUS "CUDA module: not built, there is no cuDNN 9 (name its folder with CUDNN_ROOT if "
+                 "there is)")
+  return()
+endif()
+# Where the module looks for NVIDIA's libraries; toolkits are often where the dynamic linker does not
+# look by itself.
+set(PTBENCH_CUDA_LIBRARY_DIRS "${CUDAToolkit_LIBRARY_DIR}" "${CUDNN_LIBRARY_DIR}")
+list(REMOVE_DUPLICATES PTBENCH_CUDA_LIBRARY_DIRS)
 
 if(PTBENCH_CUDA_ARCHITECTURES_UNSET)
   # PTX of the first, which later devices compile for themselves, and machine code of all.
@@ -60,4 +74,5 @@ foreach(kind STANDARD EXTENSION)
   endif()
 endforeach()
 set(PTBENCH_BUILD_CUDA ON)
-message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
+message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}, "
+               "cuDNN ${CUDNN_VERSION}")
