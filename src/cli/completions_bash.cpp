@@ -25,7 +25,7 @@ std::string bash_offer(const OptionInfo& option) {
   return ":";
 }
 
-/// "run:--batch-size | run:-b) …;;", what to bash_offer after an option that takes a value.
+/// "run:--batch-size | run:-b) …;;", what to offer after an option that takes a value.
 std::string value_cases(const Command& command) {
   std::string text;
   for (const OptionInfo& option : command.options) {
@@ -38,7 +38,7 @@ std::string value_cases(const Command& command) {
   return text;
 }
 
-/// What to bash_offer where neither an option nor its value stands: the command's arguments.
+/// What to offer where neither an option nor its value stands: the command's arguments.
 std::string argument_case(const Command& command) {
   for (const OptionInfo& option : command.options)
     if (option.argument) return fmt::format("    {}) {} ;;\n", command.name, bash_offer(option));

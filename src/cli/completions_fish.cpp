@@ -15,7 +15,7 @@ std::string in_quotes(std::string_view text) {
   return result + "'";
 }
 
-/// What to fish_offer for a value: "-x -a 'mlp linear'", "-r -F".
+/// What to offer for a value: "-x -a 'mlp linear'", "-r -F".
 std::string fish_offer(const OptionInfo& option) {
   if (!option.choices.empty())
     return fmt::format(" -x -a {}", in_quotes(fmt::format("{}", fmt::join(option.choices, " "))));
