@@ -55,48 +55,17 @@ class DeferredOperator final : public Operator {
   Inner<Operator> inner_;
 };
 
-class DeferredPlan final : public OperatorPlan {
+class DeferredPlan final : public ForwardingPlan {
  public:
   DeferredPlan(DeferredDevice& device, std::unique_ptr<OperatorPlan> inner)
-      : device_(device), inner_(std::move(inner)) {}
-  [[nodiscard]] ParameterLayout layout() const override { return inner_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const override { return inner_->workspace_bytes(); }
-  [[nodiscard]] Bytes scratch_bytes() const override { return inner_->scratch_bytes(); }
-  [[nodiscard]] Bytes addend_bytes() const override { return inner_->addend_bytes(); }
-  [[nodiscard]] std::string description() const override { return inner_->description(); }
-  [[nodiscard]] std::optional<Flops> executed_flops() const override {
-    return inner_->executed_flops();
-  }
-  void import_parameters(std::span<const std::span<const float>> tensors,
-                         std::span<float> arena) const override {
-    inner_->import_parameters(tensors, arena);
-  }
-  void export_parameters(std::span<const float> arena,
-                         std::span<const std::span<float>> tensors) const override {
-    inner_->export_parameters(arena, tensors);
-  }
+      : ForwardingPlan(std::move(inner)), device_(device) {}
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    const DeferredWorld& world = device_.world();
-    Bindings real = bindings;
-    for (auto& input : real.inputs) input = world.real(input);
-    real.output = world.real(real.output);
-    for (auto& gradient : real.output_gradients) gradient = world.real(gradient);
-    for (auto& gradient : real.input_gradients) gradient = world.real(gradient);
-    real.parameters = world.real(real.parameters);
-    real.gradients = world.real(real.gradients);
-    real.buffers = world.real(real.buffers);
-    real.labels = world.real(real.labels);
-    real.loss = world.real(real.loss);
-    real.loss_scale = world.real(real.loss_scale);
-    real.workspace = world.real(real.workspace);
-    real.scratch = world.real(real.scratch);
-    real.addends = world.real(real.addends);
-    return std::make_unique<DeferredOperator>(device_, [&] { return inner_->bind(real); });
+    const Bindings real = moved(bindings, [&](auto span) { return device_.world().real(span); });
+    return std::make_unique<DeferredOperator>(device_, [&] { return inner().bind(real); });
   }
 
  private:
   DeferredDevice& device_;
-  std::unique_ptr<OperatorPlan> inner_;
 };
 
 class DeferredOptimizer final : public Optimizer {
@@ -152,11 +121,7 @@ std::unique_ptr<OperatorPlan> DeferredBackend::plan(const OperatorSpec& spec,
 std::unique_ptr<Optimizer> DeferredBackend::plan_optimizer(
     const OptimizerSpec& spec, const OptimizerArenas& arenas,
     const std::vector<OwnedRange>& owned) const {
-  const DeferredWorld& world = device_.world();
-  OptimizerArenas real = arenas;
-  real.parameters = world.real(real.parameters);
-  real.gradients = world.real(real.gradients);
-  for (auto& state : real.state) state = world.real(state);
+  const OptimizerArenas real = moved(arenas, [&](auto span) { return device_.world().real(span); });
   return std::make_unique<DeferredOptimizer>(
       device_, [&] { return inner().plan_optimizer(spec, real, owned); });
 }

@@ -11,7 +11,8 @@ namespace {
 class MirroredOperator final : public Operator {
  public:
   MirroredOperator(const OperatorPlan& plan, const Bindings& host, Device& device)
-      : memory_(device), inner_(plan.bind(on_device(host))) {}
+      : memory_(device),
+        inner_(plan.bind(moved(host, [this](auto span) { return memory_.on_device(span); }))) {}
 
   void forward() override {
     run([this] { inner_->forward(); });
@@ -33,58 +34,20 @@ class MirroredOperator final : public Operator {
     memory_.download();
   }
 
-  [[nodiscard]] Bindings on_device(const Bindings& host) {
-    Bindings bound = host;
-    const auto move = [this](auto& spans) {
-      for (auto& span : spans) span = memory_.on_device(span);
-    };
-    move(bound.inputs);
-    move(bound.output_gradients);
-    move(bound.input_gradients);
-    bound.output = memory_.on_device(host.output);
-    bound.parameters = memory_.on_device(host.parameters);
-    bound.gradients = memory_.on_device(host.gradients);
-    bound.buffers = memory_.on_device(host.buffers);
-    bound.labels = memory_.on_device(host.labels);
-    bound.loss = memory_.on_device(host.loss);
-    bound.loss_scale = memory_.on_device(host.loss_scale);
-    bound.workspace = memory_.on_device(host.workspace);
-    bound.scratch = memory_.on_device(host.scratch);
-    bound.addends = memory_.on_device(host.addends);
-    return bound;
-  }
-
   MirroredMemory memory_;
   std::unique_ptr<Operator> inner_;
 };
 
-class MirroredPlan final : public OperatorPlan {
+class MirroredPlan final : public ForwardingPlan {
  public:
   MirroredPlan(std::unique_ptr<OperatorPlan> inner, Device& device)
-      : inner_(std::move(inner)), device_(device) {}
+      : ForwardingPlan(std::move(inner)), device_(device) {}
 
-  [[nodiscard]] ParameterLayout layout() const override { return inner_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const override { return inner_->workspace_bytes(); }
-  [[nodiscard]] Bytes scratch_bytes() const override { return inner_->scratch_bytes(); }
-  [[nodiscard]] Bytes addend_bytes() const override { return inner_->addend_bytes(); }
-  [[nodiscard]] std::string description() const override { return inner_->description(); }
-  [[nodiscard]] std::optional<Flops> executed_flops() const override {
-    return inner_->executed_flops();
-  }
-  void import_parameters(std::span<const std::span<const float>> tensors,
-                         std::span<float> arena) const override {
-    inner_->import_parameters(tensors, arena);
-  }
-  void export_parameters(std::span<const float> arena,
-                         std::span<const std::span<float>> tensors) const override {
-    inner_->export_parameters(arena, tensors);
-  }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return std::make_unique<MirroredOperator>(*inner_, bindings, device_);
+    return std::make_unique<MirroredOperator>(inner(), bindings, device_);
   }
 
  private:
-  std::unique_ptr<OperatorPlan> inner_;
   Device& device_;
 };
 
@@ -92,14 +55,9 @@ class MirroredOptimizer final : public Optimizer {
  public:
   MirroredOptimizer(const KernelBackend& inner, const OptimizerSpec& spec,
                     const OptimizerArenas& host, const std::vector<OwnedRange>& owned)
-      : memory_(inner.device()) {
-    OptimizerArenas arenas{.parameters = memory_.on_device(host.parameters),
-                           .gradients = memory_.on_device(host.gradients),
-                           .state = {}};
-    for (const std::span<float> state : host.state)
-      arenas.state.push_back(memory_.on_device(state));
-    inner_ = inner.plan_optimizer(spec, arenas, owned);
-  }
+      : memory_(inner.device()),
+        inner_(inner.plan_optimizer(
+            spec, moved(host, [this](auto span) { return memory_.on_device(span); }), owned)) {}
 
   void step(Range slice, Size step, float gradient_scale) override {
     memory_.upload();
