@@ -18,8 +18,7 @@ namespace {
 constexpr double kMuch = 16;
 
 bool has_throughput(const RunRecord& run) {
-  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
-  return ended_well && run.throughput.value && *run.throughput.value > 0;
+  return ended_well(run.status) && run.throughput.value && *run.throughput.value > 0;
 }
 
 template <class Word>

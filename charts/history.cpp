@@ -40,8 +40,7 @@ std::vector<const ResultFile*> in_order_of_time(const ChartSource& source) {
 }
 
 bool has_step(const RunRecord& run) {
-  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
-  return ended_well && run.step_seconds.median && *run.step_seconds.median > 0;
+  return ended_well(run.status) && run.step_seconds.median && *run.step_seconds.median > 0;
 }
 
 /// Lines of a workload and precision, by run and host.

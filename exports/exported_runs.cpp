@@ -41,8 +41,8 @@ void append(std::string& text, std::string_view separator, const std::string& mo
 Outcome outcome_of(const RunRecord& run) {
   if (run.status == Status::failed || run.verification.status == VerificationStatus::failed)
     return Outcome::failed;
-  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
-  return ended_well && is_positive(run.step_seconds.median) ? Outcome::measured : Outcome::skipped;
+  return ended_well(run.status) && is_positive(run.step_seconds.median) ? Outcome::measured
+                                                                        : Outcome::skipped;
 }
 
 std::string reason_of(const RunRecord& run) {

@@ -33,9 +33,7 @@ struct Line {
   Paint paint = Paint::plain;
 };
 
-bool has_result(const RunRecord& run) {
-  return run.status == Status::ok || run.status == Status::interrupted;
-}
+bool has_result(const RunRecord& run) { return ended_well(run.status); }
 
 bool saves_products(const RunRecord& run) {
   const ComputeRecord& compute = run.compute;

@@ -86,8 +86,7 @@ TextColumn* column_of(const std::string& option, const RunRecord& run, std::size
 }
 
 bool has_throughput(const RunRecord& run) {
-  return (run.status == Status::ok || run.status == Status::interrupted) &&
-         run.throughput.value.has_value();
+  return ended_well(run.status) && run.throughput.value.has_value();
 }
 
 /// "21.3 k ± 0.42 %"; the status of a run without throughput.

@@ -24,8 +24,7 @@ RunRecord pooled(const std::vector<const RunRecord*>& parts, const PriorNoise& p
 }  // namespace
 
 bool was_measured(const RunRecord& run) {
-  const bool ended_well = run.status == Status::ok || run.status == Status::interrupted;
-  return ended_well && is_measured(run.samples);
+  return ended_well(run.status) && is_measured(run.samples);
 }
 
 RunsById::RunsById(std::span<const ResultFile> files, const PriorNoise& prior, Parts parts) {

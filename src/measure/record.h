@@ -18,6 +18,10 @@ namespace ptbench {
 
 enum class Status { ok, failed, skipped, interrupted };
 [[nodiscard]] std::string_view name_of(Status status);
+/// Whether what was measured until then counts.
+[[nodiscard]] constexpr bool ended_well(Status status) {
+  return status == Status::ok || status == Status::interrupted;
+}
 
 /// Why measuring ended.
 enum class StopReason { noise, max_time, steps, epochs, target };

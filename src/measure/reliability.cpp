@@ -10,8 +10,7 @@ namespace ptbench {
 namespace {
 
 bool has_throughput(const RunRecord& run) {
-  return (run.status == Status::ok || run.status == Status::interrupted) &&
-         run.throughput.value.value_or(0) > 0;
+  return ended_well(run.status) && run.throughput.value.value_or(0) > 0;
 }
 
 std::optional<double> half_width_of(const ThroughputRecord& throughput) {

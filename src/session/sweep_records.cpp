@@ -35,7 +35,7 @@ void fail_if_short_of_threads(const RunRecord& known, RunRecord& measured) {
 Size repetitions_of(const RunRecord& record) { return std::ssize(record.samples.repetitions); }
 
 std::optional<RunRecord> whole_part(RunRecord record, const PriorNoise& prior) {
-  if (record.status != Status::ok && record.status != Status::interrupted) return std::nullopt;
+  if (!ended_well(record.status)) return std::nullopt;
   if (may_be_cut(record)) {
     keep_repetitions(repetitions_of(record) - 1, record.samples);
     summarize_run(record, prior);
