@@ -1,5 +1,7 @@
 #include "workloads/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "src/base/error.h"
@@ -165,25 +167,40 @@ void Program::refresh() {
   parameters_changed_ = false;
 }
 
+template <class Work>
+void Program::run_operator(std::size_t index, const char* pass, const Work& work) {
+  try {
+    work(*operators_[index]);
+  } catch (const Error& error) {
+    throw Error(
+        error.code(),
+        fmt::format("{} of '{}': {}", pass, plan_->graph().operators[index].node, error.what()),
+        error.remedy());
+  }
+}
+
 void Program::forward_to_logits() {
   refresh();
-  for (std::size_t i = 0; i + 1 < operators_.size(); ++i) operators_[i]->forward();
+  for (std::size_t i = 0; i + 1 < operators_.size(); ++i)
+    run_operator(i, "forward", [](Operator& planned) { planned.forward(); });
 }
 
 void Program::forward() {
   forward_to_logits();
-  operators_.back()->forward();
+  run_operator(operators_.size() - 1, "forward", [](Operator& planned) { planned.forward(); });
   note_batch_used();
 }
 
 void Program::evaluate() {
   refresh();
-  for (const auto& planned : operators_) planned->evaluate();
+  for (std::size_t i = 0; i < operators_.size(); ++i)
+    run_operator(i, "forward", [](Operator& planned) { planned.evaluate(); });
   note_batch_used();
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
-  operators_.back()->backward(mode);
+  run_operator(operators_.size() - 1, "backward",
+               [&](Operator& planned) { planned.backward(mode); });
   backward_from_logits(mode, ready);
 }
 
@@ -192,7 +209,7 @@ void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
   for (std::size_t i = operators_.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
-    operators_[i]->backward(mode);
+    run_operator(i, "backward", [&](Operator& planned) { planned.backward(mode); });
     if (step.arena.empty()) continue;
     if (!is_immediate_) queue_.record(*gradients_ready_);
     ready(step.arena, *gradients_ready_);

@@ -184,6 +184,9 @@ class Program {
   void refresh();
   void wait_for_batch() const;
   void copy_batch();
+  /// work(operator), whose error names operator and pass.
+  template <class Work>
+  void run_operator(std::size_t index, const char* pass, const Work& work);
   void note_batch_used() {
     if (!is_immediate_) queue_.record(*batch_used_);
   }

@@ -17,18 +17,28 @@ std::string describe(cudaError_t result, const char* call, const std::source_loc
                      cudaGetErrorName(result), where.file_name(), where.line());
 }
 
+/// Whether the device is broken for this process. Clears errors of other kinds.
+bool is_broken() {
+  (void)cudaGetLastError();
+  return cudaPeekAtLastError() != cudaSuccess;
+}
+
 }  // namespace
 
 void check_cuda(cudaError_t result, const char* call, std::source_location where) {
   if (result == cudaSuccess) return;
-  (void)cudaGetLastError();  // clears what is not sticky
+  // Work that was asked for earlier fails while others wait for it: only where every launch waits
+  // is the failing one named.
   throw run_error(describe(result, call, where),
-                  "look at the kernel's log for the GPU's own report (dmesg, Xid), and run again");
+                  is_broken() ? "look at the kernel's log for the GPU's own report (dmesg, Xid); "
+                                "CUDA_LAUNCH_BLOCKING=1 in the environment has the run name the "
+                                "operator that failed"
+                              : "run again; if it stays, try --device cpu");
 }
 
 void note_cuda(cudaError_t result, const char* call, std::source_location where) noexcept {
-  if (result == cudaSuccess) return;
-  (void)cudaGetLastError();
+  // Of a broken device all calls fail; whoever waited for its work has said so.
+  if (result == cudaSuccess || is_broken()) return;
   try {
     log_error(describe(result, call, where));
   } catch (const std::exception&) {

@@ -34,7 +34,7 @@ void catch_faults() {
 
 Machine::Machine()
     : devices_(settings().devices),
-      memory_(devices_, settings().memory_bytes),
+      memory_(devices_, settings().memory_bytes - settings().taken_bytes),
       scheduler_(settings().streams,
                  {.before = [this] { memory_.open(); }, .after = [this] { memory_.close(); }}),
       streams_(devices_, scheduler_),
@@ -45,6 +45,13 @@ Machine::Machine()
     for (const auto& [name, variable] : kernels_.variables())
       marks_->add_region(variable->address, variable->bytes);
   catch_faults();
+}
+
+bool Machine::may_run(const std::string& kernel) {
+  const std::string& breaking = settings().breaking_kernel;
+  if (!breaking.empty() && kernel.find(breaking) != std::string::npos)
+    is_broken_ = is_broken_ || ++launches_ == settings().breaking_launch;
+  return !is_broken_;
 }
 
 void Machine::explain_fault(const void* address) {

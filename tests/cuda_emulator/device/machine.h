@@ -37,6 +37,11 @@ class Machine {
   /// Pairs of devices of which the first may use the second's memory.
   [[nodiscard]] std::set<std::pair<int, int>>& peers() { return peers_; }
 
+  /// Whether an error has made all later work impossible.
+  [[nodiscard]] bool is_broken() const { return is_broken_; }
+  /// Whether a kernel that begins now can run; the one that the settings name breaks the device.
+  [[nodiscard]] bool may_run(const std::string& kernel);
+
   /// What an operation as a whole reads or writes; reports what is wrong with it.
   void touch(const char* what, const void* at, std::size_t bytes, bool writes);
   /// One access of a thread; reports what is wrong with it.
@@ -65,6 +70,8 @@ class Machine {
   std::set<const Event*> events_;
   std::set<std::pair<int, int>> peers_;
   int graphs_ = 0;
+  std::size_t launches_ = 0;  ///< of the kernel that breaks the device
+  bool is_broken_ = false;
 };
 
 /// The process's only one; made at the first call.

@@ -8,6 +8,8 @@
 namespace ptbench::emulator {
 namespace {
 
+constexpr const char* kDriver = "13000";
+
 std::string variable(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : otherwise;
@@ -32,11 +34,20 @@ unsigned long long number(const char* name, const char* otherwise, unsigned long
 }
 
 Settings read_settings() {
+  const std::string breaks = variable("PTBENCH_EMULATOR_BREAK", "");
+  const std::size_t colon = breaks.find(':');
+  if (!breaks.empty() && colon == std::string::npos)
+    report(text("PTBENCH_EMULATOR_BREAK is '", breaks, "': use KERNEL:N"));
   return {.threads = order("PTBENCH_EMULATOR_THREADS", "ascending"),
           .streams = order("PTBENCH_EMULATOR_STREAMS", "descending"),
           .seed = static_cast<unsigned>(number("PTBENCH_EMULATOR_SEED", "1", 0, 0xffffffff)),
           .devices = static_cast<int>(number("PTBENCH_EMULATOR_DEVICES", "1", 1, 16)),
           .memory_bytes = number("PTBENCH_EMULATOR_MEMORY", "8589934592", 1U << 20U, 1ULL << 35U),
+          .taken_bytes = number("PTBENCH_EMULATOR_TAKEN", "0", 0, 1ULL << 35U),
+          .driver = static_cast<int>(number("PTBENCH_EMULATOR_DRIVER", kDriver, 1, 99999)),
+          .breaking_kernel = breaks.substr(0, colon),
+          .breaking_launch = breaks.empty() ? 0 : std::stoul(breaks.substr(colon + 1)),
+          .launches_block = variable("CUDA_LAUNCH_BLOCKING", "0") == "1",
           .kernels = variable("PTBENCH_EMULATOR_KERNELS", "")};
 }
 

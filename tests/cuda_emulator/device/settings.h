@@ -18,6 +18,14 @@ struct Settings {
   unsigned seed;             ///< PTBENCH_EMULATOR_SEED, of the random orders
   int devices;               ///< PTBENCH_EMULATOR_DEVICES
   std::size_t memory_bytes;  ///< PTBENCH_EMULATOR_MEMORY, of each device
+  /// PTBENCH_EMULATOR_TAKEN: as if other processes had so much of each device's memory.
+  std::size_t taken_bytes;
+  int driver;  ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
+  /// PTBENCH_EMULATOR_BREAK, "NAME:N": the N-th kernel whose name holds NAME breaks the device, as
+  /// an illegal address does. Empty: none.
+  std::string breaking_kernel;
+  std::size_t breaking_launch;
+  bool launches_block;  ///< CUDA_LAUNCH_BLOCKING=1
   std::string kernels;  ///< PTBENCH_EMULATOR_KERNELS: libraries of kernels, with colons between
 };
 

@@ -6,6 +6,7 @@
 
 #include "tests/cuda_emulator/device/exports.h"
 #include "tests/cuda_emulator/device/report.h"
+#include "tests/cuda_emulator/device/settings.h"
 
 namespace ptbench::emulator {
 namespace {
@@ -64,6 +65,10 @@ constexpr std::array kErrors{
               "operation would make the legacy stream depend on a capturing blocking stream"},
     ErrorText{cudaErrorCapturedEvent, "cudaErrorCapturedEvent",
               "operation not permitted on an event last recorded in a capturing stream"},
+    ErrorText{cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
+              "an illegal memory access was encountered"},
+    ErrorText{cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+              "CUDA driver version is insufficient for CUDA runtime version"},
     ErrorText{cudaErrorUnknown, "cudaErrorUnknown", "unknown error"}};
 
 const ErrorText& text_of(cudaError_t error) {
@@ -82,6 +87,8 @@ cudaError_t fail(cudaError_t error, const std::string& why) {
   remark(text(why, ": ", text_of(error).name));
   return fail(error);
 }
+
+cudaError_t state() { return machine().is_broken() ? fail(cudaErrorIllegalAddress) : cudaSuccess; }
 
 int current_device() { return device_of_thread(); }
 
@@ -121,8 +128,10 @@ cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<
     if (Stream* capturing = machine().streams().capture_with_default(stream->device))
       return spoil_capture(*capturing, cudaErrorStreamCaptureImplicit,
                            text(what, " on the default stream"));
+  if (machine().is_broken()) return state();
   machine().streams().push(*stream, what, std::move(work));
-  return cudaSuccess;
+  if (settings().launches_block && !stream->capture) machine().scheduler().wait_for(stream->last);
+  return state();
 }
 
 }  // namespace ptbench::emulator
@@ -137,12 +146,16 @@ int ptbench_emulator_enqueue(void* stream, const char* what, const std::function
   return enqueue(static_cast<cudaStream_t>(stream), what, work);
 }
 
-cudaError_t cudaGetLastError() { return std::exchange(last_error(), cudaSuccess); }
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = std::exchange(last_error(), cudaSuccess);
+  return has_machine() && state() != cudaSuccess ? state() : error;
+}
 cudaError_t cudaPeekAtLastError() { return last_error(); }
 const char* cudaGetErrorString(cudaError_t error) { return text_of(error).text; }
 const char* cudaGetErrorName(cudaError_t error) { return text_of(error).name; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  if (settings().driver < CUDART_VERSION) return fail(cudaErrorInsufficientDriver);
   *count = machine().devices();
   return cudaSuccess;
 }

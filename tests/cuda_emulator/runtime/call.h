@@ -24,6 +24,9 @@ cudaError_t fail(cudaError_t error);
 /// The same, with a line on standard error that says why.
 cudaError_t fail(cudaError_t error, const std::string& why);
 
+/// Success, or the error that has broken the devices: no call recovers from it.
+[[nodiscard]] cudaError_t state();
+
 /// The calling thread's device.
 [[nodiscard]] int current_device();
 

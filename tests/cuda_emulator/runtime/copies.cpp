@@ -78,7 +78,7 @@ cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t han
   if (error != cudaSuccess || is_captured) return error;
   const bool to_pageable = !to_device && !machine().page_locked().holds(copy.to, copy.bytes);
   if (waits || to_pageable) machine().scheduler().wait_for(stream->last);
-  return cudaSuccess;
+  return state();
 }
 
 Copy copy_of(void* to, const void* from, std::size_t bytes, const char* call) {

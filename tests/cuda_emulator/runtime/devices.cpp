@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tests/cuda_emulator/device/report.h"
+#include "tests/cuda_emulator/device/settings.h"
 #include "tests/cuda_emulator/runtime/call.h"
 #include "tests/cuda_emulator/runtime/properties.h"
 
@@ -97,7 +98,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  *version = settings().driver;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {

@@ -26,6 +26,7 @@ cudaError_t cudaMalloc(void** at, std::size_t bytes) {
   if (const cudaError_t error = refuse_in_capture("cudaMalloc")) return error;
   *at = nullptr;
   if (bytes == 0) return cudaSuccess;
+  if (machine().is_broken()) return state();
   *at = machine().memory().allocate(current_device(), bytes);
   if (*at == nullptr) return fail(cudaErrorMemoryAllocation);
   return cudaSuccess;
@@ -39,7 +40,7 @@ cudaError_t cudaFree(void* at) {
   if (!release(at))
     return fail(cudaErrorInvalidValue,
                 text("cudaFree of ", machine().memory().describe(at), ", where none begins"));
-  return cudaSuccess;
+  return state();
 }
 
 cudaError_t cudaMallocAsync(void** at, std::size_t bytes, cudaStream_t stream) {
@@ -88,7 +89,7 @@ cudaError_t cudaFreeHost(void* at) {
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFreeHost")) return error;
   machine().scheduler().wait_for_all();
-  return machine().page_locked().release(at) ? cudaSuccess : fail(cudaErrorInvalidValue);
+  return machine().page_locked().release(at) ? state() : fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaHostRegister(void* at, std::size_t bytes, unsigned /*flags*/) {

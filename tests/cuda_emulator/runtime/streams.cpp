@@ -70,7 +70,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Call call;
-  return machine().streams().destroy(stream) ? cudaSuccess : fail(cudaErrorInvalidResourceHandle);
+  return machine().streams().destroy(stream) ? state() : fail(cudaErrorInvalidResourceHandle);
 }
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   const Call call;
@@ -86,7 +86,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (stream->capture)
     return spoil_capture(*stream, cudaErrorStreamCaptureUnsupported, "cudaStreamSynchronize");
   machine().scheduler().wait_for(stream->last);
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   const Call call;
@@ -99,13 +99,13 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   machine().scheduler().advance();
   if (!stream->last->is_over) return cudaErrorNotReady;
   machine().scheduler().wait_for(stream->last);
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaDeviceSynchronize() {
   const Call call;
   if (const cudaError_t error = refuse_in_capture("cudaDeviceSynchronize")) return error;
   machine().scheduler().wait_for_all();
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle,
                                 unsigned /*flags*/) {
@@ -136,7 +136,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
   if (event == nullptr) return error;
   machine().events().erase(event);
   delete event;
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t stream_handle) {
   const Call call;
@@ -150,7 +150,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t stream_handle
                 text("cudaEventRecord: the event belongs to device ", event->device,
                      ", the stream to device ", stream->device));
   event->recorded = machine().streams().push(*stream, "cudaEventRecord", nullptr);
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned /*flags*/) {
   return cudaEventRecord(event, stream);
@@ -162,7 +162,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   if (event == nullptr) return error;
   if ((error = refuse_captured(*event, "cudaEventSynchronize")) != cudaSuccess) return error;
   machine().scheduler().wait_for(event->recorded);
-  return cudaSuccess;
+  return state();
 }
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   const Call call;
@@ -174,7 +174,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   machine().scheduler().advance();
   if (!event->recorded->is_over) return cudaErrorNotReady;
   machine().scheduler().wait_for(event->recorded);
-  return cudaSuccess;
+  return state();
 }
 /// By a clock that counts operations, a microsecond each: an emulated device has no speed.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle,

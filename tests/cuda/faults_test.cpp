@@ -1,0 +1,110 @@
+// What a run says where driver, device or memory fail it: one clear error, and no other.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "src/device/emulated.h"
+#include "tests/cuda/device.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+/// Faults are made by the emulated device alone.
+void require_emulated_device() {
+  require_cuda_device();
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("this device is a real one");
+}
+
+struct Outcome {
+  ProgramResult result;
+  nlohmann::json record;  ///< null where there is none
+
+  [[nodiscard]] std::ptrdiff_t errors() const {
+    std::ptrdiff_t count = 0;
+    for (std::size_t at = result.errors.find("error: "); at != std::string::npos;
+         at = result.errors.find("error: ", at + 1))
+      ++count;
+    return count;
+  }
+};
+
+/// A few steps of mlp where the environment also has these variables.
+Outcome run_with(Words environment, const Words& more = {}) {
+  const RunCommand run;
+  Words words{PTBENCH_EXECUTABLE, "run", "-w", "mlp",    "-b",       "4", "--device", "cuda",
+              "--verify",         "off", "-o", "r.json", "--warmup", "1", "--steps",  "3"};
+  words.insert(words.end(), more.begin(), more.end());
+  environment.push_back("XDG_CACHE_HOME=" + run.path("cache").string());
+  Outcome outcome{run_program(words, {.folder = run.path("."), .environment = environment}), {}};
+  if (std::filesystem::exists(run.path("r.json"))) outcome.record = run.json("r.json")["runs"][0];
+  CAPTURE(outcome.result.output);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a device that breaks in the middle of a step ends the run with one error", "[cuda]") {
+  require_emulated_device();
+  const Outcome outcome = run_with({"PTBENCH_EMULATOR_BREAK=sgd_kernel:3"});
+  INFO(outcome.result.errors);
+  CHECK(outcome.result.exit_code == 2);
+  CHECK(outcome.errors() == 1);
+  CHECK_THAT(outcome.result.errors, Contains("an illegal memory access was encountered") &&
+                                        Contains("CUDA_LAUNCH_BLOCKING=1"));
+  CHECK(outcome.record["status"] == "failed");
+}
+
+TEST_CASE("where launches block, the operator that broke the device is named", "[cuda]") {
+  require_emulated_device();
+  const auto message_of = [](const std::string& kernel) {
+    const Outcome outcome =
+        run_with({"PTBENCH_EMULATOR_BREAK=" + kernel, "CUDA_LAUNCH_BLOCKING=1"});
+    CHECK(outcome.result.exit_code == 2);
+    CHECK(outcome.errors() == 1);
+    return outcome.result.errors;
+  };
+  CHECK_THAT(message_of("rows_kernel:2"), Contains("forward of 'loss'"));
+  CHECK_THAT(message_of("gradient_kernel:2"), Contains("backward of '"));
+}
+
+TEST_CASE("memory that other programs took is a run that failed", "[cuda]") {
+  require_emulated_device();
+  const Outcome outcome = run_with({"PTBENCH_EMULATOR_TAKEN=8587837440"});
+  INFO(outcome.result.errors);
+  CHECK(outcome.result.exit_code == 2);
+  CHECK(outcome.errors() == 1);
+  CHECK_THAT(outcome.result.errors, Contains("cuda:0: no memory for") && Contains("--batch-size"));
+  CHECK(outcome.record["status"] == "failed");
+}
+
+TEST_CASE("a driver that is too old is told from none", "[cuda]") {
+  require_emulated_device();
+  const Outcome outcome = run_with({"PTBENCH_EMULATOR_DRIVER=12040"});
+  INFO(outcome.result.errors);
+  CHECK(outcome.result.exit_code == 5);
+  CHECK(outcome.errors() == 1);
+  CHECK_THAT(outcome.result.errors, Contains("driver") && Contains("12.4"));
+}
+
+TEST_CASE("a run on the CPU opens nothing of CUDA", "[cuda]") {
+  require_cuda_device();
+  for (const Words& words :
+       {Words{"--version"}, Words{"list", "workloads"},
+        Words{"run", "-w", "linear", "--device", "cpu", "--steps", "2", "--verify", "off"}}) {
+    CAPTURE(words);
+    Words command{PTBENCH_EXECUTABLE};
+    command.insert(command.end(), words.begin(), words.end());
+    const ProgramResult result = run_program(command, {.environment = {"LD_DEBUG=files"}});
+    CHECK(result.exit_code == 0);
+    CHECK_THAT(result.errors,
+               Contains("libc.so.6") && !Contains("libcudart") && !Contains("libptbench_cuda"));
+  }
+}
+
+}  // namespace ptbench::testing
