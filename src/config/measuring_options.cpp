@@ -126,8 +126,9 @@ void append_checks(RunOptionRows& rows) {
                       .value = "on|off|only",
                       .group = group,
                       .help = "before timing, compare some steps of several ranks with one replica "
-                              "of the same precision, or of one rank with serial fp32 training",
-                      .fallback = "on with several ranks, accumulation or another precision",
+                              "of the same precision, or of one rank with serial fp32 training; "
+                              "by default with several ranks, accumulation or another precision",
+                      .fallback = "on where they differ",
                       .choices = {"on", "off", "only"}},
                      set_verify});
   rows.push_back(real_option({.name = "target-accuracy",

@@ -207,8 +207,9 @@ void append_place(RunOptionRows& rows) {
   };
   append({.name = "rank",
           .value = "R",
-          .help = "be this rank of --world-size, which meet at PTBENCH_ADDR",
-          .fallback = "torchrun's, mpirun's or srun's, where they started it",
+          .help = "be this rank of --world-size, which meet at PTBENCH_ADDR; by default the one "
+                  "that torchrun, mpirun or srun started, if one did",
+          .fallback = "the launcher's",
           .example = "1"},
          &GivenPlace::rank, 0, kMostRanks - 1);
   append({.name = "world-size",
