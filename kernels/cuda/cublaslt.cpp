@@ -6,6 +6,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/device/cuda/check.h"
 
 namespace ptbench::cuda {
 namespace {
@@ -16,8 +17,7 @@ constexpr Bytes kMostWorkspace = Bytes{32} << 20U;
 constexpr std::uint32_t kAlignment = 64;
 
 std::string describe(cublasStatus_t status, const char* call, const std::source_location& where) {
-  return fmt::format("{}: {}, {}:{}", call, cublasLtGetStatusName(status), where.file_name(),
-                     where.line());
+  return fmt::format("{}: {}, {}", call, cublasLtGetStatusName(status), place_of(where));
 }
 
 cublasLtEpilogue_t value_of(Epilogue epilogue) {
@@ -114,9 +114,10 @@ std::string description_of(const cublasLtMatmulAlgo_t& algorithm) {
 }  // namespace
 
 void check_cublaslt(cublasStatus_t status, const char* call, std::source_location where) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw run_error(describe(status, call, where),
-                    "CUBLASLT_LOG_LEVEL=2 in the environment lets cuBLASLt say more");
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  check_cuda(cudaPeekAtLastError(), call, where);  // says more, where the device is broken
+  throw run_error(describe(status, call, where),
+                  "CUBLASLT_LOG_LEVEL=2 in the environment lets cuBLASLt say more");
 }
 
 void note_cublaslt(cublasStatus_t status, const char* call, std::source_location where) noexcept {

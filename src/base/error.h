@@ -26,6 +26,12 @@ class Error : public std::runtime_error {
   std::string remedy_;
 };
 
+/// What happened and what to do about it, as the reason in a record.
+[[nodiscard]] inline std::string reason_of(const Error& error) {
+  if (error.remedy().empty()) return error.what();
+  return fmt::format("{}; {}", error.what(), error.remedy());
+}
+
 /// Wrong usage or configuration (exit 1).
 [[nodiscard]] inline Error usage_error(const std::string& message, std::string remedy = {}) {
   return {ExitCode::usage, message, std::move(remedy)};

@@ -100,7 +100,7 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
   } else if (outcome.error) {
     if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);
     record.status = Status::failed;
-    record.reason = outcome.error->what();
+    record.reason = reason_of(*outcome.error);
   } else if (!was_told) {
     record.status = Status::failed;
     record.reason = "rank 0 ended and left no result that can be read";

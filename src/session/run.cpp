@@ -60,7 +60,7 @@ void measure_here(const RunConfig& config, const Topology& topology, const RunSu
   } catch (const Error& error) {
     if (error.code() != ExitCode::failed) throw;
     record.status = Status::failed;  // a configuration that fails is a record too
-    record.reason = error.what();
+    record.reason = reason_of(error);
   }
 }
 
@@ -162,7 +162,7 @@ ExitCode be_rank(const RunOptions& options) {
   } catch (const Error& error) {
     if (config.rank() != 0 || error.code() != ExitCode::failed) throw;
     record.status = Status::failed;
-    record.reason = error.what();
+    record.reason = reason_of(error);
     hand_over(result, files);
     throw;
   }

@@ -143,12 +143,11 @@ class RowCollection {
     } catch (const Error& error) {
       if (!is_refusal(error.code())) throw;
       if (!first_error_) first_error_ = error;
-      return {
-          .row = {.record = impossible_record(combination, sweep_, topology_, skip_reason(error)),
-                  .arguments = {},
-                  .launcher = {},
-                  .scaling = {}},
-          .config = {}};
+      return {.row = {.record = impossible_record(combination, sweep_, topology_, reason_of(error)),
+                      .arguments = {},
+                      .launcher = {},
+                      .scaling = {}},
+              .config = {}};
     }
   }
 
@@ -248,11 +247,6 @@ SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> ass
           .launcher = {},
           .scaling = {},
           .reads_data = config.options.data != "synthetic"};
-}
-
-std::string skip_reason(const Error& refusal) {
-  if (refusal.remedy().empty()) return refusal.what();
-  return fmt::format("{}; {}", refusal.what(), refusal.remedy());
 }
 
 std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& topology) {

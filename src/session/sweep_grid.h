@@ -32,9 +32,6 @@ struct SweepRow {
 [[nodiscard]] SweepRow sweep_row(const RunConfig& config,
                                  std::span<const NamedAssignment> assignments);
 
-/// Why a row is skipped, of the error that refused it.
-[[nodiscard]] std::string skip_reason(const Error& refusal);
-
 /// Most combinations of values that a sweep takes.
 inline constexpr std::size_t kMostSweepRows = 10'000;
 

@@ -112,7 +112,7 @@ void Sweep::skip_if_refused(std::size_t row, std::size_t side) {
   if (!refusal_) refusal_ = refusal;
   RunRecord& record = *cell(row, side).record;
   record.status = Status::skipped;
-  record.reason = skip_reason(*refusal);
+  record.reason = reason_of(*refusal);
 }
 
 /// What was measured now tells whether it belongs to what was measured earlier.

@@ -4,17 +4,24 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "src/base/error.h"
 #include "src/base/log.h"
 
 namespace ptbench {
+
+std::string place_of(const std::source_location& where) {
+  const std::string_view file = where.file_name();
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
+}
+
 namespace {
 
-/// "cudaFree(memory): invalid argument (cudaErrorInvalidValue), src/device/cuda/memory.cpp:12".
+/// "cudaFree(memory): invalid argument (cudaErrorInvalidValue), memory.cpp:12".
 std::string describe(cudaError_t result, const char* call, const std::source_location& where) {
-  return fmt::format("{}: {} ({}), {}:{}", call, cudaGetErrorString(result),
-                     cudaGetErrorName(result), where.file_name(), where.line());
+  return fmt::format("{}: {} ({}), {}", call, cudaGetErrorString(result), cudaGetErrorName(result),
+                     place_of(where));
 }
 
 /// Whether the device is broken for this process. Clears errors of other kinds.

@@ -3,8 +3,12 @@
 #include <cuda_runtime_api.h>
 
 #include <source_location>
+#include <string>
 
 namespace ptbench {
+
+/// "memory.cpp:12", for messages: without the folders of the machine that built it.
+[[nodiscard]] std::string place_of(const std::source_location& where);
 
 /// Throws a run error that names `call`, what CUDA says of it and the place in the source, unless
 /// `result` is success. Errors that do not stick to the device are cleared.
