@@ -236,6 +236,7 @@ FIGURES = {
     "gate-lockstep-2": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-2.md")),
     "gate-lockstep-3": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-3.md")),
     "gate-lockstep-4": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-4.md")),
+    "gate-lockstep-5": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-5.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
