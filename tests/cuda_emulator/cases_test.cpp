@@ -58,7 +58,7 @@ void check_healthy(const Words& options) {
     INFO(result.output << result.errors);
     CHECK(result.exit_code == 0);
   }
-  CHECK(cases >= 30);
+  CHECK(cases >= 32);
 }
 
 }  // namespace
@@ -163,6 +163,11 @@ TEST_CASE("leading dimensions that are too large are found") {
        {"out of bounds: cublasLtMatmul: A: reads 20 bytes", "device allocation 1 (80 bytes"}});
 }
 
+TEST_CASE("products that do not fit into their memory are found") {
+  check_fault(
+      {"bf16-extent", {}, {"out of bounds: cublasLtMatmul: D: writes 32 bytes", "(128 bytes"}});
+}
+
 TEST_CASE("devices that use each other's memory without leave are found") {
   check_fault({"peer-access",
                {"--checks", "--devices", "2"},
@@ -180,7 +185,8 @@ TEST_CASE("calls that fail say why and return CUDA's error") {
                 "cudaErrorStreamCaptureUnsupported"},
         Refusal{"graph", "cudaErrorStreamCaptureUnjoined"},
         Refusal{"block-size", "a block of 2048 x 1 x 1 threads: cudaErrorInvalidConfiguration"},
-        Refusal{"epilogues", "cublasLtMatmul: the ReLU mask needs"}}) {
+        Refusal{"epilogues", "cublasLtMatmul: the ReLU mask needs"},
+        Refusal{"bf16", "cublasLtMatmul: the bias has not D's type"}}) {
     INFO(refusal.name);
     CHECK(run_case(refusal.name, false).exit_code == 0);
     const ProgramResult faulty = run_case(refusal.name, true);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/cuda_emulator/cases/case.h"
+#include "tests/cuda_emulator/cases/numbers.h"
 
 namespace ptbench::emulator::cases {
 namespace {
@@ -12,16 +13,6 @@ void check(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   std::printf("cuBLASLt: status %d\n", static_cast<int>(status));
   std::exit(1);
-}
-
-/// Small whole numbers, so that every order of adding up gives the same.
-std::vector<float> numbers(std::size_t count, unsigned seed) {
-  std::vector<float> values(count);
-  for (float& value : values) {
-    seed = seed * 1664525U + 1013904223U;
-    value = static_cast<float>(static_cast<int>(seed >> 28U) - 8);
-  }
-  return values;
 }
 
 /// D[m x n] = op(A) op(B), column-major; leading dimensions have `pad` more than is needed.
@@ -55,8 +46,8 @@ class Description {
 
 class Layout {
  public:
-  Layout(int rows, int columns, int ld) {
-    check(cublasLtMatrixLayoutCreate(&handle_, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+  Layout(int rows, int columns, int ld, cudaDataType_t type = CUDA_R_32F) {
+    check(cublasLtMatrixLayoutCreate(&handle_, type, static_cast<std::uint64_t>(rows),
                                      static_cast<std::uint64_t>(columns), ld));
   }
   ~Layout() { cublasLtMatrixLayoutDestroy(handle_); }
@@ -239,6 +230,84 @@ bool tf32(bool) {
   return right;
 }
 
+/// D = max(0, A Bᵀ + beta·C + bias) of bf16 matrices, as the epilogue says; D is bf16 or fp32.
+bool bf16_product(cublasLtHandle_t handle, cublasLtEpilogue_t epilogue, float beta,
+                  bool into_bf16) {
+  const Product product{21, 10, 37, 3, false, true, epilogue};
+  const Matrix a = matrix(product.m, product.k, product.pad, 1);
+  const Matrix b = matrix(product.n, product.k, product.pad, 2);
+  const Matrix c = matrix(product.m, product.n, product.pad, 3);
+  const std::vector<float> bias = numbers(static_cast<std::size_t>(product.m), 4);
+  std::vector<float> wanted = c.values;  // what lies between the columns stays
+  for (int row = 0; row < product.m; ++row)
+    for (int column = 0; column < product.n; ++column) {
+      float value = beta * c.at(row, column);
+      for (int step = 0; step < product.k; ++step) value += a.at(row, step) * b.at(column, step);
+      if (epilogue != CUBLASLT_EPILOGUE_DEFAULT) value += bias[static_cast<std::size_t>(row)];
+      if (epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) value = std::fmax(value, 0.0F);
+      wanted[static_cast<std::size_t>(column * c.ld + row)] = value;
+    }
+  const Operand device_a(true, a.values);
+  const Operand device_b(true, b.values);
+  const Operand device_d(into_bf16, c.values);
+  const Operand device_bias(into_bf16, bias);
+  const Description description(product);
+  description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, device_bias.get());
+  const Layout of_a(a.rows, a.columns, a.ld, CUDA_R_16BF);
+  const Layout of_b(b.rows, b.columns, b.ld, CUDA_R_16BF);
+  const Layout of_d(c.rows, c.columns, c.ld, into_bf16 ? CUDA_R_16BF : CUDA_R_32F);
+  const float one = 1;
+  check(cublasLtMatmul(handle, description.get(), &one, device_a.get(), of_a.get(), device_b.get(),
+                       of_b.get(), &beta, device_d.get(), of_d.get(), device_d.get(), of_d.get(),
+                       nullptr, nullptr, 0, nullptr));
+  return same("bf16 product", device_d.read(), rounded(into_bf16, wanted));
+}
+
+/// The faulty one has a bias of another type than D.
+bool bf16(bool faulty) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle));
+  bool right = true;
+  for (const cublasLtEpilogue_t epilogue :
+       {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS})
+    for (const float beta : {0.0F, 1.0F})
+      for (const bool into_bf16 : {false, true})
+        right = bf16_product(handle, epilogue, beta, into_bf16) && right;
+  if (faulty) {
+    const Description description({8, 8, 8, 0, false, false, CUBLASLT_EPILOGUE_BIAS});
+    const Layout layout(8, 8, 8, CUDA_R_16BF);
+    const Operand values(true, std::vector<float>(64, 1.0F));
+    description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, values.get());
+    description.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, std::int32_t{CUDA_R_32F});
+    const float one = 1;
+    right =
+        cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(), values.get(),
+                       layout.get(), &one, values.get(), layout.get(), values.get(), layout.get(),
+                       nullptr, nullptr, 0, nullptr) == CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  check(cublasLtDestroy(handle));
+  return right;
+}
+
+/// D with fewer bytes than its type needs.
+bool bf16_extent(bool faulty) {
+  cublasLtHandle_t handle = nullptr;
+  check(cublasLtCreate(&handle));
+  const Description description({8, 8, 8, 0, false, false, CUBLASLT_EPILOGUE_DEFAULT});
+  const Layout layout(8, 8, 8, CUDA_R_16BF);
+  const Layout of_d(8, 8, 8, faulty ? CUDA_R_32F : CUDA_R_16BF);
+  const Operand values(true, std::vector<float>(64, 1.0F));
+  const Operand d(true, std::vector<float>(64, 0.0F));
+  const float one = 1;
+  const float zero = 0;
+  check(cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(), values.get(),
+                       layout.get(), &zero, d.get(), of_d.get(), d.get(), of_d.get(), nullptr,
+                       nullptr, 0, nullptr));
+  const bool right = same("bf16 product", d.read(), std::vector<float>(64, 8.0F));
+  check(cublasLtDestroy(handle));
+  return right;
+}
+
 /// Algorithms from the heuristics, one of which needs workspace.
 bool algorithms(bool) {
   cublasLtHandle_t handle = nullptr;
@@ -279,7 +348,11 @@ bool algorithms(bool) {
 }  // namespace
 
 std::vector<Case> product_cases() {
-  return {{"epilogues", epilogues}, {"tf32", tf32}, {"algorithms", algorithms}};
+  return {{"epilogues", epilogues},
+          {"tf32", tf32},
+          {"bf16", bf16},
+          {"bf16-extent", bf16_extent},
+          {"algorithms", algorithms}};
 }
 
 }  // namespace ptbench::emulator::cases

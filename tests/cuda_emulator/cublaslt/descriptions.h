@@ -3,7 +3,8 @@
 #include <cublasLt.h>
 
 #include <cstdint>
-#include <set>
+
+#include "tests/cuda_emulator/arithmetic/element.h"
 
 namespace ptbench::emulator {
 
@@ -30,6 +31,10 @@ struct MatrixLayout {
   std::int32_t batch = 1;
   std::int64_t batch_stride = 0;  ///< in elements
 };
+/// Of a layout whose type was checked.
+inline Element element_of(const MatrixLayout& layout) {
+  return layout.type == CUDA_R_16BF ? Element::bf16 : Element::f32;
+}
 
 /// cublasLtMatmulPreference_t.
 struct MatmulPreference {

@@ -1,5 +1,6 @@
-// The shadow of cuBLASLt: fp32 products with their epilogues, computed on the CPU when the stream
-// gets there. What it does not do is CUBLAS_STATUS_NOT_SUPPORTED.
+// The shadow of cuBLASLt: products of fp32 and bf16 matrices with their epilogues, summed in fp32,
+// computed on the CPU when the stream gets there. What it does not do is
+// CUBLAS_STATUS_NOT_SUPPORTED.
 #include <array>
 #include <cstring>
 #include <string>
@@ -24,8 +25,8 @@ std::string shape_of(const MatrixLayout& layout) {
 }
 
 cublasStatus_t check_layout(const char* name, const MatrixLayout& layout) {
-  if (layout.type != CUDA_R_32F)
-    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " is not fp32");
+  if (layout.type != CUDA_R_32F && layout.type != CUDA_R_16BF)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " is neither fp32 nor bf16");
   if (layout.batch != 1)
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " has several matrices");
   if (layout.rows == 0 || layout.columns == 0 || layout.ld < static_cast<std::int64_t>(layout.rows))
@@ -48,8 +49,22 @@ cublasStatus_t check_description(const MatmulDescription& description) {
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "alpha and beta do not lie on the host");
   if (!is_operation(description.transpose_a) || !is_operation(description.transpose_b))
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "an operation is neither N nor T");
-  if (description.bias_type != -1 && description.bias_type != CUDA_R_32F)
-    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the bias is not fp32");
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Which types go together: "Regular" matrices of the table at cublasLtMatmul in cuBLAS's manual.
+cublasStatus_t check_types(const Matmul& matmul) {
+  if (matmul.a.type != matmul.b.type)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "A and B have different types");
+  if (matmul.c.type != matmul.d.type)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "C and D have different types");
+  if (matmul.a.type == CUDA_R_32F && matmul.d.type != CUDA_R_32F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the product of fp32 matrices is not fp32");
+  const MatmulDescription& description = matmul.description;
+  if (matmul.a.type == CUDA_R_16BF && description.compute == CUBLAS_COMPUTE_32F_FAST_TF32)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "bf16 matrices are multiplied in tf32");
+  if (description.bias_type != -1 && description.bias_type != static_cast<int>(matmul.d.type))
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the bias has not D's type");
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -58,8 +73,10 @@ cublasStatus_t check_epilogue(Matmul& matmul) {
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
                   "epilogue " + std::to_string(matmul.description.epilogue) + " is not emulated");
   const Epilogue& epilogue = matmul.epilogue;
-  const bool has_vector =
-      epilogue.adds_bias || epilogue.sums_rows || epilogue.sums_a || epilogue.sums_b;
+  const bool has_gradient = epilogue.sums_rows || epilogue.sums_a || epilogue.sums_b;
+  if (has_gradient && matmul.a.type != CUDA_R_32F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "bias gradients of bf16 products are not emulated");
+  const bool has_vector = epilogue.adds_bias || has_gradient;
   if (has_vector && matmul.description.bias == nullptr)
     return refuse(CUBLAS_STATUS_INVALID_VALUE, "the epilogue needs a bias pointer");
   if (!epilogue.keeps_mask && !epilogue.applies_mask) return CUBLAS_STATUS_SUCCESS;
@@ -110,6 +127,7 @@ cublasStatus_t check_shapes(Matmul& matmul) {
   for (const auto& [name, layout] : layouts)
     if (const cublasStatus_t status = check_layout(name, *layout)) return status;
   if (const cublasStatus_t status = check_description(matmul.description)) return status;
+  if (const cublasStatus_t status = check_types(matmul)) return status;
   const bool transposes_a = matmul.description.transpose_a != CUBLAS_OP_N;
   const bool transposes_b = matmul.description.transpose_b != CUBLAS_OP_N;
   matmul.m = transposes_a ? matmul.a.columns : matmul.a.rows;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+#include "tests/cuda_emulator/ptx/rounding.h"
+
+// Elements of matrices and tensors in device memory, read as f32 and written with one rounding.
+
+namespace ptbench::emulator {
+
+enum class Element : U8 { f32, bf16 };
+
+constexpr std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
+
+/// Element `index` of those at `data`.
+inline float load(Element element, const void* data, std::size_t index) {
+  if (element == Element::f32) return static_cast<const float*>(data)[index];
+  return wide(static_cast<const Bf16*>(data)[index]);
+}
+
+/// Rounds to nearest, ties to even.
+inline void store(Element element, void* data, std::size_t index, float value) {
+  if (element == Element::f32)
+    static_cast<float*>(data)[index] = value;
+  else
+    static_cast<Bf16*>(data)[index] = round_to<Bf16>(value);
+}
+
+}  // namespace ptbench::emulator
