@@ -58,7 +58,7 @@ void check_healthy(const Words& options) {
     INFO(result.output << result.errors);
     CHECK(result.exit_code == 0);
   }
-  CHECK(cases >= 32);
+  CHECK(cases >= 40);
 }
 
 }  // namespace
@@ -168,6 +168,32 @@ TEST_CASE("products that do not fit into their memory are found") {
       {"bf16-extent", {}, {"out of bounds: cublasLtMatmul: D: writes 32 bytes", "(128 bytes"}});
 }
 
+TEST_CASE("tensors that are larger than their memory are found") {
+  check_fault({"large-description",
+               {},
+               {"out of bounds: cuDNN convolution: y: writes 256 bytes", "(240 bytes"}});
+}
+
+TEST_CASE("images that nobody has written are found") {
+  check_fault({"unwritten-image",
+               {"--checks"},
+               {"uninitialised: cuDNN convolution: x", "nobody has written it"}});
+}
+
+TEST_CASE("readers of a convolution that nothing orders are found") {
+  for (const std::string order : {"ascending", "descending"})
+    check_fault(
+        {"read-too-early",
+         {"--checks", "--streams", order},
+         {"race: ", "kernel increased", "cuDNN convolution", "no event or other order between"}});
+}
+
+TEST_CASE("workspace that is too small or was freed is found") {
+  check_fault({"small-workspace", {}, {"out of bounds: cuDNN: workspace: writes 4096 bytes"}});
+  check_fault(
+      {"freed-workspace", {}, {"out of bounds: cuDNN: workspace", "freed device allocation"}});
+}
+
 TEST_CASE("devices that use each other's memory without leave are found") {
   check_fault({"peer-access",
                {"--checks", "--devices", "2"},
@@ -186,7 +212,9 @@ TEST_CASE("calls that fail say why and return CUDA's error") {
         Refusal{"graph", "cudaErrorStreamCaptureUnjoined"},
         Refusal{"block-size", "a block of 2048 x 1 x 1 threads: cudaErrorInvalidConfiguration"},
         Refusal{"epilogues", "cublasLtMatmul: the ReLU mask needs"},
-        Refusal{"bf16", "cublasLtMatmul: the bias has not D's type"}}) {
+        Refusal{"bf16", "cublasLtMatmul: the bias has not D's type"},
+        Refusal{"convolutions", "CUDNN_STATUS_NOT_SUPPORTED: dilated convolutions"},
+        Refusal{"fused-graphs", "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN: "}}) {
     INFO(refusal.name);
     CHECK(run_case(refusal.name, false).exit_code == 0);
     const ProgramResult faulty = run_case(refusal.name, true);
