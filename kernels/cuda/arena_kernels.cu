@@ -12,7 +12,9 @@ __global__ void __launch_bounds__(kThreads)
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
   Lanes<float, kLanes> sums = load<kLanes>(to + first, pack);
-  for (int term = 0; term < terms.count; ++term) {
+#pragma unroll  // what is indexed by a variable would lie in memory
+  for (int term = 0; term < Terms::kMost; ++term) {
+    if (term >= terms.count) break;
     const Lanes<float, kLanes> values = load<kLanes>(terms.values[term] + first, pack);
     for (int lane = 0; lane < kLanes; ++lane) sums.at[lane] += values.at[lane];
   }
