@@ -49,7 +49,8 @@ std::string driver_version() {
 }  // namespace
 
 bool computes(const OperatorSpec& spec) {
-  if (tensors_of(spec).inputs.front().type != ElementType::f32) return false;
+  const bool in_any_type = std::holds_alternative<BatchNormSpec>(spec);
+  if (!in_any_type && tensors_of(spec).inputs.front().type != ElementType::f32) return false;
   return std::visit([]<class Spec>(const Spec&) { return HasCandidates<Spec> || HasOneWay<Spec>; },
                     spec);
 }

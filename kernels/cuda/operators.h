@@ -39,6 +39,11 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReluSpec& spec,
                                                           const OperatorSite& site);
 
+/// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·), in f32 or bf16. The arena
+/// holds γ, then from a multiple of 16 floats on β.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const BatchNormSpec& spec,
+                                                          const OperatorSite& site);
+
 /// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
                                                           const OperatorSite& site);

@@ -94,6 +94,7 @@ TEST_CASE("the engine tells what it computes without a device in use") {
   CHECK(engine.computes(linear));
   CHECK(engine.computes(SoftmaxCrossEntropySpec{.batch = 1, .classes = 2, .global_batch = 1}));
   CHECK(engine.computes(ReluSpec{.tensor = {.shape = {1, 2}}}));
+  CHECK(engine.computes(BatchNormSpec{.input = kConvolution.input, .type = ElementType::bf16}));
   CHECK_FALSE(engine.computes(kConvolution));
   LinearSpec narrow = linear;
   narrow.type = ElementType::bf16;

@@ -150,6 +150,9 @@ std::vector<BatchNormSpec> batch_norm_specs() {
       {.input = image(2, 33, 3, 3), .relu = true, .input_gradient = false},
       {.input = image(2, 64, 8, 8), .add = true, .relu = true},
       {.input = image(5, 32, 6, 6), .relu = true},
+      // More channels and rows than a tile of a GPU's kernels, and many slices of rows.
+      {.input = image(2, 264, 5, 7), .relu = true, .gradient_terms = 2},
+      {.input = image(4, 33, 17, 16), .add = true, .relu = true},
   });
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "kernels/cuda/batch_norm_kernels.h"
+
+namespace ptbench::cuda {
+
+/// What a thread's channels are normalised with.
+template <int kLanes>
+struct Affine {
+  float mean[kLanes];
+  float scale[kLanes];  ///< γ/√(variance + ε)
+  float shift[kLanes];  ///< β
+};
+
+/// Of the channels from `channel` on.
+template <int kLanes>
+__device__ Affine<kLanes> affine_of(const BatchNormStatistics& statistics,
+                                    const BatchNormParameters& parameters, Size channel) {
+  Affine<kLanes> affine;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    affine.mean[lane] = statistics.mean[channel + lane];
+    affine.scale[lane] =
+        parameters.weight[channel + lane] * statistics.inverse_deviation[channel + lane];
+    affine.shift[lane] = parameters.bias[channel + lane];
+  }
+  return affine;
+}
+
+/// Before addition and rectifier. Backward repeats it to know where the rectifier was open, so it
+/// is this one operation, rounded once.
+template <int kLanes>
+__device__ float normalized(float centered, const Affine<kLanes>& affine, int lane) {
+  return __fmaf_rn(centered, affine.scale[lane], affine.shift[lane]);
+}
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/cuda/batch_norm_tiles.h"
+#include "kernels/cuda/lanes.cuh"
+
+// What kernels that go over batch_norm_tiles have in common.
+namespace ptbench::cuda {
+
+/// Tiles that a multiprocessor has at once: 64 registers a thread, which is enough, and threads
+/// enough to have memory always busy.
+constexpr int kTilesAtOnce = 4;
+
+inline dim3 threads_of(const BatchNormTiles& tiles) {
+  return {static_cast<unsigned>(tiles.width), static_cast<unsigned>(tiles.height)};
+}
+inline unsigned blocks_of(const BatchNormTiles& tiles) {
+  return static_cast<unsigned>(tiles.columns * tiles.slices);
+}
+
+/// So many rows' loads of a tensor a thread has under way at once: 16 bytes, or four rows.
+template <int kLanes, class T>
+constexpr int kRowsAtOnce = kLanes * sizeof(T) < 4 ? 4 : 16 / (kLanes * sizeof(T));
+
+/// Calls launch(lanes) with the tiles' lanes as a type.
+template <class Launch>
+void with_lanes(const BatchNormTiles& tiles, const Launch& launch) {
+  if (tiles.lanes == kTileLanes)
+    launch(std::integral_constant<int, kTileLanes>());
+  else
+    launch(std::integral_constant<int, 1>());
+}
+
+/// Calls launch(flag) with the flag as a type.
+template <class Launch>
+void with_flag(bool flag, const Launch& launch) {
+  if (flag)
+    launch(std::true_type());
+  else
+    launch(std::false_type());
+}
+
+/// Neighbours in a row belong to blocks that run at the same time.
+__device__ inline Size slice_of_block(const BatchNormTiles& tiles) {
+  return blockIdx.x / static_cast<unsigned>(tiles.columns);
+}
+/// The other way round, for passes that follow one over the same tensors: they begin with what that
+/// one read last, which the cache still holds, and so do the rows of their threads.
+__device__ inline Size slice_from_behind(const BatchNormTiles& tiles) {
+  return tiles.slices - 1 - slice_of_block(tiles);
+}
+
+/// What the calling thread has of a slice.
+struct Place {
+  Size channel;  ///< of its first lane
+  Size first;    ///< pack, counted from the begin of the tensor
+  Size step;     ///< packs from one row to the next
+  int rows;      ///< 0 where it stands beside the last channel or below the last row
+};
+
+template <int kLanes>
+__device__ Place place_of_thread(const BatchNormTiles& tiles, Size slice) {
+  const Size packs = tiles.channels / kLanes;
+  const unsigned column = blockIdx.x % static_cast<unsigned>(tiles.columns);
+  const Size pack = Size{column} * tiles.width + threadIdx.x;
+  const Size slice_begin = slice * tiles.slice_rows;
+  const Size rows_left = tiles.rows - slice_begin;
+  const int end = rows_left < tiles.slice_rows ? static_cast<int>(rows_left) : tiles.slice_rows;
+  const int begin = static_cast<int>(threadIdx.y);
+  const bool idle = pack >= packs || begin >= end;
+  return {.channel = pack * kLanes,
+          .first = (slice_begin + begin) * packs + pack,
+          .step = tiles.height * packs,
+          .rows = idle ? 0 : (end - begin + tiles.height - 1) / tiles.height};
+}
+
+/// Merges the parts of all threads of a block with the same x into that of its first one; a tree
+/// whose order is fixed. Every thread of the block takes part, and there is a function
+/// `merged(part, part)`. The block is a power of two high.
+template <int kLanes, class Part>
+__device__ void merge_columns(Part (&own)[kLanes]) {
+  __shared__ Part others[kLanes][kTileThreads / 2];
+  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  for (int half = static_cast<int>(blockDim.y) / 2; half > 0; half /= 2) {
+    const int merging = half * static_cast<int>(blockDim.x);  // threads
+    if (thread >= merging && thread < 2 * merging)
+      for (int lane = 0; lane < kLanes; ++lane) others[lane][thread - merging] = own[lane];
+    __syncthreads();
+    if (thread < merging)
+      for (int lane = 0; lane < kLanes; ++lane) own[lane] = merged(own[lane], others[lane][thread]);
+    __syncthreads();
+  }
+}
+
+// Kernels that end such a sum over the slices: a block has a few channels, and its threads the
+// slices in turn.
+constexpr int kChannelsOfBlock = 8;  // floats side by side that memory delivers at least
+constexpr int kSlicesAtOnce = kTileThreads / kChannelsOfBlock;
+
+inline dim3 threads_over_slices() { return {kChannelsOfBlock, kSlicesAtOnce}; }
+inline unsigned blocks_over_slices(const BatchNormTiles& tiles) {
+  return static_cast<unsigned>((tiles.channels + kChannelsOfBlock - 1) / kChannelsOfBlock);
+}
+__device__ inline Size channel_of_thread() {
+  return Size{blockIdx.x} * kChannelsOfBlock + threadIdx.x;
+}
+
+}  // namespace ptbench::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+
+#include "src/base/size.h"
+
+namespace ptbench::cuda {
+
+/// The tensors of a batch normalisation: rows × channels, a row for each pixel of each sample.
+struct BatchNormShape {
+  Size rows;
+  Size channels;
+};
+
+constexpr int kTileThreads = 256;
+/// Channels that a thread has beside each other: 16 bytes of f32, 8 of bf16. With more, the
+/// coefficients of backward's channels leave too few registers for loads that are under way.
+constexpr int kTileLanes = 4;
+
+/// How a pass over rows × channels is split. A row is cut into packs of `lanes` channels, which a
+/// thread loads in one instruction; a block of `width` × `height` threads has `width` packs side by
+/// side, in the rows of one slice: thread (x, y) has pack x of the slice's rows y, y + height, … So
+/// a thread meets its channels' coefficients once and keeps them, and neighbours load neighbours.
+///
+/// Depends on nothing but its arguments, and with it the order of all sums.
+struct BatchNormTiles {
+  Size rows;
+  Size channels;
+  int lanes;       ///< kTileLanes; 1 where that does not divide the channels
+  int width;       ///< a power of two
+  int height;      ///< likewise
+  int columns;     ///< tiles side by side
+  int slice_rows;  ///< the last slice may have fewer
+  Size slices;     ///< tiles below each other
+};
+
+/// A thread sums so few rows, so that its moments, taken from one of its values, lose at most six
+/// bits where that value is far from all others.
+constexpr Size kMostRowsOfThread = 64;
+/// And so many, where there are, that the tree over a block's threads is not most of the work.
+constexpr Size kFewestRowsOfThread = 4;
+/// Between these bounds there are so many tiles: several for each multiprocessor of a large GPU.
+constexpr Size kTiles = 1024;
+
+inline BatchNormTiles batch_norm_tiles(const BatchNormShape& shape) {
+  constexpr int kMostWidth = 32;  // a warp: four lines of memory in f32, two in bf16
+  const int lanes = shape.channels % kTileLanes == 0 ? kTileLanes : 1;
+  const Size packs = shape.channels / lanes;
+  int width = 1;
+  while (width < packs && width < kMostWidth) width *= 2;
+  const int height = kTileThreads / width;
+  const Size columns = (packs + width - 1) / width;
+  const Size thread_rows =
+      std::clamp(shape.rows * columns / (kTiles * height), kFewestRowsOfThread, kMostRowsOfThread);
+  const Size slice_rows = height * thread_rows;
+  return {.rows = shape.rows,
+          .channels = shape.channels,
+          .lanes = lanes,
+          .width = width,
+          .height = height,
+          .columns = static_cast<int>(columns),
+          .slice_rows = static_cast<int>(slice_rows),
+          .slices = (shape.rows + slice_rows - 1) / slice_rows};
+}
+
+}  // namespace ptbench::cuda

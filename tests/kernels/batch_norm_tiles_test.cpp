@@ -1,0 +1,52 @@
+// How the CUDA engine's batch normalisation splits its passes.
+#include "kernels/cuda/batch_norm_tiles.h"
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using namespace ptbench;
+using cuda::batch_norm_tiles;
+using cuda::BatchNormTiles;
+
+Size rows_of_thread(const BatchNormTiles& tiles) { return tiles.slice_rows / tiles.height; }
+
+void check_covers(const BatchNormTiles& tiles) {
+  CAPTURE(tiles.rows, tiles.channels, tiles.lanes);
+  CHECK(tiles.channels % tiles.lanes == 0);
+  CHECK(tiles.width * tiles.height == cuda::kTileThreads);
+  CHECK((tiles.width & (tiles.width - 1)) == 0);
+  const Size packs = tiles.channels / tiles.lanes;
+  CHECK(Size{tiles.columns} * tiles.width >= packs);
+  CHECK(Size{tiles.columns - 1} * tiles.width < packs);
+  CHECK(tiles.slices * tiles.slice_rows >= tiles.rows);
+  CHECK((tiles.slices - 1) * tiles.slice_rows < tiles.rows);
+  CHECK(tiles.slice_rows % tiles.height == 0);
+  CHECK(rows_of_thread(tiles) >= cuda::kFewestRowsOfThread);
+  CHECK(rows_of_thread(tiles) <= cuda::kMostRowsOfThread);
+}
+
+}  // namespace
+
+TEST_CASE("tiles of batch norm cover every element once") {
+  for (const Size rows : {1, 2, 31, 49, 1568, 100'352, 3'211'264, 100'000'000})
+    for (const Size channels : {1, 3, 8, 33, 64, 264, 2048, 100'000})
+      check_covers(batch_norm_tiles({.rows = rows, .channels = channels}));
+}
+
+TEST_CASE("threads of batch norm load packs where the channels allow it") {
+  CHECK(batch_norm_tiles({.rows = 9, .channels = 64}).lanes == 4);
+  CHECK(batch_norm_tiles({.rows = 9, .channels = 12}).lanes == 4);
+  CHECK(batch_norm_tiles({.rows = 9, .channels = 33}).lanes == 1);
+}
+
+TEST_CASE("large batch norms have tiles enough for a large GPU, and threads rows enough") {
+  // Layers of resnet50 with 256 samples.
+  for (const auto& [channels, size] : {std::pair{64, 112}, {256, 56}, {512, 28}, {1024, 14}}) {
+    const BatchNormTiles tiles =
+        batch_norm_tiles({.rows = Size{256} * size * size, .channels = channels});
+    CAPTURE(channels, size, rows_of_thread(tiles));
+    CHECK(tiles.slices * tiles.columns >= cuda::kTiles);
+    CHECK(rows_of_thread(tiles) >= 12);
+  }
+}
