@@ -42,6 +42,10 @@ struct OperatorSite {
 /// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·), in f32 or bf16. The arena
 /// holds γ, then from a multiple of 16 floats on β.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const BatchNormSpec& spec,
+                                                         const OperatorSite& site);
+
+/// x·Φ(x) by the error function.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const GeluSpec& spec,
                                                           const OperatorSite& site);
 
 /// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
