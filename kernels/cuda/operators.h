@@ -48,6 +48,13 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const GeluSpec& spec,
                                                           const OperatorSite& site);
 
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const AddSpec& spec,
+                                                          const OperatorSite& site);
+
+/// Throws a capability error where more gradients are added up than a kernel takes.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ForkSpec& spec,
+                                                          const OperatorSite& site);
+
 /// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
                                                           const OperatorSite& site);
