@@ -55,6 +55,10 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ForkSpec& spec,
                                                           const OperatorSite& site);
 
+/// Copies and casts, or transposes of channels and pixels.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReorderSpec& spec,
+                                                          const OperatorSite& site);
+
 /// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
                                                           const OperatorSite& site);
