@@ -55,6 +55,11 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ForkSpec& spec,
                                                           const OperatorSite& site);
 
+/// Pools without atomics: backward, each pixel of the input asks the windows that cover it. A max
+/// pool's workspace keeps where each window found its largest value.
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const PoolSpec& spec,
+                                                          const OperatorSite& site);
+
 /// Copies and casts, or transposes of channels and pixels.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReorderSpec& spec,
                                                           const OperatorSite& site);

@@ -198,6 +198,7 @@ std::vector<PoolSpec> pool_specs() {
                       .padding_height = 0,
                       .padding_width = 2};
   const Window whole{.kernel_height = 4, .kernel_width = 2, .stride_height = 1, .stride_width = 1};
+  const Window large = Window::square(17, 2, 4);  // no byte holds a position in it
   std::vector<PoolSpec> specs;
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
     for (const PoolSpec& spec : in_both_types<PoolSpec>({
@@ -209,6 +210,7 @@ std::vector<PoolSpec> pool_specs() {
              {.input = image(5, 5, 6, 9), .window = uneven},
              {.input = image(2, 17, 4, 2), .window = whole},
              {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
+             {.input = image(2, 24, 12, 13), .window = large},
          })) {
       specs.push_back(spec);
       specs.back().kind = kind;
