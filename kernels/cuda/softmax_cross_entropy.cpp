@@ -1,28 +1,29 @@
-#include "kernels/cuda/operators.h"
 #include "kernels/cuda/softmax_kernels.h"
 #include "kernels/cuda/sum.h"
+#include "kernels/cuda/typed.h"
 
 namespace ptbench::cuda {
 namespace {
 
+constexpr Size kRows = 3;  // lists with an element a sample
+
+template <class T>
 class SoftmaxCrossEntropy final : public Operator {
  public:
   SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site,
                       const Bindings& bindings)
       : spec_(spec),
         device_(site.device),
-        input_{.logits = elements<float>(bindings.inputs[0]).data(),
+        input_{.logits = elements<T>(bindings.inputs[0]).data(),
                .labels = bindings.labels.data(),
                .batch = spec.batch,
                .classes = spec.classes},
         rows_(rows_of(spec, elements<float>(bindings.workspace).data())),
         gradient_(bindings.input_gradients.empty()
                       ? nullptr
-                      : elements<float>(bindings.input_gradients[0]).data()),
+                      : elements<T>(bindings.input_gradients[0]).data()),
         loss_scale_(bindings.loss_scale.data()),
         loss_(bindings.loss.data()) {}
-
-  static constexpr Size kRows = 3;  // lists with an element a sample
 
   void forward() override {
     softmax_rows(input_, rows_, device_.stream());
@@ -43,9 +44,9 @@ class SoftmaxCrossEntropy final : public Operator {
 
   SoftmaxCrossEntropySpec spec_;
   const CudaDevice& device_;
-  LabelledLogits input_;
+  LabelledLogits<T> input_;
   SoftmaxRows rows_;
-  float* gradient_;  ///< batch × classes; null where nobody needs it
+  T* gradient_;  ///< batch × classes; null where nobody needs it
   const float* loss_scale_;
   float* loss_;
 };
@@ -56,13 +57,13 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
       : spec_(spec), site_(site) {}
 
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return static_cast<Bytes>(SoftmaxCrossEntropy::kRows * spec_.batch) * sizeof(float);
+    return static_cast<Bytes>(kRows * spec_.batch) * sizeof(float);
   }
   [[nodiscard]] std::string description() const override {
     return "softmax_cross_entropy, a warp a sample";
   }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return std::make_unique<SoftmaxCrossEntropy>(spec_, site_, bindings);
+    return make_typed<SoftmaxCrossEntropy>(spec_.type, spec_, site_, bindings);
   }
 
  private:

@@ -8,9 +8,10 @@
 
 namespace ptbench::cuda {
 
-/// batch × classes logits with their labels, in device memory.
+/// batch × classes logits, of type T (float, or Bf16), with their labels, in device memory.
+template <class T>
 struct LabelledLogits {
-  const float* logits;
+  const T* logits;
   const std::int32_t* labels;
   Size batch;
   Size classes;
@@ -23,13 +24,15 @@ struct SoftmaxRows {
   float* log_sums;  ///< log Σ exp(logit - maximum)
 };
 
-/// Fills `rows`. Reads batch · classes · 4 bytes once from memory (the second pass over a row finds
-/// it in the cache): bound by memory, or by launching it where the batch is small.
-void softmax_rows(const LabelledLogits& input, const SoftmaxRows& rows, cudaStream_t stream);
+/// Fills `rows`. Reads batch · classes · sizeof(T) bytes once from memory (the second pass over a
+/// row finds it in the cache): bound by memory, or by launching it where the batch is small.
+template <class T>
+void softmax_rows(const LabelledLogits<T>& input, const SoftmaxRows& rows, cudaStream_t stream);
 
-/// gradient = (softmax − one-hot) · (scale[0] / global_batch). Reads and writes batch · classes · 4
-/// bytes: bound by memory.
-void softmax_gradient(const LabelledLogits& input, const SoftmaxRows& rows, Size global_batch,
-                      const float* scale, float* gradient, cudaStream_t stream);
+/// gradient = (softmax − one-hot) · (scale[0] / global_batch). Reads and writes batch · classes ·
+/// sizeof(T) bytes: bound by memory.
+template <class T>
+void softmax_gradient(const LabelledLogits<T>& input, const SoftmaxRows& rows, Size global_batch,
+                      const float* scale, T* gradient, cudaStream_t stream);
 
 }  // namespace ptbench::cuda
