@@ -5,8 +5,8 @@
 # Defines the target CUDNN::cudnn, and sets CUDNN_FOUND, CUDNN_VERSION, CUDNN_LIBRARY_DIR and
 # CUDNN_INCLUDE_DIR. Only libcudnn is linked; it opens its parts by itself.
 file(GLOB cudnn_wheels "${CUDAToolkit_LIBRARY_DIR}/../../cudnn")
-set(cudnn_places ENV CUDNN_PATH ${CUDAToolkit_LIBRARY_DIR}/.. ${CUDAToolkit_LIBRARY_ROOT}
-                 ${CUDAToolkit_ROOT} ${cudnn_wheels})
+set(cudnn_places ENV CUDNN_PATH ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_DIR}/..
+                 ${CUDAToolkit_LIBRARY_ROOT} ${CUDAToolkit_ROOT} ${cudnn_wheels})
 # Releases before the ninth have no such header.
 find_path(CUDNN_INCLUDE_DIR cudnn_graph.h
   HINTS ${cudnn_places} ${CUDAToolkit_INCLUDE_DIRS} PATHS /usr/local/cuda
