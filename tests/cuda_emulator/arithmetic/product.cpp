@@ -19,7 +19,7 @@ constexpr std::size_t kRows = 6;
 constexpr std::size_t kColumns = 2 * Lanes::kCount;
 
 Lanes load(const float* from) {
-  Lanes lanes;
+  Lanes lanes{};
   std::memcpy(&lanes, from, sizeof lanes);
   return lanes;
 }
@@ -63,7 +63,7 @@ void multiply(std::size_t m, const float* a, const RightFactor& b, float* c) {
   const std::size_t whole = m / kRows * kRows;
   std::vector<float> rest(whole < m ? kRows * k : 0);
   std::copy(a + whole * k, a + m * k, rest.begin());
-  std::array<float, kRows * kColumns> sums;
+  std::array<float, kRows * kColumns> sums{};
   for (std::size_t left = 0; left < n; left += kColumns) {
     const std::size_t columns = std::min(kColumns, n - left);
     for (std::size_t top = 0; top < m; top += kRows) {

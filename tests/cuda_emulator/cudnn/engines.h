@@ -15,7 +15,7 @@
 namespace ptbench::emulator {
 
 struct Engine {
-  std::int64_t index;
+  std::int64_t index = 0;
   bool has_plans = true;       ///< else its configurations are fine, and no plan is
   bool repeats = true;         ///< else two runs may differ
   bool rounds_inputs = false;  ///< f32 to tf32

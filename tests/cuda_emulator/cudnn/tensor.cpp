@@ -23,7 +23,7 @@ std::vector<std::size_t> by_stride(const Tensor& tensor) {
   std::vector<std::size_t> order(tensor.dimensions.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::erase_if(order, [&](std::size_t index) { return tensor.dimensions[index] == 1; });
-  std::ranges::stable_sort(order, {}, [&](std::size_t index) { return tensor.strides[index]; });
+  std::ranges::sort(order, {}, [&](std::size_t index) { return tensor.strides[index]; });
   return order;
 }
 
