@@ -36,9 +36,10 @@ CudaProbe without_module(const Module& module) {
     case ModuleState::library_absent:
       probe.state = CudaState::library_absent;
       probe.detail = fmt::format("the library {} is missing", module.detail);
-      probe.remedy =
-          fmt::format("install the CUDA runtime that has {}, or add its folder to LD_LIBRARY_PATH",
-                      module.detail);
+      probe.remedy = fmt::format(
+          "install what has {} (CUDA's runtime, cuBLAS or cuDNN), or add its folder to "
+          "LD_LIBRARY_PATH",
+          module.detail);
       break;
     case ModuleState::abi_mismatch:
       probe.state = CudaState::abi_mismatch;
