@@ -1,6 +1,7 @@
 // The gradient of a linear layer's bias: sums over the samples, with the rectifier's mask in the
 // same pass. A thread has one column, a warp 32 neighbours, so that each of its loads is one line.
 #include "kernels/cuda/bias_gradient.h"
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "src/device/cuda/check.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kRowsAtOnce = 16;  // warps of a block; warp w has the rows w, w + 16, …
 
-template <bool kRectified>
-__global__ void __launch_bounds__(kWarp* kRowsAtOnce) bias_gradient_kernel(BiasGradient pass) {
+template <bool kRectified, class T>
+__global__ void __launch_bounds__(kWarp* kRowsAtOnce) bias_gradient_kernel(BiasGradient<T> pass) {
   __shared__ float partial[kRowsAtOnce][kWarp];
   const int lane = static_cast<int>(threadIdx.x);
   const int warp = static_cast<int>(threadIdx.y);
@@ -19,12 +20,12 @@ __global__ void __launch_bounds__(kWarp* kRowsAtOnce) bias_gradient_kernel(BiasG
   if (column < pass.columns) {
     for (Size row = warp; row < pass.rows; row += kRowsAtOnce) {
       const Size i = row * pass.columns + column;
-      float gradient = pass.output_gradient[i];
+      T gradient = pass.output_gradient[i];
       if constexpr (kRectified) {
-        if (pass.output[i] <= 0) gradient = 0;  // NaN opens
+        if (widened(pass.output[i]) <= 0) gradient = narrowed<T>(0);  // NaN opens
         pass.open_gradient[i] = gradient;
       }
-      sum += gradient;
+      sum += widened(gradient);
     }
   }
   partial[warp][lane] = sum;
@@ -37,7 +38,8 @@ __global__ void __launch_bounds__(kWarp* kRowsAtOnce) bias_gradient_kernel(BiasG
 
 }  // namespace
 
-void bias_gradient(const BiasGradient& pass, cudaStream_t stream) {
+template <class T>
+void bias_gradient(const BiasGradient<T>& pass, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((pass.columns + kWarp - 1) / kWarp);
   const dim3 threads(kWarp, kRowsAtOnce);
   if (pass.output != nullptr)
@@ -46,5 +48,8 @@ void bias_gradient(const BiasGradient& pass, cudaStream_t stream) {
     bias_gradient_kernel<false><<<blocks, threads, 0, stream>>>(pass);
   PTBENCH_CUDA_LAUNCHED(bias_gradient_kernel);
 }
+
+template void bias_gradient(const BiasGradient<float>&, cudaStream_t);
+template void bias_gradient(const BiasGradient<Bf16>&, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -6,21 +6,23 @@
 
 namespace ptbench::cuda {
 
-/// What a linear layer's backward pass does before its products. All of it row-major in device
-/// memory.
+/// What a linear layer's backward pass does before its products, on activations of type T: float,
+/// or Bf16. All of it row-major in device memory.
+template <class T>
 struct BiasGradient {
-  const float* output_gradient;  ///< rows × columns
-  const float* output;           ///< rows × columns of a rectified output; null: not rectified
-  float* open_gradient;          ///< output_gradient where the rectifier was open, else 0
-  float* bias;                   ///< columns: the sums of open_gradient's columns
+  const T* output_gradient;  ///< rows × columns
+  const T* output;           ///< rows × columns of a rectified output; null: not rectified
+  T* open_gradient;          ///< output_gradient where the rectifier was open, else 0
+  float* bias;               ///< columns: the sums of open_gradient's columns
   Size rows;
   Size columns;
   bool adds;  ///< to what `bias` holds
 };
 
-/// One pass that masks and sums: with a rectifier it moves 3 · rows · columns · 4 bytes, else a
-/// third of that. A block has 32 columns, so that narrow layers are bound by latency, and wide ones
-/// by memory.
-void bias_gradient(const BiasGradient& pass, cudaStream_t stream);
+/// One pass that masks and sums in f32: with a rectifier it moves 3 · rows · columns · sizeof(T)
+/// bytes, else a third of that. A block has 32 columns, so that narrow layers are bound by latency,
+/// and wide ones by memory.
+template <class T>
+void bias_gradient(const BiasGradient<T>& pass, cudaStream_t stream);
 
 }  // namespace ptbench::cuda

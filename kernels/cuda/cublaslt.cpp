@@ -13,7 +13,7 @@ namespace {
 
 /// NVIDIA's advice for Hopper; smaller devices need less.
 constexpr Bytes kMostWorkspace = Bytes{32} << 20U;
-/// Of everything that a product reads and writes: arenas place tensors at multiples of 16 floats.
+/// Of everything that a product reads and writes: tensors begin at multiples of 64 bytes.
 constexpr std::uint32_t kAlignment = 64;
 
 std::string describe(cublasStatus_t status, const char* call, const std::source_location& where) {
@@ -29,10 +29,14 @@ cublasLtEpilogue_t value_of(Epilogue epilogue) {
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-OwnedLayout layout_of(const Matrix& matrix) {
+cudaDataType_t value_of(ElementType type) {
+  return type == ElementType::f32 ? CUDA_R_32F : CUDA_R_16BF;
+}
+
+OwnedLayout layout_of(const Matrix& matrix, ElementType type) {
   cublasLtMatrixLayout_t layout = nullptr;
   PTBENCH_CUBLASLT(
-      cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, static_cast<std::uint64_t>(matrix.rows),
+      cublasLtMatrixLayoutCreate(&layout, value_of(type), static_cast<std::uint64_t>(matrix.rows),
                                  static_cast<std::uint64_t>(matrix.columns), matrix.rows));
   return OwnedLayout(layout);
 }
@@ -46,9 +50,9 @@ void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attrib
 
 /// What stands for a bias while algorithms are looked for, which reads none: an epilogue without a
 /// pointer may be refused.
-const float* no_bias_yet() { return reinterpret_cast<const float*>(std::uintptr_t{kAlignment}); }
+const void* no_bias_yet() { return reinterpret_cast<const void*>(std::uintptr_t{kAlignment}); }
 
-OwnedDescription description_of(const ProductSpec& spec, const float* bias) {
+OwnedDescription description_of(const ProductSpec& spec, const void* bias) {
   cublasLtMatmulDesc_t created = nullptr;
   PTBENCH_CUBLASLT(cublasLtMatmulDescCreate(&created, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   OwnedDescription description(created);
@@ -56,7 +60,7 @@ OwnedDescription description_of(const ProductSpec& spec, const float* bias) {
   set(created, CUBLASLT_MATMUL_DESC_TRANSA, operation(spec.transpose_a));
   set(created, CUBLASLT_MATMUL_DESC_TRANSB, operation(spec.transpose_b));
   set(created, CUBLASLT_MATMUL_DESC_EPILOGUE, value_of(spec.epilogue));
-  if (spec.epilogue != Epilogue::none)
+  if (spec.epilogue != Epilogue::none)  // its type is D's, if nothing else is said
     set(created, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias == nullptr ? no_bias_yet() : bias);
   return description;
 }
@@ -140,13 +144,13 @@ std::string cublaslt_version() {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
-Product::Product(cublasLtHandle_t library, const ProductSpec& spec, const float* bias)
+Product::Product(cublasLtHandle_t library, const ProductSpec& spec, const void* bias)
     : library_(library),
       spec_(spec),
       description_(description_of(spec, bias)),
-      a_(layout_of(spec.a)),
-      b_(layout_of(spec.b)),
-      d_(layout_of(spec.d)) {}
+      a_(layout_of(spec.a, spec.factors)),
+      b_(layout_of(spec.b, spec.factors)),
+      d_(layout_of(spec.d, spec.result)) {}
 
 std::vector<ProductAlgorithm> Product::algorithms(int most) const {
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
@@ -155,8 +159,8 @@ std::vector<ProductAlgorithm> Product::algorithms(int most) const {
       cublasLtMatmulAlgoGetHeuristic(library_, description_.get(), a_.get(), b_.get(), d_.get(),
                                      d_.get(), preference().get(), most, found.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
-    throw capability_error(fmt::format("cuBLASLt has no algorithm for a product of {}×{} in fp32",
-                                       spec_.d.rows, spec_.d.columns),
+    throw capability_error(fmt::format("cuBLASLt has no algorithm for a product of {}×{} in {}",
+                                       spec_.d.rows, spec_.d.columns, name_of(spec_.factors)),
                            "use --device cpu");
   PTBENCH_CUBLASLT(status);
   std::vector<ProductAlgorithm> algorithms;

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "src/base/element_type.h"
 #include "src/base/size.h"
 
 namespace ptbench::cuda {
@@ -54,8 +55,8 @@ struct Matrix {
 /// What is done to a product before it is written.
 enum class Epilogue : std::uint8_t { none, bias, bias_relu };
 
-/// D = op(A)·op(B) + β·D, then + a bias for each row of D and max(0, …), as the epilogue says. All
-/// f32, multiplied and summed in f32.
+/// D = op(A)·op(B) + β·D, then + a bias for each row of D and max(0, …), as the epilogue says.
+/// Summed in f32, and rounded to D's type once; the bias is of D's type.
 struct ProductSpec {
   Matrix a;
   Matrix b;
@@ -63,6 +64,8 @@ struct ProductSpec {
   bool transpose_a = false;
   bool transpose_b = false;
   Epilogue epilogue = Epilogue::none;
+  ElementType factors = ElementType::f32;  ///< of A and B; f32 is multiplied in f32
+  ElementType result = ElementType::f32;   ///< of D
 };
 
 /// A way to compute a product, which cuBLASLt's heuristic names for this device.
@@ -73,11 +76,11 @@ struct ProductAlgorithm {
   std::string description;
 };
 
-/// What a product works on, in device memory.
+/// What a product works on, in device memory: elements of its spec's types.
 struct ProductOperands {
-  const float* a;
-  const float* b;
-  float* d;
+  const void* a;
+  const void* b;
+  void* d;
   bool adds = false;               ///< to what D holds
   std::span<std::byte> workspace;  ///< as much as the algorithm needs
 };
@@ -87,7 +90,7 @@ class Product {
  public:
   /// `bias` has an element a row of D, where the epilogue wants one; it may be null until the
   /// product runs, but for that.
-  Product(cublasLtHandle_t library, const ProductSpec& spec, const float* bias = nullptr);
+  Product(cublasLtHandle_t library, const ProductSpec& spec, const void* bias = nullptr);
 
   /// Up to `most` ways, the one first that cuBLASLt expects to be the fastest. A function of
   /// shapes, library version and device. Throws a capability error where there is none.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cuda/bias_gradient.h"
+#include "kernels/cuda/casts.h"
 #include "kernels/cuda/cublaslt.h"
-#include "kernels/cuda/operators.h"
+#include "kernels/cuda/typed.h"
 #include "src/base/error.h"
 
 namespace ptbench::cuda {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr int kAlgorithms = 3;  // of a product that are offered
 constexpr Size kUnit = 16;      // floats at which parts of an arena begin
+constexpr Bytes kLine = 64;     // bytes at which parts of memory begin
 
 /// The three products of a linear layer. Row-major matrices of the layer are their transposes to
 /// cuBLASLt: x is inputs × batch here, y outputs × batch, W inputs × outputs.
@@ -23,17 +26,22 @@ struct Products {
                 .b = {spec.inputs, spec.batch},
                 .d = {spec.outputs, spec.batch},
                 .transpose_a = true,
-                .epilogue = spec.relu ? Epilogue::bias_relu : Epilogue::bias},
+                .epilogue = spec.relu ? Epilogue::bias_relu : Epilogue::bias,
+                .factors = spec.type,
+                .result = spec.type},
         weights{.a = {spec.inputs, spec.batch},
                 .b = {spec.outputs, spec.batch},
                 .d = {spec.inputs, spec.outputs},
-                .transpose_b = true},
+                .transpose_b = true,
+                .factors = spec.type},
         data{.a = {spec.inputs, spec.outputs},
              .b = {spec.outputs, spec.batch},
-             .d = {spec.inputs, spec.batch}} {}
+             .d = {spec.inputs, spec.batch},
+             .factors = spec.type,
+             .result = spec.type} {}
 
   ProductSpec forward;  ///< y = W·x + b, rectified
-  ProductSpec weights;  ///< dW = x·dyᵀ
+  ProductSpec weights;  ///< dW = x·dyᵀ, in f32
   ProductSpec data;     ///< dx = Wᵀ·dy
 };
 
@@ -60,9 +68,19 @@ struct Layout {
 /// In the scratch memory the rectifier's open gradient lies in front, then the library's workspace.
 Bytes open_gradient_bytes(const LinearSpec& spec) {
   if (!spec.relu) return 0;
-  return static_cast<Bytes>(round_up(spec.batch * spec.outputs, kUnit)) * sizeof(float);
+  const Bytes bytes = static_cast<Bytes>(spec.batch * spec.outputs) * bytes_of(spec.type);
+  return (bytes + kLine - 1) / kLine * kLine;
 }
 
+/// In the workspace, what the arena holds, rounded to the type that is multiplied: made when the
+/// parameters change, since every pass reads it several times.
+Bytes rounded_bytes(const LinearSpec& spec) {
+  if (spec.type == ElementType::f32) return 0;
+  return static_cast<Bytes>(Layout(spec).elements) * bytes_of(spec.type);
+}
+
+/// T: the type of activations, and of weight and bias as products take them.
+template <class T>
 class Linear final : public Operator {
  public:
   Linear(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site,
@@ -70,23 +88,30 @@ class Linear final : public Operator {
       : spec_(spec),
         algorithms_(std::move(algorithms)),
         device_(site.device),
-        input_(elements<float>(bindings.inputs[0]).data()),
-        output_(elements<float>(bindings.output).data()),
+        input_(elements<T>(bindings.inputs[0]).data()),
+        output_(elements<T>(bindings.output).data()),
         output_gradient_(bindings.output_gradients.empty()
                              ? nullptr
-                             : elements<float>(bindings.output_gradients[0]).data()),
+                             : elements<T>(bindings.output_gradients[0]).data()),
         input_gradient_(bindings.input_gradients.empty()
                             ? nullptr
-                            : elements<float>(bindings.input_gradients[0]).data()),
-        weight_(bindings.parameters.data()),
+                            : elements<T>(bindings.input_gradients[0]).data()),
+        arena_(bindings.parameters),
+        rounded_(bindings.workspace),
+        weight_(multiplied(bindings)),
         weight_gradient_(bindings.gradients.data()),
         bias_gradient_(bindings.gradients.data() + Layout(spec).bias),
-        open_gradient_(spec.relu ? elements<float>(bindings.scratch).data() : nullptr),
+        open_gradient_(spec.relu ? elements<T>(bindings.scratch).data() : nullptr),
         workspace_(bindings.scratch.subspan(open_gradient_bytes(spec))),
-        forward_(site.library, Products(spec).forward,
-                 bindings.parameters.data() + Layout(spec).bias),
+        forward_(site.library, Products(spec).forward, weight_ + Layout(spec).bias),
         weights_(site.library, Products(spec).weights),
         data_(site.library, Products(spec).data) {}
+
+  void parameters_changed() override {
+    if constexpr (std::is_same_v<T, Bf16>)
+      round_to_bf16(arena_.data(), std::ssize(arena_), elements<Bf16>(rounded_).data(),
+                    device_.stream());
+  }
 
   void forward() override {
     forward_.run({.a = weight_, .b = input_, .d = output_, .workspace = workspace_},
@@ -95,14 +120,14 @@ class Linear final : public Operator {
 
   void backward(GradientMode mode) override {
     const bool adds = mode == GradientMode::add;
-    const float* gradient = spec_.relu ? open_gradient_ : output_gradient_;
-    bias_gradient({.output_gradient = output_gradient_,
-                   .output = spec_.relu ? output_ : nullptr,
-                   .open_gradient = open_gradient_,
-                   .bias = bias_gradient_,
-                   .rows = spec_.batch,
-                   .columns = spec_.outputs,
-                   .adds = adds},
+    const T* gradient = spec_.relu ? open_gradient_ : output_gradient_;
+    bias_gradient(BiasGradient<T>{.output_gradient = output_gradient_,
+                                  .output = spec_.relu ? output_ : nullptr,
+                                  .open_gradient = open_gradient_,
+                                  .bias = bias_gradient_,
+                                  .rows = spec_.batch,
+                                  .columns = spec_.outputs,
+                                  .adds = adds},
                   device_.stream());
     weights_.run(
         {.a = input_, .b = gradient, .d = weight_gradient_, .adds = adds, .workspace = workspace_},
@@ -113,17 +138,27 @@ class Linear final : public Operator {
   }
 
  private:
+  /// The parameters as products take them: the arena itself, or its rounded copy.
+  static const T* multiplied(const Bindings& bindings) {
+    if constexpr (std::is_same_v<T, float>)
+      return bindings.parameters.data();
+    else
+      return elements<T>(bindings.workspace).data();
+  }
+
   LinearSpec spec_;
   Algorithms algorithms_;
   const CudaDevice& device_;
-  const float* input_;            ///< batch × inputs
-  float* output_;                 ///< batch × outputs
-  const float* output_gradient_;  ///< batch × outputs
-  float* input_gradient_;         ///< batch × inputs; null where nobody needs it
-  const float* weight_;           ///< outputs × inputs
+  const T* input_;            ///< batch × inputs
+  T* output_;                 ///< batch × outputs
+  const T* output_gradient_;  ///< batch × outputs
+  T* input_gradient_;         ///< batch × inputs; null where nobody needs it
+  std::span<const float> arena_;
+  std::span<std::byte> rounded_;  ///< the arena's copy in the type of activations; empty in f32
+  const T* weight_;               ///< outputs × inputs; the bias behind it
   float* weight_gradient_;
   float* bias_gradient_;
-  float* open_gradient_;  ///< batch × outputs, of a rectified layer
+  T* open_gradient_;  ///< batch × outputs, of a rectified layer
   std::span<std::byte> workspace_;
   Product forward_;
   Product weights_;
@@ -139,6 +174,7 @@ class LinearPlan final : public OperatorPlan {
     const Size all = Layout(spec_).elements;
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
+  [[nodiscard]] Bytes workspace_bytes() const override { return rounded_bytes(spec_); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return open_gradient_bytes(spec_) + algorithms_.workspace();
   }
@@ -163,7 +199,7 @@ class LinearPlan final : public OperatorPlan {
     std::ranges::copy(arena.subspan(bias, tensors[1].size()), tensors[1].begin());
   }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return std::make_unique<Linear>(spec_, algorithms_, site_, bindings);
+    return make_typed<Linear>(spec_.type, spec_, algorithms_, site_, bindings);
   }
 
  private:

@@ -11,7 +11,7 @@
 #include "src/device/cuda/cuda_device.h"
 
 // The operators on a CUDA device: whoever adds a spec declares how it is planned here, and defines
-// it in a file of its own. So far all of them compute in f32.
+// it in a file of its own. All of them compute on activations in f32 and in bf16.
 namespace ptbench::cuda {
 
 /// What operators run on; it outlives plans and their operators.
@@ -26,7 +26,9 @@ struct OperatorSite {
 /// Candidates are named "forward=I weights=I data=I" (data only where the input's gradient is
 /// wanted): of each product the algorithm that comes I-th in cuBLASLt's own order.
 ///
-/// The arena holds the weight as it is exported, then from a multiple of 16 floats on the bias.
+/// The arena holds the weight as it is exported, then from a multiple of 16 floats on the bias. In
+/// bf16 the products take both from a rounded copy of the arena: cuBLASLt adds biases of the
+/// result's type.
 [[nodiscard]] std::vector<std::string> candidates_of(const LinearSpec& spec,
                                                      const OperatorSite& site);
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const LinearSpec& spec,
