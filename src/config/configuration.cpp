@@ -13,11 +13,13 @@
 namespace ptbench {
 namespace {
 
-/// The precision to compute in on the CPU, which this machine has.
-std::string precision_of(const RunOptions& options, const StrategyRow& strategy) {
+/// The precision to compute in, which the device has: one that is no CPU was chosen for it.
+std::string precision_of(const RunOptions& options, const StrategyRow& strategy,
+                         const ChosenDevice& device) {
+  const bool has_bf16 = !device.is_cpu() || has_bf16_products();
   if (!options.precision) {
     if (!strategy.mixed_precision) return "fp32";
-    if (has_bf16_products()) return "bf16";
+    if (has_bf16) return "bf16";
     throw capability_error(
         fmt::format("strategy '{}': this CPU multiplies no type but fp32", strategy.name),
         "use a CPU with AVX512_BF16 or AMX, or --strategy serial");
@@ -28,10 +30,9 @@ std::string precision_of(const RunOptions& options, const StrategyRow& strategy)
         fmt::format("--precision fp32: strategy '{}' is mixed precision", strategy.name),
         "leave it out, or use --strategy serial");
   if (precision == "fp16" || precision == "tf32")
-    throw capability_error(
-        fmt::format("--precision {}: no CPU multiplies it", precision),
-        has_bf16_products() ? "use --precision bf16 or fp32" : "use --precision fp32");
-  if (precision == "bf16" && !has_bf16_products())
+    throw capability_error(fmt::format("--precision {}: no CPU multiplies it", precision),
+                           has_bf16 ? "use --precision bf16 or fp32" : "use --precision fp32");
+  if (precision == "bf16" && !has_bf16)
     throw capability_error("--precision bf16: this CPU has neither AVX512_BF16 nor AMX",
                            "use --precision fp32");
   return precision;
@@ -241,7 +242,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   if (config.device.is_emulated && !options.warmup) config.options.warmup = 1;
   require_communicator(options.communicator);
   require_sensible_ends(options);
-  config.precision = config.device.is_cpu() ? precision_of(options, config.strategy) : "fp32";
+  config.precision = precision_of(options, config.strategy, config.device);
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());

@@ -23,10 +23,10 @@ struct Obstacle {
 };
 
 /// Operators of a small batch: which ones there are does not depend on its size.
-std::optional<std::string> missing_operator(const CudaModule& engine, const Workload& workload) {
+std::optional<std::string> missing_operator(const CudaModule& engine, const Workload& workload,
+                                            ElementType type) {
   const Graph graph = workload.build(workload.input_shape);
-  const LoweredGraph lowered =
-      lower(graph, {.batch = 2, .global_batch = 2, .type = ElementType::f32});
+  const LoweredGraph lowered = lower(graph, {.batch = 2, .global_batch = 2, .type = type});
   for (const LoweredOperator& one : lowered.operators)
     if (!engine.computes(one.spec))
       return fmt::format("'{}' of layer '{}'", key_of(one.spec), one.node);
@@ -39,11 +39,14 @@ std::optional<Obstacle> obstacle_of(const CudaModule& engine, const RunOptions& 
   if (options.nproc > 1)
     return Obstacle{fmt::format("--device {}: one rank trains on a GPU, not {}", id, options.nproc),
                     "leave --nproc out, or use --device cpu"};
-  if (strategy.mixed_precision || options.precision.value_or("fp32") != "fp32")
-    return Obstacle{fmt::format("--device {}: the CUDA engine multiplies fp32, not {}", id,
-                                options.precision.value_or("narrower types")),
-                    "use --precision fp32 and another strategy than amp, or --device cpu"};
-  if (const auto missing = missing_operator(engine, workload))
+  const std::string precision =
+      options.precision.value_or(strategy.mixed_precision ? "bf16" : "fp32");
+  if (precision != "fp32" && precision != "bf16")
+    return Obstacle{
+        fmt::format("--device {}: the CUDA engine multiplies fp32 and bf16, not {}", id, precision),
+        "use --precision fp32 or bf16, or --device cpu"};
+  const ElementType type = precision == "bf16" ? ElementType::bf16 : ElementType::f32;
+  if (const auto missing = missing_operator(engine, workload, type))
     return Obstacle{fmt::format("--device {}: the CUDA engine does not compute {}", id, *missing),
                     "use --device cpu, or a workload of linear layers"};
   return std::nullopt;

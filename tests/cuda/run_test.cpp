@@ -104,10 +104,30 @@ TEST_CASE("small models train on a CUDA device as on the CPU", "[cuda]") {
   check_run(run, {"-w", "m.json", "--loss-scale", "1024"});
 }
 
+TEST_CASE("models of other layers, and in bf16, train on a CUDA device as the CPU does in fp32",
+          "[cuda]") {
+  require_cuda_device();
+  const RunCommand run;
+  run.write("m.json", R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
+    "classes": 10, "batch": 8, "samples": 64,
+    "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
+    "layers": [{"name": "fc1", "type": "linear", "outputs": 32},
+               {"name": "gelu1", "type": "gelu"},
+               {"name": "fc2", "type": "linear", "outputs": 32},
+               {"name": "sum", "type": "add", "inputs": ["fc2", "gelu1"]},
+               {"name": "fc3", "type": "linear", "outputs": 10}]})");
+  check_run(run, {"-w", "m.json"});
+  check_run(run, {"-w", "linear", "--precision", "bf16"});
+  check_run(run, {"-w", "m.json", "--precision", "bf16"});
+  check_run(run, {"-w", "m.json", "--precision", "bf16", "--accumulate", "3"});
+  check_run(run, {"-w", "m.json", "-s", "amp", "--loss-scale", "dynamic"});
+}
+
 TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
   require_cuda_device();
   const RunCommand run;
   check_run(run, {"-w", "mlp", "-b", "8"});
+  check_run(run, {"-w", "mlp", "-b", "8", "--precision", "bf16"});
   check_run(run, {"-w", "mlp", "-s", "grad-accum", "-b", "4", "--data", kDigits});
 }
 
@@ -190,8 +210,9 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
       {{"--device", "cuda:99"}, 5, "--device cuda:99: there is no such device, only cuda:0"},
       {{"--device", "cuda:0+1"}, 1, "one replica trains on one device"},
       {{"--device", "cuda", "-w", "resnet18"}, 5, "does not compute 'conv2d"},
-      {{"--device", "cuda", "--precision", "bf16"}, 5, "multiplies fp32, not bf16"},
-      {{"--device", "cuda", "-s", "amp"}, 5, "multiplies fp32"},
+      {{"--device", "cuda", "--precision", "fp16"}, 5, "multiplies fp32 and bf16, not fp16"},
+      {{"--device", "cuda", "--precision", "tf32"}, 5, "multiplies fp32 and bf16, not tf32"},
+      {{"--device", "cuda", "-s", "amp", "--precision", "fp32"}, 1, "'amp' is mixed precision"},
       {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
       {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};
   for (const Mistake& mistake : mistakes) {
