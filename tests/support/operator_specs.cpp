@@ -243,6 +243,8 @@ std::vector<ReorderSpec> reorder_specs() {
   between(image({5, 33, 1, 1}, native), rows(5, 33));
   between(rows(2, 144), image({2, 16, 3, 3}, native));
   between(image({2, 64, 4, 4}, native), image({2, 64, 4, 4}, plain));
+  between(image({2, 40, 7, 6}, plain), image({2, 40, 7, 6}, native));
+  between(image({2, 3, 40, 30}, native), image({2, 3, 40, 30}, plain));
   return specs;
 }
 
