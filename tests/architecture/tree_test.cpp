@@ -84,7 +84,7 @@ TEST_CASE("nothing in the tree is marked as unfinished") {
   CHECK(findings.empty());
 }
 
-TEST_CASE("an operator with its layer is told of in six files") {
+TEST_CASE("an operator with its layer is told of in six files, and in two of the CUDA engine") {
   // GELU has one way to be computed, a layer without keys, and nothing that is fused with it.
   std::vector<std::string> places;
   for (const SourceFile& file : read_tree()) {
@@ -94,6 +94,7 @@ TEST_CASE("an operator with its layer is told of in six files") {
   }
   std::ranges::sort(places);
   CHECK(places == std::vector<std::string>{"kernels/cpu/elementwise.cpp", "kernels/cpu/operators.h",
+                                           "kernels/cuda/gelu.cpp", "kernels/cuda/operators.h",
                                            "kernels/reference/operators.cpp", "kernels/spec.cpp",
                                            "kernels/spec.h", "workloads/layer.h"});
 }
