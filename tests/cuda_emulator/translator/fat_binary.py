@@ -1,11 +1,13 @@
-"""Finds PTX and register counts in a module: an ELF file with fat binaries, as nvcc writes it."""
+"""Finds PTX and machine code in a module: an ELF file with fat binaries, as nvcc writes it."""
 import pathlib
 import struct
+import typing
 
 from errors import TranslationError
 
 _MAGIC = struct.pack("<I", 0xBA55ED50)
 _PTX, _CUBIN = 1, 2
+_NO_BITS = 8  # type of a section of which the file has nothing
 _COMPRESSED = 0xA000  # flags of an entry: either way of compressing
 
 
@@ -48,25 +50,35 @@ def read_ptx(path):
     return architecture, texts[architecture]
 
 
-def _sections(elf):
-    """(name, info) of each section of a 64-bit ELF."""
+class Section(typing.NamedTuple):
+    """Of a 64-bit ELF file."""
+    name: str
+    size: int
+    info: int
+    content: bytes  # none of memory that is only reserved
+
+
+def sections(elf):
+    """Every section of an ELF file, in order."""
     table = struct.unpack_from("<Q", elf, 40)[0]
     size, count, names = struct.unpack_from("<HHH", elf, 58)
     headers = [struct.unpack_from("<IIQQQQII", elf, table + index * size) for index in range(count)]
     text = headers[names][4]
-    for name, _, _, _, _, _, _, info in headers:
+    for name, kind, _, _, offset, length, _, info in headers:
         begin = text + name
-        yield elf[begin:elf.index(b"\0", begin)].decode(), info
+        yield Section(elf[begin:elf.index(b"\0", begin)].decode(), length, info,
+                      b"" if kind == _NO_BITS else elf[offset:offset + length])
+
+
+def read_machine_code(path):
+    """(architecture, ELF file) of each unit that was compiled and each architecture."""
+    for kind, architecture, flags, payload in _entries(pathlib.Path(path).read_bytes()):
+        if kind == _CUBIN and not flags & _COMPRESSED:
+            yield architecture, payload
 
 
 def read_register_counts(path, architecture):
     """{kernel: registers a thread}, from the machine code for that architecture."""
-    data = pathlib.Path(path).read_bytes()
-    counts = {}
-    for kind, its_architecture, flags, payload in _entries(data):
-        if kind != _CUBIN or its_architecture != architecture or flags & _COMPRESSED:
-            continue
-        for name, info in _sections(payload):
-            if name.startswith(".text."):
-                counts[name[len(".text."):]] = info >> 24
-    return counts
+    return {section.name.removeprefix(".text."): section.info >> 24
+            for its_architecture, elf in read_machine_code(path) if its_architecture == architecture
+            for section in sections(elf) if section.name.startswith(".text.")}
