@@ -77,6 +77,14 @@ TEST_CASE("accesses outside of memory are found") {
   check_fault({"misaligned", {}, {"misaligned: memory_cases.cu:", "kernel pairs", "8 bytes"}});
 }
 
+TEST_CASE("launches and the memory that they touch are counted") {
+  const ProgramResult counted = run_case("uninitialised", false, {"--count"});
+  INFO(counted.errors);
+  CHECK(counted.exit_code == 0);
+  CHECK_THAT(counted.errors, Contains("count: 1 × kernel doubled") &&
+                                 Contains(": 256 bytes read, 256 bytes written"));
+}
+
 TEST_CASE("AddressSanitizer finds accesses outside of memory") {
   check_fault(
       {"out-of-bounds", {"--asan"}, {"AddressSanitizer: use-after-poison", "memory_cases.cu:"}});

@@ -68,6 +68,10 @@ void Machine::explain_fault(const void* address) {
   report(text("out of bounds: ", running->what, ": touches ", memory_.describe(address)));
 }
 
+void Machine::tell_traffic() const {
+  if (settings().counts && marks_) marks_->traffic().tell(scheduler_);
+}
+
 void Machine::report_leaks() {
   constexpr std::size_t kListed = 10;
   std::vector<std::string> leaks;

@@ -48,6 +48,8 @@ class Machine {
   void access(Thread& thread, const void* at, U32 bytes, Access kind, const char* file, int line);
   /// Reports a fault (SIGSEGV) at this address, where it is one of the emulation.
   void explain_fault(const void* address);
+  /// Tells what operations touched, where that is asked for.
+  void tell_traffic() const;
   /// Reports what was never freed or destroyed.
   void report_leaks();
 

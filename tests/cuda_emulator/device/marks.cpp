@@ -149,6 +149,9 @@ std::string Marks::touch_word(Word& word, Mark now, bool writes, bool in_shared)
     return race_text("wrote", word.write, now, why);
   if (writes)
     if (std::string race = race_with_readers(word, now, in_shared); !race.empty()) return race;
+  const bool is_new =
+      word.write.operation != now.operation && (writes || word.read.operation != now.operation);
+  if (is_new && !in_shared) traffic_.add(now.operation, writes);
   const bool was_here = !in_shared || word.write.block == now.block;
   const U8 written = was_here ? word.write.flags / kWritten : 0;
   const bool from_start = word.write.operation == 0 && word.write.flags == kWritten;

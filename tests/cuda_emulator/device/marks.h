@@ -7,6 +7,7 @@
 
 #include "tests/cuda_emulator/device/memory.h"
 #include "tests/cuda_emulator/device/scheduler.h"
+#include "tests/cuda_emulator/device/traffic.h"
 #include "tests/cuda_emulator/ptx/kernel.h"
 
 namespace ptbench::emulator {
@@ -47,6 +48,8 @@ class Marks {
   // same atomic afterwards and reads.
   void begin_grid();
   void change_atomic(const void* at, const Toucher& who, bool fenced);
+
+  [[nodiscard]] const Traffic& traffic() const { return traffic_; }
 
  private:
   struct Mark {
@@ -102,6 +105,7 @@ class Marks {
   std::unordered_map<const void*, Channel> channels_;
   std::vector<Acquisition> acquisitions_;  ///< of the block that runs
   U32 acquiring_block_ = 0;
+  Traffic traffic_;
 };
 
 }  // namespace ptbench::emulator

@@ -48,6 +48,7 @@ Settings read_settings() {
           .breaking_kernel = breaks.substr(0, colon),
           .breaking_launch = breaks.empty() ? 0 : std::stoul(breaks.substr(colon + 1)),
           .launches_block = variable("CUDA_LAUNCH_BLOCKING", "0") == "1",
+          .counts = number("PTBENCH_EMULATOR_COUNT", "0", 0, 1) == 1,
           .kernels = variable("PTBENCH_EMULATOR_KERNELS", "")};
 }
 

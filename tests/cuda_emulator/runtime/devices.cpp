@@ -153,7 +153,9 @@ namespace {
 
 /// When the process ends, after the modules' own destructors.
 [[gnu::destructor]] void report_leaks_at_exit() {
-  if (has_machine()) machine().report_leaks();
+  if (!has_machine()) return;
+  machine().tell_traffic();
+  machine().report_leaks();
 }
 
 }  // namespace
