@@ -31,12 +31,14 @@ struct Temporaries {
   static Size floats(const BatchNormTiles& tiles) {
     return 2 * (tiles.slices + 1) * tiles.channels;
   }
-  Temporaries(std::span<std::byte> memory, const BatchNormTiles& tiles) {
-    float* begin = elements<float>(memory).data();
-    const Size of_slices = tiles.slices * tiles.channels;
-    slices = {.first = begin, .second = begin + of_slices};
-    slopes = {.offset = begin + 2 * of_slices, .slope = begin + 2 * of_slices + tiles.channels};
+  Temporaries(std::span<std::byte> memory, const BatchNormTiles& tiles)
+      : Temporaries(elements<float>(memory).data(), tiles.slices * tiles.channels, tiles.channels) {
   }
+
+ private:
+  Temporaries(float* begin, Size of_slices, Size channels)
+      : slices{.first = begin, .second = begin + of_slices},
+        slopes{.offset = begin + 2 * of_slices, .slope = begin + 2 * of_slices + channels} {}
 };
 
 /// T: element type of activations and gradients.

@@ -56,14 +56,15 @@ bool computes(const OperatorSpec& spec) {
 CudaBackend::CudaBackend(CudaDevice& device)
     : device_(device),
       library_((device.make_current(), open_cublaslt())),
-      site_{.device = device, .library = library_.get()},
+      cudnn_(device),
+      site_{.device = device, .library = library_.get(), .cudnn = cudnn_},
       begin_(device.compute().make_event(EventClock::on)),
       end_(device.compute().make_event(EventClock::on)) {}
 
 std::string CudaBackend::fingerprint() const {
-  return fmt::format("cuda {} {} driver {} cuBLASLt {} kernels {}", device_.name(),
+  return fmt::format("cuda {} {} driver {} cuBLASLt {} cuDNN {} kernels {}", device_.name(),
                      device_.compute_capability(), driver_version(), cublaslt_version(),
-                     kCandidateSet);
+                     cudnn_version(), kCandidateSet);
 }
 
 double CudaBackend::seconds_of(FunctionRef<void()> work, const Clock& /*clock*/) const {

@@ -7,6 +7,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/operators.h"
 #include "src/device/cuda/cuda_device.h"
 
@@ -15,7 +16,8 @@ namespace ptbench::cuda {
 /// Whether this backend computes `spec` at all, on whatever device.
 [[nodiscard]] bool computes(const OperatorSpec& spec);
 
-/// Operators on one CUDA device: products by cuBLASLt, the rest by own kernels. The device outlives
+/// Operators on one CUDA device: products by cuBLASLt, convolutions by cuDNN, the rest by own
+/// kernels. The device outlives
 /// the backend, which outlives its plans and their operators.
 class CudaBackend final : public KernelBackend {
  public:
@@ -46,6 +48,7 @@ class CudaBackend final : public KernelBackend {
  private:
   CudaDevice& device_;
   OwnedLibrary library_;
+  Cudnn cudnn_;
   OperatorSite site_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<Event> end_;

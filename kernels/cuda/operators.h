@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/cuda/cudnn.h"
 #include "kernels/operator.h"
 #include "src/device/cuda/cuda_device.h"
 
@@ -18,6 +19,7 @@ namespace ptbench::cuda {
 struct OperatorSite {
   CudaDevice& device;
   cublasLtHandle_t library;
+  Cudnn& cudnn;
 };
 
 // Operators that are computed in several ways: the candidates, the safest bet first, and the plan
@@ -35,16 +37,28 @@ struct OperatorSite {
                                                           std::string_view candidate,
                                                           const OperatorSite& site);
 
+/// Candidates are named "forward=I weights=I data=I": of each pass the plan that comes I-th in
+/// cuDNN's own order.
+///
+/// The arena holds the weight as outputs × height × width × channels, then from a multiple of 16
+/// floats on the bias. Channels of plain images are padded to 16 bytes; what is padded is zero, and
+/// so is its gradient.
+[[nodiscard]] std::vector<std::string> candidates_of(const Conv2dSpec& spec,
+                                                     const OperatorSite& site);
+[[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec,
+                                                          std::string_view candidate,
+                                                          const OperatorSite& site);
+
 // Operators that are computed in one way.
 
 /// max(0, x); NaN stays NaN.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReluSpec& spec,
                                                           const OperatorSite& site);
 
-/// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·), in f32 or bf16. The arena
-/// holds γ, then from a multiple of 16 floats on β.
+/// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·), in f32 or bf16. The
+/// arena holds γ, then from a multiple of 16 floats on β.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const BatchNormSpec& spec,
-                                                         const OperatorSite& site);
+                                                          const OperatorSite& site);
 
 /// x·Φ(x) by the error function.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const GeluSpec& spec,

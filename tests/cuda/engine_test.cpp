@@ -9,6 +9,7 @@
 #include "src/device/host_mirror.h"
 #include "src/device/immediate_queue.h"
 #include "tests/cuda/device.h"
+#include "tests/support/operator_specs.h"
 
 namespace ptbench::testing {
 namespace {
@@ -20,20 +21,19 @@ Site open() {
   return CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open();
 }
 
-const Conv2dSpec kConvolution{.input = {.batch = 1, .channels = 3, .height = 4, .width = 4},
-                              .outputs = 2};
+const LinearSpec kLinear{.batch = 1, .inputs = 2, .outputs = 3};
 
 }  // namespace
 
 TEST_CASE("errors that the module throws are caught by the program as what they are") {
   const Site site = open();
   try {
-    (void)site.backend->candidates(kConvolution);
-    FAIL("there are no convolutions yet");
+    (void)site.backend->plan(kLinear, "by hand");
+    FAIL("there is no such way");
   } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::capability);
-    CHECK_THAT(error.what(), Contains("conv2d"));
-    CHECK(error.remedy() == "use --device cpu");
+    CHECK(error.code() == ExitCode::usage);
+    CHECK_THAT(error.what(), Contains("linear b1 2->3") && Contains("cannot be computed as"));
+    CHECK_THAT(error.remedy(), Contains("remove the plan file"));
   }
   const Buffer some = site.device->memory().allocate(64, "a test");
   const std::span<std::byte> bytes = some.as<std::byte>();
@@ -89,16 +89,14 @@ TEST_CASE("buffers may outlive their device") {
 TEST_CASE("the engine tells what it computes without a device in use") {
   require_cuda_device();
   const CudaModule engine("cuda", PTBENCH_BUILT_MODULES);
-  const LinearSpec linear{.batch = 1, .inputs = 2, .outputs = 3};
   CHECK(engine.device().id == "cuda:0");
-  CHECK(engine.computes(linear));
+  CHECK(engine.computes(kLinear));
   CHECK(engine.computes(SoftmaxCrossEntropySpec{.batch = 1, .classes = 2, .global_batch = 1}));
   CHECK(engine.computes(ReluSpec{.tensor = {.shape = {1, 2}}}));
-  CHECK(engine.computes(BatchNormSpec{.input = kConvolution.input, .type = ElementType::bf16}));
-  CHECK_FALSE(engine.computes(kConvolution));
-  LinearSpec narrow = linear;
-  narrow.type = ElementType::bf16;
-  CHECK(engine.computes(narrow));
+  for (const OperatorSpec& spec : contract_specs()) {
+    INFO(key_of(spec));
+    CHECK(engine.computes(spec));
+  }
 }
 
 TEST_CASE("devices that are not there are named beside those that are") {

@@ -131,6 +131,43 @@ TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
   check_run(run, {"-w", "mlp", "-s", "grad-accum", "-b", "4", "--data", kDigits});
 }
 
+TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run;
+  for (const std::string precision : {"fp32", "bf16"})
+    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
+}
+
+/// A model of convolutions, pools and a sum, with `norm` between them.
+std::string model_of_images(const std::string& norm) {
+  return R"({"schema": "ptbench.model/1", "name": "images", "input": [3, 16, 16],
+    "classes": 10, "batch": 4, "samples": 64,
+    "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
+    "layers": [{"name": "conv1", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1},
+               {"name": "gelu1", "type": "gelu"},
+               {"name": "pool1", "type": "max_pool", "kernel": 2, "stride": 2},
+               {"name": "conv2", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1,
+                "bias": false},
+               {"name": "norm2", "type": ")" +
+         norm + R"("},
+               {"name": "add", "type": "add", "inputs": ["norm2", "pool1"]},
+               {"name": "relu2", "type": "relu"},
+               {"name": "pool2", "type": "global_average_pool"},
+               {"name": "flatten", "type": "flatten"},
+               {"name": "fc", "type": "linear", "outputs": 10}]})";
+}
+
+TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run;
+  run.write("normed.json", model_of_images("batch_norm"));
+  run.write("plain.json", model_of_images("gelu"));
+  for (const std::string precision : {"fp32", "bf16"}) {
+    check_run(run, {"-w", "normed.json", "--precision", precision});
+    check_run(run, {"-w", "plain.json", "--precision", precision, "--accumulate", "2"});
+  }
+}
+
 TEST_CASE("a CUDA device and the CPU give the same losses from the same weights", "[cuda]") {
   require_cuda_device();
   const Words common{"-w",     "mlp", "--data",   kDigits, "-b",       "32", "--steps",   "4",
@@ -172,30 +209,49 @@ TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
   CHECK(std::abs(accuracy - cpu["accuracy"]["test"].get<double>()) <= 0.01);
 }
 
-#ifdef PTBENCH_COUNT_PRODUCTS
-/// What cuBLASLt multiplies in a run of so many steps.
-std::uint64_t products_of(const Words& words, int steps) {
+#ifdef PTBENCH_COUNT_CALLS
+struct LibraryCalls {
+  std::uint64_t products = 0;      ///< of cuBLASLt
+  std::uint64_t convolutions = 0;  ///< passes of cuDNN
+};
+
+LibraryCalls calls_of(const Words& words, int steps) {
   const RunCommand run;
   const ProgramResult result =
       run_program(Words{PTBENCH_EXECUTABLE, "run"} + words +
                       Words{"--device", "cuda:0", "--verify", "off", "--warmup", "1", "--steps",
                             std::to_string(steps)},
                   {.folder = run.path("."),
-                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_PRODUCTS,
-                                   "PTBENCH_PRODUCTS=" + run.path("products").string(),
+                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
+                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
                                    "XDG_CACHE_HOME=" + run.path("cache").string()}});
   CAPTURE(result.errors, result.output);
   REQUIRE(result.exit_code == 0);
-  return std::stoull(run.text("products"));
+  std::istringstream text(run.text("calls"));
+  LibraryCalls calls;
+  text >> calls.products >> calls.convolutions;
+  return calls;
 }
 
-TEST_CASE("every product of a step is cuBLASLt's", "[cuda]") {
+/// Of one step.
+LibraryCalls calls_of_a_step(const Words& words) {
+  const LibraryCalls fewer = calls_of(words, 2);
+  const LibraryCalls more = calls_of(words, 3);
+  return {more.products - fewer.products, more.convolutions - fewer.convolutions};
+}
+
+TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {
   require_cuda_device();
   // Forward and weights of each layer, and the data of all but the first.
-  CHECK(products_of({"-w", "mlp", "-b", "4"}, 3) - products_of({"-w", "mlp", "-b", "4"}, 2) == 8);
-  CHECK(products_of({"-w", "linear"}, 3) - products_of({"-w", "linear"}, 2) == 2);
-  const Words accumulated{"-w", "linear", "--accumulate", "3"};
-  CHECK(products_of(accumulated, 3) - products_of(accumulated, 2) == 6);
+  CHECK(calls_of_a_step({"-w", "mlp", "-b", "4"}).products == 8);
+  CHECK(calls_of_a_step({"-w", "linear"}).products == 2);
+  CHECK(calls_of_a_step({"-w", "linear", "--accumulate", "3"}).products == 6);
+  for (const std::string precision : {"fp32", "bf16"}) {
+    const LibraryCalls calls =
+        calls_of_a_step({"-w", "resnet18", "-b", "1", "--precision", precision});
+    CHECK(calls.products == 3);
+    CHECK(calls.convolutions == 20 + 20 + 19);
+  }
 }
 #endif
 
@@ -209,7 +265,6 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
   const std::vector<Mistake> mistakes{
       {{"--device", "cuda:99"}, 5, "--device cuda:99: there is no such device, only cuda:0"},
       {{"--device", "cuda:0+1"}, 1, "one replica trains on one device"},
-      {{"--device", "cuda", "-w", "resnet18"}, 5, "does not compute 'conv2d"},
       {{"--device", "cuda", "--precision", "fp16"}, 5, "multiplies fp32 and bf16, not fp16"},
       {{"--device", "cuda", "--precision", "tf32"}, 5, "multiplies fp32 and bf16, not tf32"},
       {{"--device", "cuda", "-s", "amp", "--precision", "fp32"}, 1, "'amp' is mixed precision"},

@@ -41,7 +41,7 @@ struct Conv2dOracle {
   Conv2dOracle(const Conv2dSpec& spec, const OperatorData& data) {
     const Doubles input = widened(data.inputs[0]);
     const Doubles weights = multiplied_as(spec.type, data.parameters[0]);
-    const Doubles biases = spec.bias ? widened(data.parameters[1]) : Doubles();
+    const Doubles biases = spec.bias ? added_as(spec.type, data.parameters[1]) : Doubles();
     const Doubles gradient = widened(data.output_gradients[0]);
     for (const bool bound : {false, true}) {
       const auto seen = [&](const Doubles& values) { return bound ? magnitudes(values) : values; };

@@ -7,7 +7,6 @@
 #include "tests/support/doubles.h"
 #include "tests/support/operator_harness.h"
 #include "tests/support/operator_specs.h"
-#include "tests/support/tested_device.h"
 #include "tests/support/tolerance.h"
 
 namespace {
@@ -23,11 +22,6 @@ std::vector<Expected> expected(ElementType type, const Doubles& values, const Do
   return result;
 }
 
-/// Products on CUDA devices add a bias that is rounded to the type of their result.
-Doubles bias_as_added(ElementType type, const std::vector<float>& bias) {
-  return tested_device() ? multiplied_as(type, bias) : widened(bias);
-}
-
 /// One layer in double: the loops on the data give the values, and the same loops on the data's
 /// magnitudes give the sums that bound their rounding errors.
 class LinearOracle {
@@ -36,7 +30,7 @@ class LinearOracle {
       : spec_(spec),
         input_(widened(data.inputs[0])),
         weight_(multiplied_as(spec.type, data.parameters[0])),
-        bias_(bias_as_added(spec.type, data.parameters[1])),
+        bias_(added_as(spec.type, data.parameters[1])),
         output_gradient_(widened(data.output_gradients[0])) {}
 
   [[nodiscard]] std::vector<Expected> output() const {

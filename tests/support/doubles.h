@@ -7,6 +7,7 @@
 
 #include "kernels/tensor.h"
 #include "src/base/random.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 
@@ -22,6 +23,12 @@ using Doubles = std::vector<double>;
   if (type == ElementType::bf16)
     for (double& value : values) value = double{to_float(to_bf16(static_cast<float>(value)))};
   return values;
+}
+
+/// A bias as it is added to products of `type`: libraries for CUDA devices add one that is rounded
+/// to the type of their result.
+[[nodiscard]] inline Doubles added_as(ElementType type, std::span<const float> bias) {
+  return tested_device() ? multiplied_as(type, bias) : widened(bias);
 }
 
 [[nodiscard]] inline Doubles magnitudes(Doubles values) {

@@ -26,7 +26,7 @@ struct Settings {
   std::string breaking_kernel;
   std::size_t breaking_launch;
   bool launches_block;  ///< CUDA_LAUNCH_BLOCKING=1
-  bool counts;               ///< PTBENCH_EMULATOR_COUNT: 1 tells at the end what operations touched
+  bool counts;          ///< PTBENCH_EMULATOR_COUNT: 1 tells at the end what operations touched
   std::string kernels;  ///< PTBENCH_EMULATOR_KERNELS: libraries of kernels, with colons between
 };
 

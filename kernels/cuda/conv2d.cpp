@@ -1,0 +1,311 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/cuda/arena_kernels.h"
+#include "kernels/cuda/bias_gradient.h"
+#include "kernels/cuda/casts.h"
+#include "kernels/cuda/convolution.h"
+#include "kernels/cuda/pixels.h"
+#include "kernels/cuda/typed.h"
+#include "src/base/error.h"
+
+namespace ptbench::cuda {
+namespace {
+
+constexpr std::size_t kAlgorithms = 2;  // of a pass that are offered
+constexpr Size kUnit = 16;              // floats at which parts of an arena begin
+
+using PassPlan = std::shared_ptr<const ConvolutionPlan>;
+
+/// How each pass of a layer is computed.
+struct Passes {
+  PassPlan forward;
+  PassPlan weights;
+  bool rounded = false;  ///< the gradient that `weights` computes
+  PassPlan data;         ///< null where nobody needs the input's gradient
+
+  [[nodiscard]] Bytes workspace() const {
+    return std::max(
+        {forward->workspace(), weights->workspace(), data ? data->workspace() : Bytes{0}});
+  }
+};
+
+/// Bytes of so many elements, up to where the next part of a memory begins.
+Bytes part(Size elements, Bytes element) {
+  constexpr Size kPart = kUnit * static_cast<Size>(sizeof(float));
+  return static_cast<Bytes>(round_up(elements * static_cast<Size>(element), kPart));
+}
+
+/// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the
+/// workspace the packed input, then the weight in the type of images; in the scratch memory the
+/// input's gradient before it is unpacked, then the weight's before it is widened, then the
+/// library's workspace.
+struct Layout {
+  explicit Layout(const Conv2dSpec& spec)
+      : convolution(packed(spec)),
+        weights(spec.outputs * convolution.input.channels * spec.window.kernel_height *
+                spec.window.kernel_width),
+        bias(round_up(weights, kUnit)),
+        elements(bias + (spec.bias ? round_up(spec.outputs, kUnit) : 0)),
+        input(spec.plain_input ? part(convolution.input.elements(), bytes_of(spec.type)) : 0),
+        copy(spec.type == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
+        input_gradient(spec.input_gradient ? input : 0),
+        rounded(part(weights, bytes_of(spec.type))) {}
+
+  Conv2dSpec convolution;
+  Size weights;  ///< elements
+  Size bias;
+  Size elements;
+  Bytes input;
+  Bytes copy;  ///< of weight and bias, as they lie in the arena
+  Bytes input_gradient;
+  Bytes rounded;
+
+  /// Where the library's workspace begins.
+  [[nodiscard]] Bytes workspace(const Passes& passes) const {
+    return input_gradient + (passes.rounded ? rounded : 0);
+  }
+};
+
+template <class T>
+class Conv2d final : public Operator {
+ public:
+  Conv2d(const Conv2dSpec& spec, const Passes& passes, const OperatorSite& site,
+         const Bindings& bindings)
+      : spec_(spec),
+        layout_(spec),
+        stream_(site.device.stream()),
+        input_(elements<T>(bindings.inputs[0]).data()),
+        packed_input_(spec.plain_input ? elements<T>(bindings.workspace).data() : nullptr),
+        parameters_(bindings.parameters.data()),
+        copy_(layout_.copy == 0 ? nullptr
+                                : elements<Bf16>(bindings.workspace.subspan(layout_.input)).data()),
+        gradients_(bindings.gradients.data()),
+        forward_(site.cudnn.handle(), passes.forward,
+                 operands(passes, bindings, elements<T>(bindings.output).data())) {
+    if (bindings.output_gradients.empty() || bindings.output_gradients[0].empty()) return;
+    output_gradient_ = elements<T>(bindings.output_gradients[0]).data();
+    bind_backward(passes, site, bindings);
+  }
+
+  void parameters_changed() override {
+    if (copy_ != nullptr) round_to_bf16(parameters_, layout_.elements, copy_, stream_);
+  }
+
+  void forward() override {
+    if (packed_input_ != nullptr)
+      pack_pixels(input_, spec_.input, layout_.convolution.input.channels, packed_input_, stream_);
+    forward_.run();
+  }
+
+  void backward(GradientMode mode) override {
+    const bool adds = mode == GradientMode::add;
+    if (spec_.bias)
+      bias_gradient(BiasGradient<T>{.output_gradient = output_gradient_,
+                                    .output = nullptr,
+                                    .open_gradient = nullptr,
+                                    .bias = gradients_ + layout_.bias,
+                                    .rows = spec_.output().batch * spec_.output().pixels(),
+                                    .columns = spec_.outputs,
+                                    .adds = adds},
+                    stream_);
+    compute_weights(adds);
+    if (!data_) return;
+    data_->run();
+    if (packed_gradient_ != nullptr)
+      unpack_pixels<T>(packed_gradient_, spec_.input, layout_.convolution.input.channels,
+                       input_gradient_, stream_);
+  }
+
+ private:
+  void compute_weights(bool adds) {
+    ensure(!adds || addends_ != nullptr, "a convolution that adds has memory for it");
+    (adds ? addend_ : weights_)->run();
+    float* to = adds ? addends_ : gradients_;
+    if (rounded_ != nullptr) widen_bf16(rounded_, layout_.weights, to, stream_);
+    if (adds) add_terms(gradients_, layout_.weights, {.values = {addends_}, .count = 1}, stream_);
+  }
+
+  /// `y`: the output, or its gradient.
+  [[nodiscard]] ConvolutionOperands operands(const Passes& passes, const Bindings& bindings,
+                                             const T* y) const {
+    const T* parameters = nullptr;
+    if constexpr (std::is_same_v<T, float>)
+      parameters = parameters_;
+    else
+      parameters = copy_;
+    return {.x = packed_input_ == nullptr ? input_ : packed_input_,
+            .weights = parameters,
+            .y = y,
+            .bias = spec_.bias ? parameters + layout_.bias : nullptr,
+            .workspace = bindings.scratch.subspan(layout_.workspace(passes))};
+  }
+
+  void bind_backward(const Passes& passes, const OperatorSite& site, const Bindings& bindings) {
+    ConvolutionOperands backward = operands(passes, bindings, output_gradient_);
+    backward.bias = nullptr;
+    if (passes.data && !bindings.input_gradients[0].empty()) {
+      input_gradient_ = elements<T>(bindings.input_gradients[0]).data();
+      if (packed_input_ != nullptr) packed_gradient_ = elements<T>(bindings.scratch).data();
+      ConvolutionOperands data = backward;
+      data.x = packed_gradient_ == nullptr ? input_gradient_ : packed_gradient_;
+      data_.emplace(site.cudnn.handle(), passes.data, data);
+    }
+    if (passes.rounded)
+      rounded_ = elements<Bf16>(bindings.scratch.subspan(layout_.input_gradient)).data();
+    const auto bind_weights = [&](std::optional<Convolution>& bound, float* to) {
+      backward.weights = to;
+      if (rounded_ != nullptr) backward.weights = rounded_;
+      bound.emplace(site.cudnn.handle(), passes.weights, backward);
+    };
+    bind_weights(weights_, gradients_);
+    if (bindings.addends.empty()) return;
+    addends_ = elements<float>(bindings.addends).data();
+    bind_weights(addend_, addends_);
+  }
+
+  Conv2dSpec spec_;
+  Layout layout_;
+  cudaStream_t stream_;
+  const T* input_;
+  T* packed_input_;  ///< null where the input is native
+  const float* parameters_;
+  Bf16* copy_;  ///< of the weight; null in f32
+  float* gradients_;
+  const T* output_gradient_ = nullptr;
+  T* input_gradient_ = nullptr;
+  T* packed_gradient_ = nullptr;
+  Bf16* rounded_ = nullptr;  ///< the weight's gradient before it is widened; null where it is not
+  float* addends_ = nullptr;
+  Convolution forward_;
+  std::optional<Convolution> weights_;
+  std::optional<Convolution> addend_;  ///< the weight's gradient beside that which is there
+  std::optional<Convolution> data_;
+};
+
+/// Calls use(row-major index, index in the arena) for each element of the weight.
+template <class Use>
+void for_each_weight(const Conv2dSpec& spec, const Use& use) {
+  const Size taps = spec.window.kernel_height * spec.window.kernel_width;
+  const Size padded = packed(spec).input.channels;
+  for (Size out = 0; out < spec.outputs; ++out)
+    for (Size channel = 0; channel < spec.input.channels; ++channel)
+      for (Size tap = 0; tap < taps; ++tap)
+        use(static_cast<std::size_t>((out * spec.input.channels + channel) * taps + tap),
+            static_cast<std::size_t>((out * taps + tap) * padded + channel));
+}
+
+class Conv2dPlan final : public OperatorPlan {
+ public:
+  Conv2dPlan(const Conv2dSpec& spec, Passes passes, const OperatorSite& site)
+      : spec_(spec), passes_(std::move(passes)), site_(site), layout_(spec) {}
+
+  [[nodiscard]] ParameterLayout layout() const override {
+    const Size all = layout_.elements;
+    return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
+  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return layout_.input + layout_.copy; }
+  [[nodiscard]] Bytes scratch_bytes() const override {
+    return layout_.workspace(passes_) + passes_.workspace();
+  }
+  [[nodiscard]] Bytes addend_bytes() const override {
+    return static_cast<Bytes>(layout_.weights) * sizeof(float);
+  }
+  [[nodiscard]] std::string description() const override {
+    std::string text = fmt::format("cuDNN forward: {}; weights: {}", passes_.forward->description(),
+                                   passes_.weights->description());
+    if (passes_.rounded) text += ", rounded";
+    if (passes_.data) text += "; data: " + passes_.data->description();
+    return text;
+  }
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const override {
+    require_tensors(tensors.size());
+    std::ranges::fill(arena, 0.0F);
+    for_each_weight(spec_, [&](std::size_t from, std::size_t to) { arena[to] = tensors[0][from]; });
+    if (spec_.bias) std::ranges::copy(tensors[1], arena.begin() + layout_.bias);
+  }
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const override {
+    require_tensors(tensors.size());
+    for_each_weight(spec_, [&](std::size_t to, std::size_t from) { tensors[0][to] = arena[from]; });
+    if (spec_.bias)
+      std::ranges::copy(arena.subspan(static_cast<std::size_t>(layout_.bias), tensors[1].size()),
+                        tensors[1].begin());
+  }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return make_typed<Conv2d>(spec_.type, spec_, passes_, site_, bindings);
+  }
+
+ private:
+  void require_tensors(std::size_t count) const {
+    ensure(count == (spec_.bias ? 2 : 1), "a convolution has a weight, and maybe a bias");
+  }
+
+  Conv2dSpec spec_;
+  Passes passes_;
+  OperatorSite site_;
+  Layout layout_;
+};
+
+/// A candidate's name and what it stands for.
+struct Candidate {
+  std::string name;
+  Passes passes;
+};
+
+std::vector<PassPlan> plans_of(const Conv2dSpec& spec, ConvolutionPass pass,
+                               const OperatorSite& site) {
+  return plan_convolution({.handle = site.cudnn.handle()}, packed(spec), pass, kAlgorithms);
+}
+
+void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {
+  if (plans.empty())
+    throw capability_error(
+        fmt::format("cuDNN has no algorithm for '{}' that repeats its results", key_of(spec)),
+        "use --device cpu");
+}
+
+std::vector<Candidate> all_candidates(const Conv2dSpec& spec, const OperatorSite& site) {
+  site.device.make_current();
+  const auto forward = plans_of(spec, ConvolutionPass::forward, site);
+  auto weights = plans_of(spec, ConvolutionPass::weights, site);
+  const bool rounded = weights.empty() && spec.type != ElementType::f32;
+  if (rounded) weights = plans_of(spec, ConvolutionPass::rounded_weights, site);
+  const auto data = spec.input_gradient ? plans_of(spec, ConvolutionPass::data, site)
+                                        : std::vector<PassPlan>{nullptr};
+  for (const auto& plans : {forward, weights, data}) require_plan(plans, spec);
+  std::vector<Candidate> all;
+  for (std::size_t f = 0; f < forward.size(); ++f)
+    for (std::size_t w = 0; w < weights.size(); ++w)
+      for (std::size_t d = 0; d < data.size(); ++d) {
+        std::string name = fmt::format("forward={} weights={}", f, w);
+        if (spec.input_gradient) name += fmt::format(" data={}", d);
+        all.push_back(
+            {std::move(name), {.forward = forward[f], .weights = weights[w], .data = data[d]}});
+      }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> candidates_of(const Conv2dSpec& spec, const OperatorSite& site) {
+  std::vector<std::string> names;
+  for (Candidate& candidate : all_candidates(spec, site))
+    names.push_back(std::move(candidate.name));
+  return names;
+}
+
+std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
+                                            const OperatorSite& site) {
+  for (Candidate& known : all_candidates(spec, site))
+    if (known.name == candidate)
+      return std::make_unique<Conv2dPlan>(spec, std::move(known.passes), site);
+  return nullptr;
+}
+
+}  // namespace ptbench::cuda

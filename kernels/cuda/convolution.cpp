@@ -1,0 +1,318 @@
+#include "kernels/cuda/convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/error.h"
+
+namespace ptbench::cuda {
+namespace {
+
+/// Names of tensors in a graph.
+enum TensorId : std::int64_t { kX = 1, kWeights, kY, kBias, kProduct };
+
+/// What engines load at once. Arenas place tensors at multiples of 16 floats, and their copies in
+/// bf16 half as far from each other.
+constexpr std::int64_t kAlignment = 16;
+constexpr Bytes kMostWorkspace = Bytes{256} << 20U;
+/// More than cuDNN names.
+constexpr std::size_t kMostConfigurations = 64;
+
+using Four = std::array<std::int64_t, 4>;
+
+/// cuDNN names dimensions in the order batch, channels, height, width wherever they lie.
+struct Layout {
+  Four dimensions;
+  Four strides;
+};
+
+Layout channels_last(Size images, Size channels, Size height, Size width) {
+  return {.dimensions = {images, channels, height, width},
+          .strides = {height * width * channels, 1, width * channels, channels}};
+}
+Layout layout_of(const ImageShape& image) {
+  return channels_last(image.batch, image.channels, image.height, image.width);
+}
+Layout weights_of(const Conv2dSpec& spec) {
+  return channels_last(spec.outputs, spec.input.channels, spec.window.kernel_height,
+                       spec.window.kernel_width);
+}
+
+cudnnDataType_t value_of(ElementType type) {
+  return type == ElementType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+}
+
+Descriptor tensor(TensorId id, const Layout& layout, cudnnDataType_t type,
+                  bool is_virtual = false) {
+  Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
+  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
+  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const std::int64_t>(layout.dimensions));
+  made.set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const std::int64_t>(layout.strides));
+  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
+  made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
+  made.finalize();
+  return made;
+}
+
+Descriptor window_of(const Window& window) {
+  using Two = std::array<std::int64_t, 2>;
+  const Two padding{window.padding_height, window.padding_width};
+  const Two strides{window.stride_height, window.stride_width};
+  const Two dilations{1, 1};
+  Descriptor made(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::int64_t{2});
+  made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+  made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION);
+  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, std::span<const std::int64_t>(padding));
+  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, std::span<const std::int64_t>(padding));
+  made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, std::span<const std::int64_t>(strides));
+  made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, std::span<const std::int64_t>(dilations));
+  made.finalize();
+  return made;
+}
+
+/// The attributes of a convolution's operation, which every pass names for itself.
+struct OperationNames {
+  cudnnBackendDescriptorType_t operation;
+  cudnnBackendAttributeName_t window;
+  cudnnBackendAttributeName_t x;
+  cudnnBackendAttributeName_t weights;
+  cudnnBackendAttributeName_t y;
+  cudnnBackendAttributeName_t alpha;
+  cudnnBackendAttributeName_t beta;
+};
+
+OperationNames names_of(ConvolutionPass pass) {
+  switch (pass) {
+    case ConvolutionPass::forward:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+    case ConvolutionPass::data:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    case ConvolutionPass::weights:
+    case ConvolutionPass::rounded_weights:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  }
+  throw Defect("unknown pass of a convolution");
+}
+
+using Handle = cudnnBackendDescriptor_t;
+
+/// Descriptors that live as long as what refers to them.
+class Parts {
+ public:
+  Handle keep(Descriptor part) { return parts_.emplace_back(std::move(part)).get(); }
+  [[nodiscard]] std::vector<Descriptor> take() && { return std::move(parts_); }
+
+ private:
+  std::vector<Descriptor> parts_;
+};
+
+Descriptor convolution_of(const OperationNames& names, Handle window, Handle x, Handle weights,
+                          Handle y) {
+  Descriptor made(names.operation);
+  made.set_descriptor(names.window, window);
+  made.set_descriptor(names.x, x);
+  made.set_descriptor(names.weights, weights);
+  made.set_descriptor(names.y, y);
+  made.set(names.alpha, 1.0F);
+  made.set(names.beta, 0.0F);
+  made.finalize();
+  return made;
+}
+
+Descriptor pointwise(cudnnPointwiseMode_t mode) {
+  Descriptor made(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  made.set(CUDNN_ATTR_POINTWISE_MODE, mode);
+  made.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+  made.finalize();
+  return made;
+}
+
+/// to = from, or from + addend where there is one.
+Descriptor pointwise_of(Handle mode, Handle from, Handle addend, Handle to) {
+  Descriptor made(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
+  made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+  if (addend != nullptr) made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, addend);
+  made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  made.finalize();
+  return made;
+}
+
+/// The operations of a pass. Where one follows the convolution, what lies between is in f32 and in
+/// no memory.
+std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& parts) {
+  const cudnnDataType_t type = value_of(spec.type);
+  const OperationNames names = names_of(pass);
+  const Layout output = layout_of(spec.output());
+  const Layout filter = weights_of(spec);
+  const Handle window = parts.keep(window_of(spec.window));
+  const Handle x = parts.keep(tensor(kX, layout_of(spec.input), type));
+  const Handle y = parts.keep(tensor(kY, output, type));
+  const bool adds_bias = pass == ConvolutionPass::forward && spec.bias;
+  const bool widens = pass == ConvolutionPass::weights && spec.type != ElementType::f32;
+  const Handle weights = parts.keep(tensor(kWeights, filter, widens ? CUDNN_DATA_FLOAT : type));
+  if (!adds_bias && !widens) return {parts.keep(convolution_of(names, window, x, weights, y))};
+
+  const Handle product =
+      parts.keep(tensor(kProduct, adds_bias ? output : filter, CUDNN_DATA_FLOAT, true));
+  const Handle mode =
+      parts.keep(pointwise(adds_bias ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_IDENTITY));
+  if (widens)
+    return {parts.keep(convolution_of(names, window, x, product, y)),
+            parts.keep(pointwise_of(mode, product, nullptr, weights))};
+  const Handle bias = parts.keep(tensor(kBias, channels_last(1, spec.outputs, 1, 1), type));
+  return {parts.keep(convolution_of(names, window, x, weights, product)),
+          parts.keep(pointwise_of(mode, product, bias, y))};
+}
+
+/// All descriptors of a pass; the last one is the graph of its operations.
+std::vector<Descriptor> graph_of(const CudnnTarget& target, const Conv2dSpec& spec,
+                                 ConvolutionPass pass) {
+  Parts parts;
+  const std::vector<Handle> operations = operations_of(spec, pass, parts);
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  if (target.handle != nullptr) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, target.handle);
+  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
+  graph.finalize();
+  parts.keep(std::move(graph));
+  return std::move(parts).take();
+}
+
+/// Engines with settings, the fastest first as far as cuDNN knows.
+std::vector<Descriptor> configurations_of(const CudnnTarget& target, const Descriptor& graph,
+                                          cudnnBackendHeurMode_t mode) {
+  Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+  heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (target.properties != nullptr)
+    heuristic.set_descriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, target.properties);
+  if (heuristic.try_finalize() != CUDNN_STATUS_SUCCESS) return {};  // the graph is not supported
+  return heuristic.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigurations);
+}
+
+/// Whether results repeat, and are sums of products of the operands as they are.
+bool is_exact(const Descriptor& engine, ElementType type) {
+  const auto notes = engine.get<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                                             CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  return std::ranges::none_of(notes, [&](cudnnBackendNumericalNote_t note) {
+    if (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE) return type == ElementType::f32;  // as tf32
+    return note != CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
+  });
+}
+
+/// "engine 34 knob 2=1 …".
+std::string description_of(const Descriptor& engine, const Descriptor& configuration) {
+  std::string text =
+      fmt::format("engine {}", engine.get<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 1).at(0));
+  for (const Descriptor& choice : configuration.get_descriptors(
+           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+           CUDNN_KNOB_TYPE_COUNTS)) {
+    const auto knob = choice.get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, 1).at(0);
+    const auto value = choice.get<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, 1).at(0);
+    text += fmt::format(" knob {}={}", static_cast<int>(knob), value);
+  }
+  return text;
+}
+
+/// Null where cuDNN finds only now that the configuration does not fit.
+std::shared_ptr<const ConvolutionPlan> plan_of(
+    const CudnnTarget& target, const std::shared_ptr<const std::vector<Descriptor>>& graph,
+    Descriptor configuration, const Descriptor& engine) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  if (target.handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, target.handle);
+  if (target.properties != nullptr)
+    plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, target.properties);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  if (plan.try_finalize() != CUDNN_STATUS_SUCCESS) return nullptr;
+  std::string description = description_of(engine, configuration);
+  return std::make_shared<const ConvolutionPlan>(
+      ConvolutionPlan::Parts{graph, std::move(configuration), std::move(plan)},
+      std::move(description));
+}
+
+}  // namespace
+
+Conv2dSpec packed(const Conv2dSpec& spec) {
+  Conv2dSpec packed = spec;
+  constexpr Size kBytes = 16;
+  if (spec.plain_input)
+    packed.input.channels =
+        round_up(spec.input.channels, kBytes / static_cast<Size>(bytes_of(spec.type)));
+  return packed;
+}
+
+ConvolutionPlan::ConvolutionPlan(Parts parts, std::string description)
+    : parts_(std::move(parts)),
+      workspace_(static_cast<Bytes>(
+          parts_.plan.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 1).at(0))),
+      description_(std::move(description)) {}
+
+std::vector<std::shared_ptr<const ConvolutionPlan>> plan_convolution(const CudnnTarget& target,
+                                                                     const Conv2dSpec& spec,
+                                                                     ConvolutionPass pass,
+                                                                     std::size_t most) {
+  const auto graph = std::make_shared<const std::vector<Descriptor>>(graph_of(target, spec, pass));
+  std::vector<std::shared_ptr<const ConvolutionPlan>> plans;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (Descriptor& configuration : configurations_of(target, graph->back(), mode)) {
+      if (plans.size() == most) return plans;
+      const auto engines = configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                         CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+      if (!is_exact(engines.at(0), spec.type)) continue;
+      auto plan = plan_of(target, graph, std::move(configuration), engines.at(0));
+      if (!plan || plan->workspace() > kMostWorkspace) continue;
+      const bool known = std::ranges::any_of(
+          plans, [&](const auto& one) { return one->description() == plan->description(); });
+      if (!known) plans.push_back(std::move(plan));
+    }
+  }
+  return plans;
+}
+
+Convolution::Convolution(cudnnHandle_t handle, std::shared_ptr<const ConvolutionPlan> plan,
+                         const ConvolutionOperands& operands)
+    : handle_(handle), plan_(std::move(plan)), memory_(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
+  // cuDNN's interface knows no constant memory.
+  const auto pointer = [](const void* memory) { return const_cast<void*>(memory); };  // NOLINT
+  std::vector<std::int64_t> ids{kX, kWeights, kY};
+  std::vector<void*> pointers{pointer(operands.x), pointer(operands.weights), pointer(operands.y)};
+  if (operands.bias != nullptr) {
+    ids.push_back(kBias);
+    pointers.push_back(pointer(operands.bias));
+  }
+  ensure(operands.workspace.size() >= plan_->workspace(), "a convolution has its workspace");
+  memory_.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const std::int64_t>(ids));
+  memory_.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::span<void* const>(pointers));
+  void* workspace = operands.workspace.data();
+  memory_.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace);
+  memory_.finalize();
+}
+
+void Convolution::run() const {
+  PTBENCH_CUDNN(cudnnBackendExecute(handle_, plan_->get(), memory_.get()));
+}
+
+}  // namespace ptbench::cuda
