@@ -22,7 +22,7 @@ __device__ Lanes<T, kLanes> means_of(const float (&sums)[kLanes], const PoolShap
 }
 
 template <int kLanes, int kParts, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     average_kernel(PoolShape shape, unsigned packs, const T* __restrict__ input,
                    T* __restrict__ output) {
   const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -35,6 +35,7 @@ __global__ void __launch_bounds__(kThreads)
     const Part rows = taps_on_image(top, shape.kernel_height, shape.height);
     const Part columns = taps_on_image(left, shape.kernel_width, shape.width);
     for (int row = rows.begin + static_cast<int>(threadIdx.y); row < rows.end; row += kParts)
+#pragma unroll 2
       for (int column = columns.begin; column < columns.end; ++column)
         add(sums, load<kLanes>(input, pack_at(at, top + row, left + column, shape.height,
                                               shape.width, channel_packs)));
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int kLanes, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     average_gradient_kernel(PoolShape shape, unsigned packs, const T* __restrict__ output_gradient,
                             T* __restrict__ input_gradient) {
   const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -64,6 +65,7 @@ __global__ void __launch_bounds__(kThreads)
                                     shape.stride_width, shape.output_width);
   float sums[kLanes] = {};
   for (int row = rows.begin; row < rows.end; ++row)
+#pragma unroll 2
     for (int column = columns.begin; column < columns.end; ++column)
       add(sums, load<kLanes>(output_gradient, pack_at(at, row, column, shape.output_height,
                                                       shape.output_width, channel_packs)));

@@ -34,7 +34,7 @@ __device__ bool is_better(const Largest& other, const Largest& best) {
 }
 
 template <int kLanes, int kParts, class T, class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     max_kernel(PoolShape shape, unsigned packs, const T* __restrict__ input, T* __restrict__ output,
                Index* __restrict__ positions) {
   const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <int kLanes, class T, class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksAtOnce)
     max_gradient_kernel(PoolShape shape, unsigned packs, const T* __restrict__ output_gradient,
                         const Index* __restrict__ positions, T* __restrict__ input_gradient) {
   const unsigned index = blockIdx.x * blockDim.x + threadIdx.x;

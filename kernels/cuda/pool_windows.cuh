@@ -11,6 +11,9 @@ namespace ptbench::cuda {
 
 /// Threads of a block that share a window: slice s has the window's rows s, s + 8, …
 constexpr int kSlices = kThreads / kWarp;
+/// Blocks that a multiprocessor has at once: enough to have memory always busy, and 64 registers a
+/// thread, so that none is spilled.
+constexpr int kBlocksAtOnce = 4;
 
 /// A pack of channels of one pixel.
 struct Place {

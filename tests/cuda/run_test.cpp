@@ -168,6 +168,37 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   }
 }
 
+TEST_CASE("weight gradients in bf16 are rounded where cuDNN compiles nothing", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run;
+  run.write("m.json", model_of_images("gelu"));
+  const auto final_weights = [&](const std::string& engines) {
+    Words words{PTBENCH_EXECUTABLE, "run",  "-w",          "m.json",
+                "--device",         "cuda", "--precision", "bf16"};
+    words = words + Words{"--steps",
+                          "3",
+                          "--accumulate",
+                          "2",
+                          "--verify",
+                          "on",
+                          "-o",
+                          "r.json",
+                          "--save-final-weights",
+                          "w.safetensors"};
+    const ProgramResult result =
+        run_program(words, {.folder = run.path("."),
+                            .environment = {"PTBENCH_EMULATOR_CUDNN=" + engines,
+                                            "XDG_CACHE_HOME=" + run.path(engines).string()}});
+    CAPTURE(result.errors, result.output);
+    REQUIRE(result.exit_code == 0);
+    CHECK(run.json("r.json")["runs"][0]["verification"]["status"] == "passed");
+    return run.text("w.safetensors");
+  };
+  const std::string compiled = final_weights("all");
+  if (is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    CHECK(final_weights("precompiled") != compiled);
+}
+
 TEST_CASE("a CUDA device and the CPU give the same losses from the same weights", "[cuda]") {
   require_cuda_device();
   const Words common{"-w",     "mlp", "--data",   kDigits, "-b",       "32", "--steps",   "4",

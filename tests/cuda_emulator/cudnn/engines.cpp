@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tests/cuda_emulator/cudnn/refusal.h"
@@ -83,10 +85,20 @@ void check_heuristics(const Descriptor& heuristics) {
     ptbench_emulator_remark("cuDNN: no engine takes the types of this graph's tensors");
 }
 
+/// Whether graphs that need a compiler at run time find one; not where the environment says
+/// PTBENCH_EMULATOR_CUDNN=precompiled.
+bool has_compiler() {
+  const char* engines = std::getenv("PTBENCH_EMULATOR_CUDNN");
+  return engines == nullptr || std::string_view(engines) != "precompiled";
+}
+
 void check_plan(const Descriptor& plan) {
   expect(configuration_at(plan), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration");
   if (!plan_of(plan).engine.has_plans)
     throw Refusal(CUDNN_STATUS_NOT_SUPPORTED, "the engine has no plan for this graph", false);
+  if (plan_of(plan).engine.compiles && !has_compiler())
+    throw Refusal(CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING, "there is no compiler",
+                  false);
 }
 
 /// A final descriptor.
