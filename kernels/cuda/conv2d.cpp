@@ -25,8 +25,7 @@ using PassPlan = std::shared_ptr<const ConvolutionPlan>;
 struct Passes {
   PassPlan forward;
   PassPlan weights;
-  bool rounded = false;  ///< the gradient that `weights` computes
-  PassPlan data;         ///< null where nobody needs the input's gradient
+  PassPlan data;  ///< null where nobody needs the input's gradient
 
   [[nodiscard]] Bytes workspace() const {
     return std::max(
@@ -42,8 +41,7 @@ Bytes part(Size elements, Bytes element) {
 
 /// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the
 /// workspace the packed input, then the weight in the type of images; in the scratch memory the
-/// input's gradient before it is unpacked, then the weight's before it is widened, then the
-/// library's workspace.
+/// input's gradient before it is unpacked, then the library's workspace.
 struct Layout {
   explicit Layout(const Conv2dSpec& spec)
       : convolution(packed(spec)),
@@ -53,8 +51,7 @@ struct Layout {
         elements(bias + (spec.bias ? round_up(spec.outputs, kUnit) : 0)),
         input(spec.plain_input ? part(convolution.input.elements(), bytes_of(spec.type)) : 0),
         copy(spec.type == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
-        input_gradient(spec.input_gradient ? input : 0),
-        rounded(part(weights, bytes_of(spec.type))) {}
+        input_gradient(spec.input_gradient ? input : 0) {}
 
   Conv2dSpec convolution;
   Size weights;  ///< elements
@@ -63,12 +60,6 @@ struct Layout {
   Bytes input;
   Bytes copy;  ///< of weight and bias, as they lie in the arena
   Bytes input_gradient;
-  Bytes rounded;
-
-  /// Where the library's workspace begins.
-  [[nodiscard]] Bytes workspace(const Passes& passes) const {
-    return input_gradient + (passes.rounded ? rounded : 0);
-  }
 };
 
 template <class T>
@@ -86,7 +77,7 @@ class Conv2d final : public Operator {
                                 : elements<Bf16>(bindings.workspace.subspan(layout_.input)).data()),
         gradients_(bindings.gradients.data()),
         forward_(site.cudnn.handle(), passes.forward,
-                 operands(passes, bindings, elements<T>(bindings.output).data())) {
+                 operands(bindings, elements<T>(bindings.output).data())) {
     if (bindings.output_gradients.empty() || bindings.output_gradients[0].empty()) return;
     output_gradient_ = elements<T>(bindings.output_gradients[0]).data();
     bind_backward(passes, site, bindings);
@@ -125,14 +116,11 @@ class Conv2d final : public Operator {
   void compute_weights(bool adds) {
     ensure(!adds || addends_ != nullptr, "a convolution that adds has memory for it");
     (adds ? addend_ : weights_)->run();
-    float* to = adds ? addends_ : gradients_;
-    if (rounded_ != nullptr) widen_bf16(rounded_, layout_.weights, to, stream_);
     if (adds) add_terms(gradients_, layout_.weights, {.values = {addends_}, .count = 1}, stream_);
   }
 
   /// `y`: the output, or its gradient.
-  [[nodiscard]] ConvolutionOperands operands(const Passes& passes, const Bindings& bindings,
-                                             const T* y) const {
+  [[nodiscard]] ConvolutionOperands operands(const Bindings& bindings, const T* y) const {
     const T* parameters = nullptr;
     if constexpr (std::is_same_v<T, float>)
       parameters = parameters_;
@@ -142,11 +130,11 @@ class Conv2d final : public Operator {
             .weights = parameters,
             .y = y,
             .bias = spec_.bias ? parameters + layout_.bias : nullptr,
-            .workspace = bindings.scratch.subspan(layout_.workspace(passes))};
+            .workspace = bindings.scratch.subspan(layout_.input_gradient)};
   }
 
   void bind_backward(const Passes& passes, const OperatorSite& site, const Bindings& bindings) {
-    ConvolutionOperands backward = operands(passes, bindings, output_gradient_);
+    ConvolutionOperands backward = operands(bindings, output_gradient_);
     backward.bias = nullptr;
     if (passes.data && !bindings.input_gradients[0].empty()) {
       input_gradient_ = elements<T>(bindings.input_gradients[0]).data();
@@ -155,17 +143,12 @@ class Conv2d final : public Operator {
       data.x = packed_gradient_ == nullptr ? input_gradient_ : packed_gradient_;
       data_.emplace(site.cudnn.handle(), passes.data, data);
     }
-    if (passes.rounded)
-      rounded_ = elements<Bf16>(bindings.scratch.subspan(layout_.input_gradient)).data();
-    const auto bind_weights = [&](std::optional<Convolution>& bound, float* to) {
-      backward.weights = to;
-      if (rounded_ != nullptr) backward.weights = rounded_;
-      bound.emplace(site.cudnn.handle(), passes.weights, backward);
-    };
-    bind_weights(weights_, gradients_);
+    backward.weights = gradients_;
+    weights_.emplace(site.cudnn.handle(), passes.weights, backward);
     if (bindings.addends.empty()) return;
     addends_ = elements<float>(bindings.addends).data();
-    bind_weights(addend_, addends_);
+    backward.weights = addends_;
+    addend_.emplace(site.cudnn.handle(), passes.weights, backward);
   }
 
   Conv2dSpec spec_;
@@ -179,7 +162,6 @@ class Conv2d final : public Operator {
   const T* output_gradient_ = nullptr;
   T* input_gradient_ = nullptr;
   T* packed_gradient_ = nullptr;
-  Bf16* rounded_ = nullptr;  ///< the weight's gradient before it is widened; null where it is not
   float* addends_ = nullptr;
   Convolution forward_;
   std::optional<Convolution> weights_;
@@ -210,7 +192,7 @@ class Conv2dPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes workspace_bytes() const override { return layout_.input + layout_.copy; }
   [[nodiscard]] Bytes scratch_bytes() const override {
-    return layout_.workspace(passes_) + passes_.workspace();
+    return layout_.input_gradient + passes_.workspace();
   }
   [[nodiscard]] Bytes addend_bytes() const override {
     return static_cast<Bytes>(layout_.weights) * sizeof(float);
@@ -218,7 +200,6 @@ class Conv2dPlan final : public OperatorPlan {
   [[nodiscard]] std::string description() const override {
     std::string text = fmt::format("cuDNN forward: {}; weights: {}", passes_.forward->description(),
                                    passes_.weights->description());
-    if (passes_.rounded) text += ", rounded";
     if (passes_.data) text += "; data: " + passes_.data->description();
     return text;
   }
@@ -273,9 +254,7 @@ void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {
 std::vector<Candidate> all_candidates(const Conv2dSpec& spec, const OperatorSite& site) {
   site.device.make_current();
   const auto forward = plans_of(spec, ConvolutionPass::forward, site);
-  auto weights = plans_of(spec, ConvolutionPass::weights, site);
-  const bool rounded = weights.empty() && spec.type != ElementType::f32;
-  if (rounded) weights = plans_of(spec, ConvolutionPass::rounded_weights, site);
+  const auto weights = plans_of(spec, ConvolutionPass::weights, site);
   const auto data = spec.input_gradient ? plans_of(spec, ConvolutionPass::data, site)
                                         : std::vector<PassPlan>{nullptr};
   for (const auto& plans : {forward, weights, data}) require_plan(plans, spec);

@@ -11,7 +11,11 @@ namespace ptbench::cuda {
 namespace {
 
 /// Names of tensors in a graph.
-enum TensorId : std::int64_t { kX = 1, kWeights, kY, kBias, kProduct };
+constexpr std::int64_t kX = 1;
+constexpr std::int64_t kWeights = 2;
+constexpr std::int64_t kY = 3;
+constexpr std::int64_t kBias = 4;
+constexpr std::int64_t kProduct = 5;
 
 /// What engines load at once. Arenas place tensors at multiples of 16 floats, and their copies in
 /// bf16 half as far from each other.
@@ -44,10 +48,10 @@ cudnnDataType_t value_of(ElementType type) {
   return type == ElementType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
 }
 
-Descriptor tensor(TensorId id, const Layout& layout, cudnnDataType_t type,
+Descriptor tensor(std::int64_t id, const Layout& layout, cudnnDataType_t type,
                   bool is_virtual = false) {
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, static_cast<std::int64_t>(id));
+  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
   made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const std::int64_t>(layout.dimensions));
   made.set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const std::int64_t>(layout.strides));
@@ -104,7 +108,6 @@ OperationNames names_of(ConvolutionPass pass) {
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
     case ConvolutionPass::weights:
-    case ConvolutionPass::rounded_weights:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
               CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,

@@ -15,10 +15,9 @@
 namespace ptbench::cuda {
 
 enum class ConvolutionPass : std::uint8_t {
-  forward,          ///< y = x ∗ W (+ bias)
-  data,             ///< the gradient of x from that of y
-  weights,          ///< the gradient of W, in f32, from x and the gradient of y
-  rounded_weights,  ///< the same, in the type of images
+  forward,  ///< y = x ∗ W (+ bias)
+  data,     ///< the gradient of x from that of y
+  weights,  ///< the gradient of W, in f32, from x and the gradient of y
 };
 
 /// The convolution of `spec` as cuDNN computes it: plain images are packed for it, with channels

@@ -133,7 +133,7 @@ TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
 
 TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda]") {
   require_cuda_device();
-  const RunCommand run;
+  const RunCommand run(std::chrono::minutes(10));
   for (const std::string precision : {"fp32", "bf16"})
     check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
 }
@@ -168,35 +168,20 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   }
 }
 
-TEST_CASE("weight gradients in bf16 are rounded where cuDNN compiles nothing", "[cuda]") {
+TEST_CASE("bf16 where cuDNN compiles nothing is refused", "[cuda]") {
   require_cuda_device();
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("this device is a real one");
   const RunCommand run;
   run.write("m.json", model_of_images("gelu"));
-  const auto final_weights = [&](const std::string& engines) {
-    Words words{PTBENCH_EXECUTABLE, "run",  "-w",          "m.json",
-                "--device",         "cuda", "--precision", "bf16"};
-    words = words + Words{"--steps",
-                          "3",
-                          "--accumulate",
-                          "2",
-                          "--verify",
-                          "on",
-                          "-o",
-                          "r.json",
-                          "--save-final-weights",
-                          "w.safetensors"};
-    const ProgramResult result =
-        run_program(words, {.folder = run.path("."),
-                            .environment = {"PTBENCH_EMULATOR_CUDNN=" + engines,
-                                            "XDG_CACHE_HOME=" + run.path(engines).string()}});
-    CAPTURE(result.errors, result.output);
-    REQUIRE(result.exit_code == 0);
-    CHECK(run.json("r.json")["runs"][0]["verification"]["status"] == "passed");
-    return run.text("w.safetensors");
-  };
-  const std::string compiled = final_weights("all");
-  if (is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    CHECK(final_weights("precompiled") != compiled);
+  const ProgramResult result =
+      run_program({PTBENCH_EXECUTABLE, "run", "-w", "m.json", "--device", "cuda", "--precision",
+                   "bf16", "--steps", "3"},
+                  {.folder = run.path("."),
+                   .environment = {"PTBENCH_EMULATOR_CUDNN=precompiled",
+                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CHECK(result.exit_code == 5);
+  CHECK_THAT(result.errors, Contains("cuDNN has no algorithm for 'conv2d"));
 }
 
 TEST_CASE("a CUDA device and the CPU give the same losses from the same weights", "[cuda]") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,10 @@ namespace ptbench::testing {
 /// `ptbench run` as a user calls it, in a folder of its own, with a plan cache of its own.
 class RunCommand {
  public:
+  /// `deadline`: when the program is killed.
+  explicit RunCommand(std::chrono::milliseconds deadline = std::chrono::seconds(60))
+      : deadline_(deadline) {}
+
   [[nodiscard]] std::filesystem::path path(const std::string& name) const {
     return folder_.path() / name;
   }
@@ -35,7 +40,8 @@ class RunCommand {
   [[nodiscard]] ProgramResult operator()(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {PTBENCH_EXECUTABLE, "run"});
     return run_program(arguments, {.folder = folder_.path(),
-                                   .environment = {"XDG_CACHE_HOME=" + path("cache").string()}});
+                                   .environment = {"XDG_CACHE_HOME=" + path("cache").string()},
+                                   .deadline = deadline_});
   }
 
   [[nodiscard]] std::string text(const std::string& name) const {
@@ -63,6 +69,7 @@ class RunCommand {
 
  private:
   TemporaryDirectory folder_;
+  std::chrono::milliseconds deadline_;
 };
 
 }  // namespace ptbench::testing

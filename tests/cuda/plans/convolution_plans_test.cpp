@@ -60,15 +60,14 @@ void check_plans(const Descriptor& properties, const Conv2dSpec& spec, Convoluti
 }
 
 void check_all(const std::string& workload, ElementType type) {
-  const auto weights =
-      type == ElementType::f32 ? ConvolutionPass::weights : ConvolutionPass::rounded_weights;
   for (const int capability : {80, 90}) {
     CAPTURE(capability);
     const Descriptor properties = properties_of(capability);
     for (const Conv2dSpec& spec : convolutions_of(workload, 32, type)) {
       check_plans(properties, spec, ConvolutionPass::forward);
-      check_plans(properties, spec, weights);
       if (spec.input_gradient) check_plans(properties, spec, ConvolutionPass::data);
+      // From bf16 to f32, engines are compiled when they are planned, which takes a driver.
+      if (type == ElementType::f32) check_plans(properties, spec, ConvolutionPass::weights);
     }
   }
 }
