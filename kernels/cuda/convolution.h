@@ -65,11 +65,11 @@ class ConvolutionPlan {
 /// Device memory of a convolution, of which each pass reads two and writes the third. All of the
 /// type of images but for the gradient of W in f32.
 struct ConvolutionOperands {
-  const void* x = nullptr;           ///< or its gradient
-  const void* weights = nullptr;     ///< or their gradient
-  const void* y = nullptr;           ///< or its gradient
-  const void* bias = nullptr;        ///< an element an output, of a forward pass that adds one
-  std::span<std::byte> workspace{};  ///< as much as the plan needs
+  const void* x = nullptr;         ///< or its gradient
+  const void* weights = nullptr;   ///< or their gradient
+  const void* y = nullptr;         ///< or its gradient
+  const void* bias = nullptr;      ///< an element an output, of a forward pass that adds one
+  std::span<std::byte> workspace;  ///< as much as the plan needs
 };
 
 /// A plan with its memory. Move-only; `handle` outlives it.

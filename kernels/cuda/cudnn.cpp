@@ -69,7 +69,8 @@ std::vector<Descriptor> Descriptor::get_descriptors(cudnnBackendAttributeName_t 
   std::vector<Descriptor> values;
   std::vector<cudnnBackendDescriptor_t> handles;
   for (std::size_t i = 0; i < most; ++i) handles.push_back(values.emplace_back(type).get());
-  const std::size_t count = get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, handles.data());
+  const std::size_t count =
+      get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, static_cast<void*>(handles.data()));
   values.erase(values.begin() + static_cast<std::ptrdiff_t>(count), values.end());
   return values;
 }

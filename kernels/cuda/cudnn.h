@@ -110,7 +110,8 @@ class Descriptor {
 
   template <class T>
   void set(cudnnBackendAttributeName_t name, std::span<const T> values) {
-    set(name, AttributeType<T>::kValue, std::ssize(values), values.data());
+    set(name, AttributeType<T>::kValue, std::ssize(values),
+        static_cast<const void*>(values.data()));
   }
   template <class T>
   void set(cudnnBackendAttributeName_t name, const T& value) {
@@ -124,7 +125,8 @@ class Descriptor {
   }
   void set_descriptors(cudnnBackendAttributeName_t name,
                        std::span<const cudnnBackendDescriptor_t> values) {
-    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(values), values.data());
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(values),
+        static_cast<const void*>(values.data()));
   }
 
   /// After all attributes are set. What cuDNN cannot do, it says here.
