@@ -168,6 +168,40 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   }
 }
 
+TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run(std::chrono::minutes(10));
+  run.write("m.json", R"({"schema": "ptbench.model/1", "name": "larger", "input": [3, 64, 64],
+    "classes": 10, "batch": 2, "samples": 16,
+    "optimizer": {"kind": "adamw", "lr": 0.001},
+    "layers": [{"name": "conv1", "type": "conv2d", "outputs": 16, "kernel": 7, "stride": 2,
+                "padding": 3, "bias": false},
+               {"name": "norm1", "type": "batch_norm"},
+               {"name": "relu1", "type": "relu"},
+               {"name": "pool1", "type": "max_pool", "kernel": 3, "stride": 2, "padding": 1},
+               {"name": "conv2", "type": "conv2d", "outputs": 24, "kernel": 3, "stride": 2,
+                "padding": 1, "bias": false},
+               {"name": "norm2", "type": "batch_norm"},
+               {"name": "shortcut", "type": "conv2d", "outputs": 24, "kernel": 1, "stride": 2,
+                "inputs": ["pool1"]},
+               {"name": "add", "type": "add", "inputs": ["norm2", "shortcut"]},
+               {"name": "relu2", "type": "relu"},
+               {"name": "pool2", "type": "average_pool", "kernel": 2, "stride": 2},
+               {"name": "flatten", "type": "flatten"},
+               {"name": "fc", "type": "linear", "outputs": 10}]})");
+  for (const std::string precision : {"fp32", "bf16"})
+    check_run(run, {"-w", "m.json", "--precision", precision});
+}
+
+TEST_CASE("resnet50 at 224 x 224 pixels passes verification on a CUDA device", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run(std::chrono::minutes(10));
+  const auto record = record_of(
+      run, {"-w", "resnet50", "-b", "1", "--device", "cuda:0", "--warmup", "0", "--steps", "1"});
+  CHECK(record["workload"]["input_shape"] == nlohmann::json{3, 224, 224});
+  CHECK(record["verification"]["status"] == "passed");
+}
+
 TEST_CASE("bf16 where cuDNN compiles nothing is refused", "[cuda]") {
   require_cuda_device();
   if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
