@@ -5,7 +5,8 @@ set(prefix "${WORK_DIR}/prefix")
 file(REMOVE_RECURSE "${WORK_DIR}")
 execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${build}" -G Ninja
                         "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
-                        -DBUILD_TESTING=OFF "-DPTBENCH_CUDA=${CUDA}" -DCMAKE_CUDA_ARCHITECTURES=80
+                        -DBUILD_TESTING=OFF "-DPTBENCH_CUDA=${CUDA}" -DCMAKE_CUDA_ARCHITECTURES=75
+                        -DPTBENCH_WERROR=ON
                 OUTPUT_VARIABLE configured COMMAND_ERROR_IS_FATAL ANY)
 # What `cmake --build … --target ptbench` leaves behind, without the minutes that it takes.
 file(COPY "${PROGRAM}" DESTINATION "${build}")
