@@ -28,7 +28,7 @@ struct Trait {
 using Traits = std::vector<Trait>;
 
 template <class T>
-std::uint64_t digest_of(T value) {
+std::uint64_t bits_of(T value) {
   if constexpr (std::is_floating_point_v<T>)
     return std::bit_cast<std::uint64_t>(static_cast<double>(value));
   else
@@ -49,7 +49,7 @@ void add_parameters(const ProgramPlan& plan, Traits& traits) {
 void add_training(const StepSpec& step, const DdpOptions& options, Traits& traits) {
   const OptimizerSpec& optimizer = step.optimizer;
   const auto add = [&](std::string_view what, auto value) {
-    traits.push_back({.what = what, .digest = digest_of(value)});
+    traits.push_back({.what = what, .digest = bits_of(value)});
   };
   add("the optimizers", optimizer.kind);
   add("the learning rates", optimizer.lr);
@@ -75,7 +75,7 @@ Size global_batch_of(const ProgramPlan& plan) {
 
 /// Plans for unequal micro-batches are unequal; what counts then is where parameters lie.
 void add_plan(const ProgramPlan& plan, bool equal_micro_batches, Traits& traits) {
-  traits.push_back({.what = "the global batches", .digest = digest_of(global_batch_of(plan))});
+  traits.push_back({.what = "the global batches", .digest = bits_of(global_batch_of(plan))});
   if (equal_micro_batches)
     traits.push_back(
         {.what = "the hashes of their plans", .digest = fnv1a(plan.hash()), .of_model = true});
@@ -106,15 +106,10 @@ void require_common(const Traits& traits, std::span<const std::uint64_t> all) {
   }
 }
 
-std::unique_ptr<Replica> only(std::vector<std::unique_ptr<Replica>> replicas) {
-  ensure(replicas.size() == 1, "each rank of a data-parallel strategy has one replica");
-  return std::move(replicas.front());
-}
-
 }  // namespace
 
 Distributed::Distributed(StrategyContext context)
-    : replica_(only(std::move(context.replicas))),
+    : replica_(std::move(context).take_replica()),
       communicator_(context.communicator),
       control_(context.control),
       options_(context.data_parallel),
@@ -153,7 +148,7 @@ void Distributed::sum_over_ranks(std::span<float> cell) {
 
 void Distributed::check_agreement() {
   const ProgramPlan& plan = replica_->program().plan();
-  const std::vector<std::uint64_t> micro_batches = of_all_ranks({digest_of(plan.batch())});
+  const std::vector<std::uint64_t> micro_batches = of_all_ranks({bits_of(plan.batch())});
   const bool are_equal =
       std::ranges::adjacent_find(micro_batches, std::not_equal_to()) == micro_batches.end();
   Traits traits;  // in this order: the first difference explains those that follow from it

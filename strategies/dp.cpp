@@ -30,15 +30,10 @@ std::span<T> part_at(std::span<T> whole, std::size_t index, std::size_t replicas
   return whole.subspan(index * size, size);
 }
 
-std::unique_ptr<Replica> only(std::vector<std::unique_ptr<Replica>> replicas) {
-  ensure(replicas.size() == 1, "dp is built over one whole replica, the master");
-  return std::move(replicas.front());
-}
-
 class Dp final : public Strategy {
  public:
   explicit Dp(StrategyContext context)
-      : master_(only(std::move(context.replicas))),
+      : master_(std::move(context).take_replica()),
         group_(std::move(context.group)),
         rows_(master_->program(), replicas()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");

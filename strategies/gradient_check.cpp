@@ -39,11 +39,6 @@ double finite_or_infinite(double share) {
   return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
 }
 
-void keep_worse(Difference& worst, double share, const std::string& tensor, const char* what) {
-  const double known = finite_or_infinite(share);
-  if (known > worst.share) worst = {.share = known, .tensor = tensor, .what = what};
-}
-
 /// Of the mean of so many ratios; 0 for one.
 double standard_error(const std::vector<double>& ratios) {
   const auto n = static_cast<double>(ratios.size());
@@ -151,8 +146,8 @@ Difference GradientCheck::worst_distance() const {
   for (const Tensor& tensor : tensors_) {
     const Products& last = tensor.steps.back();
     if (last.difference == 0) continue;
-    keep_worse(worst, std::sqrt(last.difference / last.terms) / bounds_.distance, tensor.name,
-               "gradient");
+    worst.keep_worse(std::sqrt(last.difference / last.terms) / bounds_.distance, tensor.name,
+                     "gradient");
   }
   return worst;
 }
@@ -163,7 +158,7 @@ Difference GradientCheck::worst_of_all_steps() const {
   Difference worst = check_whole(whole);
   for (const Tensor& tensor : tensors_) {
     check_tensor(tensor, whole.sums, worst);
-    keep_worse(worst, nearness_share(tensor, steps), tensor.name, "gradient");
+    worst.keep_worse(nearness_share(tensor, steps), tensor.name, "gradient");
   }
   return worst;
 }
@@ -227,9 +222,9 @@ Difference GradientCheck::check_whole(const Pooled& whole) const {
   const Products& sums = whole.sums;
   if (sums.tested == 0 && sums.oracle == 0) return worst;
   const double allowed = std::clamp(kUnlikelyErrors * whole.error, bounds_.length, bounds_.most);
-  keep_worse(worst, whole.excess_length() / allowed, "the model", kLength);
+  worst.keep_worse(whole.excess_length() / allowed, "the model", kLength);
   const double turn = std::max(bounds_.turn, std::min(bounds_.turn * steepness(), kOpposite));
-  keep_worse(worst, std::sqrt(sums.difference / sums.oracle) / turn, "the model", kDirection);
+  worst.keep_worse(std::sqrt(sums.difference / sums.oracle) / turn, "the model", kDirection);
   return worst;
 }
 
@@ -242,10 +237,10 @@ void GradientCheck::check_tensor(const Tensor& tensor, const Products& whole,
   const double scatter = kUnlikelyErrors * all.error;
   const double allowed = std::max(
       of_direction, std::clamp(scatter, bounds_.length_of_tensor, kMostScatter * bounds_.most));
-  keep_worse(worst, all.excess_length() / allowed, tensor.name, kLength);
+  worst.keep_worse(all.excess_length() / allowed, tensor.name, kLength);
   if (whole.both < kKnownDirection * whole.oracle) return;
   const double missing = 1 - sums.both / sums.oracle;
-  keep_worse(worst, missing / (1 - kLeastSlope + of_direction), tensor.name, kDirection);
+  worst.keep_worse(missing / (1 - kLeastSlope + of_direction), tensor.name, kDirection);
 }
 
 bool GradientCheck::is_negligible(const Tensor& tensor, const Products& whole) {

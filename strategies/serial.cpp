@@ -46,9 +46,8 @@ StrategyRow serial_strategy() {
           .accumulation_steps = 1,
           .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-            ensure(context.replicas.size() == 1 && context.communicator.world_size() == 1,
-                   "serial is one replica in a world of one");
-            return std::make_unique<Serial>(std::move(context.replicas.front()));
+            ensure(context.communicator.world_size() == 1, "serial has a world of one");
+            return std::make_unique<Serial>(std::move(context).take_replica());
           }};
 }
 

@@ -162,6 +162,9 @@ struct StrategyContext {
   DdpOptions data_parallel = {};
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   ReplicaGroup group = {};  ///< of a strategy whose ranks are replicas of one process
+
+  /// Out of `replicas`, which has to hold one.
+  [[nodiscard]] std::unique_ptr<Replica> take_replica() &&;
 };
 
 }  // namespace ptbench

@@ -134,10 +134,6 @@ double share_of(double difference, double allowed) {
   return std::isfinite(share) ? share : kInfinity;
 }
 
-void keep_worse(Difference& worst, double share, const std::string& tensor, std::string what) {
-  if (share > worst.share) worst = {.share = share, .tensor = tensor, .what = std::move(what)};
-}
-
 std::string name_of_state(std::size_t index) {
   return fmt::format("optimizer state {}", index + 1);
 }
@@ -170,12 +166,17 @@ void check_tensor(const OptimizerSpec& optimizer, Size update, const RuleUpdate&
           worst_state[state],
           share(after[state + 1], rule.new_state[state], of_state[state] + rounding.state[state]));
   }
-  keep_worse(worst, worst_parameter, name, "parameters");
+  worst.keep_worse(worst_parameter, name, "parameters");
   for (std::size_t state = 0; state < states; ++state)
-    keep_worse(worst, worst_state[state], name, name_of_state(state));
+    worst.keep_worse(worst_state[state], name, name_of_state(state));
 }
 
 }  // namespace
+
+void Difference::keep_worse(double other, const std::string& in, const std::string& of) {
+  const double known = std::isfinite(other) ? other : kInfinity;
+  if (known > share) *this = {.share = known, .tensor = in, .what = of};
+}
 
 UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec& optimizer,
                          Size update, double gradient_scale) {
@@ -220,8 +221,8 @@ Difference check_nothing_changed(Strategy& before, Strategy& tested) {
     for (std::size_t arena = 0; arena < old.size(); ++arena)
       for (std::size_t tensor = 0; tensor < old[arena].size(); ++tensor)
         if (!are_same_bits(old[arena][tensor], after[arena][tensor]))
-          keep_worse(worst, kInfinity, to.groups()[i].parameters[tensor].name,
-                     arena == 0 ? "parameters" : name_of_state(arena - 1));
+          worst.keep_worse(kInfinity, to.groups()[i].parameters[tensor].name,
+                           arena == 0 ? "parameters" : name_of_state(arena - 1));
   }
   return worst;
 }

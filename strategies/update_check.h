@@ -11,6 +11,9 @@ struct Difference {
   double share = 0;    ///< of its bound; above 1 it does not match. Infinite for what is no number
   std::string tensor;  ///< where
   std::string what;    ///< of the tensor: "gradient", "parameters", "optimizer state 1"
+
+  /// Becomes the other one where that is worse; what is no number is worse than any.
+  void keep_worse(double other, const std::string& in, const std::string& of);
 };
 
 /// What one update did, against the rule.

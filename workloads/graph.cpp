@@ -21,9 +21,6 @@ Size saturating_product(std::span<const Size> factors) {
   return product;
 }
 
-bool is_row(const Shape& shape) { return shape.rank() == 1; }
-bool is_image(const Shape& shape) { return shape.rank() == 3; }
-
 /// Shapes of one sample that enter `node`.
 std::vector<Shape> inputs_of(const Graph& graph, const Node& node,
                              const std::vector<Shape>& shapes) {

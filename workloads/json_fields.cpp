@@ -11,6 +11,7 @@
 
 #include "src/base/log.h"
 #include "src/base/suggest.h"
+#include "workloads/file_text.h"
 #include "workloads/graph.h"
 
 namespace ptbench {
@@ -20,7 +21,7 @@ using nlohmann::json;
 
 constexpr int kMaximumDepth = 4;              // file, layers, layer, an array of it
 constexpr std::size_t kMostValues = 500'000;  // a layer takes some twenty
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestName = kLongestShown;
 
 /// The number, if it is a whole one in these bounds; `least` is at least 0.
 std::optional<Size> whole_of(const json& value, Size least, Size most) {
@@ -101,10 +102,6 @@ json parse_json(const JsonFile& file, std::string_view text) {
   } catch (const json::exception& error) {
     throw file.error("it is not usable JSON: " + explanation(error), remedy);
   }
-}
-
-std::string shown(std::string_view text) {
-  return printable(text.substr(0, kLongestName)) + (text.size() > kLongestName ? "..." : "");
 }
 
 std::string hint(std::string_view word, const std::vector<std::string>& candidates) {

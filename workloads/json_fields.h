@@ -25,9 +25,6 @@ struct JsonFile {
 /// model of 10000 layers has.
 [[nodiscard]] nlohmann::json parse_json(const JsonFile& file, std::string_view text);
 
-/// Text from the file, fit for a message whatever it is: printable, and cut off where it is long.
-[[nodiscard]] std::string shown(std::string_view text);
-
 /// " (did you mean 'x'?)", or nothing.
 [[nodiscard]] std::string hint(std::string_view word, const std::vector<std::string>& candidates);
 

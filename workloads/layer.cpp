@@ -10,9 +10,6 @@
 namespace ptbench {
 namespace {
 
-bool is_row(const Shape& shape) { return shape.rank() == 1; }
-bool is_image(const Shape& shape) { return shape.rank() == 3; }
-
 /// A pool looks at all of a window at once.
 void check_area(const LayerSite& site, Size height, Size width) {
   constexpr Size kMost = Size{1} << 24U;

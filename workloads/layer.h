@@ -17,6 +17,9 @@ namespace ptbench {
 // Layers as people name them; shapes of one sample are derived, so batch size is not part of a
 // graph. Images are channels × height × width, everything else is a row of values.
 
+[[nodiscard]] inline bool is_row(const Shape& sample) { return sample.rank() == 1; }
+[[nodiscard]] inline bool is_image(const Shape& sample) { return sample.rank() == 3; }
+
 /// nn.Linear; an image that enters it is an error (flatten it first).
 struct LinearLayer {
   Size outputs = 0;

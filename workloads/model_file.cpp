@@ -15,6 +15,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "workloads/file_text.h"
 #include "workloads/json_fields.h"
 #include "workloads/layers.h"
 #include "workloads/model_schema.h"
@@ -34,14 +35,12 @@ constexpr Size kMostClasses = std::numeric_limits<std::int32_t>::max();  // labe
 constexpr Size kDefaultBatch = 64;
 constexpr Size kDefaultSamples = 1024;
 
-/// A list for people: the first few, and how many more.
-std::string few(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 6;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", shown(names[i]));
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
-  return text;
+/// The first of them, and how many more.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kListed = 6;
+  std::vector<std::string> quoted(names.size());
+  std::ranges::transform(names, quoted.begin(), in_quotes);
+  return few(quoted, kListed);
 }
 
 /// A layer as the file has it.
@@ -193,7 +192,7 @@ class LayerOrder {
     for (auto i = std::ranges::find(path, at); i != path.end(); ++i)
       names.push_back(entries_[*i].name);
     std::ranges::reverse(names);
-    return file_.error(fmt::format("these layers feed each other in a cycle: {}", few(names)),
+    return file_.error(fmt::format("these layers feed each other in a cycle: {}", listed(names)),
                        "take one of them out of the other's 'inputs'");
   }
 
@@ -202,7 +201,7 @@ class LayerOrder {
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (users_[i].empty()) ends.push_back(entries_[i].name);
     if (ends.size() > 1)
-      throw file_.error(fmt::format("nobody uses {} layers: {}", ends.size(), few(ends)),
+      throw file_.error(fmt::format("nobody uses {} layers: {}", ends.size(), listed(ends)),
                         "leave one, whose output are the logits, and use or remove the others");
   }
 

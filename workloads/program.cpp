@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kCell = 16;  // floats of a cache line
 
-Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
-
 std::vector<float> drawn(const ParameterSpec& tensor, std::uint64_t seed) {
   const CounterRandom random(seed ^ fnv1a(tensor.name),
                              static_cast<std::uint64_t>(RandomStream::weights));

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Bytes kAlignment = 128;
 
-Bytes float_bytes(Size elements) { return static_cast<Bytes>(elements) * sizeof(float); }
-
 Size elements_of(const std::vector<ParameterSpec>& tensors) {
   Size elements = 0;
   for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();

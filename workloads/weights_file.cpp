@@ -18,6 +18,7 @@
 #include "src/base/suggest.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
+#include "workloads/file_text.h"
 
 namespace ptbench {
 namespace {
@@ -29,7 +30,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors is little
 
 constexpr Bytes kLengthBytes = 8;             // the header's length, before the header
 constexpr Bytes kMaximumHeader = 16U << 20U;  // some hundred thousand tensors
-constexpr int kMaximumDepth = 4;              // tensor, field, array, and one to spare
+constexpr int kMostLevels = 4;                // tensor, field, array, and one to spare
+constexpr std::size_t kListed = 3;            // tensors in a message
 constexpr std::string_view kMetadata = "__metadata__";
 
 /// A tensor as the header announces it; bytes count from the end of the header.
@@ -41,14 +43,6 @@ struct Entry {
 
   [[nodiscard]] Bytes bytes() const { return end - begin; }
 };
-
-/// Text from the file, fit for a message whatever it is.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kShown = 200;
-  return printable(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
-}
-
-std::string in_quotes(std::string_view name) { return "'" + shown(name) + "'"; }
 
 Error malformed(const std::string& path, const std::string& what) {
   return usage_error(
@@ -128,7 +122,7 @@ Entry read_entry(const Place& place, const json& fields) {
 json parse_header(const std::string& path, const std::string& text) {
   std::set<std::string> names;
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kMaximumDepth) throw malformed(path, "its header is nested too deeply");
+    if (depth > kMostLevels) throw malformed(path, "its header is nested too deeply");
     if (event == json::parse_event_t::key && depth == 1) {
       const auto& name = parsed.get_ref<const std::string&>();
       if (!names.insert(name).second)
@@ -175,16 +169,6 @@ std::vector<Entry> read_entries(const std::string& path, const std::string& text
 void read_bytes(std::istream& stream, const std::string& path, char* to, Bytes bytes) {
   if (!stream.read(to, static_cast<std::streamsize>(bytes)))
     throw malformed(path, "it ended while it was read");
-}
-
-/// A list for people: the first few, and how many more.
-std::string few(const std::vector<std::string>& items) {
-  constexpr std::size_t kShown = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(items.size(), kShown); ++i)
-    text += (i == 0 ? "" : ", ") + items[i];
-  if (items.size() > kShown) text += fmt::format(" and {} more", items.size() - kShown);
-  return text;
 }
 
 const NamedTensor* find(std::span<const NamedTensor> tensors, const std::string& name) {
@@ -301,9 +285,9 @@ std::vector<const NamedTensor*> match_weights(std::span<const NamedTensor> tenso
   for (std::string& name : unexpected) name = in_quotes(name);
 
   std::vector<std::string> complaints;
-  if (!missing.empty()) complaints.push_back("it lacks " + few(missing));
-  if (!unfit.empty()) complaints.push_back(few(unfit));
-  if (!unexpected.empty()) complaints.push_back("the model has no " + few(unexpected));
+  if (!missing.empty()) complaints.push_back("it lacks " + few(missing, kListed));
+  if (!unfit.empty()) complaints.push_back(few(unfit, kListed));
+  if (!unexpected.empty()) complaints.push_back("the model has no " + few(unexpected, kListed));
   if (!complaints.empty())
     throw usage_error(fmt::format("the weights in '{}' do not fit the model: {}", printable(path),
                                   fmt::join(complaints, "; ")),

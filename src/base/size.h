@@ -11,6 +11,10 @@ using Size = std::int64_t;
 /// Memory, always in bytes; never mixed with counts.
 using Bytes = std::uint64_t;
 
+[[nodiscard]] constexpr Bytes float_bytes(Size elements) {
+  return static_cast<Bytes>(elements) * sizeof(float);
+}
+
 /// Half-open range of elements, usually of an arena.
 struct Range {
   Size begin = 0;

@@ -8,18 +8,13 @@
 
 #include "src/base/error.h"
 #include "src/base/units.h"
+#include "src/comm/huge_page.h"
 
 namespace ptbench {
 namespace {
 
-constexpr Bytes kHugePage = Bytes{2} << 20U;
-
 Bytes page_for(Bytes bytes) {
   return bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE));
-}
-
-constexpr Bytes round_up_bytes(Bytes bytes, Bytes multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace

@@ -17,18 +17,14 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "src/comm/huge_page.h"
 #include "src/comm/shared_wait.h"
 
 namespace ptbench {
 namespace {
 
-constexpr Bytes kHugePage = Bytes{2} << 20U;
 // What the addresses of a process leave room for, on every 64-bit system.
 constexpr Bytes kMostBytes = Bytes{1} << 46U;
-
-constexpr Bytes round_up_bytes(Bytes bytes, Bytes multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
 
 constexpr Bytes kPage = 4096;
 

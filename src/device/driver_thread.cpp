@@ -18,7 +18,7 @@ namespace ptbench {
 namespace {
 
 /// As long as a team's members spin, about 100 µs.
-constexpr int kSpins = 4000;
+constexpr int kPolls = 4000;
 
 /// Until `word` is no longer `old`, or for `spins` turns. Returns whether it changed.
 bool spin_while(const FutexWord& word, std::uint32_t old, int spins) {
@@ -29,28 +29,28 @@ bool spin_while(const FutexWord& word, std::uint32_t old, int spins) {
   return word.load(std::memory_order_acquire) != old;
 }
 
-/// A word on which at most one thread sleeps; changing it wakes that one. The order of the total
-/// order: the sleeper says so and then looks; who changes the word does so and then looks for it.
-struct Bell {
-  FutexWord count{0};
-  std::atomic<bool> sleeps{false};
-
-  void ring() {
-    count.fetch_add(1, std::memory_order_seq_cst);
-    if (sleeps.load(std::memory_order_seq_cst)) futex_wake_all(count);
-  }
-  void sleep_while(std::uint32_t old, std::chrono::nanoseconds limit) {
-    sleeps.store(true, std::memory_order_seq_cst);
-    futex_wait(count, old, limit);
-    sleeps.store(false, std::memory_order_seq_cst);
-  }
-};
-
 }  // namespace
 
 /// Each bell on its own cache line pair. The job and its failure belong to the thread between the
 /// two bells, and to the maker otherwise.
 struct DriverThread::Shared {
+  /// A word on which at most one thread sleeps; changing it wakes that one. The order of the total
+  /// order: the sleeper says so and then looks; who changes the word does so and then looks for it.
+  struct Bell {
+    FutexWord count{0};
+    std::atomic<bool> sleeps{false};
+
+    void ring() {
+      count.fetch_add(1, std::memory_order_seq_cst);
+      if (sleeps.load(std::memory_order_seq_cst)) futex_wake_all(count);
+    }
+    void sleep_while(std::uint32_t old, std::chrono::nanoseconds limit) {
+      sleeps.store(true, std::memory_order_seq_cst);
+      futex_wait(count, old, limit);
+      sleeps.store(false, std::memory_order_seq_cst);
+    }
+  };
+
   alignas(128) Bell started;   ///< counts jobs, and the end of all
   alignas(128) Bell finished;  ///< counts jobs
   alignas(128) std::optional<Job> job;
@@ -58,7 +58,7 @@ struct DriverThread::Shared {
   std::uint32_t jobs = 0;  ///< the maker's count
   bool is_running = false;
   bool stop = false;
-  int spins = kSpins;
+  int spins = kPolls;
 };
 
 DriverThread::DriverThread(Waiting waiting) : shared_(std::make_unique<Shared>()) {
