@@ -211,6 +211,10 @@ std::vector<Finding> check_lines(const SourceFile& file, const Check& check) {
 
 }  // namespace
 
+bool is_code(const SourceFile& file) {
+  return file.path.ends_with(".h") || file.path.ends_with(".cpp") || file.path.ends_with(".cu");
+}
+
 std::string text_of(std::span<const Finding> findings) {
   std::string text;
   for (const Finding& finding : findings)

@@ -13,6 +13,9 @@ struct SourceFile {
   std::string text;
 };
 
+/// C++ or CUDA.
+[[nodiscard]] bool is_code(const SourceFile& file);
+
 struct Finding {
   std::string path;
   int line = 0;  ///< from 1

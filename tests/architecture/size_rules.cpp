@@ -17,10 +17,6 @@ constexpr double kLargestShare = 0.12;
 
 std::ptrdiff_t lines_of(const SourceFile& file) { return std::ranges::count(file.text, '\n'); }
 
-bool is_code(const SourceFile& file) {
-  return file.path.ends_with(".h") || file.path.ends_with(".cpp") || file.path.ends_with(".cu");
-}
-
 bool is_of_house(std::string_view room) {
   return !room.empty() && room != "tests" && room != "bench";
 }

@@ -48,10 +48,6 @@ std::vector<SourceFile> read_tree() {
   return files;
 }
 
-bool is_code(const SourceFile& file) {
-  return file.path.ends_with(".h") || file.path.ends_with(".cpp") || file.path.ends_with(".cu");
-}
-
 }  // namespace
 
 TEST_CASE("the tree keeps to its architecture") {

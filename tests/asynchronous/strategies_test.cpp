@@ -19,7 +19,7 @@
 namespace ptbench::testing {
 namespace {
 
-constexpr int kSteps = 5;
+constexpr int kTrainedSteps = 5;
 
 TrainingSpec spec_of(const StrategyRow& row) {
   return {.micro_batch = 6,
@@ -33,8 +33,8 @@ Trained train_later(const Graph& graph, const TrainingSpec& spec, Eagerness eage
   DeferredTraining training(graph, spec, eagerness);
   training.world().plant(fault);
   std::vector<float> losses;
-  for (int step = 0; step < kSteps; ++step) losses.push_back(training.strategy().step());
-  for (int step = 0; step < kSteps; ++step) training.strategy().start_step();
+  for (int step = 0; step < kTrainedSteps; ++step) losses.push_back(training.strategy().step());
+  for (int step = 0; step < kTrainedSteps; ++step) training.strategy().start_step();
   losses.push_back(training.strategy().finish_step());
   training.world().plant(Fault::none);
   Trained trained = train(training.strategy(), 0);
@@ -44,8 +44,8 @@ Trained train_later(const Graph& graph, const TrainingSpec& spec, Eagerness eage
 
 Trained train_at_once(const Graph& graph, const TrainingSpec& spec) {
   ImmediateTraining training(graph, spec);
-  Trained trained = train(training.strategy(), 2 * kSteps);
-  trained.losses.erase(trained.losses.begin() + kSteps, trained.losses.end() - 1);
+  Trained trained = train(training.strategy(), 2 * kTrainedSteps);
+  trained.losses.erase(trained.losses.begin() + kTrainedSteps, trained.losses.end() - 1);
   return trained;
 }
 
@@ -111,9 +111,9 @@ TEST_CASE("many steps are started before one loss is read") {
   for (const Eagerness eagerness : kEveryEagerness) {
     CAPTURE(static_cast<int>(eagerness));
     DeferredTraining training(conv_graph(), spec, eagerness);
-    for (int step = 0; step < 2 * kSteps; ++step) training.strategy().start_step();
+    for (int step = 0; step < 2 * kTrainedSteps; ++step) training.strategy().start_step();
     CHECK(training.strategy().finish_step() == expected.losses.back());
-    CHECK(training.strategy().steps() == 2 * kSteps);
+    CHECK(training.strategy().steps() == 2 * kTrainedSteps);
     CHECK(same_bits(train(training.strategy(), 0).arena, expected.arena));
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("evaluating and reading weights wait for a late device") {
   const TrainingSpec spec = spec_of(find_strategy("serial"));
   ImmediateTraining at_once(conv_graph(), spec);
   DeferredTraining later(conv_graph(), spec, Eagerness::compute);
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kTrainedSteps; ++step) {
     at_once.strategy().start_step();
     later.strategy().start_step();
   }

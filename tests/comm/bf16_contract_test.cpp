@@ -12,16 +12,16 @@
 #include "src/comm/reduce.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/contract_values.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
+using testing::kTimeout;
 using testing::Placed;
 using testing::test_worlds;
 using testing::TestWorld;
 using testing::value_of;
-
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 
 std::uint16_t bf16_of(float value) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(value)) >> 16U);

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
+using testing::kTimeout;
 using Names = std::vector<std::string>;
-
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 
 TEST_CASE("communicators are known by their names", "[comm]") {
   CHECK(communicator_choices(true) == Names{"auto", "shm"});

@@ -14,17 +14,17 @@
 #include "src/comm/reduce.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/contract_values.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
 using testing::fill;
+using testing::kTimeout;
 using testing::Placed;
 using testing::test_worlds;
 using testing::TestWorld;
 using testing::value_of;
-
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 
 using Floats = std::vector<float>;
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 #include "tests/support/recording_communicator.h"
 
 namespace ptbench::testing {
 namespace {
 
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 // Beyond a piece, and no whole number of them.
 constexpr std::size_t kLong = (std::size_t{5} << 20U) / 2 + 3;
 

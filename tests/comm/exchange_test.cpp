@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "src/comm/solo.h"
+#include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 #include "tests/support/recording_communicator.h"
 
 namespace ptbench::testing {
 namespace {
-
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 
 std::vector<Size> exchanged(Communicator& communicator) {
   const std::array<Size, 2> own{communicator.rank(), 10 * communicator.rank()};

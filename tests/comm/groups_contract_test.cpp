@@ -12,16 +12,16 @@
 
 #include "src/base/error.h"
 #include "tests/comm/communicator_factories.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::kTimeout;
 using testing::test_worlds;
 using testing::TestWorld;
 using Ticket = Communicator::Ticket;
-
-constexpr Communicator::Timeout kTimeout = 60s;
 
 float sum_over(Communicator& communicator, float value) {
   communicator.wait(communicator.start_all_reduce(values_of(std::span(&value, 1)), {}), kTimeout);

@@ -15,16 +15,16 @@
 
 #include "src/base/error.h"
 #include "tests/comm/communicator_factories.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::kTimeout;
 using testing::test_worlds;
 using testing::TestWorld;
 using Ticket = Communicator::Ticket;
-
-constexpr Communicator::Timeout kTimeout = 60s;
 
 /// Different for each pair of ranks, message and index.
 std::byte byte_of(Size from, Size to, Size message, std::size_t index) {

@@ -14,15 +14,16 @@
 
 #include "src/comm/reduce.h"
 #include "src/comm/shared_layout.h"
+#include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
 namespace {
 
 using shared::Collective;
+using testing::kTimeout;
 using testing::ThreadGroup;
 
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
 constexpr Size kOperations = 400;
 constexpr std::array<Size, 6> kCounts{1, 15, 40, 100, 333, 1000};  // of each piece of values
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "tests/comm/meeting.h"
+
 namespace ptbench::testing {
 namespace {
 

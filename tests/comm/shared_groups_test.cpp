@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
@@ -16,15 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using Catch::Contains;
+using testing::kShort;
+using testing::kTimeout;
+using testing::meet;
 using testing::message_of;
 using testing::ThreadGroup;
-
-constexpr Communicator::Timeout kTimeout = 60s;
-constexpr Communicator::Timeout kShort{20};
-
-void meet(Communicator& communicator, Communicator::Timeout timeout = kTimeout) {
-  communicator.wait(communicator.start_barrier(), timeout);
-}
 
 TEST_CASE("errors in a group name the ranks of the world", "[comm]") {
   const ThreadGroup ranks(5);

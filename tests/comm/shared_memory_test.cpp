@@ -19,21 +19,18 @@
 #include "src/base/error.h"
 #include "src/device/cpu_device.h"
 #include "src/device/topology.h"
+#include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
 namespace {
 
 using Catch::Contains;
+using testing::kShort;
+using testing::kTimeout;
+using testing::meet;
 using testing::message_of;
 using testing::ThreadGroup;
-
-constexpr Communicator::Timeout kTimeout = std::chrono::seconds(60);
-constexpr Communicator::Timeout kShort{20};
-
-void meet(Communicator& communicator, Communicator::Timeout timeout = kTimeout) {
-  communicator.wait(communicator.start_barrier(), timeout);
-}
 
 void sum(Communicator& communicator, std::span<float> values,
          Communicator::Timeout timeout = kTimeout) {

@@ -50,9 +50,9 @@ struct Outcome {
   bool overslept = false;  ///< somebody had to be woken from outside
 };
 
-using Body = std::function<void(SharedMemoryCommunicator&)>;
+using RankBody = std::function<void(SharedMemoryCommunicator&)>;
 
-Outcome run_watched(const ThreadGroup& group, const Body& body) {
+Outcome run_watched(const ThreadGroup& group, const RankBody& body) {
   auto ended = std::async(std::launch::async, [&] { return group.failures(body); });
   Outcome outcome;
   if (ended.wait_for(30s) != std::future_status::ready) {
@@ -64,7 +64,7 @@ Outcome run_watched(const ThreadGroup& group, const Body& body) {
   return outcome;
 }
 
-void check_woken(const ThreadGroup& group, const Body& body) {
+void check_woken(const ThreadGroup& group, const RankBody& body) {
   const Outcome outcome = run_watched(group, body);
   CHECK_FALSE(outcome.overslept);
   for (const auto& failure : outcome.failures) CHECK(message_of(failure).empty());

@@ -4,11 +4,12 @@
 #include <catch2/catch.hpp>
 
 #include "src/base/error.h"
+#include "tests/comm/meeting.h"
 
 namespace ptbench {
 namespace {
 
-constexpr Communicator::Timeout kTimeout{100};
+using testing::kTimeout;
 
 TEST_CASE("a world of one: collectives are the identity", "[comm]") {
   HostMemorySource memory;

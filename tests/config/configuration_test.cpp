@@ -34,7 +34,7 @@ RunConfig configured(const Words& words) {
                        machine());
 }
 
-std::string refusal(const Words& words) {
+std::string refused_run(const Words& words) {
   return testing::refusal_of([&] { return configured(words); });
 }
 
@@ -67,13 +67,13 @@ TEST_CASE("unequal shares add up to the global batch", "[app]") {
 }
 
 TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {
-  CHECK(refusal({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "64"}) ==
+  CHECK(refused_run({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "64"}) ==
         "--samples 64 does not fill one global batch (128 samples of 4 ranks)\n"
         "use more --samples, or a smaller --batch-size");
-  CHECK(refusal({"--accumulate", "2", "--global-batch", "8", "--samples", "7"}) ==
+  CHECK(refused_run({"--accumulate", "2", "--global-batch", "8", "--samples", "7"}) ==
         "--samples 7 does not fill one global batch (4 samples, 2 times)\n"
         "use more --samples, or a smaller --global-batch");
-  CHECK(mentions(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
+  CHECK(mentions(refused_run({"-s", "ddp", "-n", "2", "--shares", "9+3", "--samples", "11"}),
                  "or a smaller --shares"));
   CHECK(configured({"-s", "ddp", "-n", "4", "-b", "32", "--samples", "128"}).batch.global_batch() ==
         128);
@@ -124,17 +124,17 @@ TEST_CASE("equal shares are no other configuration than their batch size", "[app
 }
 
 TEST_CASE("there are as many shares as ranks", "[app]") {
-  CHECK(refusal({"-s", "ddp", "-n", "2", "--shares", "9+3+1"}) ==
+  CHECK(refused_run({"-s", "ddp", "-n", "2", "--shares", "9+3+1"}) ==
         "--shares 9+3+1: that is 3 micro-batches for 2 ranks\n"
         "use --nproc 3, or give each rank a share, joined by '+'");
-  CHECK(refusal({"-s", "ddp", "-n", "2", "--shares", "9"})
+  CHECK(refused_run({"-s", "ddp", "-n", "2", "--shares", "9"})
             .starts_with("--shares 9: that is 1 micro-batch for 2 ranks\n"));
-  CHECK(refusal({"--shares", "9+3"})
+  CHECK(refused_run({"--shares", "9+3"})
             .starts_with("--shares 9+3: that is 2 micro-batches for 1 rank\n"));
 }
 
 TEST_CASE("replicas of one process have equal shares", "[app]") {
-  CHECK(mentions(refusal({"-s", "dp", "-n", "2", "--shares", "9+3"}), "use --strategy ddp"));
+  CHECK(mentions(refused_run({"-s", "dp", "-n", "2", "--shares", "9+3"}), "use --strategy ddp"));
   CHECK(configured({"-s", "dp", "-n", "2", "--shares", "9+9"}).batch.global_batch() == 18);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a slow rank is one of the ranks, and marks the record", "[app]") {
   CHECK(config.slowdown_of(1) == 1.3);
   CHECK(marked(config) == "one rank was made to compute slower (--slow-rank 1:1.3)");
   CHECK(configured({"--slow-rank", "0:2"}).slowdown_of(0) == 2);
-  CHECK(refusal({"-s", "ddp", "-n", "2", "--slow-rank", "2:1.5"}) ==
+  CHECK(refused_run({"-s", "ddp", "-n", "2", "--slow-rank", "2:1.5"}) ==
         "--slow-rank 2:1.5: there is no rank 2, as --nproc is 2\n"
         "name a rank from 0 to 1, or use --nproc 3");
 }
@@ -231,7 +231,7 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
 TEST_CASE("more ranks than cores take are asked for", "[app]") {
   CHECK(configured({"-s", "ddp", "-n", "16"}).options.nproc == 16);
   for (const char* strategy : {"ddp", "dp"}) {
-    const std::string refused = refusal({"-s", strategy, "-n", "17"});
+    const std::string refused = refused_run({"-s", strategy, "-n", "17"});
     CHECK(mentions(refused, "--nproc 17: 4 cores take 16 ranks, 4 a core"));
     CHECK(mentions(refused, "use --nproc 16 or less, or allow it with --oversubscribe"));
     CHECK(configured({"-s", strategy, "-n", "17", "--oversubscribe"}).options.nproc == 17);

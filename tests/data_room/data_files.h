@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/data/source.h"
 
 namespace ptbench::test {
 
@@ -112,6 +113,18 @@ std::string usage_message(Action action) {
   }
   FAIL("no error was thrown");
   return {};
+}
+
+/// What is said of a folder whose data set `write_set` wrote, where its file `name` then got
+/// `contents` instead: it has to name the folder.
+template <class WriteSet>
+std::string message_with(WriteSet write_set, const std::string& name, const std::string& contents) {
+  const TemporaryDirectory directory;
+  write_set(directory.path());
+  write_file(directory.path() / name, contents);
+  const std::string message = usage_message([&] { (void)load_directory(directory.text()); });
+  CHECK_THAT(message, Catch::Contains(directory.text()));
+  return message;
 }
 
 }  // namespace ptbench::test

@@ -25,7 +25,7 @@ const std::string kTestLabels = "t10k-labels-idx1-ubyte";
 fs::path digits() { return fs::path(PTBENCH_TEST_DATA) / "digits"; }
 
 /// A complete data set: 3 training and 2 test images of 2 × 2.
-void write_small_set(const fs::path& directory) {
+void write_idx_set(const fs::path& directory) {
   write_file(directory / kTrainImages, idx_bytes({3, 2, 2}, "abcdefghijkl"));
   write_file(directory / kTrainLabels, idx_bytes({3}, {'\0', '\1', '\2'}));
   write_file(directory / kTestImages, idx_bytes({2, 2, 2}, "mnopqrst"));
@@ -33,13 +33,8 @@ void write_small_set(const fs::path& directory) {
 }
 
 /// The error of a small data set in which `contents` stand in place of the file `name`.
-std::string message_with(const std::string& name, const std::string& contents) {
-  const TemporaryDirectory directory;
-  write_small_set(directory.path());
-  write_file(directory.path() / name, contents);
-  const std::string message = usage_message([&] { (void)load_directory(directory.text()); });
-  CHECK_THAT(message, Catch::Contains(directory.text()));
-  return message;
+std::string message_with_idx(const std::string& name, const std::string& contents) {
+  return message_with(write_idx_set, name, contents);
 }
 
 /// The same with a gzip file, made of `contents` and then changed by `damage`.
@@ -47,7 +42,7 @@ std::string message_with_gzip(
     const std::string& name, const std::string& contents,
     const std::function<void(std::string&)>& damage = [](std::string&) {}) {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_idx_set(directory.path());
   fs::remove(directory.path() / name);
   const fs::path path = directory.path() / (name + ".gz");
   write_gzip(path, contents);
@@ -94,7 +89,7 @@ TEST_CASE("the digits load, normalised", "[data]") {
 
 TEST_CASE("mean and deviation are the population's", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_idx_set(directory.path());
   write_file(directory.path() / kTrainImages,
              idx_bytes({3, 1, 1}, {'\x00', '\x33', '\x66'}));  // 0, 0.2, 0.4
   write_file(directory.path() / kTestImages, idx_bytes({2, 1, 1}, {'\xff', '\x33'}));
@@ -142,7 +137,7 @@ TEST_CASE("a directory without data says what was looked for", "[data]") {
 TEST_CASE("a missing file is named", "[data]") {
   const std::string name = GENERATE(kTrainImages, kTrainLabels, kTestImages, kTestLabels);
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_idx_set(directory.path());
   CHECK_NOTHROW(load_directory(directory.text()));
   fs::remove(directory.path() / name);
   CHECK_THAT(usage_message([&] { (void)load_directory(directory.text()); }),
@@ -151,7 +146,7 @@ TEST_CASE("a missing file is named", "[data]") {
 
 TEST_CASE("what is not a readable file is refused", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_idx_set(directory.path());
   const fs::path path = directory.path() / kTrainImages;
   const auto message = [&] {
     return usage_message([&] { (void)load_directory(directory.text()); });
@@ -185,41 +180,44 @@ TEST_CASE("what is not a readable file is refused", "[data]") {
 }
 
 TEST_CASE("files of another kind are refused", "[data]") {
-  CHECK_THAT(message_with(kTrainImages, "P5 2 2 255 and so on and on"),
+  CHECK_THAT(message_with_idx(kTrainImages, "P5 2 2 255 and so on and on"),
              Catch::Contains("is not an IDX file"));
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({3, 2, 2}, std::string(48, 'x'), 0x0D)),
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3, 2, 2}, std::string(48, 'x'), 0x0D)),
              Catch::Contains("type 0x0d"));
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({3}, "abc")), Catch::Contains("1 dimensions"));
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({1, 3, 2, 2}, "abcdefghijkl")),
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3}, "abc")),
+             Catch::Contains("1 dimensions"));
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({1, 3, 2, 2}, "abcdefghijkl")),
              Catch::Contains("4 dimensions"));
-  CHECK_THAT(message_with(kTrainLabels, idx_bytes({3, 1, 1}, "abc")), Catch::Contains("exchanged"));
+  CHECK_THAT(message_with_idx(kTrainLabels, idx_bytes({3, 1, 1}, "abc")),
+             Catch::Contains("exchanged"));
 }
 
 TEST_CASE("files shorter or longer than their header promises are refused", "[data]") {
   const std::string good = idx_bytes({3, 2, 2}, "abcdefghijkl");
   for (const std::size_t length : {std::size_t{0}, std::size_t{3}, std::size_t{4}, std::size_t{15}})
-    CHECK_THAT(message_with(kTrainImages, good.substr(0, length)),
+    CHECK_THAT(message_with_idx(kTrainImages, good.substr(0, length)),
                Catch::Contains("shorter than an IDX header"));
   for (const std::size_t length : {std::size_t{16}, good.size() - 1})
-    CHECK_THAT(message_with(kTrainImages, good.substr(0, length)),
+    CHECK_THAT(message_with_idx(kTrainImages, good.substr(0, length)),
                Catch::Contains("truncated") && Catch::Contains("3x2x2"));
-  CHECK_THAT(message_with(kTrainImages, good + "m"), Catch::Contains("longer"));
-  CHECK_THAT(message_with(kTestLabels, idx_bytes({2}, "abc")), Catch::Contains("longer"));
+  CHECK_THAT(message_with_idx(kTrainImages, good + "m"), Catch::Contains("longer"));
+  CHECK_THAT(message_with_idx(kTestLabels, idx_bytes({2}, "abc")), Catch::Contains("longer"));
 }
 
 TEST_CASE("files without samples are refused", "[data]") {
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({0, 2, 2}, "")),
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({0, 2, 2}, "")),
              Catch::Contains("holds no samples"));
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({3, 0, 2}, "")), Catch::Contains("3x0x2"));
-  CHECK_THAT(message_with(kTestLabels, idx_bytes({0}, "")), Catch::Contains("holds no samples"));
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3, 0, 2}, "")), Catch::Contains("3x0x2"));
+  CHECK_THAT(message_with_idx(kTestLabels, idx_bytes({0}, "")),
+             Catch::Contains("holds no samples"));
 }
 
 TEST_CASE("a header that lies costs no memory", "[data]") {
   const std::uint32_t most = 0xFFFFFFFF;
   const Bytes before = peak_resident_memory().total();
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({most, 28, 28}, "abc")),
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({most, 28, 28}, "abc")),
              Catch::Contains("truncated") && Catch::Contains("only 3 bytes follow"));
-  CHECK_THAT(message_with(kTrainImages, idx_bytes({most, most, most}, "abc")),
+  CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({most, most, most}, "abc")),
              Catch::Contains("truncated"));
   CHECK_THAT(message_with_gzip(kTrainImages, idx_bytes({most, 28, 28}, "abc")),
              Catch::Contains("more than its gzip data can hold"));
@@ -258,17 +256,17 @@ TEST_CASE("damaged gzip files are refused", "[data]") {
 }
 
 TEST_CASE("parts that do not belong together are refused", "[data]") {
-  CHECK_THAT(message_with(kTrainLabels, idx_bytes({4}, "abcd")),
+  CHECK_THAT(message_with_idx(kTrainLabels, idx_bytes({4}, "abcd")),
              Catch::Contains("3 images") && Catch::Contains("4 labels"));
-  CHECK_THAT(message_with(kTestLabels, idx_bytes({1}, "a")),
+  CHECK_THAT(message_with_idx(kTestLabels, idx_bytes({1}, "a")),
              Catch::Contains("2 images") && Catch::Contains("1 labels"));
-  CHECK_THAT(message_with(kTestImages, idx_bytes({2, 4, 1}, "mnopqrst")),
+  CHECK_THAT(message_with_idx(kTestImages, idx_bytes({2, 4, 1}, "mnopqrst")),
              Catch::Contains("1x2x2") && Catch::Contains("1x4x1"));
 }
 
 TEST_CASE("images that are all alike are refused", "[data]") {
   for (int level = 0; level < 256; ++level)
-    CHECK_THAT(
-        message_with(kTrainImages, idx_bytes({3, 2, 2}, std::string(12, static_cast<char>(level)))),
-        Catch::Contains("same value"));
+    CHECK_THAT(message_with_idx(kTrainImages,
+                                idx_bytes({3, 2, 2}, std::string(12, static_cast<char>(level)))),
+               Catch::Contains("same value"));
 }

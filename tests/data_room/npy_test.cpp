@@ -27,7 +27,7 @@ std::string labels64(const std::vector<std::int64_t>& values) {
 }
 
 /// 3 training and 2 test samples of two features.
-void write_small_set(const fs::path& directory) {
+void write_npy_set(const fs::path& directory) {
   write_file(directory / "train_x.npy", floats("(3, 2)", {0.5F, -1, 2, 3, 1e-3F, 5}));
   write_file(directory / "train_y.npy", labels64({0, 2, 1}));
   write_file(directory / "test_x.npy", floats("(2, 2)", {7, 8, 9, 10}));
@@ -35,23 +35,18 @@ void write_small_set(const fs::path& directory) {
 }
 
 /// The error of a small data set in which `contents` stand in place of the file `name`.
-std::string message_with(const std::string& name, const std::string& contents) {
-  const TemporaryDirectory directory;
-  write_small_set(directory.path());
-  write_file(directory.path() / name, contents);
-  const std::string message = usage_message([&] { (void)load_directory(directory.text()); });
-  CHECK_THAT(message, Catch::Contains(directory.text()));
-  return message;
+std::string message_with_npy(const std::string& name, const std::string& contents) {
+  return message_with(write_npy_set, name, contents);
 }
 
 std::string message_of_samples(const std::string& header, const std::string& body = {}) {
-  const std::string message = message_with("train_x.npy", npy_file(header, body));
+  const std::string message = message_with_npy("train_x.npy", npy_file(header, body));
   CHECK_THAT(message, Catch::Contains("train_x.npy"));
   return message;
 }
 
 std::string message_of_labels(const std::string& header, const std::string& body = {}) {
-  const std::string message = message_with("test_y.npy", npy_file(header, body));
+  const std::string message = message_with_npy("test_y.npy", npy_file(header, body));
   CHECK_THAT(message, Catch::Contains("test_y.npy"));
   return message;
 }
@@ -60,7 +55,7 @@ std::string message_of_labels(const std::string& header, const std::string& body
 
 TEST_CASE("float arrays are taken as they are", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   const DataSource data = load_directory(directory.text());
   CHECK(data.source == directory.text());
   CHECK(data.train.sample_shape() == Shape{2});
@@ -72,7 +67,7 @@ TEST_CASE("float arrays are taken as they are", "[data]") {
 
 TEST_CASE("the shape of samples is known from their header", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   CHECK(sample_shape_of(directory.text()) == Shape{2});
   // What comes behind it is not read.
   write_file(directory.path() / "train_x.npy", npy_file(npy_header("|u1", "(9, 3, 4, 5)"), ""));
@@ -85,7 +80,7 @@ TEST_CASE("the shape of samples is known from their header", "[data]") {
 TEST_CASE("bytes are normalised, images by channel and features together", "[data]") {
   const std::vector<std::uint8_t> pixels{0, 51, 102, 255, 7, 8, 9, 11};
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   write_file(directory.path() / "train_y.npy", labels64({0, 1}));
   const auto load = [&](const std::string& shape) {
     for (const char* name : {"train_x.npy", "test_x.npy"})
@@ -109,7 +104,7 @@ TEST_CASE("bytes are normalised, images by channel and features together", "[dat
 
 TEST_CASE("every version of the format and every type of label is read", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   const Samples expected = all_samples(load_directory(directory.text()).train);
   const auto train = [&] { return all_samples(load_directory(directory.text()).train); };
   const std::string body = bytes_of(expected.values);
@@ -136,7 +131,7 @@ TEST_CASE("every version of the format and every type of label is read", "[data]
 TEST_CASE("a missing NPY file is named", "[data]") {
   const std::string name = GENERATE("train_x.npy", "train_y.npy", "test_x.npy", "test_y.npy");
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   fs::remove(directory.path() / name);
   CHECK_THAT(usage_message([&] { (void)load_directory(directory.text()); }),
              Catch::Contains("has no " + name) && Catch::Contains("NPY"));
@@ -180,20 +175,20 @@ TEST_CASE("empty arrays are refused", "[data]") {
 }
 
 TEST_CASE("files that are no NPY files are refused", "[data]") {
-  CHECK_THAT(message_with("train_x.npy", ""), Catch::Contains("is not an NPY file"));
-  CHECK_THAT(message_with("train_x.npy", "PK\3\4 a zip archive, as numpy.savez writes"),
+  CHECK_THAT(message_with_npy("train_x.npy", ""), Catch::Contains("is not an NPY file"));
+  CHECK_THAT(message_with_npy("train_x.npy", "PK\3\4 a zip archive, as numpy.savez writes"),
              Catch::Contains("is not an NPY file"));
   const std::string good = floats("(3, 2)", {1, 2, 3, 4, 5, 6});
   for (const std::size_t length : {std::size_t{6}, std::size_t{7}, std::size_t{9}})
-    CHECK_THAT(message_with("train_x.npy", good.substr(0, length)),
+    CHECK_THAT(message_with_npy("train_x.npy", good.substr(0, length)),
                Catch::Contains("shorter than an NPY header"));
-  CHECK_THAT(message_with("train_x.npy", good.substr(0, 40)), Catch::Contains("truncated"));
+  CHECK_THAT(message_with_npy("train_x.npy", good.substr(0, 40)), Catch::Contains("truncated"));
   std::string newer = good;
   newer[6] = 4;
-  CHECK_THAT(message_with("train_x.npy", newer), Catch::Contains("version 4.0"));
+  CHECK_THAT(message_with_npy("train_x.npy", newer), Catch::Contains("version 4.0"));
   newer[6] = 1;
   newer[7] = 7;
-  CHECK_THAT(message_with("train_x.npy", newer), Catch::Contains("version 1.7"));
+  CHECK_THAT(message_with_npy("train_x.npy", newer), Catch::Contains("version 1.7"));
 }
 
 TEST_CASE("garbage in an NPY header is refused", "[data]") {
@@ -233,17 +228,17 @@ TEST_CASE("an NPY header that lies costs no memory", "[data]") {
              Catch::Contains("truncated"));
   std::string huge = npy_file(npy_header("<f4", "(3, 2)"), body, 2);
   huge[11] = '\x7F';
-  CHECK_THAT(message_with("train_x.npy", huge), Catch::Contains("has a header of"));
+  CHECK_THAT(message_with_npy("train_x.npy", huge), Catch::Contains("has a header of"));
   huge[11] = 0;
   huge[9] = '\x60';
-  CHECK_THAT(message_with("train_x.npy", huge), Catch::Contains("promises a header of"));
+  CHECK_THAT(message_with_npy("train_x.npy", huge), Catch::Contains("promises a header of"));
   CHECK(peak_resident_memory().total() - before < Bytes{200} << 20U);
 }
 
 TEST_CASE("floats that are not finite are refused with their sample", "[data]") {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto message = [](float value) {
-    return message_with("train_x.npy", floats("(3, 2)", {1, 2, 3, value, 5, 6}));
+    return message_with_npy("train_x.npy", floats("(3, 2)", {1, 2, 3, value, 5, 6}));
   };
   CHECK_THAT(message(std::nanf("")),
              Catch::Contains("sample 1 of") && Catch::Contains("holds NaN"));
@@ -252,31 +247,31 @@ TEST_CASE("floats that are not finite are refused with their sample", "[data]") 
 }
 
 TEST_CASE("labels that are no classes are refused", "[data]") {
-  CHECK_THAT(message_with("test_y.npy", labels64({0, -1})),
+  CHECK_THAT(message_with_npy("test_y.npy", labels64({0, -1})),
              Catch::Contains("label 1 of") && Catch::Contains("is -1"));
-  CHECK_THAT(message_with("test_y.npy", labels64({std::int64_t{1} << 31, 0})),
+  CHECK_THAT(message_with_npy("test_y.npy", labels64({std::int64_t{1} << 31, 0})),
              Catch::Contains("is 2147483648"));
   CHECK_THAT(message_of_labels(npy_header("<i4", "(2,)"), std::string(8, '\xFF')),
              Catch::Contains("is -1"));
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   const DataSource data = load_directory(directory.text());
   CHECK_NOTHROW(check_labels(data, 3));
   CHECK_THAT(usage_message([&] { check_labels(data, 2); }), Catch::Contains("label 2"));
 }
 
 TEST_CASE("arrays that do not belong together are refused", "[data]") {
-  CHECK_THAT(message_with("train_y.npy", labels64({0, 1})),
+  CHECK_THAT(message_with_npy("train_y.npy", labels64({0, 1})),
              Catch::Contains("3 samples") && Catch::Contains("2 labels"));
-  CHECK_THAT(message_with("test_x.npy", floats("(2, 3)", {1, 2, 3, 4, 5, 6})),
+  CHECK_THAT(message_with_npy("test_x.npy", floats("(2, 3)", {1, 2, 3, 4, 5, 6})),
              Catch::Contains("samples of 2 and tests on samples of 3"));
-  CHECK_THAT(message_with("test_x.npy", npy_file(npy_header("|u1", "(2, 2)"), "abcd")),
+  CHECK_THAT(message_with_npy("test_x.npy", npy_file(npy_header("|u1", "(2, 2)"), "abcd")),
              Catch::Contains("float32") && Catch::Contains("uint8"));
 }
 
 TEST_CASE("bytes that are all alike are refused", "[data]") {
   const TemporaryDirectory directory;
-  write_small_set(directory.path());
+  write_npy_set(directory.path());
   write_file(directory.path() / "train_x.npy", npy_file(npy_header("|u1", "(3, 2)"), "aaaaaa"));
   write_file(directory.path() / "test_x.npy", npy_file(npy_header("|u1", "(2, 2)"), "abcd"));
   CHECK_THAT(usage_message([&] { (void)load_directory(directory.text()); }),

@@ -19,12 +19,12 @@ LogChange change_of(const std::vector<LogTimes>& entries, const LogTimes& fresh)
 }
 
 /// Standard deviations of a history.
-struct Noise {
+struct EntryNoise {
   double between = 0.012;
   double within = 0.01;
 };
 
-LogTimes simulate(const Noise& noise, NormalNumbers& normal) {
+LogTimes simulate(const EntryNoise& noise, NormalNumbers& normal) {
   const double day = noise.between * normal();
   std::vector<double> times;
   for (int repetition = 0; repetition < 5; ++repetition)
@@ -82,7 +82,7 @@ TEST_CASE("intervals against entries cover the truth", "[measure]") {
   NormalNumbers normal(1);
   constexpr int kRuns = 4000;
   for (const std::size_t count : {1U, 3U, 10U})
-    for (const Noise noise : {Noise{}, Noise{.between = 0.004, .within = 0.004}}) {
+    for (const EntryNoise noise : {EntryNoise{}, EntryNoise{.between = 0.004, .within = 0.004}}) {
       int missed = 0;
       for (int run = 0; run < kRuns; ++run) {
         std::vector<LogTimes> entries;

@@ -14,7 +14,7 @@ using testing::Noisy;
 using testing::NormalNumbers;
 using testing::simulate_file;
 
-Size count(const Comparison& comparison, Verdict verdict) {
+Size count_verdicts(const Comparison& comparison, Verdict verdict) {
   return std::ranges::count(comparison.runs, verdict, &RunComparison::verdict);
 }
 
@@ -51,9 +51,9 @@ TEST_CASE("one run is judged as it is alone", "[measure]") {
 TEST_CASE("of many runs those survive that the procedure leaves, by hand", "[measure]") {
   // Of four: 0.0025, 0.005, 0.0075, 0.01. The third is above its own, and carried by the fourth.
   const Comparison all = controlled({slower(0.01), slower(0.0076), slower(0.001), slower(0.004)});
-  CHECK(count(all, Verdict::slower) == 4);
+  CHECK(count_verdicts(all, Verdict::slower) == 4);
   const Comparison some = controlled({slower(0.0076), unchanged(), slower(0.001), slower(0.004)});
-  CHECK(count(some, Verdict::slower) == 2);
+  CHECK(count_verdicts(some, Verdict::slower) == 2);
   CHECK(some.expected_false_alarms == Approx(0.02));
   CHECK(some.runs[0].verdict == Verdict::ambiguous);
   CHECK(some.runs[0].reason ==
@@ -87,7 +87,7 @@ TEST_CASE("thousands of equal runs are not called different", "[measure]") {
   ResultFile fresh = simulate_file(noisy, kRows, normal);
   const Comparison equal = compare({&base, 1}, {&fresh, 1}, {}, {});
   CHECK(equal.tested == kRows);
-  CHECK(count(equal, Verdict::slower) + count(equal, Verdict::faster) == 0);
+  CHECK(count_verdicts(equal, Verdict::slower) + count_verdicts(equal, Verdict::faster) == 0);
   const Size alone = std::ranges::count_if(
       equal.runs, [](const RunComparison& run) { return *run.p_value <= 0.01; });
   CHECK(alone >= 10);  // would be, one by one
@@ -103,7 +103,8 @@ TEST_CASE("thousands of equal runs are not called different", "[measure]") {
   const auto slow = std::span(comparison.runs).first(kSlow);
   const auto found = std::ranges::count(slow, Verdict::slower, &RunComparison::verdict);
   CHECK(found >= kSlow * 95 / 100);
-  const Size all = count(comparison, Verdict::slower) + count(comparison, Verdict::faster);
+  const Size all =
+      count_verdicts(comparison, Verdict::slower) + count_verdicts(comparison, Verdict::faster);
   CHECK(all - found <= 2);
   CHECK(comparison.expected_false_alarms == Approx(0.01 * static_cast<double>(all)));
 }

@@ -13,7 +13,7 @@ namespace {
 
 using testing::run_of_seconds;
 
-RunRecord steady(double seconds, std::string id = "run") {
+RunRecord steady_run(double seconds, std::string id = "run") {
   RunRecord run = run_of_seconds({seconds, seconds, seconds});
   run.id = std::move(id);
   return run;
@@ -59,9 +59,9 @@ std::string left_of(const std::vector<ResultFile>& entries, const CompareOptions
 
 TEST_CASE("a history without a change counts as a whole", "[measure]") {
   CHECK(left_of({}).empty());
-  CHECK(left_of({entry({steady(0.006, "a")})}) == "a");
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({steady(0.00605, "a")}),
-                 entry({steady(0.006, "a")})}) == "a|a|a");
+  CHECK(left_of({entry({steady_run(0.006, "a")})}) == "a");
+  CHECK(left_of({entry({steady_run(0.006, "a")}), entry({steady_run(0.00605, "a")}),
+                 entry({steady_run(0.006, "a")})}) == "a|a|a");
 }
 
 TEST_CASE("a history counts by quartiles where all of its entries have them", "[measure]") {
@@ -84,31 +84,32 @@ TEST_CASE("a history counts by quartiles where all of its entries have them", "[
 }
 
 TEST_CASE("a history counts from the last change on, run by run", "[measure]") {
-  CHECK(left_of({entry({steady(0.006, "a"), steady(0.006, "b")}),
-                 entry({steady(0.0066, "a"), steady(0.006, "b")}),
-                 entry({steady(0.0066, "a"), steady(0.006, "b")})}) == "b|a b|a b");
+  CHECK(left_of({entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                 entry({steady_run(0.0066, "a"), steady_run(0.006, "b")}),
+                 entry({steady_run(0.0066, "a"), steady_run(0.006, "b")})}) == "b|a b|a b");
 }
 
 TEST_CASE("one entry that differs is no change, but counts for nothing", "[measure]") {
-  const std::vector<ResultFile> entries{entry({steady(0.006, "a"), steady(0.006, "b")}),
-                                        entry({steady(0.007, "a"), steady(0.006, "b")}),
-                                        entry({steady(0.006, "a"), steady(0.006, "b")})};
+  const std::vector<ResultFile> entries{entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                                        entry({steady_run(0.007, "a"), steady_run(0.006, "b")}),
+                                        entry({steady_run(0.006, "a"), steady_run(0.006, "b")})};
   CHECK(left_of(entries) == "a b|b|a b");
   CHECK(left_of({entries[0], entries[1]}) == "a b|b");
 }
 
 TEST_CASE("an accepted change counts from its entry on", "[measure]") {
-  std::vector<ResultFile> entries{entry({steady(0.006, "a"), steady(0.006, "b")}),
-                                  entry({steady(0.006, "a"), steady(0.006, "b")}),
-                                  entry({steady(0.007, "a"), steady(0.006, "b")})};
+  std::vector<ResultFile> entries{entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                                  entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                                  entry({steady_run(0.007, "a"), steady_run(0.006, "b")})};
   entries[2].accepted = {"a"};
   CHECK(left_of(entries) == "b|b|a b");
 }
 
 TEST_CASE("the anchor is there once there are more entries", "[measure]") {
   const auto anchor_of = [](Size count, const HistoryParts& parts = {}) {
-    const std::vector<ResultFile> entries(static_cast<std::size_t>(count),
-                                          entry({steady(0.006, "a"), unmeasured(Status::failed)}));
+    const std::vector<ResultFile> entries(
+        static_cast<std::size_t>(count),
+        entry({steady_run(0.006, "a"), unmeasured(Status::failed)}));
     return history_window(entries, {}, parts, {}, {}).anchor;
   };
   CHECK(anchor_of(3).empty());
@@ -118,10 +119,11 @@ TEST_CASE("the anchor is there once there are more entries", "[measure]") {
 }
 
 TEST_CASE("entries of another environment than the newest are left out and counted", "[measure]") {
-  const std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a"), steady(0.006, "b")}),
-                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")}),
-                                        on_cpu("A", {steady(0.006, "a")}),
-                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
+  const std::vector<ResultFile> entries{
+      on_cpu("A", {steady_run(0.006, "a"), steady_run(0.006, "b")}),
+      on_cpu("B", {steady_run(0.004, "a"), steady_run(0.004, "b")}),
+      on_cpu("A", {steady_run(0.006, "a")}),
+      on_cpu("B", {steady_run(0.004, "a"), steady_run(0.004, "b")})};
   // The times of another environment are no change.
   CHECK(left_of(entries) == "a b|a b");
   const HistoryWindow window = history_window(entries, {}, {}, {}, {});
@@ -132,20 +134,21 @@ TEST_CASE("entries of another environment than the newest are left out and count
 }
 
 TEST_CASE("machines that take turns are each held against their own entries", "[measure]") {
-  const std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a"), steady(0.006, "b")}),
-                                        on_cpu("B", {steady(0.004, "a"), steady(0.004, "b")})};
-  CHECK(left_of(entries, {}, {on_cpu("A", {steady(0.006, "a")})}) == "a|b");
-  CHECK(left_of(entries, {}, {on_cpu("B", {steady(0.004, "a")})}) == "a b");
-  CHECK(left_of(entries, {}, {on_cpu("C", {steady(0.004, "a")})}) == "a b");
-  const std::vector<ResultFile> plans{entry({planned("a1", steady(0.006, "a"))}),
-                                      entry({planned("b2", steady(0.006, "a"))})};
+  const std::vector<ResultFile> entries{
+      on_cpu("A", {steady_run(0.006, "a"), steady_run(0.006, "b")}),
+      on_cpu("B", {steady_run(0.004, "a"), steady_run(0.004, "b")})};
+  CHECK(left_of(entries, {}, {on_cpu("A", {steady_run(0.006, "a")})}) == "a|b");
+  CHECK(left_of(entries, {}, {on_cpu("B", {steady_run(0.004, "a")})}) == "a b");
+  CHECK(left_of(entries, {}, {on_cpu("C", {steady_run(0.004, "a")})}) == "a b");
+  const std::vector<ResultFile> plans{entry({planned("a1", steady_run(0.006, "a"))}),
+                                      entry({planned("b2", steady_run(0.006, "a"))})};
   CHECK(left_of({plans[0], plans[1], plans[1]}, {}, {plans[0]}) == "a");
 }
 
 TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]") {
   const std::vector<ResultFile> entries{
-      entry({planned("a1", steady(0.006, "a")), planned("c3", steady(0.006, "b"))}),
-      entry({planned("b2", steady(0.006, "a")), planned("c3", steady(0.006, "b"))})};
+      entry({planned("a1", steady_run(0.006, "a")), planned("c3", steady_run(0.006, "b"))}),
+      entry({planned("b2", steady_run(0.006, "a")), planned("c3", steady_run(0.006, "b"))})};
   CHECK(left_of(entries) == "b|a b");
   Comparison comparison;
   comparison.runs.resize(2);
@@ -161,19 +164,19 @@ TEST_CASE("a run's own circumstances leave out its own entries only", "[measure]
 }
 
 TEST_CASE("what the newest entry does not know is taken from older ones", "[measure]") {
-  CHECK(left_of({entry({planned("a1", steady(0.006, "a"))}),
-                 entry({planned("b2", steady(0.006, "a"))}),
-                 entry({planned({}, steady(0.006, "a"))})}) == "a|a");
+  CHECK(left_of({entry({planned("a1", steady_run(0.006, "a"))}),
+                 entry({planned("b2", steady_run(0.006, "a"))}),
+                 entry({planned({}, steady_run(0.006, "a"))})}) == "a|a");
   // A run that failed knows its environment only.
-  CHECK(left_of({on_cpu("A", {planned("a1", steady(0.006, "a"))}),
-                 on_cpu("B", {planned("b2", steady(0.006, "a"))}),
+  CHECK(left_of({on_cpu("A", {planned("a1", steady_run(0.006, "a"))}),
+                 on_cpu("B", {planned("b2", steady_run(0.006, "a"))}),
                  on_cpu("B", {unmeasured(Status::failed, "a")})}) == "a|a");
 }
 
 TEST_CASE("an accepted change counts also beyond another environment", "[measure]") {
-  std::vector<ResultFile> entries{on_cpu("A", {steady(0.006, "a")}),
-                                  on_cpu("B", {steady(0.006, "a")}),
-                                  on_cpu("A", {steady(0.0066, "a")})};
+  std::vector<ResultFile> entries{on_cpu("A", {steady_run(0.006, "a")}),
+                                  on_cpu("B", {steady_run(0.006, "a")}),
+                                  on_cpu("A", {steady_run(0.0066, "a")})};
   entries[2].accepted = {"a"};
   const std::vector<ResultFile> left = history_window(entries, {}, {}, {}, {}).entries;
   REQUIRE(left.size() == 1);
@@ -181,19 +184,20 @@ TEST_CASE("an accepted change counts also beyond another environment", "[measure
 }
 
 TEST_CASE("what was not measured is no change", "[measure]") {
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({unmeasured(Status::failed, "a")}),
-                 entry({steady(0.006, "a")})}) == "a|a|a");
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({unmeasured(Status::failed, "a")})}) == "a|a");
+  CHECK(left_of({entry({steady_run(0.006, "a")}), entry({unmeasured(Status::failed, "a")}),
+                 entry({steady_run(0.006, "a")})}) == "a|a|a");
+  CHECK(left_of({entry({steady_run(0.006, "a")}), entry({unmeasured(Status::failed, "a")})}) ==
+        "a|a");
 }
 
 TEST_CASE("a run that the newest entry gave up is no longer missed", "[measure]") {
-  CHECK(left_of({entry({steady(0.006, "a"), steady(0.006, "b")}), entry({steady(0.006, "a")})}) ==
-        "a|a");
-  CHECK(left_of({entry({steady(0.006, "a"), steady(0.006, "b")}),
-                 entry({steady(0.006, "a"), unmeasured(Status::skipped, "b")})}) == "a|a");
+  CHECK(left_of({entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                 entry({steady_run(0.006, "a")})}) == "a|a");
+  CHECK(left_of({entry({steady_run(0.006, "a"), steady_run(0.006, "b")}),
+                 entry({steady_run(0.006, "a"), unmeasured(Status::skipped, "b")})}) == "a|a");
   // Nothing in common: other runs were begun, none were given up.
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({steady(0.006, "b")})}) == "a|b");
-  CHECK(left_of({entry({steady(0.006, "a")}), entry({})}) == "a");
+  CHECK(left_of({entry({steady_run(0.006, "a")}), entry({steady_run(0.006, "b")})}) == "a|b");
+  CHECK(left_of({entry({steady_run(0.006, "a")}), entry({})}) == "a");
 }
 
 }  // namespace ptbench

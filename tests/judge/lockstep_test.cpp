@@ -17,7 +17,7 @@ using testing::Machine;
 using testing::NoiseNumbers;
 using testing::Program;
 
-PriorNoise prior_of(double deviation) {
+PriorNoise prior_with(double deviation) {
   PriorNoise prior;
   for (const std::string_view name : {kLockstepMedian, kLockstepMean})
     prior.learn(std::string(name), {.standard_deviation = deviation, .degrees_of_freedom = 50});
@@ -130,7 +130,7 @@ TEST_CASE("pairs are estimated by their trimmed mean and winsorised variance", "
   SECTION("with its own degrees of freedom where it is unusual") {
     std::vector<LockstepPair> doubled = pairs;
     for (LockstepPair& pair : doubled) pair.median *= 2;
-    const LockstepJudgement judgement = judge(doubled, {}, prior_of(0.014));
+    const LockstepJudgement judgement = judge(doubled, {}, prior_with(0.014));
     CHECK(judgement.median.estimate == Approx(2 * centre));
     CHECK(judgement.median.spread.unusual);
     CHECK(judgement.median.spread.standard_deviation == Approx(2 * deviation));
@@ -139,14 +139,14 @@ TEST_CASE("pairs are estimated by their trimmed mean and winsorised variance", "
           Approx(t_quantile(0.9995, 5) * 2 * deviation / std::sqrt(10)));
   }
   SECTION("drawn to what is usual") {
-    const LockstepJudgement judgement = judge(pairs, {}, prior_of(0.02));
+    const LockstepJudgement judgement = judge(pairs, {}, prior_with(0.02));
     CHECK_FALSE(judgement.mean.spread.unusual);
     CHECK(judgement.mean.spread.degrees_of_freedom == 9);
     CHECK(judgement.mean.spread.standard_deviation ==
           Approx(std::sqrt((4 * 0.0004 + 5 * deviation * deviation) / 9)));
   }
   SECTION("which is never less than what is expected of an unknown host") {
-    CHECK(judge(pairs, {}, prior_of(0.001)).median.usual == 0.01);
+    CHECK(judge(pairs, {}, prior_with(0.001)).median.usual == 0.01);
   }
   SECTION("fewer than six pairs are not trimmed") {
     const std::vector<LockstepPair> few = pairs_of({0.01, 0.02, 0.06});
@@ -207,7 +207,7 @@ TEST_CASE("all intervals of a measurement cover the truth together", "[measure]"
     bool misses = false;
     for (auto look = next_look(kRule, 0); look; look = next_look(kRule, *look)) {
       const LockstepJudgement judgement =
-          judge(std::span(pairs).first(static_cast<std::size_t>(*look)), kRule, prior_of(usual));
+          judge(std::span(pairs).first(static_cast<std::size_t>(*look)), kRule, prior_with(usual));
       for (const LockstepChange& change : {judgement.median, judgement.mean})
         misses = misses || std::abs(change.estimate - kTruth) > change.half_width;
     }
@@ -229,7 +229,7 @@ TEST_CASE("gates hold on a machine whose speed changes", "[measure]") {
   }
   SECTION("also where it was learnt in a quieter hour") {
     const LockstepRule rule{.detect = 0.01, .max_pairs = 14};
-    CHECK(tally({}, Program(), rule, 2000, prior_of(0.005)).wrong() <= 10);
+    CHECK(tally({}, Program(), rule, 2000, prior_with(0.005)).wrong() <= 10);
   }
   SECTION("5 % is found") { CHECK(tally({}, slowed(0.05), kRule, 1000).slower >= 990); }
   SECTION("and where one is faster by it") {
@@ -246,8 +246,8 @@ TEST_CASE("gates hold on a machine whose speed changes", "[measure]") {
     const Machine quiet{.slowest = 0.02, .burst_share = 0, .process_deviation = 0.0035};
     const LockstepRule rule{.detect = 0.01, .max_pairs = 14};
     CHECK(tally(quiet, slowed(0.01), rule, 300).slower >= 150);
-    CHECK(tally(quiet, slowed(0.01), rule, 300, prior_of(0.005)).slower >= 150);
-    CHECK(tally(quiet, Program(), rule, 300, prior_of(0.005)).wrong() == 0);
+    CHECK(tally(quiet, slowed(0.01), rule, 300, prior_with(0.005)).slower >= 150);
+    CHECK(tally(quiet, Program(), rule, 300, prior_with(0.005)).wrong() == 0);
   }
   SECTION("slow steps are found by the mean, rare ones too") {
     const Program slow =

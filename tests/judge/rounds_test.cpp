@@ -22,8 +22,8 @@ SamplesRecord samples_of(const std::vector<Process>& processes) {
   return run_of(processes).samples;
 }
 
-RunComparison compare_two(const RunRecord& base, const RunRecord& fresh,
-                          const CompareOptions& options = {}) {
+RunComparison compare_rounds(const RunRecord& base, const RunRecord& fresh,
+                             const CompareOptions& options = {}) {
   ResultFile base_file;
   base_file.runs = {base};
   ResultFile new_file;
@@ -47,13 +47,13 @@ struct Sides {
 };
 
 /// What processes of a round have in common, and what each has for itself.
-struct Noise {
+struct RoundNoise {
   double round = 0.02;
   double process = 0.006;
 };
 
 /// Without `change`, both sides are the same program.
-Sides simulate(const Noise& noise, Size rounds, double change, NormalNumbers& normal) {
+Sides simulate(const RoundNoise& noise, Size rounds, double change, NormalNumbers& normal) {
   Sides sides;
   for (Size round = 0; round < rounds; ++round) {
     const double slow = noise.round * normal();
@@ -123,7 +123,7 @@ TEST_CASE("the change of rounds and its interval, by hand", "[measure]") {
   Sides sides;
   for (const double slow : {1.0, 1.2, 1.4})  // far beyond what is usual
     sides.add_round(0.006 * slow, 0.006 * 1.1 * slow);
-  const RunComparison run = compare_two(sides.base, sides.fresh);
+  const RunComparison run = compare_rounds(sides.base, sides.fresh);
   const double half = 3.05454 * std::sqrt(10 * 2e-4 / 12 / 3);  // t(0.995, 12)
   CHECK(run.verdict == Verdict::slower);
   CHECK(run.rounds == 3);
@@ -136,7 +136,7 @@ TEST_CASE("the change of rounds and its interval, by hand", "[measure]") {
 TEST_CASE("means tell more than rounds that have nothing in common", "[measure]") {
   Sides sides;
   for (int round = 0; round < 3; ++round) sides.add_round(0.006, 0.006);
-  const RunComparison run = compare_two(sides.base, sides.fresh);
+  const RunComparison run = compare_rounds(sides.base, sides.fresh);
   CHECK(run.verdict == Verdict::same);
   CHECK(run.rounds == 0);
 }
@@ -146,7 +146,7 @@ TEST_CASE("rounds in several placements are told together", "[measure]") {
   sides.add_round(0.006, 0.0063);
   sides.add_round(0.008, 0.0084, "far");
   sides.add_round(0.008, 0.0084, "far");
-  const RunComparison run = compare_two(sides.base, sides.fresh);
+  const RunComparison run = compare_rounds(sides.base, sides.fresh);
   CHECK(run.rounds == 3);
   CHECK(run.verdict == Verdict::slower);
   CHECK(run.change.value() == Approx(0.05));
@@ -158,7 +158,7 @@ TEST_CASE("rounds that differ beyond the usual are ambiguous", "[measure]") {
   sides.add_round(0.006, 0.006);
   sides.add_round(0.008, 0.010, "far");
   sides.add_round(0.010, 0.008, "far");
-  const RunComparison run = compare_two(sides.base, sides.fresh);
+  const RunComparison run = compare_rounds(sides.base, sides.fresh);
   CHECK(run.verdict == Verdict::ambiguous);
   CHECK(run.rounds == 3);
   CHECK(run.reason ==
@@ -192,11 +192,11 @@ TEST_CASE("what slows whole rounds down hides no change and makes none", "[measu
   int covered = 0;
   for (int run = 0; run < kRuns; ++run) {
     const Sides equal = simulate({}, 5, 0, normal);
-    const Verdict of_equal = compare_two(equal.base, equal.fresh).verdict;
+    const Verdict of_equal = compare_rounds(equal.base, equal.fresh).verdict;
     CHECK((of_equal == Verdict::same || of_equal == Verdict::ambiguous));
     same += of_equal == Verdict::same ? 1 : 0;
     const Sides changed = simulate({}, 5, std::log1p(0.05), normal);
-    const RunComparison found = compare_two(changed.base, changed.fresh);
+    const RunComparison found = compare_rounds(changed.base, changed.fresh);
     CHECK((found.verdict == Verdict::slower || found.verdict == Verdict::ambiguous));
     slower += found.verdict == Verdict::slower ? 1 : 0;
     covered += found.change_ci99->low <= 0.05 && 0.05 <= found.change_ci99->high ? 1 : 0;
@@ -215,9 +215,9 @@ TEST_CASE("rounds mislead hardly more often than means where they share nothing"
       int by_either = 0;
       for (int run = 0; run < kRuns; ++run) {
         const Sides sides = simulate({.round = 0, .process = process}, rounds, 0, normal);
-        by_either += misleads(compare_two(sides.base, sides.fresh)) ? 1 : 0;
+        by_either += misleads(compare_rounds(sides.base, sides.fresh)) ? 1 : 0;
         const RunRecord base = without_times(sides.base);
-        by_means += misleads(compare_two(base, without_times(sides.fresh))) ? 1 : 0;
+        by_means += misleads(compare_rounds(base, without_times(sides.fresh))) ? 1 : 0;
       }
       CAPTURE(rounds, process, by_means, by_either);
       CHECK(by_either < 1.3 * by_means + 0.002 * kRuns);

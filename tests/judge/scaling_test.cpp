@@ -31,7 +31,7 @@ std::string id_of(const Made& made) {
          std::to_string(made.batch) + "/fp32";
 }
 
-RunRecord run_of(const Made& made) {
+RunRecord run_made(const Made& made) {
   RunRecord run;
   run.id = id_of(made);
   run.workload.name = "mlp";
@@ -47,7 +47,7 @@ RunRecord run_of(const Made& made) {
 }
 
 RunRecord serial(const std::vector<double>& medians = {0.01, 0.01, 0.01}, Size batch = 64) {
-  return run_of({.strategy = "serial", .batch = batch, .medians = medians});
+  return run_made({.strategy = "serial", .batch = batch, .medians = medians});
 }
 
 RankRecord rank_of(Size rank, double compute, double wait) {
@@ -103,7 +103,7 @@ RunRecord timed_serial() {
 }
 
 RunRecord timed_ddp(Size batch = 64) {
-  RunRecord run = run_of({.ranks = 2, .batch = batch, .medians = std::vector<double>(3, 0.0125)});
+  RunRecord run = run_made({.ranks = 2, .batch = batch, .medians = std::vector<double>(3, 0.0125)});
   run.phases_seconds = {.data = 0.0024,
                         .scatter = {},
                         .replicate = {},
@@ -123,7 +123,7 @@ RunRecord timed_ddp(Size batch = 64) {
 
 TEST_CASE("weak scaling compares throughput with that of one replica", "[measure]") {
   const auto runs =
-      compared({serial(), run_of({.ranks = 2, .medians = std::vector<double>(3, 0.0125)})});
+      compared({serial(), run_made({.ranks = 2, .medians = std::vector<double>(3, 0.0125)})});
   const ScalingRecord& scaling = runs[1].scaling.value();
   CHECK(scaling.mode == ScalingMode::weak);
   CHECK(scaling.baseline == runs[0].id);
@@ -135,7 +135,7 @@ TEST_CASE("weak scaling compares throughput with that of one replica", "[measure
 
 TEST_CASE("strong scaling compares throughput for the same global batch", "[measure]") {
   const auto runs = compared(
-      {serial(), run_of({.ranks = 2, .batch = 32, .medians = std::vector<double>(3, 0.00625)})},
+      {serial(), run_made({.ranks = 2, .batch = 32, .medians = std::vector<double>(3, 0.00625)})},
       ScalingMode::strong);
   CHECK(runs[1].scaling.value().speedup.value() == Approx(1.6).epsilon(kExact));
   CHECK(runs[1].scaling.value().efficiency.value() == Approx(0.8).epsilon(kExact));
@@ -153,15 +153,15 @@ TEST_CASE("a baseline is as fast as itself, and lost nothing", "[measure]") {
 }
 
 TEST_CASE("a strategy is compared with its own single rank, where that was measured", "[measure]") {
-  const auto runs = compared({serial(), run_of({.medians = std::vector<double>(3, 0.0102)}),
-                              run_of({.ranks = 4, .medians = std::vector<double>(3, 0.0136)})});
+  const auto runs = compared({serial(), run_made({.medians = std::vector<double>(3, 0.0102)}),
+                              run_made({.ranks = 4, .medians = std::vector<double>(3, 0.0136)})});
   CHECK(runs[1].scaling.value().efficiency_vs_one_rank == 1);
   CHECK(runs[2].scaling.value().efficiency.value() == Approx(0.01 / 0.0136).epsilon(kExact));
   CHECK(runs[2].scaling.value().efficiency_vs_one_rank.value() == Approx(0.75).epsilon(kExact));
 }
 
 TEST_CASE("runs that were not measured whole have no scaling", "[measure]") {
-  std::vector<RunRecord> runs{serial(), run_of({.ranks = 2}), run_of({.ranks = 4})};
+  std::vector<RunRecord> runs{serial(), run_made({.ranks = 2}), run_made({.ranks = 4})};
   runs[1].status = Status::interrupted;
   runs[2].throughput = {};
   for (const RunRecord& run : {compared(runs)[1], compared(runs)[2]}) {
@@ -171,7 +171,7 @@ TEST_CASE("runs that were not measured whole have no scaling", "[measure]") {
 }
 
 TEST_CASE("a run without its baseline says so, until there is one", "[measure]") {
-  std::vector<RunRecord> runs{serial(), run_of({.ranks = 2})};
+  std::vector<RunRecord> runs{serial(), run_made({.ranks = 2})};
   runs[1].scaling.emplace();
   runs[0].status = Status::failed;
   runs[0].reason = "it ran out of memory";
@@ -194,7 +194,7 @@ TEST_CASE("a run without its baseline says so, until there is one", "[measure]")
 }
 
 TEST_CASE("a run that is compared with nothing has no scaling", "[measure]") {
-  std::vector<RunRecord> runs = compared({serial(), run_of({.ranks = 2})});
+  std::vector<RunRecord> runs = compared({serial(), run_made({.ranks = 2})});
   add_scaling(runs, std::vector<std::optional<ScalingPlan>>(2), kPrior);
   CHECK_FALSE(runs[0].scaling);
   CHECK_FALSE(runs[1].scaling);
@@ -203,7 +203,7 @@ TEST_CASE("a run that is compared with nothing has no scaling", "[measure]") {
 TEST_CASE("the interval of an efficiency holds it in its middle", "[measure]") {
   const std::vector<double> base{0.0100, 0.0101, 0.0102, 0.0101, 0.0100};
   const std::vector<double> slower{0.0126, 0.0124, 0.0125, 0.0127, 0.0125};
-  const auto runs = compared({serial(base), run_of({.ranks = 2, .medians = slower})});
+  const auto runs = compared({serial(base), run_made({.ranks = 2, .medians = slower})});
   const ScalingRecord& scaling = runs[1].scaling.value();
   const Interval interval = scaling.efficiency_ci95.value();
   CHECK(std::sqrt(interval.low * interval.high) == Approx(scaling.efficiency.value()));
@@ -214,21 +214,21 @@ TEST_CASE("the interval of an efficiency holds it in its middle", "[measure]") {
 
 TEST_CASE("an interval needs three repetitions on both sides", "[measure]") {
   const std::vector<double> two(2, 0.01);
-  const auto few = compared({serial(two), run_of({.ranks = 2})});
+  const auto few = compared({serial(two), run_made({.ranks = 2})});
   CHECK_FALSE(few[1].scaling.value().efficiency_ci95);
-  const auto fewer = compared({serial(), run_of({.ranks = 2, .medians = two})});
+  const auto fewer = compared({serial(), run_made({.ranks = 2, .medians = two})});
   CHECK_FALSE(fewer[1].scaling.value().efficiency_ci95);
 }
 
 TEST_CASE("a serial run on one core has an interval beside ranks on two", "[measure]") {
   RunRecord base = serial();
   for (RepetitionRecord& repetition : base.samples.repetitions) repetition.placement.reset();
-  CHECK(compared({base, run_of({.ranks = 2})})[1].scaling.value().efficiency_ci95);
+  CHECK(compared({base, run_made({.ranks = 2})})[1].scaling.value().efficiency_ci95);
 }
 
 TEST_CASE("repetitions that are not clean have an interval of their own spread", "[measure]") {
-  const auto runs = compared(
-      {run_of({.strategy = "serial", .clean_slices = 0}), run_of({.ranks = 2, .clean_slices = 0})});
+  const auto runs = compared({run_made({.strategy = "serial", .clean_slices = 0}),
+                              run_made({.ranks = 2, .clean_slices = 0})});
   const Interval interval = runs[1].scaling.value().efficiency_ci95.value();
   CHECK(interval.low == interval.high);
 }
@@ -238,7 +238,7 @@ TEST_CASE("what slows a whole round down does not widen the interval", "[measure
   std::vector<double> doubled;
   for (const double median : base) doubled.push_back(1.25 * median);
   const auto width = [&](bool in_rounds) {
-    const auto runs = compared({serial(base), run_of({.ranks = 2, .medians = doubled})},
+    const auto runs = compared({serial(base), run_made({.ranks = 2, .medians = doubled})},
                                ScalingMode::weak, in_rounds);
     const Interval interval = runs[1].scaling.value().efficiency_ci95.value();
     return interval.high - interval.low;
@@ -248,7 +248,7 @@ TEST_CASE("what slows a whole round down does not widen the interval", "[measure
 
 TEST_CASE("rounds are not paired where other ones speak for the baseline", "[measure]") {
   const std::vector<double> base{0.0100, 0.0130, 0.0110, 0.0150, 0.0120};
-  RunRecord ddp = run_of({.ranks = 2, .medians = base});
+  RunRecord ddp = run_made({.ranks = 2, .medians = base});
   RunRecord other = serial(base);
   other.samples.repetitions[4].clean_slices = 0;
   ddp.samples.repetitions[0].clean_slices = 0;
@@ -265,7 +265,7 @@ TEST_CASE("repetitions that took turns are compared with each other, whatever el
   const std::vector<double> longer{1.25 * 0.0150, 1.25 * 0.0100, 1.25 * 0.0130};
   const auto scaled = [&](const std::vector<std::string>& base_sets,
                           const std::vector<std::string>& sets) {
-    std::vector<RunRecord> runs{serial(base), run_of({.ranks = 2, .medians = longer})};
+    std::vector<RunRecord> runs{serial(base), run_made({.ranks = 2, .medians = longer})};
     for (std::size_t at = 0; at < base_sets.size(); ++at)
       runs[0].samples.repetitions[at].lockstep = base_sets[at];
     for (std::size_t at = 0; at < sets.size(); ++at)
@@ -303,7 +303,7 @@ TEST_CASE("intervals of paired rounds cover the truth as often as they say", "[m
       ddp.push_back(0.01 * std::exp(shared + noise(0.01)));
     }
     const auto runs =
-        compared({serial(base), run_of({.ranks = 2, .medians = ddp})}, ScalingMode::weak, true);
+        compared({serial(base), run_made({.ranks = 2, .medians = ddp})}, ScalingMode::weak, true);
     const Interval interval = runs[1].scaling.value().efficiency_ci95.value();
     if (interval.low <= 1 && 1 <= interval.high) ++covered;
   }
@@ -386,7 +386,7 @@ TEST_CASE("micro-batches as large as the baseline's cost nothing", "[measure]") 
 
 TEST_CASE("a run is compared with serial training on all cores, with an interval", "[measure]") {
   std::vector<RunRecord> runs{serial(),
-                              run_of({.ranks = 2, .medians = std::vector<double>(3, 0.0125)}),
+                              run_made({.ranks = 2, .medians = std::vector<double>(3, 0.0125)}),
                               serial(std::vector<double>(3, 0.01), 128)};
   auto plans = plans_for(runs, ScalingMode::weak, runs.front().id);
   plans[1]->all_cores = runs[2].id;

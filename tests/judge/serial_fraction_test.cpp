@@ -11,7 +11,7 @@
 namespace ptbench {
 namespace {
 
-constexpr double kExact = 1e-12;
+constexpr double kRounding = 1e-12;
 constexpr MeanError kKnown{};
 
 std::optional<SerialFraction> fit(ScalingMode mode, const std::vector<ScalingPoint>& points) {
@@ -26,7 +26,7 @@ std::vector<ScalingPoint> amdahl(double fraction, std::initializer_list<Size> co
   return points;
 }
 
-RunRecord run_of(const std::string& strategy, Size ranks, Size batch,
+RunRecord run_on(const std::string& strategy, Size ranks, Size batch,
                  const std::vector<double>& medians) {
   RunRecord run;
   run.id =
@@ -43,11 +43,11 @@ RunRecord run_of(const std::string& strategy, Size ranks, Size batch,
   return run;
 }
 
-RunRecord run_of(const std::string& strategy, Size ranks, Size batch = 64) {
-  return run_of(strategy, ranks, batch, {0.01, 0.01, 0.01});
+RunRecord run_on(const std::string& strategy, Size ranks, Size batch = 64) {
+  return run_on(strategy, ranks, batch, {0.01, 0.01, 0.01});
 }
 
-std::vector<RunRecord> compared(std::vector<RunRecord> runs, ScalingMode mode) {
+std::vector<RunRecord> with_speedups(std::vector<RunRecord> runs, ScalingMode mode) {
   const std::vector<std::optional<ScalingPlan>> plans(
       runs.size(), ScalingPlan{.mode = mode, .baseline = runs.front().id, .one_rank = ""});
   add_scaling(runs, plans, PriorNoise());
@@ -142,15 +142,15 @@ TEST_CASE("intervals of a serial fraction cover the truth as often as they say",
 }
 
 TEST_CASE("runs that differ in the number of ranks are a family", "[measure]") {
-  std::vector<RunRecord> runs{run_of("serial", 1),   run_of("ddp", 4), run_of("ddp", 2),
-                              run_of("ddp-flat", 2), run_of("ddp", 2), run_of("ddp", 3)};
+  std::vector<RunRecord> runs{run_on("serial", 1),   run_on("ddp", 4), run_on("ddp", 2),
+                              run_on("ddp-flat", 2), run_on("ddp", 2), run_on("ddp", 3)};
   runs[2].id += "/threads=1";
   runs[4].id += "/bucket-mb=1/threads=1";
-  runs = compared(runs, ScalingMode::weak);
+  runs = with_speedups(runs, ScalingMode::weak);
   const std::vector<ScalingFamily> families = scaling_families(runs);
   REQUIRE(families.size() == 3);
   CHECK(families[0].runs == std::vector<const RunRecord*>{&runs[2], &runs[5], &runs[1]});
-  CHECK(families[0].serial_fraction.value().fraction == Approx(0.0).margin(kExact));
+  CHECK(families[0].serial_fraction.value().fraction == Approx(0.0).margin(kRounding));
   CHECK(families[0].serial_fraction->ci95.high > 0);
   CHECK(families[1].runs == std::vector<const RunRecord*>{&runs[3]});
   CHECK_FALSE(families[1].serial_fraction);
@@ -158,16 +158,16 @@ TEST_CASE("runs that differ in the number of ranks are a family", "[measure]") {
 }
 
 TEST_CASE("batches that strong scaling shares are a family", "[measure]") {
-  const auto runs = compared({run_of("serial", 1), run_of("ddp", 2, 32), run_of("ddp", 4, 16)},
-                             ScalingMode::strong);
+  const auto runs = with_speedups({run_on("serial", 1), run_on("ddp", 2, 32), run_on("ddp", 4, 16)},
+                                  ScalingMode::strong);
   REQUIRE(scaling_families(runs).size() == 1);
   CHECK(scaling_families(runs)[0].runs.size() == 2);
 }
 
 TEST_CASE("runs of fewer than three clean repetitions tell no serial fraction", "[measure]") {
-  std::vector<RunRecord> runs{run_of("serial", 1), run_of("ddp", 1), run_of("ddp", 2),
-                              run_of("ddp", 4)};
-  runs = compared(runs, ScalingMode::weak);
+  std::vector<RunRecord> runs{run_on("serial", 1), run_on("ddp", 1), run_on("ddp", 2),
+                              run_on("ddp", 4)};
+  runs = with_speedups(runs, ScalingMode::weak);
   REQUIRE(scaling_families(runs).at(0).serial_fraction);
   const std::size_t disturbed = GENERATE(0U, 1U, 2U, 3U);
   runs[disturbed].samples.repetitions[0].clean_slices = 0;

@@ -173,6 +173,8 @@ TEST_CASE("time is over before the samples are", "[measure]") {
   }
 }
 
+namespace {
+
 /// Tells what a script says, and at which steps it was asked.
 class ScriptedProbe final : public SliceProbe {
  public:
@@ -192,6 +194,8 @@ class ScriptedProbe final : public SliceProbe {
   const FakeRun& run_;
   std::vector<SliceConditions> script_;
 };
+
+}  // namespace
 
 SliceConditions quiet(double latency) {
   return {.core_latency_begin = latency,

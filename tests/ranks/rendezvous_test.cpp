@@ -26,7 +26,7 @@ using Catch::Contains;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
-constexpr std::chrono::milliseconds kLong = 10min;
+constexpr std::chrono::milliseconds kLongMeeting = 10min;
 
 /// A job of its own for each test and process.
 std::string new_job() {
@@ -349,7 +349,7 @@ TEST_CASE("an older protocol still says its version", "[comm]") {
 TEST_CASE("who comes to a job that is complete is told that the place is taken", "[comm]") {
   const std::string job = new_job();
   Pair pair(job);
-  const PeerWatch watch(pair.region, std::move(pair.links), kLong);
+  const PeerWatch watch(pair.region, std::move(pair.links), kLongMeeting);
   CHECK_THAT(message(other_rank(card_of(job, 1, 2), point_of(job, 100ms))),
              Contains("another job uses PTBENCH_ADDR here:1"));
   CHECK_THAT(message(rank_zero(card_of(job, 0, 2), point_of(job))),
@@ -380,7 +380,7 @@ TEST_CASE("a place where something else listens is taken", "[comm]") {
 TEST_CASE("a rank whose process ends is given up for, with its host and phase", "[comm]") {
   Pair pair(new_job());
   pair.region.phases()[1].store(static_cast<std::uint32_t>(RankPhase::measuring));
-  const PeerWatch watch(pair.region, std::move(pair.links), kLong);
+  const PeerWatch watch(pair.region, std::move(pair.links), kLongMeeting);
   pair.other.reset();  // as the kernel does for a process that has died
   const GivenUp given_up = surrender_in(pair.region);
   CHECK(given_up.rank == 1);
@@ -389,7 +389,7 @@ TEST_CASE("a rank whose process ends is given up for, with its host and phase", 
 
 TEST_CASE("the others miss rank 0 as well", "[comm]") {
   Pair pair(new_job());
-  const PeerWatch watch(pair.other->region, std::move(pair.other->links), kLong);
+  const PeerWatch watch(pair.other->region, std::move(pair.other->links), kLongMeeting);
   pair.links = {};
   CHECK(surrender_in(pair.region).rank == 0);
 }
@@ -397,9 +397,9 @@ TEST_CASE("the others miss rank 0 as well", "[comm]") {
 TEST_CASE("a rank that says goodbye is not missed", "[comm]") {
   const std::string job = new_job();
   Pair pair(job);
-  auto zero = std::make_unique<PeerWatch>(pair.region, std::move(pair.links), kLong);
+  auto zero = std::make_unique<PeerWatch>(pair.region, std::move(pair.links), kLongMeeting);
   {
-    const PeerWatch one(pair.other->region, std::move(pair.other->links), kLong);
+    const PeerWatch one(pair.other->region, std::move(pair.other->links), kLongMeeting);
   }
   // Whoever comes now is answered after the goodbye was read.
   const Descriptor late = stranger_to(job);
@@ -437,7 +437,7 @@ TEST_CASE("ranks that failed as another is stopped can say so, and it does not s
   ChildProcess stopped = idle_process();
   pair.links.peers.front().process = stopped.id();
   {
-    const PeerWatch watch(pair.region, std::move(pair.links), kLong);
+    const PeerWatch watch(pair.region, std::move(pair.links), kLongMeeting);
     CHECK_FALSE(watch.stopped_peer());
     stopped.send(SIGSTOP);
     while (!watch.stopped_peer()) std::this_thread::sleep_for(1ms);
@@ -462,7 +462,7 @@ TEST_CASE("a rank that is busy when another gives up is asked to leave, then to 
   Pair pair(new_job());
   std::promise<void> asked;
   std::promise<std::string> told;
-  const PeerWatch watch(pair.region, std::move(pair.links), kLong,
+  const PeerWatch watch(pair.region, std::move(pair.links), kLongMeeting,
                         {.leave = [&] { asked.set_value(); },
                          .end = [&](const GivenUp& by) { told.set_value(by.reason); }});
   pair.region.give_up(1, "no more");

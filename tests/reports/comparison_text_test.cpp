@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr const char* kHostile =
     "a|b`c\n\x1b[2J<img src=x>&\"'\\ @someone #1 caf\xE9 \xEF\xBF\xBF *bold* _it_ [x](y) ~~z~~ $m$";
 
-RunComparison measured(std::string id, Verdict verdict, double change) {
+RunComparison judged(std::string id, Verdict verdict, double change) {
   return {.id = std::move(id),
           .verdict = verdict,
           .reason = {},
@@ -51,12 +51,12 @@ RunComparison bare(std::string id, Verdict verdict, std::string reason) {
           .left_out = {}};
 }
 
-Comparison example() {
+Comparison example_comparison() {
   Comparison comparison;
-  comparison.runs = {measured("mlp/serial/n1/b64/fp32", Verdict::same, 0.001),
-                     measured("mlp/ddp/n2/b64/fp32", Verdict::slower, 0.05),
-                     measured("linear/serial/n1/b32/fp32", Verdict::faster, -0.1),
-                     measured("mlp/dp/n2/b64/fp32", Verdict::ambiguous, 0.02),
+  comparison.runs = {judged("mlp/serial/n1/b64/fp32", Verdict::same, 0.001),
+                     judged("mlp/ddp/n2/b64/fp32", Verdict::slower, 0.05),
+                     judged("linear/serial/n1/b32/fp32", Verdict::faster, -0.1),
+                     judged("mlp/dp/n2/b64/fp32", Verdict::ambiguous, 0.02),
                      bare("resnet18/ddp/n2/b64/fp32", Verdict::missing, ""),
                      bare("resnet18/dp/n2/b64/fp32", Verdict::failed, "rank 1 died"),
                      bare("mlp/ddp/n4/b64/fp32", Verdict::added, "")};
@@ -70,7 +70,7 @@ Comparison example() {
 Comparison unlike() {
   Comparison comparison;
   comparison.differences = {"cpu.model Some Maker CPU / Other Maker CPU"};
-  comparison.runs = {measured("mlp/serial/n1/b64/fp32", Verdict::incomparable, 0.3)};
+  comparison.runs = {judged("mlp/serial/n1/b64/fp32", Verdict::incomparable, 0.3)};
   comparison.runs[0].reason = "unlike environments";
   return comparison;
 }
@@ -80,13 +80,13 @@ Comparison hostile() {
   Comparison comparison;
   comparison.differences = {kHostile};
   comparison.runs = {bare(kHostile, Verdict::failed, kHostile),
-                     measured(kHostile + std::string(300, 'x'), Verdict::slower, 0.05),
-                     measured(kHostile, Verdict::same, 0)};
+                     judged(kHostile + std::string(300, 'x'), Verdict::slower, 0.05),
+                     judged(kHostile, Verdict::same, 0)};
   comparison.runs[1].differences = {kHostile};
   return comparison;
 }
 
-void check_lines(const std::string& text, std::size_t columns) {
+void check_width(const std::string& text, std::size_t columns) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
     INFO(line);
@@ -120,7 +120,7 @@ bool is_well_formed(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a comparison for the terminal", "[reports]") {
-  CHECK(comparison_console(example(), {}) ==
+  CHECK(comparison_console(example_comparison(), {}) ==
         "same          mlp/serial/n1/b64/fp32     6.01 ms -> 6.02 ms  +0.1 % (-0.8 % to 1.0 %)     "
         "n 5/5\n"
         "slower        mlp/ddp/n2/b64/fp32        6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)      "
@@ -149,8 +149,8 @@ TEST_CASE("a comparison for the terminal", "[reports]") {
 
 TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
   Comparison comparison;
-  comparison.runs = {measured("mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam",
-                              Verdict::slower, 0.05)};
+  comparison.runs = {judged("mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam",
+                            Verdict::slower, 0.05)};
   CHECK(comparison_console(comparison, {}) ==
         "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
         "              6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
@@ -162,7 +162,7 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
 
 TEST_CASE("sides that were compared round by round are told as paired", "[reports]") {
   Comparison comparison;
-  comparison.runs = {measured("run", Verdict::same, 0.001)};
+  comparison.runs = {judged("run", Verdict::same, 0.001)};
   comparison.runs[0].rounds = 4;
   CHECK_THAT(comparison_console(comparison, {}), Contains("  n 5/5 paired\n"));
   CHECK_THAT(comparison_markdown(comparison), Contains("| 5/5 paired |"));
@@ -170,7 +170,7 @@ TEST_CASE("sides that were compared round by round are told as paired", "[report
 }
 
 TEST_CASE("how many false alarms are expected is told in every format", "[reports]") {
-  Comparison comparison = example();
+  Comparison comparison = example_comparison();
   comparison.tested = 4;
   comparison.expected_false_alarms = 0.02;
   const std::string text =
@@ -188,8 +188,7 @@ TEST_CASE("how many false alarms are expected is told in every format", "[report
 
 TEST_CASE("whether window or anchor decided is told in every format", "[reports]") {
   Comparison comparison;
-  comparison.runs = {measured("run", Verdict::same, 0.001),
-                     measured("crept", Verdict::slower, 0.06)};
+  comparison.runs = {judged("run", Verdict::same, 0.001), judged("crept", Verdict::slower, 0.06)};
   comparison.runs[0].decided_by = Reference::window;
   comparison.runs[1].decided_by = Reference::anchor;
   comparison.runs[1].window =
@@ -211,7 +210,7 @@ TEST_CASE("whether window or anchor decided is told in every format", "[reports]
 
 TEST_CASE("the change of the mean step is told as JSON", "[reports]") {
   Comparison comparison;
-  comparison.runs = {measured("run", Verdict::slower, 0.001), measured("other", Verdict::same, 0)};
+  comparison.runs = {judged("run", Verdict::slower, 0.001), judged("other", Verdict::same, 0)};
   comparison.runs[0].mean_change = 0.136;
   comparison.runs[0].mean_change_ci999 = Interval{.low = 0.1, .high = 0.17};
   comparison.runs[0].p_value = 1e-6;
@@ -242,7 +241,7 @@ TEST_CASE("unlike environments and what they mean come first", "[reports]") {
 }
 
 TEST_CASE("remarks are told in every format and take no verdict away", "[reports]") {
-  Comparison comparison = example();
+  Comparison comparison = example_comparison();
   comparison.remarks = {"build_type Release / Debug"};
   comparison.runs[1].remarks = {"slowdown none / 5.00 %"};
   comparison.runs[3].remarks = {"slowdown none / 3.00 %"};
@@ -261,7 +260,7 @@ TEST_CASE("remarks are told in every format and take no verdict away", "[reports
   CHECK(document.at("differences") == json::array({"build_type Release / Debug"}));
   CHECK(document.at("runs").at(3).at("differences") ==
         json::array({"plan a1 / b2", "slowdown none / 3.00 %"}));
-  check_lines(console, 100);
+  check_width(console, 100);
 }
 
 TEST_CASE("that no run was judged is told with the remedy", "[reports]") {
@@ -271,7 +270,7 @@ TEST_CASE("that no run was judged is told with the remedy", "[reports]") {
                                "incomparable; --ignore-environment compares all the same"));
   CHECK_THAT(comparison_junit(comparison),
              Contains("<property name=\"unjudged\" value=\"no run was judged"));
-  comparison.runs.push_back(measured("other", Verdict::ambiguous, 0.02));
+  comparison.runs.push_back(judged("other", Verdict::ambiguous, 0.02));
   for (const std::string& text : {comparison_console(comparison, {}),
                                   comparison_markdown(comparison), comparison_junit(comparison)})
     CHECK_THAT(text, !Contains("no run was judged"));
@@ -287,7 +286,7 @@ TEST_CASE("that no run was judged is told with the remedy", "[reports]") {
 }
 
 TEST_CASE("what of a history was left out is told in every format", "[reports]") {
-  Comparison comparison = example();
+  Comparison comparison = example_comparison();
   comparison.left_out =
       LeftOut{.entries = 9, .differences = {"cpu.model A / B", "cpu.cores 2 / 4"}};
   comparison.runs[1].left_out = LeftOut{.entries = 1, .differences = {"plan a1 / b2"}};
@@ -296,7 +295,7 @@ TEST_CASE("what of a history was left out is told in every format", "[reports]")
                                         "(cpu.model A / B and 1 more)\n") &&
                           Contains("\n              left out of BASE: 1 entry of the history (plan "
                                    "a1 / b2)\n"));
-  check_lines(console, 100);
+  check_width(console, 100);
   CHECK_THAT(comparison_markdown(comparison),
              Contains("- <code>left out of BASE: 9 entries") &&
                  Contains("| left out of BASE: 1 entry of the history (plan a1 / b2) |"));
@@ -312,7 +311,7 @@ TEST_CASE("what of a history was left out is told in every format", "[reports]")
 }
 
 TEST_CASE("verdicts are coloured on a terminal", "[reports]") {
-  const std::string text = comparison_console(example(), {.colour = true});
+  const std::string text = comparison_console(example_comparison(), {.colour = true});
   for (const char* name : {"slower", "failed", "missing"})
     CHECK_THAT(text, Contains("\x1b[31m" + std::string(name) + "\x1b[0m"));
   CHECK_THAT(text, Contains("\x1b[32mfaster\x1b[0m"));
@@ -326,24 +325,24 @@ TEST_CASE("a comparison of nothing says so", "[reports]") {
 
 TEST_CASE("a comparison fits on a screen, whatever its names", "[reports]") {
   for (const std::size_t columns : {100U, 70U}) {
-    check_lines(comparison_console(hostile(), {.columns = columns}), columns);
-    check_lines(comparison_console(example(), {.columns = columns}), columns);
+    check_width(comparison_console(hostile(), {.columns = columns}), columns);
+    check_width(comparison_console(example_comparison(), {.columns = columns}), columns);
   }
 }
 
 TEST_CASE("a comparison does not depend on the locale", "[reports]") {
-  const std::string console = comparison_console(example(), {});
-  const std::string junit = comparison_junit(example());
+  const std::string console = comparison_console(example_comparison(), {});
+  const std::string junit = comparison_junit(example_comparison());
   const testing::CommaLocale locale;
-  CHECK(comparison_console(example(), {}) == console);
-  CHECK(comparison_junit(example()) == junit);
+  CHECK(comparison_console(example_comparison(), {}) == console);
+  CHECK(comparison_junit(example_comparison()) == junit);
 }
 
 TEST_CASE("changes beyond all measure stay readable", "[reports]") {
   Comparison comparison;
-  comparison.runs = {measured("a", Verdict::slower, std::numeric_limits<double>::infinity()),
-                     measured("b", Verdict::slower, 1e200)};
-  check_lines(comparison_console(comparison, {}), 100);
+  comparison.runs = {judged("a", Verdict::slower, std::numeric_limits<double>::infinity()),
+                     judged("b", Verdict::slower, 1e200)};
+  check_width(comparison_console(comparison, {}), 100);
   CHECK_THAT(comparison_console(comparison, {}), Contains("+1e+202 %"));
   const json document = json::parse(comparison_json(comparison));
   CHECK(document.at("runs").at(0).at("change").is_null());
@@ -351,7 +350,7 @@ TEST_CASE("changes beyond all measure stay readable", "[reports]") {
 }
 
 TEST_CASE("a comparison as Markdown", "[reports]") {
-  CHECK(comparison_markdown(example()) == testing::golden("comparison.md"));
+  CHECK(comparison_markdown(example_comparison()) == testing::golden("comparison.md"));
   CHECK_THAT(comparison_markdown(unlike()),
              Contains("no verdicts: the environments differ; --ignore-environment compares all the "
                       "same:\n\n- <code>cpu.model Some Maker CPU / Other Maker CPU</code>\n\n|"));
@@ -370,7 +369,7 @@ TEST_CASE("hostile names are harmless in Markdown", "[reports]") {
 }
 
 TEST_CASE("a comparison as JSON", "[reports]") {
-  const json document = json::parse(comparison_json(example()));
+  const json document = json::parse(comparison_json(example_comparison()));
   CHECK(document.at("schema") == "ptbench.comparison/1");
   CHECK(document.at("detect") == 0.05);
   CHECK(document.at("environment_ignored") == false);
@@ -400,14 +399,15 @@ TEST_CASE("hostile names come out of a comparison's JSON as valid UTF-8", "[repo
 }
 
 TEST_CASE("a comparison as JUnit XML", "[reports]") {
-  Comparison comparison = example();
+  Comparison comparison = example_comparison();
   comparison.runs.resize(4);
   CHECK(comparison_junit(comparison) == testing::golden("comparison.xml"));
 }
 
 TEST_CASE("JUnit counts what failed and what was left open", "[reports]") {
-  CHECK_THAT(comparison_junit(example()), Contains("tests=\"7\" failures=\"3\" errors=\"0\" "
-                                                   "skipped=\"1\""));
+  CHECK_THAT(comparison_junit(example_comparison()),
+             Contains("tests=\"7\" failures=\"3\" errors=\"0\" "
+                      "skipped=\"1\""));
   CHECK_THAT(comparison_junit(unlike()), Contains("failures=\"0\" errors=\"0\" skipped=\"1\""));
   CHECK_THAT(comparison_junit(unlike()),
              Contains("<property name=\"difference\" value=\"cpu.model Some Maker CPU / Other "
@@ -423,7 +423,7 @@ TEST_CASE("hostile names are harmless in XML", "[reports]") {
   }
   CHECK_THAT(text, Contains("&lt;img src=x&gt;&amp;&quot;&apos;"));
   CHECK_THAT(text, Contains(R"(a|b`c\x0a\x1b[2J)"));
-  CHECK(is_well_formed(comparison_junit(example())));
+  CHECK(is_well_formed(comparison_junit(example_comparison())));
 }
 
 TEST_CASE("a self-check for the terminal", "[reports]") {
@@ -453,7 +453,7 @@ TEST_CASE("a self-check for the terminal", "[reports]") {
                  "one_core   3      0.16 %             -     1.0 %     1.0 %      1.0 %  "
                  "mlp/serial/n1/b64/fp32\n"
                  "run to run: "));
-  check_lines(text, 100);
+  check_width(text, 100);
 }
 
 TEST_CASE("a self-check tells what is unusual, and at which --detect it resolves", "[reports]") {
@@ -477,7 +477,7 @@ TEST_CASE("a self-check as JSON", "[reports]") {
   CHECK(check.at("repetitions") == 3);
   CHECK(check.at("false_alarm_rate").is_null());
   CHECK(check.at("resolvable_with_10") == 0);
-  check_lines(self_check_console(checks, {}), 100);
+  check_width(self_check_console(checks, {}), 100);
 }
 
 }  // namespace ptbench

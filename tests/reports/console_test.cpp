@@ -11,19 +11,6 @@
 namespace ptbench {
 namespace {
 
-ResultFile file_of(const RunRecord& run) {
-  ResultFile file = testing::example_file();
-  file.runs = {run};
-  return file;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
@@ -40,17 +27,18 @@ TEST_CASE("the summary does not depend on the locale", "[reports]") {
 }
 
 TEST_CASE("the summary of everything that can be known", "[reports]") {
-  CHECK(to_console(file_of(testing::full_run())) == testing::golden("full.txt"));
+  CHECK(to_console(testing::file_of(testing::full_run())) == testing::golden("full.txt"));
 }
 
 TEST_CASE("a summary fits on a screen", "[reports]") {
-  const auto lines = lines_of(to_console(testing::example_file()));
+  const auto lines = testing::lines_of(to_console(testing::example_file()));
   CHECK(lines.size() <= 14);
   RunRecord run = testing::full_run();
   run.id += std::string(300, 'x');
   run.warnings[0].message = std::string(500, 'y') + " and " + run.id;
   for (const std::size_t columns : {100U, 60U}) {
-    for (const std::string& line : lines_of(to_console(file_of(run), {.columns = columns}))) {
+    for (const std::string& line :
+         testing::lines_of(to_console(testing::file_of(run), {.columns = columns}))) {
       INFO(line);
       CHECK(code_points(line) <= columns);
     }
@@ -62,7 +50,7 @@ TEST_CASE("a run that failed says why and shows no throughput", "[reports]") {
   for (const Status status : {Status::failed, Status::skipped}) {
     run.status = status;
     run.reason = "rank 1 died";
-    const std::string text = to_console(file_of(run));
+    const std::string text = to_console(testing::file_of(run));
     CHECK(contains(text, std::string(name_of(status))));
     CHECK(contains(text, "rank 1 died"));
     CHECK_FALSE(contains(text, "samples/s"));
@@ -75,7 +63,7 @@ TEST_CASE("a run that was interrupted says so and shows what it has", "[reports]
   RunRecord run = testing::full_run();
   run.status = Status::interrupted;
   run.reason = "interrupted by a signal";
-  const std::string text = to_console(file_of(run));
+  const std::string text = to_console(testing::file_of(run));
   CHECK(contains(text, "interrupted by a signal"));
   CHECK(contains(text, "30.5 k samples/s"));
 }
@@ -84,7 +72,7 @@ TEST_CASE("equal devices are counted", "[reports]") {
   RunRecord run = testing::full_run();
   const auto shown = [&](std::vector<std::string> devices) {
     run.strategy.devices = std::move(devices);
-    return to_console(file_of(run));
+    return to_console(testing::file_of(run));
   };
   CHECK(contains(shown(std::vector<std::string>(100, "cpu")), "device cpu x 100, world size"));
   CHECK(contains(shown({"cpu"}), "device cpu, world size"));
@@ -93,7 +81,7 @@ TEST_CASE("equal devices are counted", "[reports]") {
 }
 
 TEST_CASE("what is not known takes no room", "[reports]") {
-  const std::string text = to_console(file_of(testing::bare_run(Status::ok, "")));
+  const std::string text = to_console(testing::file_of(testing::bare_run(Status::ok, "")));
   CHECK(text ==
         "ptbench 0.1.0 (Release build) on vm-17, Some Maker CPU, 2 cores, Debian GNU/Linux 12 "
         "(bookworm)\n"
@@ -107,12 +95,12 @@ TEST_CASE("one line tells whether the throughput can be relied on", "[reports]")
   run.samples.repetitions.assign(5,
                                  {.median_seconds = 0.01, .placement = "near", .clean_slices = 2});
   run.throughput.ci95 = Interval{0.991 * *run.throughput.value, 1.009 * *run.throughput.value};
-  CHECK(contains(to_console(file_of(run)), "\n  evidence    reliable to ± 0.9 %\n"));
+  CHECK(contains(to_console(testing::file_of(run)), "\n  evidence    reliable to ± 0.9 %\n"));
   for (RepetitionRecord& repetition : run.samples.repetitions) repetition.clean_slices = 0;
-  CHECK(contains(to_console(file_of(run)),
+  CHECK(contains(to_console(testing::file_of(run)),
                  "\n  evidence    not reliable: 0 of 5 repetitions clean\n"));
   run.status = Status::failed;
-  CHECK_FALSE(contains(to_console(file_of(run)), "evidence"));
+  CHECK_FALSE(contains(to_console(testing::file_of(run)), "evidence"));
 }
 
 TEST_CASE("warnings of one cause are one line of a summary", "[reports]") {
@@ -120,7 +108,7 @@ TEST_CASE("warnings of one cause are one line of a summary", "[reports]") {
   run.warnings = {{"too-noisy", "the repetitions scatter", "Measure again."},
                   {"steal", "the hypervisor took 3 %", "Run again later."},
                   {"odd", "it was odd", ""}};
-  const std::string text = to_console(file_of(run));
+  const std::string text = to_console(testing::file_of(run));
   CHECK(contains(text,
                  "\n  warning     the hypervisor took 3 %; besides, repetitions scatter; "
                  "remedy: Run again later.\n  warning     it was odd\n"));

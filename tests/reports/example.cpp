@@ -152,4 +152,17 @@ std::string golden(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+ResultFile file_of(const RunRecord& run) {
+  ResultFile file = example_file();
+  file.runs = {run};
+  return file;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 }  // namespace ptbench::testing

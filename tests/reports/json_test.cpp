@@ -15,12 +15,6 @@ using nlohmann::json;
 
 json parsed(const ResultFile& file) { return json::parse(to_json(file)); }
 
-ResultFile file_of(const RunRecord& run) {
-  ResultFile file = testing::example_file();
-  file.runs = {run};
-  return file;
-}
-
 }  // namespace
 
 TEST_CASE("a result file as JSON", "[reports]") {
@@ -33,7 +27,8 @@ TEST_CASE("JSON does not depend on the locale", "[reports]") {
 }
 
 TEST_CASE("what is not known is null in JSON, never 0", "[reports]") {
-  const json run = parsed(file_of(testing::bare_run(Status::failed, "it broke"))).at("runs").at(0);
+  const json run =
+      parsed(testing::file_of(testing::bare_run(Status::failed, "it broke"))).at("runs").at(0);
   CHECK(run.at("status") == "failed");
   CHECK(run.at("reason") == "it broke");
   for (const char* path : {"/throughput/value",
@@ -70,7 +65,7 @@ TEST_CASE("zero stays zero in JSON", "[reports]") {
   RunRecord run = testing::bare_run(Status::ok, "");
   run.memory.peak_bytes = 0;
   run.loss.last = 0;
-  const json record = parsed(file_of(run)).at("runs").at(0);
+  const json record = parsed(testing::file_of(run)).at("runs").at(0);
   CHECK(record.at("memory").at("peak_bytes") == 0);
   CHECK(record.at("loss").at("last") == 0);
 }
@@ -86,7 +81,7 @@ TEST_CASE("JSON has no number that is not finite", "[reports]") {
   run.data.mean = {kNan};
   run.ranks[0].wait_seconds = kInfinity;
   run.samples.slices[0].steal_fraction = kNan;
-  const json record = parsed(file_of(run)).at("runs").at(0);
+  const json record = parsed(testing::file_of(run)).at("runs").at(0);
   CHECK(record.at("loss").at("first").is_null());
   CHECK(record.at("samples").at("step_seconds") == json::array({0.5, nullptr, nullptr}));
   CHECK(record.at("throughput").at("ci95").is_null());
@@ -95,7 +90,7 @@ TEST_CASE("JSON has no number that is not finite", "[reports]") {
 }
 
 TEST_CASE("objects and arrays beside the field table", "[reports]") {
-  const json run = parsed(file_of(testing::full_run())).at("runs").at(0);
+  const json run = parsed(testing::file_of(testing::full_run())).at("runs").at(0);
   CHECK(run.at("throughput").at("ci95") == json::array({30917.9, 31527.1}));
   CHECK(run.at("scaling").at("efficiency_ci95") == json::array({0.88, 0.92}));
   CHECK(run.at("scaling").at("loss").at("wait") == 0.01);
@@ -115,14 +110,14 @@ TEST_CASE("objects and arrays beside the field table", "[reports]") {
 TEST_CASE("doubles read back exactly from JSON", "[reports]") {
   RunRecord run = testing::full_run();
   run.samples.step_seconds = {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 1e-5, 123456789.0};
-  const json record = parsed(file_of(run)).at("runs").at(0);
+  const json record = parsed(testing::file_of(run)).at("runs").at(0);
   CHECK(record.at("samples").at("step_seconds").get<std::vector<double>>() ==
         run.samples.step_seconds);
 }
 
 TEST_CASE("hostile names come out of JSON as valid UTF-8, without control characters",
           "[reports]") {
-  ResultFile file = file_of(testing::full_run());
+  ResultFile file = testing::file_of(testing::full_run());
   file.command = {"ptbench", "caf\xE9", "\u009b2J"};
   file.environment.variables = {{"PTBENCH_\xFF", "\x1b[2J"}};
   const std::string text = to_json(file);

@@ -11,7 +11,7 @@ namespace {
 
 using Catch::Contains;
 
-RunRecord measured(const std::string& strategy, double throughput) {
+RunRecord with_throughput(const std::string& strategy, double throughput) {
   RunRecord run;
   run.id = "mlp/" + strategy + "/n1/b64/fp32";
   run.workload.name = "mlp";
@@ -25,10 +25,10 @@ RunRecord measured(const std::string& strategy, double throughput) {
   return run;
 }
 
-ResultFile example() {
+ResultFile example_sweep() {
   ResultFile file = testing::example_file();
   file.command = {"ptbench", "sweep", "--launcher", "mpirun -n {n}", "-o", "it's.md"};
-  file.runs = {measured("serial", 10'000), measured("amp", 12'000),
+  file.runs = {with_throughput("serial", 10'000), with_throughput("amp", 12'000),
                testing::bare_run(Status::failed, "rank 1 <died>")};
   file.runs[0].warnings = {
       {"foreign-load", "other programs took 12 % of the core in 3 of 4 slices", "End what runs."},
@@ -39,21 +39,21 @@ ResultFile example() {
 }  // namespace
 
 TEST_CASE("a result file as Markdown", "[reports]") {
-  CHECK(to_markdown(example()) == testing::golden("example.md"));
+  CHECK(to_markdown(example_sweep()) == testing::golden("example.md"));
 }
 
 TEST_CASE("Markdown does not depend on the locale", "[reports]") {
   const testing::CommaLocale locale;
-  CHECK(to_markdown(example()) == testing::golden("example.md"));
+  CHECK(to_markdown(example_sweep()) == testing::golden("example.md"));
 }
 
 TEST_CASE("names from outside mean nothing in Markdown", "[reports]") {
   constexpr const char* kHostile = "<img src=x>|`*_[a](b)\n\x1b[2J@someone\xE9";
-  ResultFile file = example();
+  ResultFile file = example_sweep();
   file.environment.host.name = kHostile;
   file.environment.cpu.model = kHostile;
   file.command = {"ptbench", kHostile};
-  file.runs = {measured("serial", 10'000), measured("serial", 20'000)};
+  file.runs = {with_throughput("serial", 10'000), with_throughput("serial", 20'000)};
   for (RunRecord& run : file.runs) run.workload.name = kHostile;
   file.runs[1].strategy.name = kHostile;
   file.runs[1].id = kHostile;

@@ -42,7 +42,7 @@ std::string complaint_about(const std::string& text) {
 }
 
 /// The same of the example after the value at `pointer` was replaced by `value`.
-std::string after_change(const char* pointer, const ordered_json& value) {
+std::string result_after(const char* pointer, const ordered_json& value) {
   ordered_json document = ordered_json::parse(to_json(whole_file()));
   document[ordered_json::json_pointer(pointer)] = value;
   return complaint_about(document.dump());
@@ -205,58 +205,58 @@ TEST_CASE("a newer schema is named, whatever follows", "[reports]") {
 }
 
 TEST_CASE("fields of the wrong type are named with what they hold", "[reports]") {
-  CHECK(after_change("/runs/1/status", "good") ==
+  CHECK(result_after("/runs/1/status", "good") ==
         "result file 'r.json': /runs/1/status cannot be \"good\"");
-  CHECK_THAT(after_change("/runs/0/id", 3), Contains("/runs/0/id cannot be 3"));
-  CHECK_THAT(after_change("/runs/0/id", nullptr), Contains("/runs/0/id cannot be null"));
-  CHECK_THAT(after_change("/runs/0/id", ""), Contains("/runs/0/id cannot be \"\""));
-  CHECK_THAT(after_change("/runs/0/throughput/unit", "images/s"),
+  CHECK_THAT(result_after("/runs/0/id", 3), Contains("/runs/0/id cannot be 3"));
+  CHECK_THAT(result_after("/runs/0/id", nullptr), Contains("/runs/0/id cannot be null"));
+  CHECK_THAT(result_after("/runs/0/id", ""), Contains("/runs/0/id cannot be \"\""));
+  CHECK_THAT(result_after("/runs/0/throughput/unit", "images/s"),
              Contains("/runs/0/throughput/unit cannot be \"images/s\""));
-  CHECK_THAT(after_change("/runs/0/strategy/world_size", 1.5),
+  CHECK_THAT(result_after("/runs/0/strategy/world_size", 1.5),
              Contains("world_size cannot be 1.5"));
-  CHECK_THAT(after_change("/runs/0/strategy/world_size", -1), Contains("world_size cannot be -1"));
-  CHECK_THAT(after_change("/runs/0/strategy", ordered_json::array()),
+  CHECK_THAT(result_after("/runs/0/strategy/world_size", -1), Contains("world_size cannot be -1"));
+  CHECK_THAT(result_after("/runs/0/strategy", ordered_json::array()),
              Contains("/runs/0/strategy cannot be an array"));
-  CHECK_THAT(after_change("/runs/1/throughput/ci95", {1}), Contains("ci95 cannot be an array"));
-  CHECK_THAT(after_change("/runs/1/throughput/ci95", {1, "2"}), Contains("ci95/1 cannot be \"2\""));
-  CHECK_THAT(after_change("/runs/1/step_seconds/median", -0.5), Contains("cannot be -0.5"));
-  CHECK_THAT(after_change("/runs/1/samples/step_seconds/2", "x"),
+  CHECK_THAT(result_after("/runs/1/throughput/ci95", {1}), Contains("ci95 cannot be an array"));
+  CHECK_THAT(result_after("/runs/1/throughput/ci95", {1, "2"}), Contains("ci95/1 cannot be \"2\""));
+  CHECK_THAT(result_after("/runs/1/step_seconds/median", -0.5), Contains("cannot be -0.5"));
+  CHECK_THAT(result_after("/runs/1/samples/step_seconds/2", "x"),
              Contains("/runs/1/samples/step_seconds/2 cannot be \"x\""));
-  CHECK_THAT(after_change("/runs/1/samples/slices/0/clean", 1),
+  CHECK_THAT(result_after("/runs/1/samples/slices/0/clean", 1),
              Contains("/runs/1/samples/slices/0/clean cannot be 1"));
-  CHECK_THAT(after_change("/runs/1/samples/repetitions/0/median_seconds", -1),
+  CHECK_THAT(result_after("/runs/1/samples/repetitions/0/median_seconds", -1),
              Contains("median_seconds cannot be -1"));
-  CHECK_THAT(after_change("/runs/1/ranks/0", 1), Contains("/runs/1/ranks/0 cannot be 1"));
-  CHECK_THAT(after_change("/runs/1/energy", 1), Contains("/runs/1/energy cannot be 1"));
-  CHECK_THAT(after_change("/environment/cpu/cores", "two"), Contains("cores cannot be \"two\""));
-  CHECK_THAT(after_change("/environment/variables", 1), Contains("variables cannot be 1"));
-  CHECK_THAT(after_change("/command/0", 1), Contains("/command/0 cannot be 1"));
+  CHECK_THAT(result_after("/runs/1/ranks/0", 1), Contains("/runs/1/ranks/0 cannot be 1"));
+  CHECK_THAT(result_after("/runs/1/energy", 1), Contains("/runs/1/energy cannot be 1"));
+  CHECK_THAT(result_after("/environment/cpu/cores", "two"), Contains("cores cannot be \"two\""));
+  CHECK_THAT(result_after("/environment/variables", 1), Contains("variables cannot be 1"));
+  CHECK_THAT(result_after("/command/0", 1), Contains("/command/0 cannot be 1"));
 }
 
 TEST_CASE("numbers that are too large for their field are refused", "[reports]") {
-  CHECK_THAT(after_change("/runs/0/strategy/threads", 18446744073709551615ULL),
+  CHECK_THAT(result_after("/runs/0/strategy/threads", 18446744073709551615ULL),
              Contains("threads cannot be 18446744073709551615"));
-  CHECK_THAT(after_change("/runs/1/samples/slices/0/first", 18446744073709551615ULL),
+  CHECK_THAT(result_after("/runs/1/samples/slices/0/first", 18446744073709551615ULL),
              Contains("first cannot be"));
-  CHECK_THAT(after_change("/runs/1/samples/slices/0/count", 5), Contains("count cannot be 5"));
-  CHECK_THAT(after_change("/runs/1/samples/slices/0/first", 5), Contains("first cannot be 5"));
+  CHECK_THAT(result_after("/runs/1/samples/slices/0/count", 5), Contains("count cannot be 5"));
+  CHECK_THAT(result_after("/runs/1/samples/slices/0/first", 5), Contains("first cannot be 5"));
 }
 
 TEST_CASE("step times that nobody can have measured are refused", "[reports]") {
   for (const double absurd : {-0.001, 0.0, 1e-13, 1e10, 1e300}) {
     INFO(absurd);
-    CHECK_THAT(after_change("/runs/1/samples/step_seconds/2", absurd),
+    CHECK_THAT(result_after("/runs/1/samples/step_seconds/2", absurd),
                Contains("/runs/1/samples/step_seconds/2 cannot be"));
-    CHECK_THAT(after_change("/runs/1/samples/repetitions/0/median_seconds", absurd),
+    CHECK_THAT(result_after("/runs/1/samples/repetitions/0/median_seconds", absurd),
                Contains("/runs/1/samples/repetitions/0/median_seconds cannot be"));
-    CHECK_THAT(after_change("/runs/1/samples/slices/0/median_seconds", absurd),
+    CHECK_THAT(result_after("/runs/1/samples/slices/0/median_seconds", absurd),
                Contains("/runs/1/samples/slices/0/median_seconds cannot be"));
-    CHECK_THAT(after_change("/runs/1/step_seconds/median", absurd),
+    CHECK_THAT(result_after("/runs/1/step_seconds/median", absurd),
                Contains("/runs/1/step_seconds/median cannot be"));
-    CHECK_THAT(after_change("/runs/1/step_seconds/by_placement/near/median", absurd),
+    CHECK_THAT(result_after("/runs/1/step_seconds/by_placement/near/median", absurd),
                Contains("/near/median cannot be"));
   }
-  CHECK_THAT(after_change("/runs/1/phases_seconds/forward", 1e10), Contains("forward cannot be"));
+  CHECK_THAT(result_after("/runs/1/phases_seconds/forward", 1e10), Contains("forward cannot be"));
 }
 
 TEST_CASE("runs with one id are refused", "[reports]") {

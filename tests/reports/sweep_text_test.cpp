@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Contains;
 
-RunRecord row(Size batch, const std::string& precision, double throughput) {
+RunRecord swept_row(Size batch, const std::string& precision, double throughput) {
   RunRecord run;
   run.id = "mlp/serial/n1/b" + std::to_string(batch) + "/" + precision + "/threads=2";
   run.workload.name = "mlp";
@@ -38,74 +38,68 @@ RunRecord trouble(RunRecord run, Status status, const std::string& reason) {
   return run;
 }
 
-ResultFile file_of(std::vector<RunRecord> runs) {
+ResultFile sweep_of(std::vector<RunRecord> runs) {
   ResultFile file = testing::example_file();
   file.runs = std::move(runs);
   return file;
 }
 
-ResultFile example() {
-  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31234.5),
-                              trouble(row(32, "bf16", 40000), Status::failed, "out of memory"),
-                              row(64, "bf16", 1.2e6)};
+ResultFile swept() {
+  std::vector<RunRecord> runs{
+      swept_row(32, "fp32", 21300), swept_row(64, "fp32", 31234.5),
+      trouble(swept_row(32, "bf16", 40000), Status::failed, "out of memory"),
+      swept_row(64, "bf16", 1.2e6)};
   for (const char* batch : {"32", "64"})
-    runs.push_back(trouble(row(std::stol(batch), "fp16", 0), Status::skipped,
+    runs.push_back(trouble(swept_row(std::stol(batch), "fp16", 0), Status::skipped,
                            "--precision fp16: no CPU multiplies it"));
   runs[0].warnings = {{"few-samples", "only 4 samples were measured", "Measure for longer."}};
   runs[1].warnings = {{"few-samples", "only 7 samples were measured", "Measure for longer."},
                       {"odd", "it was odd", ""}};
-  return file_of(runs);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
+  return sweep_of(runs);
 }
 
 }  // namespace
 
 TEST_CASE("a sweep for people", "[reports]") {
-  CHECK(sweep_console(example()) == testing::golden("sweep.txt"));
+  CHECK(sweep_console(swept()) == testing::golden("sweep.txt"));
 }
 
 TEST_CASE("the table of a sweep does not depend on the locale", "[reports]") {
   const testing::CommaLocale locale;
-  CHECK(sweep_console(example()) == testing::golden("sweep.txt"));
+  CHECK(sweep_console(swept()) == testing::golden("sweep.txt"));
 }
 
 TEST_CASE("a sweep says once what all of its runs have in common", "[reports]") {
-  const std::string text = sweep_console(example());
+  const std::string text = sweep_console(swept());
   CHECK_THAT(text, Contains("all runs     mlp, serial, n 1, threads 2\n"));
   CHECK_THAT(text, !Contains("workload"));
 }
 
 TEST_CASE("the table of one run names workload and strategy", "[reports]") {
-  const std::string text = sweep_console(file_of({row(32, "fp32", 21300)}));
+  const std::string text = sweep_console(sweep_of({swept_row(32, "fp32", 21300)}));
   CHECK_THAT(text, Contains("workload") && Contains("strategy") && Contains("threads"));
   CHECK_THAT(text, !Contains("all runs"));
 }
 
 TEST_CASE("an option that only some runs have gets a column", "[reports]") {
-  RunRecord other = row(32, "fp32", 20000);
+  RunRecord other = swept_row(32, "fp32", 20000);
   other.id += "/data=/a=b/c,d/lr=0.5";
-  const std::string text = sweep_console(file_of({row(32, "fp32", 21300), other}));
+  const std::string text = sweep_console(sweep_of({swept_row(32, "fp32", 21300), other}));
   CHECK_THAT(text, Contains("data") && Contains("lr"));
   CHECK_THAT(text, Contains("0.5") && Contains("threads 2"));
 }
 
 TEST_CASE("an option that only skipped runs have gets none", "[reports]") {
-  RunRecord other = trouble(row(32, "fp32", 0), Status::skipped, "it cannot be shared");
+  RunRecord other = trouble(swept_row(32, "fp32", 0), Status::skipped, "it cannot be shared");
   other.id += "/global-batch=31";
-  const std::string text = sweep_console(file_of({other, row(32, "fp32", 21300)}));
+  const std::string text = sweep_console(sweep_of({other, swept_row(32, "fp32", 21300)}));
   CHECK_THAT(text, !Contains("global-batch  "));
   CHECK_THAT(text, Contains("/global-batch=31: it cannot be shared"));
 }
 
 TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") {
-  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31000)};
-  CHECK_THAT(sweep_console(file_of(runs)), !Contains("speedup"));
+  std::vector<RunRecord> runs{swept_row(32, "fp32", 21300), swept_row(64, "fp32", 31000)};
+  CHECK_THAT(sweep_console(sweep_of(runs)), !Contains("speedup"));
   runs[1].scaling = ScalingRecord{.mode = ScalingMode::weak,
                                   .baseline = runs[0].id,
                                   .speedup = 1.8,
@@ -116,12 +110,12 @@ TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") 
                                   .efficiency_vs_all_cores = {},
                                   .efficiency_vs_all_cores_ci95 = {},
                                   .loss = {}};
-  CHECK_THAT(sweep_console(file_of(runs)),
+  CHECK_THAT(sweep_console(sweep_of(runs)),
              Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
 }
 
 TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "[reports]") {
-  std::vector<RunRecord> runs{row(64, "fp32", 31000), row(64, "fp32", 56000)};
+  std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 56000)};
   runs[1].id = "mlp/ddp/n2/b64/fp32";
   runs[1].strategy.name = "ddp";
   runs[1].strategy.world_size = 2;
@@ -142,22 +136,22 @@ TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "
                                            .data = 0.0,
                                            .overhead = 0.0}};
   for (RunRecord& run : runs) run.samples.repetitions.push_back({0.004, "near", 2});
-  const std::string text = sweep_console(file_of(runs));
+  const std::string text = sweep_console(sweep_of(runs));
   CHECK_THAT(text, Contains("all runs     mlp, batch 64, fp32, threads 2\n"));
   CHECK_THAT(text, Contains("90.0 ± 1.3 %"));
   CHECK_THAT(text, Contains("\nscaling      ddp n2: 10.0 % lost, most of all to compute slowdown"));
-  for (const std::string& line : lines_of(text)) CHECK(code_points(line) <= 100);
+  for (const std::string& line : testing::lines_of(text)) CHECK(code_points(line) <= 100);
 }
 
 TEST_CASE("a run that was interrupted shows what was measured of it", "[reports]") {
-  const RunRecord run = trouble(row(32, "fp32", 21300), Status::interrupted, "by a signal");
-  const std::string text = sweep_console(file_of({run, row(64, "fp32", 1)}));
+  const RunRecord run = trouble(swept_row(32, "fp32", 21300), Status::interrupted, "by a signal");
+  const std::string text = sweep_console(sweep_of({run, swept_row(64, "fp32", 1)}));
   CHECK_THAT(text, Contains("21.3 k ± 0.4 %"));
   CHECK_THAT(text, Contains("interrupted  mlp/serial/n1/b32/fp32/threads=2: by a signal"));
 }
 
 TEST_CASE("no line of a sweep is wider than the screen", "[reports]") {
-  ResultFile file = example();
+  ResultFile file = swept();
   SECTION("usual ids") {}
   SECTION("long names") {
     for (RunRecord& run : file.runs) {
@@ -176,7 +170,7 @@ TEST_CASE("no line of a sweep is wider than the screen", "[reports]") {
     file.runs[1].id = "\x1b[31m\xFF\n";
   }
   for (const std::size_t columns : {100U, 60U})
-    for (const std::string& line : lines_of(sweep_console(file, {.columns = columns}))) {
+    for (const std::string& line : testing::lines_of(sweep_console(file, {.columns = columns}))) {
       INFO(line);
       CHECK(code_points(line) <= columns);
       CHECK(line.find('\x1b') == std::string::npos);
@@ -185,27 +179,27 @@ TEST_CASE("no line of a sweep is wider than the screen", "[reports]") {
 
 TEST_CASE("the columns of a sweep are explained, those that it has", "[reports]") {
   constexpr ConsoleStyle kWide{.columns = 300};
-  std::vector<RunRecord> runs{row(32, "fp32", 21300), row(64, "fp32", 31000)};
-  CHECK_THAT(sweep_console(file_of(runs), kWide), Contains("\ncolumns      samples/s: ") &&
-                                                      Contains("; clean: ") &&
-                                                      !Contains("speedup: "));
+  std::vector<RunRecord> runs{swept_row(32, "fp32", 21300), swept_row(64, "fp32", 31000)};
+  CHECK_THAT(sweep_console(sweep_of(runs), kWide), Contains("\ncolumns      samples/s: ") &&
+                                                       Contains("; clean: ") &&
+                                                       !Contains("speedup: "));
   for (RunRecord& run : runs) run.samples.repetitions.clear();
-  CHECK_THAT(sweep_console(file_of(runs), kWide), !Contains("clean: "));
+  CHECK_THAT(sweep_console(sweep_of(runs), kWide), !Contains("clean: "));
 }
 
 TEST_CASE("a sweep ends with its conclusion", "[reports]") {
-  const std::string text = sweep_console(example(), {.columns = 200});
+  const std::string text = sweep_console(swept(), {.columns = 200});
   CHECK_THAT(text, Contains("\nconclusion   ") && Catch::EndsWith(".\n"));
   CHECK(text.find('\n', text.find("\nconclusion") + 1) == text.size() - 1);
 }
 
 TEST_CASE("a sweep of nothing says so", "[reports]") {
-  CHECK_THAT(sweep_console(file_of({})), Catch::EndsWith("nothing was measured\n"));
+  CHECK_THAT(sweep_console(sweep_of({})), Catch::EndsWith("nothing was measured\n"));
 }
 
 TEST_CASE("the table of a sweep has colour only where it is asked for", "[reports]") {
-  CHECK_THAT(sweep_console(example()), !Contains("\x1b"));
-  CHECK_THAT(sweep_console(example(), {.colour = true}),
+  CHECK_THAT(sweep_console(swept()), !Contains("\x1b"));
+  CHECK_THAT(sweep_console(swept(), {.colour = true}),
              Contains("\x1b[31mfailed") && Contains("\x1b[33mwarning"));
 }
 

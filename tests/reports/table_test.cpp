@@ -7,7 +7,7 @@
 namespace ptbench {
 namespace {
 
-Table example() {
+Table example_table() {
   return {.name = "devices",
           .columns = {{"id", "device"},
                       {"memory_bytes", "memory", Unit::bytes},
@@ -20,7 +20,7 @@ Table example() {
 }  // namespace
 
 TEST_CASE("a table as text has aligned columns, and nothing that moves the cursor") {
-  CHECK(table_text(example()) ==
+  CHECK(table_text(example_table()) ==
         "device     memory  busy  name\n"
         "cpu      1.00 GiB  no    a|b\n"
         "cuda:10         -  yes   µ \\x1b[31m\n");
@@ -39,7 +39,7 @@ TEST_CASE("a long last column is broken into lines") {
 }
 
 TEST_CASE("a table as Markdown keeps its columns") {
-  CHECK(table_markdown(example()) ==
+  CHECK(table_markdown(example_table()) ==
         "| device | memory | busy | name |\n"
         "|---|---|---|---|\n"
         "| cpu | 1.00 GiB | no | a\\|b |\n"
@@ -47,12 +47,12 @@ TEST_CASE("a table as Markdown keeps its columns") {
 }
 
 TEST_CASE("a table as JSON has raw values") {
-  const auto json = nlohmann::json::parse(table_json(example()));
+  const auto json = nlohmann::json::parse(table_json(example_table()));
   REQUIRE(json.size() == 2);
   CHECK(json[0]["memory_bytes"] == Size{1} << 30);
   CHECK(json[0]["busy"] == false);
   CHECK(json[1]["memory_bytes"].is_null());
-  CHECK(nlohmann::json::parse(tables_json({example()}))["devices"] == json);
+  CHECK(nlohmann::json::parse(tables_json({example_table()}))["devices"] == json);
 }
 
 TEST_CASE("JSON holds no number that it lacks and no text that is not UTF-8") {

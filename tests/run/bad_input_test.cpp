@@ -14,14 +14,14 @@ namespace {
 
 using Catch::Contains;
 
-struct Mistake {
+struct CommandMistake {
   std::vector<std::string> arguments;
   int exit_code;
   std::string says;
 };
 
 TEST_CASE("mistakes on the command line", "[run]") {
-  const std::vector<Mistake> mistakes{
+  const std::vector<CommandMistake> mistakes{
       {{"-w", "mpl"}, 1, "did you mean 'mlp'?"},
       {{"-w", "LINEAR"}, 1, "did you mean 'linear'?"},
       {{"-s", "DDP_flat", "-n", "2"}, 1, "did you mean 'ddp-flat'?"},
@@ -74,7 +74,7 @@ TEST_CASE("mistakes on the command line", "[run]") {
       {{"surplus"}, 1, "surplus"},
   };
   const RunCommand run;
-  for (const Mistake& mistake : mistakes) {
+  for (const CommandMistake& mistake : mistakes) {
     std::string line;
     for (const std::string& word : mistake.arguments) line += word + " ";
     CAPTURE(line);

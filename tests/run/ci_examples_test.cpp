@@ -11,13 +11,6 @@ using Catch::Contains;
 using testing::ProgramResult;
 using testing::RunCommand;
 
-std::string text_of(const std::string& file) {
-  std::ifstream stream(std::string(PTBENCH_SOURCE_DIR "/") + file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 std::size_t indent_of(const std::string& line) { return line.find_first_not_of(' '); }
 
 /// The lines below the one that is `head`, without their indent: of a script in YAML.
@@ -59,7 +52,7 @@ std::string broken_build(const RunCommand& place) {
 
 TEST_CASE("the GitHub action judges, writes its reports and ends as the gate does", "[run]") {
   const RunCommand place;
-  const std::string script = block_below(text_of("action.yml"), "run: |");
+  const std::string script = block_below(testing::source_text("action.yml"), "run: |");
   SECTION("two equal builds") {
     const ProgramResult result = run_script(place, script, PTBENCH_EXECUTABLE);
     CAPTURE(result.errors);
@@ -78,7 +71,7 @@ TEST_CASE("the GitHub action judges, writes its reports and ends as the gate doe
 
 TEST_CASE("the GitLab job judges and writes its reports", "[run]") {
   const RunCommand place;
-  std::string script = block_below(text_of("docs/gate.gitlab-ci.yml"), "script:");
+  std::string script = block_below(testing::source_text("docs/gate.gitlab-ci.yml"), "script:");
   REQUIRE(script.starts_with("- $NEW gate "));
   const ProgramResult result = run_script(place, script.substr(2), broken_build(place));
   CAPTURE(result.errors);

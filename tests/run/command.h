@@ -15,6 +15,21 @@
 
 namespace ptbench::testing {
 
+/// Empty where there is no such file, or no longer: one of a process may end while it is read.
+[[nodiscard]] inline std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+/// A file of the repository.
+[[nodiscard]] inline std::string source_text(const std::string& name) {
+  const std::string text = contents_of(PTBENCH_SOURCE_DIR "/" + name);
+  REQUIRE_FALSE(text.empty());
+  return text;
+}
+
 /// What ptbench wrote as JSON: a plan, or a result, after a check that it keeps to the published
 /// schema.
 [[nodiscard]] inline nlohmann::json parse_json(const std::string& text) {
@@ -44,12 +59,7 @@ class RunCommand {
                                    .deadline = deadline_});
   }
 
-  [[nodiscard]] std::string text(const std::string& name) const {
-    std::ifstream file(path(name), std::ios::binary);
-    std::ostringstream content;
-    content << file.rdbuf();
-    return content.str();
-  }
+  [[nodiscard]] std::string text(const std::string& name) const { return contents_of(path(name)); }
 
   void write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;
@@ -71,5 +81,27 @@ class RunCommand {
   TemporaryDirectory folder_;
   std::chrono::milliseconds deadline_;
 };
+
+/// The record of a run that went well, out of the file that it was asked to write.
+[[nodiscard]] inline nlohmann::json record_of(const RunCommand& run, const ProgramResult& result,
+                                              const std::string& name = "r.json") {
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return run.json(name)["runs"][0];
+}
+
+/// Of each step, out of what `--loss-log` wrote.
+[[nodiscard]] inline std::vector<double> losses_of(const std::string& log) {
+  std::istringstream lines(log);
+  std::string line;
+  std::getline(lines, line);
+  CHECK(line == "step,loss");
+  std::vector<double> values;
+  while (std::getline(lines, line)) {
+    CHECK(line.starts_with(std::to_string(values.size() + 1) + ","));
+    values.push_back(std::stod(line.substr(line.find(',') + 1)));
+  }
+  return values;
+}
 
 }  // namespace ptbench::testing

@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 using Catch::Contains;
 
-constexpr std::chrono::seconds kLong(60);
-
 /// A watch with temporary folders of its own.
 class NoiseWatch {
  public:
@@ -27,7 +25,7 @@ class NoiseWatch {
 
   /// Until a process does this part.
   void wait_for(const std::string& pass) {
-    const auto end = std::chrono::steady_clock::now() + kLong;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < end) {
       for (const auto& entry : fs::directory_iterator("/proc"))
         if (does(entry.path(), pass)) return;
@@ -38,7 +36,7 @@ class NoiseWatch {
 
   [[nodiscard]] int exit_code_after(int signal) {
     REQUIRE(kill(process_.id(), signal) == 0);
-    return process_.wait(kLong).value().code;
+    return process_.wait(std::chrono::seconds(60)).value().code;
   }
 
   [[nodiscard]] const std::string& output() const { return output_; }

@@ -39,7 +39,7 @@ class ExportCommand {
   TemporaryDirectory folder_;
 };
 
-Json file_of(const std::vector<Json>& runs) {
+Json file_with(const std::vector<Json>& runs) {
   return {{"schema", "ptbench.result/2"}, {"runs", runs}};
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("nothing that is read is overwritten, and a refusal leaves no file", "
   CHECK_THAT(same.errors, Contains("is a file that is read"));
   CHECK(command.text("sweep.json") == before);
 
-  command.write("empty.json", file_of({}));
+  command.write("empty.json", file_with({}));
   const ProgramResult empty = command({"empty.json", "-f", "bmf", "-o", "new.json"});
   CHECK(empty.exit_code == 1);
   CHECK_THAT(empty.errors, Contains("empty.json") && Contains("no run to export"));
@@ -95,7 +95,7 @@ TEST_CASE("nothing that is read is overwritten, and a refusal leaves no file", "
 TEST_CASE("failed rows alone are one clear error where figures are wanted", "[run]") {
   const ExportCommand command;
   command.write("failed.json",
-                file_of({{{"id", "a"}, {"status", "failed"}, {"reason", "rank 1 died"}}}));
+                file_with({{{"id", "a"}, {"status", "failed"}, {"reason", "rank 1 died"}}}));
   const ProgramResult result = command({"failed.json", "-f", "gha-smaller"});
   CHECK(result.exit_code == 1);
   CHECK(result.output.empty());
@@ -107,10 +107,12 @@ TEST_CASE("failed rows alone are one clear error where figures are wanted", "[ru
 TEST_CASE("a folder is all results in it, and a result counts once", "[run]") {
   const ExportCommand command;
   fs::create_directory(command.path("results"));
-  command.write("results/a.json",
-                file_of({{{"id", "a"}, {"status", "ok"}, {"step_seconds", {{"median", 0.005}}}}}));
-  command.write("results/b.json",
-                file_of({{{"id", "b"}, {"status", "ok"}, {"step_seconds", {{"median", 0.004}}}}}));
+  command.write(
+      "results/a.json",
+      file_with({{{"id", "a"}, {"status", "ok"}, {"step_seconds", {{"median", 0.005}}}}}));
+  command.write(
+      "results/b.json",
+      file_with({{{"id", "b"}, {"status", "ok"}, {"step_seconds", {{"median", 0.004}}}}}));
   const ProgramResult folder = command({"results", "-f", "hyperfine"});
   CHECK(folder.exit_code == 0);
   CHECK(Json::parse(folder.output).at("results").size() == 2);

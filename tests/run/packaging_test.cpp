@@ -11,15 +11,9 @@ namespace {
 
 using Catch::Contains;
 
-std::string text_of(const std::string& name) {
-  std::ifstream file(PTBENCH_SOURCE_DIR "/" + name);
-  REQUIRE(file.good());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// What follows `word` at the start of lines; lines that end in '\' go on.
 std::vector<std::string> instructions(const std::string& word) {
-  std::istringstream lines(text_of("Containerfile"));
+  std::istringstream lines(source_text("Containerfile"));
   std::vector<std::string> found;
   bool goes_on = false;
   for (std::string line; std::getline(lines, line);) {
@@ -34,7 +28,7 @@ std::vector<std::string> instructions(const std::string& word) {
 }  // namespace
 
 TEST_CASE("the container is built by the commands of the README", "[run]") {
-  const std::string readme = text_of("README.md");
+  const std::string readme = source_text("README.md");
   int shared = 0;
   for (const std::string& command : instructions("RUN")) {
     INFO(command);
@@ -51,7 +45,7 @@ TEST_CASE("the container has the system that packages are made for", "[run]") {
   REQUIRE(bases.size() == 2);
   CHECK(bases[0] == "debian:12 AS build");
   CHECK(bases[1] == "debian:12");
-  CHECK(text_of(".dockerignore") == "build\n");  // built elsewhere, perhaps for another system
+  CHECK(source_text(".dockerignore") == "build\n");  // built elsewhere, perhaps for another system
 }
 
 }  // namespace ptbench::testing

@@ -29,20 +29,13 @@ using Words = std::vector<std::string>;
 constexpr std::chrono::seconds kLong(90);
 const std::string kNoDeadline = "--timeout=600";
 // Long enough to be hit.
-const Words kEndless{"-w",      "mlp",      "-b", "16",       "--threads", "1",        "--steps",
-                     "1000000", "--warmup", "3",  "--verify", "off",       kNoDeadline};
+const Words kEndlessRanks{"-w",       "mlp",     "-b",       "16",       "--threads",
+                          "1",        "--steps", "1000000",  "--warmup", "3",
+                          "--verify", "off",     kNoDeadline};
 
 /// In fresh processes that start the ranks. What is verified on a busy machine takes its time.
 const Words kRepeated{"-w",        "linear", "--threads", "1",   "--max-time", "30",
                       "--repeats", "2",      "--verify",  "off", kNoDeadline};
-
-/// Empty where there is no such file, or no longer: a process may end while it is read.
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
 
 /// The arguments of a process, each with a null character behind it. None of one that is dead,
 /// reaped or not.
@@ -253,8 +246,8 @@ TEST_CASE("a rank that is killed fails the run, whatever it was busy with", "[ru
   const auto death = GENERATE_COPY(values<Death>({
       {2, 0, RankPhase::choosing, whole},
       {2, 1, RankPhase::verifying, whole},
-      {3, 2, RankPhase::measuring, kEndless},
-      {2, 0, RankPhase::measuring, kEndless},
+      {3, 2, RankPhase::measuring, kEndlessRanks},
+      {2, 0, RankPhase::measuring, kEndlessRanks},
       {2, 0, RankPhase::timing_phases, unverified},
   }));
   RankedRun run(run_of_ranks(death.ranks, death.arguments));
@@ -272,7 +265,7 @@ TEST_CASE("a rank that is killed fails the run, whatever it was busy with", "[ru
 }
 
 TEST_CASE("a rank that is killed while it starts fails the run", "[run]") {
-  RankedRun run(run_of_ranks(2, kEndless));
+  RankedRun run(run_of_ranks(2, kEndlessRanks));
   REQUIRE(kill(run.rank(1), SIGKILL) == 0);
   CHECK(run.exit_code() == 2);
   CHECK(run.left_nothing());
@@ -293,7 +286,7 @@ TEST_CASE("a rank that is killed while it saves fails the run", "[run]") {
 
 TEST_CASE("a rank that is stopped is killed when the others' time is over", "[run]") {
   const int rank = GENERATE(0, 1);
-  Words arguments = kEndless;
+  Words arguments = kEndlessRanks;
   arguments.back() = "--timeout=3";  // a busy machine may keep ranks waiting for a second
   RankedRun run(run_of_ranks(2, arguments));
   (void)run.rank(1 - rank);
@@ -353,7 +346,7 @@ TEST_CASE("what one rank refuses ends all with one error", "[run]") {
 }
 
 TEST_CASE("no rank outlives the process that started it", "[run]") {
-  RankedRun run(run_of_ranks(3, kEndless));
+  RankedRun run(run_of_ranks(3, kEndlessRanks));
   for (const int rank : {0, 1, 2}) (void)run.rank(rank);
   REQUIRE(kill(run.id(), SIGKILL) == 0);
   CHECK(run.exit_code() == -1);
@@ -389,9 +382,9 @@ TEST_CASE("Ctrl-C saves what ranks have measured", "[run]") {
   };
   const Words repeated{"-w", "linear",   "--threads", "1",        "--max-time",
                        "8",  "--verify", "off",       kNoDeadline};
-  const auto request = GENERATE_COPY(values<Request>({{SIGINT, true, kEndless},
-                                                      {SIGTERM, false, kEndless},
-                                                      {SIGHUP, true, kEndless},
+  const auto request = GENERATE_COPY(values<Request>({{SIGINT, true, kEndlessRanks},
+                                                      {SIGTERM, false, kEndlessRanks},
+                                                      {SIGHUP, true, kEndlessRanks},
                                                       {SIGINT, true, repeated},
                                                       {SIGTERM, true, repeated}}));
   RankedRun run(run_of_ranks(2, request.arguments));
@@ -409,7 +402,7 @@ TEST_CASE("Ctrl-C saves what ranks have measured", "[run]") {
 }
 
 TEST_CASE("a stop of all processes while they measure is noticed", "[run]") {
-  RankedRun run(run_of_ranks(2, kEndless));
+  RankedRun run(run_of_ranks(2, kEndlessRanks));
   (void)run.stopped_while(0, RankPhase::measuring);
   REQUIRE(kill(-run.id(), SIGSTOP) == 0);
   std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -424,7 +417,7 @@ TEST_CASE("a stop of all processes while they measure is noticed", "[run]") {
 
 TEST_CASE("who asks one rank to end interrupts the run", "[run]") {
   const int rank = GENERATE(0, 1);
-  RankedRun run(run_of_ranks(2, kEndless));
+  RankedRun run(run_of_ranks(2, kEndlessRanks));
   (void)run.rank(1 - rank);
   const int process = run.stopped_while(rank, RankPhase::measuring);
   REQUIRE(kill(process, SIGCONT) == 0);

@@ -15,21 +15,6 @@ namespace {
 
 using Catch::Contains;
 
-std::vector<double> losses(const std::string& log) {
-  std::istringstream lines(log);
-  std::string line;
-  std::getline(lines, line);
-  std::vector<double> values;
-  while (std::getline(lines, line)) values.push_back(std::stod(line.substr(line.find(',') + 1)));
-  return values;
-}
-
-nlohmann::json record_of(const RunCommand& run, const ProgramResult& result) {
-  CAPTURE(result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  return run.json("r.json")["runs"][0];
-}
-
 /// 40 steps on real data. Separate runs may choose different kernels, whose rounding differs: on
 /// digits that difference stays near 1e-7, on random labels it grows past 1e-5 within 20 steps.
 std::vector<std::string> on_digits(const std::vector<std::string>& more) {
@@ -72,13 +57,13 @@ TEST_CASE("data-parallel ranks compute what serial training does on the global b
     CHECK(record["strategy"]["global_batch"] == 24);
     CHECK(record["strategy"]["communicator"] == "shm");
     CHECK(record["strategy"]["devices"].size() == 2);
-    check_close(losses(run.text("ranks.csv")), losses(run.text("serial.csv")));
+    check_close(losses_of(run.text("ranks.csv")), losses_of(run.text("serial.csv")));
   }
   const auto record =
       record_of(run, with({"-s", "ddp", "-n", "3", "-b", "4", "--accumulate", "2", "--bucket-mb",
                            "0.25", "--overlap", "on", "--loss-log", "ranks.csv"}));
   CHECK(record["verification"]["status"] == "passed");
-  check_close(losses(run.text("ranks.csv")), losses(run.text("serial.csv")));
+  check_close(losses_of(run.text("ranks.csv")), losses_of(run.text("serial.csv")));
 }
 
 TEST_CASE("phases of several ranks have communication", "[run]") {
@@ -131,7 +116,7 @@ TEST_CASE("replicas of one process compute what serial training does", "[run]") 
   CHECK(record["ranks"].size() == 2);
   for (const char* phase : {"scatter", "replicate", "gather", "reduce"})
     CHECK(record["phases_seconds"][phase].get<double>() > 0);
-  check_close(losses(run.text("replicas.csv")), losses(run.text("serial.csv")));
+  check_close(losses_of(run.text("replicas.csv")), losses_of(run.text("serial.csv")));
 }
 
 TEST_CASE("unequal shares compute what serial training does", "[run]") {

@@ -86,7 +86,7 @@ TEST_CASE("memory is within 10 % of what was predicted, without verification", "
 }
 
 TEST_CASE("amp takes the memory that was predicted, without verification", "[run]") {
-  if (!has_bf16_products()) skip("this CPU does not multiply bf16");
+  require_bf16();
   check_prediction({"-s", "amp"});
 }
 

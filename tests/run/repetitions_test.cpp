@@ -22,16 +22,6 @@ namespace fs = std::filesystem;
 using Catch::Contains;
 using Words = std::vector<std::string>;
 
-constexpr std::chrono::seconds kLong(60);
-
-/// Empty where there is no such file, or no longer: a process may end while it is read.
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 /// The parent of that process; 0 if it is gone.
 int parent_of(const fs::path& process) {
   const std::string text = contents_of(process / "stat");
@@ -80,7 +70,7 @@ class WatchedRun {
 
   /// The process that does this part, once there is one.
   [[nodiscard]] int process_of(const std::string& pass) {
-    const auto end = std::chrono::steady_clock::now() + kLong;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < end) {
       for (const auto& entry : fs::directory_iterator("/proc")) {
         const std::string name = entry.path().filename().string();
@@ -95,7 +85,7 @@ class WatchedRun {
     return 0;
   }
 
-  [[nodiscard]] int exit_code() { return process_.wait(kLong).value().code; }
+  [[nodiscard]] int exit_code() { return process_.wait(std::chrono::seconds(60)).value().code; }
   [[nodiscard]] nlohmann::json record() const {
     return parse_json(contents_of(folder_.path() / "r.json"))["runs"].at(0);
   }
@@ -218,7 +208,7 @@ TEST_CASE("no process outlives a run that is killed", "[run]") {
   const int repetition = run.process_of("first");
   REQUIRE(kill(run.id(), SIGKILL) == 0);
   CHECK(run.exit_code() == -1);
-  const auto end = std::chrono::steady_clock::now() + kLong;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const fs::path process = "/proc/" + std::to_string(repetition);
   // Nobody need have reaped it: a dead one has no command line.
   while (!contents_of(process / "cmdline").empty() && std::chrono::steady_clock::now() < end)

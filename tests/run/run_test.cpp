@@ -10,20 +10,7 @@ namespace {
 
 using Catch::Contains;
 
-const std::string kDigits = PTBENCH_TEST_DATA "/digits";
-
-std::vector<double> losses(const std::string& log) {
-  std::istringstream lines(log);
-  std::string line;
-  std::getline(lines, line);
-  CHECK(line == "step,loss");
-  std::vector<double> values;
-  while (std::getline(lines, line)) {
-    CHECK(line.starts_with(std::to_string(values.size() + 1) + ","));
-    values.push_back(std::stod(line.substr(line.find(',') + 1)));
-  }
-  return values;
-}
+const std::string kDigitsData = PTBENCH_TEST_DATA "/digits";
 
 TEST_CASE("a run writes a valid record, a CSV row and a summary", "[run]") {
   const RunCommand run;
@@ -72,7 +59,7 @@ TEST_CASE("losses repeat bit by bit with the same seed, threads and plan", "[run
     CAPTURE(result.errors);
     REQUIRE(result.exit_code == 0);
   }
-  CHECK(losses(run.text("a.csv")).size() == 20);
+  CHECK(losses_of(run.text("a.csv")).size() == 20);
   CHECK(run.text("a.csv") == run.text("b.csv"));
   CHECK(run.text("a.csv") == run.text("c.csv"));
 }
@@ -90,8 +77,8 @@ TEST_CASE("weights that one run saved start another", "[run]") {
   const RunCommand run;
   const auto train = [&](const std::string& seed, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{
-        "-w",        "mlp", "-b",     "8",     "--steps", "3",         "--warmup", "0",
-        "--shuffle", "off", "--data", kDigits, "--plan",  "plan.json", "--seed",   seed};
+        "-w",        "mlp", "-b",     "8",         "--steps", "3",         "--warmup", "0",
+        "--shuffle", "off", "--data", kDigitsData, "--plan",  "plan.json", "--seed",   seed};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments).exit_code;
   };
@@ -108,7 +95,7 @@ TEST_CASE("weights that one run saved start another", "[run]") {
 
 TEST_CASE("training on digits learns them", "[run]") {
   const RunCommand run;
-  const ProgramResult result = run({"-w", "mlp", "--data", kDigits, "-b", "32", "--lr", "0.05",
+  const ProgramResult result = run({"-w", "mlp", "--data", kDigitsData, "-b", "32", "--lr", "0.05",
                                     "--epochs", "6", "-o", "r.json"});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);

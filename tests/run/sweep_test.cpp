@@ -397,7 +397,7 @@ TEST_CASE("a row measured with a slowdown is not mixed with one that is not", "[
   CHECK(run["samples"]["slowdown_realized"].is_null());
 }
 
-struct Mistake {
+struct SweepMistake {
   std::vector<std::string> arguments;
   std::string says;
 };
@@ -406,7 +406,7 @@ TEST_CASE("mistakes on the command line of a sweep", "[run]") {
   const RunCommand place;
   place.write("text", "no program");
   place.write("broken.json", "{");
-  const std::vector<Mistake> mistakes{
+  const std::vector<SweepMistake> mistakes{
       {{"-w", "linear,mpl"}, "did you mean 'mlp'?"},
       {{"-s", "serial,seral"}, "did you mean 'serial'?"},
       {{"-b", "8,,16"}, "--batch-size"},
@@ -427,7 +427,7 @@ TEST_CASE("mistakes on the command line of a sweep", "[run]") {
       {{"--binary", PTBENCH_EXECUTABLE, "--binary", PTBENCH_EXECUTABLE, "-o", "s.json"}, "1 for 2"},
       {{"--binary", PTBENCH_EXECUTABLE, "-o", "s.csv"}, "--output FILE.json"},
       {{"--binary", PTBENCH_EXECUTABLE, "--json"}, "exclude each other"}};
-  for (const Mistake& mistake : mistakes) {
+  for (const SweepMistake& mistake : mistakes) {
     std::string line;
     for (const std::string& word : mistake.arguments) line += word + " ";
     CAPTURE(line);

@@ -16,20 +16,9 @@ using Catch::Contains;
 
 const std::string kDigits = PTBENCH_TEST_DATA "/digits";
 
-nlohmann::json record_of(const RunCommand& run, const ProgramResult& result,
-                         const std::string& name = "r.json") {
-  CAPTURE(result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  return run.json(name)["runs"][0];
-}
-
 bool has_warning(const nlohmann::json& record, const std::string& code) {
   return std::ranges::any_of(record["warnings"],
                              [&](const auto& warning) { return warning["code"] == code; });
-}
-
-void require_bf16() {
-  if (!has_bf16_products()) skip("this CPU does not multiply bf16");
 }
 
 /// A small residual network, on images of 3 × 8 × 8.

@@ -21,10 +21,6 @@ const std::string kModel = R"({"schema": "ptbench.model/1", "name": "cancelling"
              {"name": "relu1", "type": "relu"},
              {"name": "fc2", "type": "linear", "outputs": 10}]})";
 
-void require_bf16() {
-  if (!has_bf16_products()) skip("this CPU does not multiply bf16");
-}
-
 /// Trains `m.json` with one thread a rank.
 ProgramResult train(const RunCommand& run, const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"-w", "m.json", "--threads", "1", "-o", "r.json"};

@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 constexpr Bytes kPlenty = 1 << 30;
 
 /// What the takers of a test share.
-struct Stage {
+struct TurnStage {
   Words log;
   testing::FakeClock clock;
   Bytes available = kPlenty;
@@ -24,7 +24,7 @@ struct Stage {
 
 class FakeTaker final : public TurnTaker {
  public:
-  FakeTaker(std::string name, Stage& stage) : name_(std::move(name)), stage_(stage) {}
+  FakeTaker(std::string name, TurnStage& stage) : name_(std::move(name)), stage_(stage) {}
 
   TurnsBegin begin_turns(const std::string& label) override {
     log("begin");
@@ -61,11 +61,11 @@ class FakeTaker final : public TurnTaker {
   }
 
   std::string name_;
-  Stage& stage_;
+  TurnStage& stage_;
 };
 
 struct Fixture {
-  Stage stage;
+  TurnStage stage;
   FakeTaker a{"A", stage};
   FakeTaker b{"B", stage};
   FakeTaker c{"C", stage};

@@ -14,7 +14,7 @@ RunOptions options_of(std::optional<Size> repeats, std::optional<double> noise) 
   return options;
 }
 
-std::string refusal(const RunOptions& options) {
+std::string refused_rule(const RunOptions& options) {
   try {
     require_possible_repeats(options);
   } catch (const Error& error) {
@@ -101,13 +101,13 @@ TEST_CASE("one process measures what has a fixed length, and what is one repetit
 TEST_CASE("a run of fixed length is not repeated") {
   RunOptions options = options_of(2, std::nullopt);
   options.steps = 10;
-  CHECK_THAT(refusal(options), Catch::Contains("--repeats 2 with --steps"));
+  CHECK_THAT(refused_rule(options), Catch::Contains("--repeats 2 with --steps"));
   options.repeats = 1;
-  CHECK(refusal(options).empty());
+  CHECK(refused_rule(options).empty());
   options = options_of(std::nullopt, 0.01);
-  CHECK(refusal(options).empty());
+  CHECK(refused_rule(options).empty());
   options.epochs = 3;
-  CHECK_THAT(refusal(options), Catch::Contains("--target-noise with --epochs"));
+  CHECK_THAT(refused_rule(options), Catch::Contains("--target-noise with --epochs"));
 }
 
 }  // namespace ptbench

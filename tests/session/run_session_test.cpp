@@ -46,9 +46,9 @@ std::string as_file(const RunRecord& record) {
 
 /// The script logs the arguments of each call as a line, sets $pass, $output and $call (its number
 /// from 0), then does `actions`; $prepared and $measured are results that it may copy to $output.
-class Fixture {
+class SessionRun {
  public:
-  explicit Fixture(const std::string& actions) {
+  explicit SessionRun(const std::string& actions) {
     RunRecord prepared = measured("id");
     prepared.samples = {};
     const std::string head =
@@ -113,7 +113,7 @@ using Catch::Contains;
 }  // namespace
 
 TEST_CASE("a session prepares once and measures each repetition in a process of its own") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.origin());
   CHECK(session.record().id == "id");
@@ -132,7 +132,7 @@ TEST_CASE("a session prepares once and measures each repetition in a process of 
 }
 
 TEST_CASE("repetitions that begin with different losses are no repetitions") {
-  Fixture fixture(
+  SessionRun fixture(
       "if [ $pass = prepare ]; then cp $prepared $output; exit; fi\n"
       "if [ $call -lt 3 ]; then cp $measured $output; exit; fi\n"
       "sed 's/2\\.5/2.5001/' $measured >$output");
@@ -149,7 +149,7 @@ TEST_CASE("repetitions that begin with different losses are no repetitions") {
 }
 
 TEST_CASE("each process is told its part") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().repetition_seconds = 4;
   fixture.setup().least_seconds = 0.25;
   RunSession session(fixture.setup(), fixture.surroundings());
@@ -171,7 +171,7 @@ TEST_CASE("each process is told its part") {
 }
 
 TEST_CASE("the user's plan file is used by all") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().plan_file = "my plan.json";
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
@@ -182,8 +182,8 @@ TEST_CASE("the user's plan file is used by all") {
 
 TEST_CASE("a plan file that may be extended gets what a configuration lacks in it") {
   const std::string plan = R"({"schema":"ptbench.plan/1","fingerprint":"f","choices":{"a":"1"}})";
-  Fixture fixture("for word in \"$@\"; do case $word in --keep-plan=*) echo '" + plan +
-                  "' >\"${word#*=}\" ;; esac; done\n" + kWell);
+  SessionRun fixture("for word in \"$@\"; do case $word in --keep-plan=*) echo '" + plan +
+                     "' >\"${word#*=}\" ;; esac; done\n" + kWell);
   fixture.setup().plan_file = fixture.path("plan.json");
   fixture.setup().extends_plan = true;
   const auto write_plan = [&](const std::string& text) {
@@ -220,7 +220,7 @@ TEST_CASE("a plan file that may be extended gets what a configuration lacks in i
 TEST_CASE("a program that is no ptbench, or too old, is named") {
   const std::string actions =
       GENERATE("exit 0", "echo \"ptbench: error: there is no option '--keep-plan'\" >&2; exit 1");
-  Fixture fixture(actions);
+  SessionRun fixture(actions);
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
   CHECK(session.record().status == Status::failed);
@@ -230,7 +230,7 @@ TEST_CASE("a program that is no ptbench, or too old, is named") {
 }
 
 TEST_CASE("steps are not limited by time") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().arguments = {"--steps=100"};
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
@@ -239,7 +239,7 @@ TEST_CASE("steps are not limited by time") {
 }
 
 TEST_CASE("nothing is measured where only verification was asked for") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().arguments = {"--verify=only"};
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
@@ -248,7 +248,7 @@ TEST_CASE("nothing is measured where only verification was asked for") {
 }
 
 TEST_CASE("a process that is killed fails the run, and what others measured stays") {
-  Fixture fixture(well_but_in_second("kill -KILL $$"));
+  SessionRun fixture(well_but_in_second("kill -KILL $$"));
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
   REQUIRE(session.repeat("first"));
@@ -262,7 +262,7 @@ TEST_CASE("a process that is killed fails the run, and what others measured stay
 }
 
 TEST_CASE("a process that ends in an unusual way is quoted") {
-  Fixture fixture(well_but_in_second("echo first line >&2; echo 'last line' >&2; exit 70"));
+  SessionRun fixture(well_but_in_second("echo first line >&2; echo 'last line' >&2; exit 70"));
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
   REQUIRE(session.repeat("first"));
@@ -272,7 +272,7 @@ TEST_CASE("a process that ends in an unusual way is quoted") {
 
 TEST_CASE("what a process refuses is an error with its remedy and code") {
   const auto code = GENERATE(ExitCode::usage, ExitCode::capability);
-  Fixture fixture(
+  SessionRun fixture(
       "echo 'ptbench: error: no such thing' >&2\n"
       "echo 'ptbench: remedy: take another' >&2\n"
       "exit " +
@@ -289,7 +289,7 @@ TEST_CASE("what a process refuses is an error with its remedy and code") {
 }
 
 TEST_CASE("a process that leaves a broken result fails the run") {
-  Fixture fixture("echo '{' >\"$output\"; exit 0");
+  SessionRun fixture("echo '{' >\"$output\"; exit 0");
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
   CHECK(session.record().status == Status::failed);
@@ -300,7 +300,7 @@ TEST_CASE("a process that leaves a broken result fails the run") {
 
 TEST_CASE("an interruption reaches the process, which is waited for, and nothing is lost") {
   // The second repetition interrupts its parent alone, and saves only when it is interrupted too.
-  Fixture fixture(
+  SessionRun fixture(
       well_but_in_second("trap 'cp \"$measured\" \"$output\"; exit 130' TERM; "
                          "kill -TERM $PPID; while :; do sleep 0.01; done"));
   RunSession session(fixture.setup(), fixture.surroundings());
@@ -314,7 +314,7 @@ TEST_CASE("an interruption reaches the process, which is waited for, and nothing
 }
 
 TEST_CASE("no process is started after an interruption") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
   raise(SIGTERM);
@@ -325,7 +325,7 @@ TEST_CASE("no process is started after an interruption") {
 }
 
 TEST_CASE("a session goes on from what an earlier program measured") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   RunSession session(fixture.setup(), fixture.surroundings());
   RunRecord earlier = measured("id");
   earlier.status = Status::interrupted;
@@ -343,7 +343,7 @@ TEST_CASE("a session leaves no files behind") {
   const testing::TemporaryDirectory scratch;
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   setenv("TMPDIR", scratch.path().c_str(), 1);
   {
     RunSession session(fixture.setup(), fixture.surroundings());
@@ -359,7 +359,7 @@ TEST_CASE("a session leaves no files behind") {
 }
 
 TEST_CASE("a session hands the program and its arguments to a launcher") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().launcher = RankLauncher{.command = "env LAUNCHED='with 2'", .ranks = 2};
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
@@ -371,7 +371,7 @@ TEST_CASE("a session hands the program and its arguments to a launcher") {
 }
 
 TEST_CASE("what a rank reported counts, whatever code its launcher ends with") {
-  Fixture fixture(
+  SessionRun fixture(
       "case $pass in prepare) cp \"$prepared\" \"$output\" ;; *) sed "
       "'0,/\"status\"/s/\"status\":[^,]*,/\"status\": \"failed\",/' \"$measured\" >\"$output\"; "
       "exit 1 ;; "
@@ -386,8 +386,8 @@ TEST_CASE("what a rank reported counts, whatever code its launcher ends with") {
 }
 
 TEST_CASE("a launcher that fails fails what its ranks measured") {
-  Fixture fixture(std::string(kWell) +
-                  " test $pass = prepare || { echo lost a rank >&2; exit 9; }");
+  SessionRun fixture(std::string(kWell) +
+                     " test $pass = prepare || { echo lost a rank >&2; exit 9; }");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
   RunSession session(fixture.setup(), fixture.surroundings());
   REQUIRE(session.prepare());
@@ -399,7 +399,7 @@ TEST_CASE("a launcher that fails fails what its ranks measured") {
 }
 
 TEST_CASE("what launched ranks were refused is known whatever their launcher ends with") {
-  Fixture fixture(
+  SessionRun fixture(
       R"(echo '{"code": 5, "message": "no such device", "remedy": "buy one"}' >"$output.refusal")"
       "\necho ptbench: error: other >&2; exit 1");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
@@ -412,7 +412,7 @@ TEST_CASE("what launched ranks were refused is known whatever their launcher end
 }
 
 TEST_CASE("an error before launched ranks are one run fails them, whatever its exit code") {
-  Fixture fixture("echo ptbench: error: rank 1 did not come >&2; exit 1");
+  SessionRun fixture("echo ptbench: error: rank 1 did not come >&2; exit 1");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
@@ -422,7 +422,7 @@ TEST_CASE("an error before launched ranks are one run fails them, whatever its e
 }
 
 TEST_CASE("a launcher that starts nothing is told from a program that is no ptbench") {
-  Fixture fixture(kWell);
+  SessionRun fixture(kWell);
   fixture.setup().launcher = RankLauncher{.command = "echo that was all >&2; true", .ranks = 2};
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());
@@ -431,7 +431,7 @@ TEST_CASE("a launcher that starts nothing is told from a program that is no ptbe
 }
 
 TEST_CASE("a process that is stopped does not keep its session waiting") {
-  Fixture fixture("[ \"$call\" = 0 ] && kill -STOP $$; " + std::string(kWell));
+  SessionRun fixture("[ \"$call\" = 0 ] && kill -STOP $$; " + std::string(kWell));
   fixture.setup().longest_stop = std::chrono::milliseconds(500);
   RunSession session(fixture.setup(), fixture.surroundings());
   CHECK_FALSE(session.prepare());

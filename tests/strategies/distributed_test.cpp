@@ -151,7 +151,7 @@ TEST_CASE("data parallel needs no other ranks", "[strategies]") {
 }
 
 TEST_CASE("data parallel in bf16 stays within its bounds", "[strategies]") {
-  if (!has_bf16_products()) skip("no bf16 products on this CPU");
+  require_bf16();
   for (const StrategyRow& row : rows())
     for (const Graph& graph : {deep_graph(), conv_graph()}) {
       RanksSpec spec = spec_of(row, 2, sgd());

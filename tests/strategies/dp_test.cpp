@@ -114,7 +114,7 @@ TEST_CASE("dp leaves out the samples after an epoch's last global batch", "[stra
 }
 
 TEST_CASE("dp in bf16 stays within its bounds", "[strategies]") {
-  if (!has_bf16_products()) skip("no bf16 products on this CPU");
+  require_bf16();
   for (const Graph& graph : {mlp_graph(), conv_graph()}) {
     TrainingSpec spec = spec_of(2);
     spec.type = ElementType::bf16;

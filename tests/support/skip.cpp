@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "src/device/isa.h"
+
 namespace ptbench::testing {
 namespace {
 
@@ -17,6 +19,10 @@ void skip(const std::string& reason) {
   // Catch2 ends a test with this one without counting a failure: the failed REQUIRE that usually
   // throws it was counted before.
   throw Catch::TestFailureException{};
+}
+
+void require_bf16() {
+  if (!has_bf16_products()) skip("this CPU does not multiply bf16");
 }
 
 const std::vector<Skip>& skips() { return recorded(); }

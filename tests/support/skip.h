@@ -10,6 +10,9 @@ namespace ptbench::testing {
 /// the test's own thread.
 [[noreturn]] void skip(const std::string& reason);
 
+/// Skips the current test where this CPU does not multiply bf16.
+void require_bf16();
+
 struct Skip {
   std::string test;
   std::string reason;
