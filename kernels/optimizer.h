@@ -46,6 +46,9 @@ class Optimizer {
   /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction). Gradients are
   /// taken times `gradient_scale`, a power of two or 1 (loss scaling is undone here).
   virtual void step(Range slice, Size step, float gradient_scale = 1) = 0;
+  /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, which step
+  /// it is done for.
+  virtual void prepare(Size /*step*/) {}
 };
 
 }  // namespace ptbench

@@ -19,6 +19,7 @@ struct OptimizerScalars {
   float epsilon = 0;
   float step_size = 0;   ///< lr / (1 - β1^t)
   float root_scale = 0;  ///< 1 / √(1 - β2^t)
+  friend bool operator==(const OptimizerScalars&, const OptimizerScalars&) = default;
 };
 
 /// Of the `step`-th update; they count from 1.

@@ -20,9 +20,10 @@ __device__ void update(const OptimizerScalars& s, float gradient, float& paramet
 
 template <int kLanes>
 __global__ void __launch_bounds__(kThreads)
-    adam_kernel(ArenaSlice slice, OptimizerScalars s, Size packs) {
+    adam_kernel(ArenaSlice slice, const OptimizerScalars* __restrict__ scalars, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
+  const OptimizerScalars s = *scalars;
   Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
   const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
   Lanes<float, kLanes> first = load<kLanes>(slice.first, pack);
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void adam(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
+void adam(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream) {
   const bool aligned = are_aligned(slice.parameters, slice.gradients, slice.first, slice.second);
   in_packs<float>(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
     adam_kernel<lanes()>

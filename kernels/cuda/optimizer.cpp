@@ -1,5 +1,7 @@
 #include "kernels/cuda/optimizer.h"
 
+#include <optional>
+
 #include "kernels/cuda/optimizer_kernels.h"
 #include "src/base/error.h"
 
@@ -8,8 +10,12 @@ namespace {
 
 class CudaOptimizer final : public Optimizer {
  public:
-  CudaOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas, const CudaDevice& device)
-      : spec_(spec), arenas_(arenas), device_(device) {
+  CudaOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas, CudaDevice& device)
+      : spec_(spec),
+        arenas_(arenas),
+        device_(device),
+        cell_(device.memory().allocate(sizeof(OptimizerScalars), "an optimizer's numbers")),
+        scalars_(cell_.as<OptimizerScalars>().data()) {
     ensure(static_cast<int>(arenas.state.size()) == spec.state_arenas(),
            "an optimizer gets the state arenas that it asks for");
   }
@@ -18,14 +24,21 @@ class CudaOptimizer final : public Optimizer {
     if (slice.empty()) return;
     ensure(slice.begin >= 0 && slice.end <= std::ssize(arenas_.parameters),
            "a slice lies in the arena");
-    const OptimizerScalars scalars = scalars_of(spec_, step);
+    prepare(step);
     const ArenaSlice part = slice_of(slice, gradient_scale);
     if (spec_.kind != OptimizerKind::sgd)
-      adam(part, scalars, device_.stream());
+      adam(part, scalars_, device_.stream());
     else if (part.first != nullptr)
-      momentum_sgd(part, scalars, device_.stream());
+      momentum_sgd(part, scalars_, device_.stream());
     else
-      plain_sgd(part, scalars, device_.stream());
+      plain_sgd(part, scalars_, device_.stream());
+  }
+
+  void prepare(Size step) override {
+    const OptimizerScalars scalars = scalars_of(spec_, step);
+    if (told_ == scalars) return;
+    tell_scalars(scalars, scalars_, device_.stream());
+    told_ = scalars;
   }
 
  private:
@@ -44,12 +57,15 @@ class CudaOptimizer final : public Optimizer {
   OptimizerSpec spec_;
   OptimizerArenas arenas_;
   const CudaDevice& device_;
+  Buffer cell_;
+  OptimizerScalars* scalars_;             ///< in the device's memory
+  std::optional<OptimizerScalars> told_;  ///< what they are once the device's work is done
 };
 
 }  // namespace
 
 std::unique_ptr<Optimizer> plan_optimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas,
-                                          const CudaDevice& device) {
+                                          CudaDevice& device) {
   return std::make_unique<CudaOptimizer>(spec, arenas, device);
 }
 

@@ -11,6 +11,6 @@ namespace ptbench::cuda {
 /// part does not matter here: all threads of the device share every slice.
 [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(const OptimizerSpec& spec,
                                                         const OptimizerArenas& arenas,
-                                                        const CudaDevice& device);
+                                                        CudaDevice& device);
 
 }  // namespace ptbench::cuda

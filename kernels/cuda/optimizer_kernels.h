@@ -27,14 +27,20 @@ struct ArenaSlice {
   }
 };
 
+/// *to = scalars, which travel as an argument of the launch: no memory of the host has to stay as
+/// it is until the device has read it. Bound by launching it.
+void tell_scalars(const OptimizerScalars& scalars, OptimizerScalars* to, cudaStream_t stream);
+
+// `scalars` lies in device memory, so that a recorded step can be done again with others.
+//
 // One pass over the slice, bound by memory. Rounding is pinned operation by operation, so that a
 // slice's bits do not depend on how the arena was cut.
 
 /// Moves 12 bytes an element.
-void plain_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+void plain_sgd(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream);
 /// Moves 20 bytes an element.
-void momentum_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+void momentum_sgd(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream);
 /// Adam and AdamW. Moves 28 bytes an element.
-void adam(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream);
+void adam(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream);
 
 }  // namespace ptbench::cuda

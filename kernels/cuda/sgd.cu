@@ -8,9 +8,10 @@ namespace {
 
 template <int kLanes, bool kHasMomentum>
 __global__ void __launch_bounds__(kThreads)
-    sgd_kernel(ArenaSlice slice, OptimizerScalars s, Size packs) {
+    sgd_kernel(ArenaSlice slice, const OptimizerScalars* __restrict__ scalars, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
+  const OptimizerScalars s = *scalars;
   Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
   const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
   Lanes<float, kLanes> velocities{};
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <bool kHasMomentum>
-void launch(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
+void launch(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream) {
   const bool aligned = are_aligned(slice.parameters, slice.gradients, slice.first);
   in_packs<float>(slice.count, aligned, [&](auto lanes, Size first, Size packs) {
     sgd_kernel<lanes(), kHasMomentum>
@@ -39,11 +40,11 @@ void launch(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream
 
 }  // namespace
 
-void plain_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
+void plain_sgd(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream) {
   launch<false>(slice, scalars, stream);
 }
 
-void momentum_sgd(const ArenaSlice& slice, const OptimizerScalars& scalars, cudaStream_t stream) {
+void momentum_sgd(const ArenaSlice& slice, const OptimizerScalars* scalars, cudaStream_t stream) {
   launch<true>(slice, scalars, stream);
 }
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <span>
 
+#include "src/base/function_ref.h"
+
 namespace ptbench {
 
 /// Whether an event knows when it happened. Those that only order work cost less without.
@@ -21,6 +23,16 @@ class Event {
   /// Seconds between two events of one device that have clocks, were recorded, and have been
   /// finished.
   [[nodiscard]] virtual double seconds_since(const Event& earlier) const = 0;
+};
+
+/// Work that a queue was given once, to be done again and again as one piece, which costs the host
+/// one call. The queue outlives it, and so does the memory that the work reads and writes, at whose
+/// addresses it works each time.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Gives all of the work to its queue.
+  virtual void replay() = 0;
 };
 
 /// Work of one device, done in the order in which it was given, and in no order with that of other
@@ -42,6 +54,13 @@ class Queue {
   /// What is given from now on begins after `event` as it was last recorded by any queue of a
   /// device of this kind; the host goes on, where the queue works later.
   virtual void wait(const Event& event) = 0;
+  /// Whether work can be kept in place of being done.
+  [[nodiscard]] virtual bool can_record() const { return false; }
+  /// Calls `work`, and keeps what it gives to this queue; nothing of it is done. The work may
+  /// neither wait for the queue nor allocate, and every value that it passes by itself, not by its
+  /// place in memory, stays what it is now. Events that it records are not to be waited for outside
+  /// of it until they are recorded anew. For queues that can record.
+  [[nodiscard]] virtual std::unique_ptr<Recording> keep(FunctionRef<void()> work);
   /// Blocks the host until all that was given is done. Throws a run error where some of it failed.
   virtual void finish() = 0;
 };

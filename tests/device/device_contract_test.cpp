@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/error.h"
 #include "src/device/host_mirror.h"
 #include "tests/support/devices.h"
 
@@ -132,6 +133,30 @@ TEST_CASE("who waits for an event waits for its last record before that") {
     device.transfer().finish();
     CHECK(values_of(device, first) == counted(1, 100));
     event->finish();
+  });
+}
+
+TEST_CASE("a recording is done as often as it is given, on what its memory holds then") {
+  for_each_device([](Device& device) {
+    Queue& queue = device.compute();
+    if (!queue.can_record()) {
+      CHECK_THROWS_AS(queue.keep([] {}), Defect);
+      return;
+    }
+    const Numbers from(device, 1000);
+    const Numbers to(device, 1000);
+    const auto copied = queue.keep([&] { queue.copy(from.bytes(), to.bytes()); });
+    CHECK(values_of(device, to) == std::vector<std::uint32_t>(1000, 0));
+    for (const std::uint32_t first : {1U, 5000U}) {
+      from.fill(first);
+      from.mirror.send(queue);
+      copied->replay();
+      CHECK(values_of(device, to) == counted(first, 1000));
+    }
+    CHECK_THROWS_AS(queue.keep([&] { throw Defect("planted"); }), Defect);
+    CHECK_THROWS_AS(queue.keep([&] { queue.finish(); }), Error);
+    copied->replay();  // the queue works on
+    queue.finish();
   });
 }
 

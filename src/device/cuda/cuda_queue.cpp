@@ -1,8 +1,34 @@
 #include "src/device/cuda/cuda_queue.h"
 
+#include <utility>
+
 #include "src/base/error.h"
 
 namespace ptbench {
+namespace {
+
+class CudaRecording final : public Recording {
+ public:
+  CudaRecording(OwnedExecutableGraph graph, cudaStream_t stream)
+      : graph_(std::move(graph)), stream_(stream) {}
+
+  void replay() override { PTBENCH_CUDA(cudaGraphLaunch(graph_.get(), stream_)); }
+
+ private:
+  OwnedExecutableGraph graph_;
+  cudaStream_t stream_;
+};
+
+/// Ends the capture of a stream whose work has failed: what failed is told, not what became of the
+/// capture.
+void abandon_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  (void)cudaStreamEndCapture(stream, &graph);
+  (void)cudaGetLastError();
+  (void)OwnedGraph(graph);
+}
+
+}  // namespace
 
 CudaEvent::CudaEvent(EventClock clock)
     : event_(ptbench::make_event(clock == EventClock::on ? cudaEventDefault
@@ -36,6 +62,24 @@ void CudaQueue::record(Event& event) {
 void CudaQueue::wait(const Event& event) {
   const cudaEvent_t handle = dynamic_cast<const CudaEvent&>(event).handle();
   PTBENCH_CUDA(cudaStreamWaitEvent(stream(), handle, cudaEventWaitDefault));
+}
+
+std::unique_ptr<Recording> CudaQueue::keep(FunctionRef<void()> work) {
+  PTBENCH_CUDA(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
+  try {
+    work();
+  } catch (...) {
+    abandon_capture(stream());
+    throw;
+  }
+  cudaGraph_t captured = nullptr;
+  PTBENCH_CUDA(cudaStreamEndCapture(stream(), &captured));
+  const OwnedGraph graph(captured);
+  cudaGraphExec_t executable = nullptr;
+  PTBENCH_CUDA(cudaGraphInstantiate(&executable, graph.get(), 0));
+  OwnedExecutableGraph owned(executable);
+  PTBENCH_CUDA(cudaGraphUpload(owned.get(), stream()));  // else the first launch does it
+  return std::make_unique<CudaRecording>(std::move(owned), stream());
 }
 
 void CudaQueue::finish() { PTBENCH_CUDA(cudaStreamSynchronize(stream())); }

@@ -31,6 +31,9 @@ class CudaQueue final : public Queue {
   void copy(std::span<const std::byte> from, std::span<std::byte> to) override;
   void record(Event& event) override;
   void wait(const Event& event) override;
+  [[nodiscard]] bool can_record() const override { return true; }
+  /// As a CUDA graph. Other threads may call what they like meanwhile.
+  [[nodiscard]] std::unique_ptr<Recording> keep(FunctionRef<void()> work) override;
   void finish() override;
 
   /// For kernels and libraries.

@@ -23,6 +23,19 @@ struct DestroyEvent {
 };
 using OwnedEvent = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const noexcept { PTBENCH_CUDA_NOTE(cudaGraphDestroy(graph)); }
+};
+using OwnedGraph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+
+struct DestroyExecutableGraph {
+  void operator()(cudaGraphExec_t graph) const noexcept {
+    PTBENCH_CUDA_NOTE(cudaGraphExecDestroy(graph));
+  }
+};
+using OwnedExecutableGraph =
+    std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, DestroyExecutableGraph>;
+
 /// A stream that does not wait for the legacy default stream.
 [[nodiscard]] OwnedStream make_stream();
 /// `flags` as cudaEventCreateWithFlags has them.
