@@ -56,6 +56,10 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   label_buffer_ =
       memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
+  if (!device().shares_memory_with_host()) {
+    arrived_input_ = memory.allocate(tensor_bytes(kDataTensor), "batches that arrive");
+    arrived_labels_ = memory.allocate(label_buffer_.bytes(), "labels that arrive");
+  }
   cells_ = arenas.allocate(2 * kCell * sizeof(float), "the loss and its scale");
   activations_ = memory.allocate(plan_->activations().total, "activations");
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
@@ -69,20 +73,28 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
 }
 
 void Program::mirror_cells() {
-  input_ = {device(), elements<float>(tensor_memory(kDataTensor))};
-  labels_ = {device(), label_buffer_.as<std::int32_t>()};
+  const bool arrives = !device().shares_memory_with_host();
+  input_ = {device(), arrives ? arrived_input_.as<float>() : device_input()};
+  labels_ = {device(), arrives ? arrived_labels_.as<std::int32_t>() : device_labels()};
   loss_scale_ = {device(), cells_.as<float>().subspan(kCell, 1)};
   set_loss_scale(1);
   batch_sent_ = queue_.make_event();
   batch_used_ = queue_.make_event();
+  batch_taken_ = queue_.make_event();
   gradients_ready_ = queue_.make_event();
 }
 
+Bytes Program::tensor_bytes(Size tensor) const {
+  return plan_->backend().bytes_of(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec);
+}
+
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
-  const auto index = static_cast<std::size_t>(tensor);
-  return activations_.as<std::byte>().subspan(
-      plan_->activations().tensors[index],
-      plan_->backend().bytes_of(plan_->graph().tensors[index].spec));
+  const Bytes begin = plan_->activations().tensors[static_cast<std::size_t>(tensor)];
+  return activations_.as<std::byte>().subspan(begin, tensor_bytes(tensor));
+}
+
+std::span<float> Program::device_input() const {
+  return elements<float>(tensor_memory(kDataTensor));
 }
 
 std::span<std::byte> Program::gradient_memory(const Use& use) const {
@@ -113,7 +125,7 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
       bindings.output_gradients.resize(
           static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
   } else {
-    bindings.labels = labels_.memory();
+    bindings.labels = device_labels();
     bindings.loss = loss();
     bindings.loss_scale = loss_scale_.memory();
   }
@@ -145,11 +157,14 @@ void Program::wait_for_batch() const {
 
 void Program::copy_batch() {
   Queue& transfer = device().transfer();
-  transfer.wait(*batch_used_);
+  transfer.wait(*batch_taken_);
   input_.send(transfer);
   labels_.send(transfer);
   transfer.record(*batch_sent_);
   queue_.wait(*batch_sent_);
+  queue_.copy(arrived_input_.as<std::byte>(), std::as_writable_bytes(device_input()));
+  queue_.copy(arrived_labels_.as<std::byte>(), std::as_writable_bytes(device_labels()));
+  queue_.record(*batch_taken_);
 }
 
 void Program::read_logits(std::span<float> values) const {

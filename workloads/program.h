@@ -114,13 +114,16 @@ class Program {
   void await_batch() const {
     if (!is_immediate_) wait_for_batch();
   }
-  /// Gives what the host has put there to the passes to come.
+  /// Gives what the host has put there to the passes to come. On a device with memory of its own it
+  /// travels while the passes before still compute.
   void send_batch() {
     if (input_.is_copy()) copy_batch();
   }
   /// Where the passes find their micro-batch, in the device's memory: as input(), and as labels().
-  [[nodiscard]] std::span<float> device_input() const { return input_.memory(); }
-  [[nodiscard]] std::span<std::int32_t> device_labels() const { return labels_.memory(); }
+  [[nodiscard]] std::span<float> device_input() const;
+  [[nodiscard]] std::span<std::int32_t> device_labels() const {
+    return label_buffer_.as<std::int32_t>();
+  }
 
   // In the device's memory.
 
@@ -176,6 +179,7 @@ class Program {
   [[nodiscard]] std::vector<NamedTensor> export_tensors() const;
 
  private:
+  [[nodiscard]] Bytes tensor_bytes(Size tensor) const;
   [[nodiscard]] std::span<std::byte> tensor_memory(Size tensor) const;
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
   [[nodiscard]] Bindings bindings_of(std::size_t step,
@@ -187,8 +191,9 @@ class Program {
   /// work(operator), whose error names operator and pass.
   template <class Work>
   void run_operator(std::size_t index, const char* pass, const Work& work);
+  /// Who sends a batch waits for nothing of the passes, which read a copy of it.
   void note_batch_used() {
-    if (!is_immediate_) queue_.record(*batch_used_);
+    if (!is_immediate_ && !input_.is_copy()) queue_.record(*batch_used_);
   }
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
@@ -203,6 +208,10 @@ class Program {
   bool accumulates_;
   Buffer buffers_;  ///< running statistics
   Buffer label_buffer_;
+  /// Where batches arrive on a device with memory of its own; the passes' own copy follows when the
+  /// passes before have ended.
+  Buffer arrived_input_;
+  Buffer arrived_labels_;
   Buffer cells_;        ///< the loss and its scale
   Buffer activations_;  ///< in one piece, so that it lies on few, large pages
   Buffer workspace_;
@@ -212,7 +221,8 @@ class Program {
   HostMirror<std::int32_t> labels_;
   HostMirror<float> loss_scale_;
   std::unique_ptr<Event> batch_sent_;
-  std::unique_ptr<Event> batch_used_;
+  std::unique_ptr<Event> batch_used_;       ///< by passes that read it where the host put it
+  std::unique_ptr<Event> batch_taken_;      ///< from where it arrived
   std::unique_ptr<Event> gradients_ready_;  ///< recorded for each slice
   std::vector<std::unique_ptr<Operator>> operators_;
   std::unique_ptr<ArenaPasses> passes_;

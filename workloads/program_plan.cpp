@@ -114,6 +114,10 @@ MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumu
   memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
   memory.activations = source.footprint(activations_.total) +
                        source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
+  if (!backend().device().shares_memory_with_host())  // where batches arrive
+    memory.activations += source.footprint(backend().bytes_of(
+                              graph_.tensors[static_cast<std::size_t>(kDataTensor)].spec)) +
+                          source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
   memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
                      source.footprint(float_bytes(buffer_elements_));
   if (accumulates) memory.workspace += source.footprint(addend_bytes());
