@@ -19,6 +19,7 @@ struct StrategyRow {
   bool buckets = false;          ///< reduces gradients in buckets, with overlap or without
   Size accumulation_steps = 1;   ///< unless --accumulate is given
   bool mixed_precision = false;  ///< the device's best narrow type, unless --precision is given
+  bool records_steps = false;    ///< where the device can: a step is one graph
   std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;
 };
 

@@ -47,6 +47,7 @@ void Replica::plan_optimizer() {
   const OptimizerArenas arenas{.parameters = program_.parameters(),
                                .gradients = program_.gradients(),
                                .state = optimizer_state()};
+  recordings_.clear();  // they update by the optimizer before
   optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, arenas, owned_);
 }
 
@@ -86,13 +87,56 @@ void Replica::compute_gradients(GradientsReady ready) {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
-    forward(micro_batch);
-    if (micro_batch + 1 < step_.accumulation_steps)
-      backward(micro_batch, [](Range, const Event&) {});
-    else
-      backward(micro_batch, ready);
-    if (after_micro_batch_) after_micro_batch_(micro_batch);
+    compute(micro_batch, ready);
+    end_micro_batch(micro_batch);
   }
+  add_up_losses();
+}
+
+void Replica::compute(Size micro_batch, GradientsReady ready) {
+  forward(micro_batch);
+  if (micro_batch + 1 < step_.accumulation_steps)
+    backward(micro_batch, [](Range, const Event&) {});
+  else
+    backward(micro_batch, ready);
+}
+
+/// Keeps the micro-batch's loss, which the next one overwrites.
+void Replica::end_micro_batch(Size micro_batch) {
+  if (losses_.size() > 1)
+    queue().copy(std::as_bytes(program_.loss()),
+                 std::as_writable_bytes(losses_.subspan(static_cast<std::size_t>(micro_batch), 1)));
+  if (after_micro_batch_) after_micro_batch_(micro_batch);
+}
+
+bool Replica::can_record_steps() const {
+  return queue_.can_record() && !scaler_.active() && !drag_.is_on() && statistics_period_ == 1;
+}
+
+/// Micro-batches between the first and the last are alike: they add to gradients that are there,
+/// and update nothing.
+std::size_t Replica::recording_of(Size micro_batch) const {
+  if (micro_batch == 0) return 0;
+  return micro_batch + 1 == step_.accumulation_steps && step_.accumulation_steps > 2 ? 2 : 1;
+}
+
+void Replica::record_steps(GradientsReady ready) {
+  ensure(can_record_steps(), "steps that the host decides nothing in are recorded");
+  recordings_.clear();
+  program_.parameters_changed();  // as before each first micro-batch
+  for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch)
+    if (recording_of(micro_batch) == recordings_.size())
+      recordings_.push_back(queue().keep([&] { compute(micro_batch, ready); }));
+}
+
+void Replica::replay_step(Size step) {
+  optimizer_->prepare(step);
+  for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
+    load(micro_batch);
+    recordings_[recording_of(micro_batch)]->replay();
+    end_micro_batch(micro_batch);
+  }
+  program_.parameters_changed();  // for who evaluates the model after it
   add_up_losses();
 }
 
@@ -117,9 +161,6 @@ void Replica::forward(Size micro_batch) {
   if (!follows) queue().copy(statistics, kept_statistics_.as<std::byte>());
   program_.forward();
   if (!follows) queue().copy(kept_statistics_.as<std::byte>(), statistics);
-  if (losses_.size() > 1)
-    queue().copy(std::as_bytes(program_.loss()),
-                 std::as_writable_bytes(losses_.subspan(static_cast<std::size_t>(micro_batch), 1)));
   end_drag();
 }
 

@@ -55,6 +55,16 @@ class Replica {
   /// slices of the gradient arena as they become final, all of them in the last micro-batch.
   /// loss() is this replica's share afterwards.
   void compute_gradients(GradientsReady ready);
+  /// Whether record_steps may be called: the device can record, and nothing of a step is decided by
+  /// the host on the way.
+  [[nodiscard]] bool can_record_steps() const;
+  /// Keeps what compute_gradients gives to the device after it has loaded a batch, one recording
+  /// for each kind of micro-batch (the first, the last, those between), `ready` and what it does
+  /// among it. After a step: libraries and kernels are loaded then.
+  void record_steps(GradientsReady ready);
+  [[nodiscard]] bool has_recorded_steps() const { return !recordings_.empty(); }
+  /// compute_gradients with what `ready` did when it was recorded, as update number `step`.
+  void replay_step(Size step);
   /// One element of the device's memory: a share of the global batch's mean loss.
   [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
   /// For who computes the loss elsewhere: one element a micro-batch, and their sum to loss().
@@ -120,6 +130,9 @@ class Replica {
   void plan_optimizer();
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
+  void compute(Size micro_batch, GradientsReady ready);
+  void end_micro_batch(Size micro_batch);
+  [[nodiscard]] std::size_t recording_of(Size micro_batch) const;
   void forward(Size micro_batch);
   void backward(Size micro_batch, GradientsReady ready);
   void begin_drag();
@@ -143,6 +156,7 @@ class Replica {
   std::span<float> losses_;  ///< by micro-batch
   HostMirror<float> loss_;
   HostMirror<float> non_finite_;
+  std::vector<std::unique_ptr<Recording>> recordings_;  ///< empty: steps are given anew each time
 };
 
 }  // namespace ptbench

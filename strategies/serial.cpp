@@ -10,6 +10,7 @@ class Serial final : public Strategy {
   explicit Serial(std::unique_ptr<Replica> replica) : replica_(std::move(replica)) {}
 
   [[nodiscard]] Replica& replica() override { return *replica_; }
+  [[nodiscard]] bool record_steps() override { return records_ = replica_->can_record_steps(); }
 
  private:
   void take_step() override {
@@ -23,8 +24,15 @@ class Serial final : public Strategy {
   /// Backward is done with an operator's parameters once it has announced their gradients, so the
   /// update can follow at once, while they are still in the caches of those who computed them.
   void step_slice_by_slice() {
-    replica_->compute_gradients(
-        [this](Range slice, const Event&) { replica_->optimizer_step(slice, next_update()); });
+    const auto update = [this](Range slice, const Event&) {
+      replica_->optimizer_step(slice, next_update());
+    };
+    if (records_ && !is_observed() && replica_->has_recorded_steps()) {
+      replica_->replay_step(next_update());
+    } else {
+      replica_->compute_gradients(update);
+      if (records_ && !is_observed()) replica_->record_steps(update);
+    }
     count_update();
   }
 
@@ -34,6 +42,7 @@ class Serial final : public Strategy {
   }
 
   std::unique_ptr<Replica> replica_;
+  bool records_ = false;
 };
 
 }  // namespace
@@ -45,6 +54,7 @@ StrategyRow serial_strategy() {
           .buckets = false,
           .accumulation_steps = 1,
           .mixed_precision = false,
+          .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             ensure(context.communicator.world_size() == 1, "serial has a world of one");
             return std::make_unique<Serial>(std::move(context).take_replica());

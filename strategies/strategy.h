@@ -77,6 +77,11 @@ class Strategy {
   /// Called at the beginning of each step to come, as a part of it that is no phase.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
 
+  /// From now on steps after the next one are done from a recording of it, where the device can
+  /// record and the host decides nothing on the way; returns whether that is so. What is observed
+  /// is done without.
+  [[nodiscard]] virtual bool record_steps() { return false; }
+
   /// Makes steps longer, each as a whole: all of them, or of 2·`turn` the latter half, which tells
   /// what a drag does beside what steps of the same process take without. Ranks drag their own
   /// steps, so that none falls asleep while it waits for another.

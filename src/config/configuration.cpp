@@ -113,6 +113,26 @@ void require_possible_imbalance(const RunOptions& options, const StrategyRow& st
                                   options.slow_rank->rank + 1));
 }
 
+/// Whether steps are given to the device as one graph. With loss scaling the host reads whether
+/// gradients are finite before it updates.
+bool uses_graph(const RunOptions& options, const StrategyRow& strategy,
+                const ChosenDevice& device) {
+  const bool scales = options.loss_scale.kind != LossScaling::none;
+  const bool possible = !device.is_cpu() && strategy.records_steps && !scales;
+  if (options.graph != GraphMode::on) return possible && options.graph != GraphMode::off;
+  if (device.is_cpu())
+    throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
+  if (!strategy.records_steps)
+    throw capability_error(
+        fmt::format("--graph on: steps of strategy '{}' cannot be one graph", strategy.name),
+        "leave it out, or use --strategy serial");
+  if (scales)
+    throw capability_error(
+        "--graph on: with --loss-scale the host looks at gradients before each update",
+        "leave one of the two out");
+  return true;
+}
+
 /// What is left to `auto` is decided when the training is planned.
 DdpOptions data_parallel_of(const RunOptions& options) {
   const auto bytes_of = [](double mib) { return static_cast<Bytes>(mib * (1U << 20U)); };
@@ -189,6 +209,8 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     others.push_back({"loss-scale", "dynamic"});
   if (config.options.loss_scale.kind == LossScaling::fixed)
     others.push_back({"loss-scale", fmt::format("{}", config.options.loss_scale.value)});
+  if (config.options.graph != GraphMode::automatic)
+    others.push_back({"graph", config.options.graph == GraphMode::on ? "on" : "off"});
   if (config.options.threads)
     others.push_back({"threads", fmt::format("{}", *config.options.threads)});
   if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
@@ -244,6 +266,7 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy, config.device);
   config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
+  config.graph = uses_graph(options, config.strategy, config.device);
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());
   const Size usual_threads =

@@ -24,6 +24,7 @@ struct RunConfig {
   ElementType type = ElementType::f32;  ///< of what is multiplied
   std::string precision;                ///< its name on the command line
   ChosenDevice device;                  ///< of every replica
+  bool graph = false;                   ///< each step is given to the device as one graph
   int threads = 1;                      ///< of one CPU replica
   BatchShape batch;                     ///< as this process has it, or its first replica
   Size synthetic_samples = 0;           ///< in an epoch; 0 for real data

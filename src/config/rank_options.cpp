@@ -82,6 +82,13 @@ void set_overlap(RunOptions& options, const OptionInfo& option, std::string_view
                                     : OverlapMode::automatic;
 }
 
+void set_graph(RunOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::string mode = choice_value(option, text);
+  options.graph = mode == "on"    ? GraphMode::on
+                  : mode == "off" ? GraphMode::off
+                                  : GraphMode::automatic;
+}
+
 /// "96+32" or, as a sweep's lists are separated by commas, "96,32" in a run alone.
 void set_shares(RunOptions& options, const OptionInfo& option, std::string_view text) {
   std::vector<Size> shares;
@@ -132,6 +139,15 @@ void append_machine(RunOptionRows& rows) {
                       .domain = "cpu, cuda, cuda:I+J+... or auto",
                       .choices = {"auto", "cpu", "cuda"}},
                      set_device});
+  rows.push_back(Row{{.name = "graph",
+                      .value = "on|off|auto",
+                      .group = group,
+                      .help = "give a GPU each step as one CUDA graph: on, off, auto (where the "
+                              "host decides nothing in it)",
+                      .fallback = "auto",
+                      .choices = {"on", "off", "auto"},
+                      .grid = true},
+                     set_graph});
   rows.push_back(whole_option({.name = "threads",
                                .value = "N",
                                .group = group,

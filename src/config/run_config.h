@@ -23,6 +23,9 @@ enum class VerifyMode : std::uint8_t { automatic, on, off, only };
 /// When gradients are reduced: during backward, after it, or whichever is faster.
 enum class OverlapMode : std::uint8_t { automatic, on, off };
 
+/// Whether a step is given to a GPU as one graph: `automatic` where that is possible.
+enum class GraphMode : std::uint8_t { automatic, on, off };
+
 /// Which part of a run this process does. A run of several repetitions starts a process for each,
 /// with hidden options of `run`.
 enum class RunPass : std::uint8_t {
@@ -76,6 +79,7 @@ struct RunOptions {
   std::optional<Size> accumulate;
   std::optional<std::string> precision;
   LossScaleSpec loss_scale = {};
+  GraphMode graph = GraphMode::automatic;
 
   std::optional<double> bucket_mb;        ///< MiB; empty: auto
   std::optional<double> first_bucket_mb;  ///< MiB; empty: auto

@@ -75,6 +75,8 @@ constexpr auto kFields = std::to_array<Field>({
                                                    "gradient bucket"),
     field<&Run::strategy, &Strategy::overlap>("strategy.overlap", none,
                                               "communicates during backward"),
+    field<&Run::strategy, &Strategy::graph>("strategy.graph", none,
+                                            "each step is given to the device as one graph"),
     field<&Run::strategy, &Strategy::communicator>("strategy.communicator", none,
                                                    "who moves gradients"),
     field<&Run::strategy, &Strategy::launcher>("strategy.launcher", none,

@@ -67,6 +67,7 @@ struct StrategyRecord {
   std::optional<Size> global_batch;       ///< samples in one optimizer step
   std::optional<Bytes> bucket_bytes;
   std::optional<bool> overlap;
+  std::optional<bool> graph = std::nullopt;  ///< steps were given to the device as one graph
   std::optional<std::string> communicator;
   /// Command that started the ranks; empty: ptbench did.
   std::optional<std::string> launcher = std::nullopt;

@@ -237,6 +237,7 @@ class TrainingRun {
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
       file->commit(serialize_weights(program.export_tensors()));
+    record_.strategy.graph = config_.graph && strategy->record_steps();
     reset_peak_memory(context.device());  // choosing, verifying, drawing weights are no training
     trains_ = true;
     return strategy;
