@@ -247,6 +247,64 @@ TEST_CASE("a run on a CUDA device repeats every bit", "[cuda]") {
   CHECK(run.text("first.safetensors") == run.text("second.safetensors"));
 }
 
+#ifdef PTBENCH_COUNT_CALLS
+struct LibraryCalls {
+  std::uint64_t products = 0;      ///< of cuBLASLt
+  std::uint64_t convolutions = 0;  ///< passes of cuDNN
+};
+
+LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
+  const RunCommand run;
+  const ProgramResult result =
+      run_program(Words{PTBENCH_EXECUTABLE, "run"} + words +
+                      Words{"--device", "cuda:0", "--graph", graph, "--verify", "off", "--warmup",
+                            "1", "--steps", std::to_string(steps)},
+                  {.folder = run.path("."),
+                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
+                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
+                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  std::istringstream text(run.text("calls"));
+  LibraryCalls calls;
+  text >> calls.products >> calls.convolutions;
+  return calls;
+}
+#endif
+
+/// What `words` train with the graph is, bit by bit, what they train without.
+void check_graph(const Words& words) {
+  CAPTURE(words);
+  const RunCommand run;
+  for (const std::string mode : {"on", "off"}) {
+    const auto record = record_of(
+        run, words + Words{"--device", "cuda:0", "--verify", "off", "--steps", "4", "--graph", mode,
+                           "--loss-log", mode + ".csv", "--save-final-weights", mode + ".st"});
+    CHECK(record["strategy"]["graph"] == (mode == "on"));
+  }
+  CHECK(run.text("on.csv") == run.text("off.csv"));
+  CHECK(run.text("on.st") == run.text("off.st"));
+}
+
+TEST_CASE("a graph of the step trains as the step does, bit by bit", "[cuda]") {
+  require_cuda_device();
+  check_graph({"-w", "mlp", "-b", "4"});
+  check_graph({"-w", "linear", "--optimizer", "adamw"});
+  for (const std::string count : {"2", "3", "4"})
+    check_graph({"-w", "linear", "-s", "grad-accum", "--accumulate", count, "--optimizer", "adam"});
+  check_graph({"-w", "mlp", "-b", "4", "-s", "amp"});
+}
+
+#ifdef PTBENCH_COUNT_CALLS
+TEST_CASE("a step that is a graph asks nothing of the libraries", "[cuda]") {
+  require_cuda_device();
+  const auto products = [](int steps) {
+    return calls_of({"-w", "mlp", "-b", "4"}, steps, "on").products;
+  };
+  CHECK(products(2) == products(5));
+}
+#endif
+
 TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
   require_cuda_device();
   const Words common{"-w",       "mlp", "--data", kDigits, "-b",       "64",
@@ -260,33 +318,10 @@ TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
 }
 
 #ifdef PTBENCH_COUNT_CALLS
-struct LibraryCalls {
-  std::uint64_t products = 0;      ///< of cuBLASLt
-  std::uint64_t convolutions = 0;  ///< passes of cuDNN
-};
-
-LibraryCalls calls_of(const Words& words, int steps) {
-  const RunCommand run;
-  const ProgramResult result =
-      run_program(Words{PTBENCH_EXECUTABLE, "run"} + words +
-                      Words{"--device", "cuda:0", "--verify", "off", "--warmup", "1", "--steps",
-                            std::to_string(steps)},
-                  {.folder = run.path("."),
-                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
-                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
-                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
-  CAPTURE(result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  std::istringstream text(run.text("calls"));
-  LibraryCalls calls;
-  text >> calls.products >> calls.convolutions;
-  return calls;
-}
-
 /// Of one step.
 LibraryCalls calls_of_a_step(const Words& words) {
-  const LibraryCalls fewer = calls_of(words, 2);
-  const LibraryCalls more = calls_of(words, 3);
+  const LibraryCalls fewer = calls_of(words, 2, "off");
+  const LibraryCalls more = calls_of(words, 3, "off");
   return {more.products - fewer.products, more.convolutions - fewer.convolutions};
 }
 
@@ -319,6 +354,11 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
       {{"--device", "cuda", "--precision", "tf32"}, 5, "multiplies fp32 and bf16, not tf32"},
       {{"--device", "cuda", "-s", "amp", "--precision", "fp32"}, 1, "'amp' is mixed precision"},
       {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
+      {{"--device", "cuda", "--graph", "on", "--loss-scale", "8"},
+       5,
+       "--graph on: with --loss-scale"},
+      {{"--device", "cuda", "--graph", "on", "-s", "ddp"}, 5, "strategy 'ddp' cannot be one graph"},
+      {{"--device", "cpu", "--graph", "on"}, 5, "--graph on: a CPU has no graphs"},
       {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};
   for (const Mistake& mistake : mistakes) {
     CAPTURE(mistake.words);

@@ -38,8 +38,8 @@ void check_cuda(cudaError_t result, const char* call, std::source_location where
   // is the failing one named.
   throw run_error(describe(result, call, where),
                   is_broken() ? "look at the kernel's log for the GPU's own report (dmesg, Xid); "
-                                "CUDA_LAUNCH_BLOCKING=1 in the environment has the run name the "
-                                "operator that failed"
+                                "CUDA_LAUNCH_BLOCKING=1 in the environment and --graph off have "
+                                "the run name the operator that failed"
                               : "run again; if it stays, try --device cpu");
 }
 
