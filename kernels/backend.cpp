@@ -13,19 +13,18 @@ Bytes KernelBackend::bytes_of(const TensorSpec& tensor) const {
 void KernelBackend::import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
                                   std::span<std::byte> memory) const {
   ensure(memory.size() == KernelBackend::bytes_of(tensor), "a tensor fits its memory");
-  if (tensor.type == ElementType::f32)
-    std::ranges::copy(row_major, elements<float>(memory).begin());
-  else
-    std::ranges::transform(row_major, elements<Bf16>(memory).begin(), to_bf16);
+  with_element(tensor.type, [&]<class T>(T) {
+    std::ranges::transform(row_major, elements<T>(memory).begin(), from_float<T>);
+  });
 }
 
 void KernelBackend::export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
                                   std::span<float> row_major) const {
   ensure(memory.size() == KernelBackend::bytes_of(tensor), "a tensor fits its memory");
-  if (tensor.type == ElementType::f32)
-    std::ranges::copy(elements<float>(memory), row_major.begin());
-  else
-    std::ranges::transform(elements<Bf16>(memory), row_major.begin(), to_float);
+  with_element(tensor.type, [&]<class T>(T) {
+    std::ranges::transform(elements<T>(memory), row_major.begin(),
+                           [](T value) { return to_float(value); });
+  });
 }
 
 }  // namespace ptbench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "src/base/random.h"
 #include "src/device/host_mirror.h"
@@ -20,11 +19,7 @@ void fill(std::span<T> values, std::uint64_t stream) {
   const CounterRandom generator(0, stream);
   const std::size_t drawn = std::min(kPeriod, values.size());
   for (std::size_t i = 0; i < drawn; ++i) {
-    const float value = generator.uniform(i, -1.0F, 1.0F);
-    if constexpr (std::is_same_v<T, float>)
-      values[i] = value;
-    else
-      values[i] = to_bf16(value);
+    values[i] = from_float<T>(generator.uniform(i, -1.0F, 1.0F));
   }
   for (std::size_t i = drawn; i < values.size(); ++i) values[i] = values[i - drawn];
 }
@@ -84,10 +79,7 @@ std::span<std::byte> TrialTensors::allocate(Bytes bytes) {
 std::span<std::byte> TrialTensors::random(const KernelBackend& backend, const TensorSpec& tensor,
                                           std::uint64_t stream) {
   const std::span<std::byte> bytes = allocate(backend.bytes_of(tensor));
-  if (tensor.type == ElementType::f32)
-    fill(device_, elements<float>(bytes), stream);
-  else
-    fill(device_, elements<Bf16>(bytes), stream);
+  with_element(tensor.type, [&]<class T>(T) { fill(device_, elements<T>(bytes), stream); });
   return bytes;
 }
 

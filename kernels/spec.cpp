@@ -36,7 +36,7 @@ std::string_view first_suffix(bool input_gradient) { return input_gradient ? "" 
 std::string terms_suffix(Size terms) { return terms == 1 ? "" : fmt::format(" of {}", terms); }
 
 TensorSpec native(const ImageShape& image, ElementType type) {
-  return {.shape = image.shape(), .type = type, .format = TensorFormat::native};
+  return {.shape = image.shape(), .type = kept_type(type), .format = TensorFormat::native};
 }
 
 OperatorTensors like(const TensorSpec& tensor, bool input_gradient) {
@@ -44,7 +44,7 @@ OperatorTensors like(const TensorSpec& tensor, bool input_gradient) {
 }
 
 TensorSpec plain(Size rows, Size columns, ElementType type) {
-  return {.shape = {rows, columns}, .type = type, .format = TensorFormat::plain};
+  return {.shape = {rows, columns}, .type = kept_type(type), .format = TensorFormat::plain};
 }
 
 /// What spec.h tells of one kind of operator. An operator that leaves something out does not
@@ -266,6 +266,12 @@ Flops flops_of(const OperatorSpec& spec) {
 
 OperatorTensors tensors_of(const OperatorSpec& spec) {
   return std::visit([]<class Spec>(const Spec& s) { return Facts<Spec>::tensors(s); }, spec);
+}
+
+ElementType products_of(const OperatorSpec& spec) {
+  if (const auto* linear = std::get_if<LinearSpec>(&spec)) return linear->type;
+  if (const auto* conv2d = std::get_if<Conv2dSpec>(&spec)) return conv2d->type;
+  return tensors_of(spec).inputs.front().type;
 }
 
 std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec) {

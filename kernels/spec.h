@@ -14,7 +14,8 @@ namespace ptbench {
 
 // What operators compute, without saying how. Every spec carries the type of its activations and
 // of their gradients; sums, statistics, parameters and the loss are always f32, and weights are
-// rounded to the activations' type where they are multiplied.
+// rounded to the activations' type where they are multiplied. Only what multiplies matrices may be
+// of type tf32, on activations in f32.
 
 /// y = x·Wᵀ + b, then max(0, y) where `relu`. x is batch × inputs, y batch × outputs, plain;
 /// W is outputs × inputs when exported. Operations: 2·batch·inputs·outputs a pass.
@@ -152,6 +153,9 @@ struct Flops {
   double backward = 0;
 };
 [[nodiscard]] Flops flops_of(const OperatorSpec& spec);
+
+/// As what it multiplies matrices; the type of its input where it multiplies none.
+[[nodiscard]] ElementType products_of(const OperatorSpec& spec);
 
 /// The activations that an operator takes and gives.
 struct OperatorTensors {

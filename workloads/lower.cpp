@@ -85,7 +85,7 @@ class Lowerer {
     add_operator({.spec = SoftmaxCrossEntropySpec{.batch = lowering_.batch,
                                                   .classes = graph_.classes,
                                                   .global_batch = lowering_.global_batch,
-                                                  .type = lowering_.type},
+                                                  .type = kept_type(lowering_.type)},
                   .node = "loss",
                   .inputs = {logits}});
     return std::move(lowered_);
@@ -151,20 +151,20 @@ class Lowerer {
   }
   Size native(Size from) {
     return reordered(from, {.shape = image_of(tensor(from).spec).shape(),
-                            .type = lowering_.type,
+                            .type = kept_type(lowering_.type),
                             .format = TensorFormat::native});
   }
   /// Rows of values.
   Size plain(Size from) {
     const Shape& shape = tensor(from).spec.shape;
     return reordered(from, {.shape = {shape[0], shape.elements() / shape[0]},
-                            .type = lowering_.type,
+                            .type = kept_type(lowering_.type),
                             .format = TensorFormat::plain});
   }
   /// As it is, in the type that the model computes with.
   Size typed(Size from) {
     TensorSpec wanted = tensor(from).spec;
-    wanted.type = lowering_.type;
+    wanted.type = kept_type(lowering_.type);
     return reordered(from, wanted);
   }
 
@@ -201,6 +201,7 @@ class Lowerer {
     const Size input = plain(value(node.inputs[0]));
     LinearSpec spec = LayerTraits<LinearLayer>::spec(layer, entering(input));
     spec.relu = nodes.size() > 1;
+    spec.type = lowering_.type;
     return add_operator({.spec = spec, .node = node.name, .inputs = {input}});
   }
 
@@ -209,9 +210,9 @@ class Lowerer {
     const bool is_plain = tensor(input).spec.format == TensorFormat::plain;
     // Only the data are plain images; anything else that is plain would need its gradient so.
     if (is_plain && tensor(input).needs_gradient) input = native(input);
-    return add_operator({.spec = LayerTraits<Conv2dLayer>::spec(layer, entering(input)),
-                         .node = node.name,
-                         .inputs = {input}});
+    Conv2dSpec spec = LayerTraits<Conv2dLayer>::spec(layer, entering(input));
+    spec.type = lowering_.type;
+    return add_operator({.spec = spec, .node = node.name, .inputs = {input}});
   }
 
   Size lower_layer(const BatchNormLayer& layer, const Node& node, const Group& nodes) {

@@ -12,7 +12,7 @@ namespace ptbench {
 struct Lowering {
   Size batch = 0;                       ///< samples of a micro-batch
   Size global_batch = 0;                ///< samples over which the loss is a mean
-  ElementType type = ElementType::f32;  ///< of activations and of what is multiplied
+  ElementType type = ElementType::f32;  ///< of what is multiplied, and so of activations
 };
 
 /// Index of the tensor that holds the data: batch × sample, plain, f32.

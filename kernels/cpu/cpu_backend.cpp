@@ -38,8 +38,13 @@ void for_each_element(const ImageShape& image, const Visit& visit) {
 
 void ensure_products(const OperatorSpec& spec) {
   const bool multiplies = flops_of(spec).forward > 0;
-  if (multiplies && tensors_of(spec).inputs.front().type == ElementType::bf16 &&
-      !has_bf16_products())
+  const OperatorTensors tensors = tensors_of(spec);
+  const bool is_half = tensors.inputs.front().type == ElementType::f16 ||
+                       (tensors.output && tensors.output->type == ElementType::f16);
+  if (is_half || (multiplies && products_of(spec) == ElementType::tf32))
+    throw capability_error(fmt::format("no CPU computes '{}'", key_of(spec)),
+                           "use --precision fp32");
+  if (multiplies && tensors.inputs.front().type == ElementType::bf16 && !has_bf16_products())
     throw capability_error("this CPU does not multiply bf16",
                            "use --precision fp32, or a CPU with AVX512_BF16 or AMX");
 }
@@ -86,15 +91,12 @@ void CpuBackend::import_tensor(const TensorSpec& tensor, std::span<const float> 
     return KernelBackend::import_tensor(tensor, row_major, memory);
   ensure(memory.size() == bytes_of(tensor), "a tensor fits its memory");
   std::ranges::fill(memory, std::byte{0});
-  const auto copy = [&](auto to, const auto& convert) {
+  with_element(tensor.type, [&]<class T>(T) {
+    const std::span<T> to = elements<T>(memory);
     for_each_element(image_of(tensor), [&](std::size_t from, std::size_t index) {
-      to[index] = convert(row_major[from]);
+      to[index] = from_float<T>(row_major[from]);
     });
-  };
-  if (tensor.type == ElementType::f32)
-    copy(elements<float>(memory), [](float value) { return value; });
-  else
-    copy(elements<Bf16>(memory), to_bf16);
+  });
 }
 
 void CpuBackend::export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
@@ -102,15 +104,12 @@ void CpuBackend::export_tensor(const TensorSpec& tensor, std::span<const std::by
   if (tensor.format == TensorFormat::plain)
     return KernelBackend::export_tensor(tensor, memory, row_major);
   ensure(memory.size() == bytes_of(tensor), "a tensor fits its memory");
-  const auto copy = [&](auto from, const auto& convert) {
+  with_element(tensor.type, [&]<class T>(T) {
+    const std::span<const T> from = elements<T>(memory);
     for_each_element(image_of(tensor), [&](std::size_t to, std::size_t index) {
-      row_major[to] = convert(from[index]);
+      row_major[to] = to_float(from[index]);
     });
-  };
-  if (tensor.type == ElementType::f32)
-    copy(elements<float>(memory), [](float value) { return value; });
-  else
-    copy(elements<Bf16>(memory), to_float);
+  });
 }
 
 std::vector<std::string> CpuBackend::candidates(const OperatorSpec& spec) const {

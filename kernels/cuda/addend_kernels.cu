@@ -36,5 +36,6 @@ void add_up(const Addends<T>& addends, Size count, T* to, cudaStream_t stream) {
 
 template void add_up(const Addends<float>&, Size, float*, cudaStream_t);
 template void add_up(const Addends<Bf16>&, Size, Bf16*, cudaStream_t);
+template void add_up(const Addends<F16>&, Size, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -14,8 +14,8 @@ struct Addends {
   int count;
 };
 
-/// to = Σ addends over `count` elements of device memory, of type T: float, or Bf16. Summed in f32
-/// in their order, and rounded once. Moves (addends + 1) · sizeof(T) bytes an element: bound by
+/// to = Σ addends over `count` elements of device memory, of type T: float, Bf16 or F16. Summed in
+/// f32 in their order, and rounded once. Moves (addends + 1) · sizeof(T) bytes an element: bound by
 /// memory.
 template <class T>
 void add_up(const Addends<T>& addends, Size count, T* to, cudaStream_t stream);

@@ -109,7 +109,9 @@ void average_pool_gradient(const PoolShape& shape, const T* output_gradient, T* 
 
 template void average_pool(const PoolShape&, const float*, float*, cudaStream_t);
 template void average_pool(const PoolShape&, const Bf16*, Bf16*, cudaStream_t);
+template void average_pool(const PoolShape&, const F16*, F16*, cudaStream_t);
 template void average_pool_gradient(const PoolShape&, const float*, float*, cudaStream_t);
 template void average_pool_gradient(const PoolShape&, const Bf16*, Bf16*, cudaStream_t);
+template void average_pool_gradient(const PoolShape&, const F16*, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

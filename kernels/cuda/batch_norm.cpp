@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/cuda/batch_norm_kernels.h"
-#include "kernels/cuda/operators.h"
+#include "kernels/cuda/typed.h"
 #include "src/base/error.h"
 
 namespace ptbench::cuda {
@@ -164,9 +164,7 @@ class BatchNormPlan final : public OperatorPlan {
     std::copy_n(arena.begin() + bias_of(spec_), spec_.input.channels, tensors[1].begin());
   }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    if (spec_.type == ElementType::f32)
-      return std::make_unique<BatchNorm<float>>(spec_, site_, bindings);
-    return std::make_unique<BatchNorm<Bf16>>(spec_, site_, bindings);
+    return make_typed<BatchNorm>(spec_.type, spec_, site_, bindings);
   }
 
  private:

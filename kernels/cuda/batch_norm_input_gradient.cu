@@ -63,5 +63,9 @@ template void batch_norm_input_gradient(const Bf16*, const OutputGradient<Bf16>&
                                         const BatchNormShape&, const BatchNormStatistics&,
                                         const BatchNormParameters&, const BatchNormSlopes&, Bf16*,
                                         cudaStream_t);
+template void batch_norm_input_gradient(const F16*, const OutputGradient<F16>&,
+                                        const BatchNormShape&, const BatchNormStatistics&,
+                                        const BatchNormParameters&, const BatchNormSlopes&, F16*,
+                                        cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -7,9 +7,9 @@
 #include "kernels/cuda/batch_norm_tiles.h"
 
 // The passes of batch normalisation over tensors of rows × channels in device memory that begin at
-// multiples of 16 bytes; T is float or Bf16. In the bounds below E is the bytes of one tensor. All
-// passes over tensors are bound by memory; those over channels, and all of small tensors, by the
-// latency of launches. Sums are taken in an order that the shape decides.
+// multiples of 16 bytes; T is float, Bf16 or F16. In the bounds below E is the bytes of one tensor.
+// All passes over tensors are bound by memory; those over channels, and all of small tensors, by
+// the latency of launches. Sums are taken in an order that the shape decides.
 namespace ptbench::cuda {
 
 /// What x is normalised with: (x - mean) · inverse_deviation. One element a channel.

@@ -57,5 +57,8 @@ template void batch_norm_normalize(const Normalization<float>&, const BatchNormS
 template void batch_norm_normalize(const Normalization<Bf16>&, const BatchNormShape&,
                                    const BatchNormStatistics&, const BatchNormParameters&,
                                    cudaStream_t);
+template void batch_norm_normalize(const Normalization<F16>&, const BatchNormShape&,
+                                   const BatchNormStatistics&, const BatchNormParameters&,
+                                   cudaStream_t);
 
 }  // namespace ptbench::cuda

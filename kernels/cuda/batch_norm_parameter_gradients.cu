@@ -112,5 +112,10 @@ template void batch_norm_parameter_gradients(const Bf16*, const OutputGradient<B
                                              const BatchNormParameters&, const SliceValues&,
                                              const BatchNormParameterGradients&,
                                              const BatchNormSlopes&, Bf16*, cudaStream_t);
+template void batch_norm_parameter_gradients(const F16*, const OutputGradient<F16>&,
+                                             const BatchNormShape&, const BatchNormStatistics&,
+                                             const BatchNormParameters&, const SliceValues&,
+                                             const BatchNormParameterGradients&,
+                                             const BatchNormSlopes&, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -143,5 +143,8 @@ template void batch_norm_statistics(const float*, const BatchNormShape&, const S
 template void batch_norm_statistics(const Bf16*, const BatchNormShape&, const SliceValues&,
                                     const BatchNormStatistics&, const RunningStatistics&,
                                     cudaStream_t);
+template void batch_norm_statistics(const F16*, const BatchNormShape&, const SliceValues&,
+                                    const BatchNormStatistics&, const RunningStatistics&,
+                                    cudaStream_t);
 
 }  // namespace ptbench::cuda

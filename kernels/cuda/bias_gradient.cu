@@ -51,5 +51,6 @@ void bias_gradient(const BiasGradient<T>& pass, cudaStream_t stream) {
 
 template void bias_gradient(const BiasGradient<float>&, cudaStream_t);
 template void bias_gradient(const BiasGradient<Bf16>&, cudaStream_t);
+template void bias_gradient(const BiasGradient<F16>&, cudaStream_t);
 
 }  // namespace ptbench::cuda

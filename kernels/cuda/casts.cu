@@ -19,7 +19,9 @@ __global__ void __launch_bounds__(kThreads)
   store(to, pack, results);
 }
 
-/// In packs of 16 bytes on the side of the floats, and half of that on the other.
+}  // namespace
+
+// In packs of 16 bytes on the side of the floats, and half of that on the other.
 template <class From, class To>
 void cast(const From* from, Size count, To* to, cudaStream_t stream) {
   in_packs<float>(count, are_aligned(from, to), [&](auto lanes, Size first, Size packs) {
@@ -29,14 +31,9 @@ void cast(const From* from, Size count, To* to, cudaStream_t stream) {
   });
 }
 
-}  // namespace
-
-void round_to_bf16(const float* from, Size count, Bf16* to, cudaStream_t stream) {
-  cast(from, count, to, stream);
-}
-
-void widen_bf16(const Bf16* from, Size count, float* to, cudaStream_t stream) {
-  cast(from, count, to, stream);
-}
+template void cast(const float*, Size, Bf16*, cudaStream_t);
+template void cast(const float*, Size, F16*, cudaStream_t);
+template void cast(const Bf16*, Size, float*, cudaStream_t);
+template void cast(const F16*, Size, float*, cudaStream_t);
 
 }  // namespace ptbench::cuda

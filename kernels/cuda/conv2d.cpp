@@ -50,7 +50,7 @@ struct Layout {
         bias(round_up(weights, kUnit)),
         elements(bias + (spec.bias ? round_up(spec.outputs, kUnit) : 0)),
         input(spec.plain_input ? part(convolution.input.elements(), bytes_of(spec.type)) : 0),
-        copy(spec.type == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
+        copy(kept_type(spec.type) == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
         input_gradient(spec.input_gradient ? input : 0) {}
 
   Conv2dSpec convolution;
@@ -74,7 +74,7 @@ class Conv2d final : public Operator {
         packed_input_(spec.plain_input ? elements<T>(bindings.workspace).data() : nullptr),
         parameters_(bindings.parameters.data()),
         copy_(layout_.copy == 0 ? nullptr
-                                : elements<Bf16>(bindings.workspace.subspan(layout_.input)).data()),
+                                : elements<T>(bindings.workspace.subspan(layout_.input)).data()),
         gradients_(bindings.gradients.data()),
         forward_(site.cudnn.handle(), passes.forward,
                  operands(bindings, elements<T>(bindings.output).data())) {
@@ -84,7 +84,7 @@ class Conv2d final : public Operator {
   }
 
   void parameters_changed() override {
-    if (copy_ != nullptr) round_to_bf16(parameters_, layout_.elements, copy_, stream_);
+    if constexpr (!std::is_same_v<T, float>) cast(parameters_, layout_.elements, copy_, stream_);
   }
 
   void forward() override {
@@ -157,7 +157,7 @@ class Conv2d final : public Operator {
   const T* input_;
   T* packed_input_;  ///< null where the input is native
   const float* parameters_;
-  Bf16* copy_;  ///< of the weight; null in f32
+  T* copy_;  ///< of the weight; null in f32
   float* gradients_;
   const T* output_gradient_ = nullptr;
   T* input_gradient_ = nullptr;

@@ -18,7 +18,7 @@ constexpr std::int64_t kBias = 4;
 constexpr std::int64_t kProduct = 5;
 
 /// What engines load at once. Arenas place tensors at multiples of 16 floats, and their copies in
-/// bf16 half as far from each other.
+/// narrow types half as far from each other.
 constexpr std::int64_t kAlignment = 16;
 constexpr Bytes kMostWorkspace = Bytes{256} << 20U;
 /// More than cuDNN names.
@@ -45,7 +45,13 @@ Layout weights_of(const Conv2dSpec& spec) {
 }
 
 cudnnDataType_t value_of(ElementType type) {
-  return type == ElementType::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+  switch (type) {
+    case ElementType::f32:
+    case ElementType::tf32: return CUDNN_DATA_FLOAT;
+    case ElementType::bf16: return CUDNN_DATA_BFLOAT16;
+    case ElementType::f16: return CUDNN_DATA_HALF;
+  }
+  return CUDNN_DATA_FLOAT;
 }
 
 Descriptor tensor(std::int64_t id, const Layout& layout, cudnnDataType_t type,
@@ -174,7 +180,7 @@ std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, 
   const Handle x = parts.keep(tensor(kX, layout_of(spec.input), type));
   const Handle y = parts.keep(tensor(kY, output, type));
   const bool adds_bias = pass == ConvolutionPass::forward && spec.bias;
-  const bool widens = pass == ConvolutionPass::weights && spec.type != ElementType::f32;
+  const bool widens = pass == ConvolutionPass::weights && kept_type(spec.type) != ElementType::f32;
   const Handle weights = parts.keep(tensor(kWeights, filter, widens ? CUDNN_DATA_FLOAT : type));
   if (!adds_bias && !widens) return {parts.keep(convolution_of(names, window, x, weights, y))};
 
@@ -216,7 +222,8 @@ std::vector<Descriptor> configurations_of(const CudnnTarget& target, const Descr
                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigurations);
 }
 
-/// Whether results repeat, and are sums of products of the operands as they are.
+/// Whether results repeat, and are sums of products of the operands as they are, or in tf32 as
+/// tensor cores take them.
 bool is_exact(const Descriptor& engine, ElementType type) {
   const auto notes = engine.get<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                                              CUDNN_NUMERICAL_NOTE_TYPE_COUNT);

@@ -56,7 +56,7 @@ class ConvolutionPlan {
 /// Up to `most` ways to compute a pass of `spec`, whose images are as said above (`plain_input` is
 /// not looked at). Narrow images have a gradient of W in f32 only by engines that cuDNN compiles
 /// when it makes the plan, which it may not be able to; the one first that cuDNN expects to be the
-/// fastest. All of them repeat every bit and multiply in the type of the images: no tf32 for f32,
+/// fastest. All of them repeat every bit and multiply in the type of the spec: no tf32 for f32,
 /// no transforms (Winograd, Fourier). A function of spec, library version and device. Empty where
 /// cuDNN has none.
 [[nodiscard]] std::vector<std::shared_ptr<const ConvolutionPlan>> plan_convolution(

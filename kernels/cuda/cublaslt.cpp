@@ -30,7 +30,13 @@ cublasLtEpilogue_t value_of(Epilogue epilogue) {
 }
 
 cudaDataType_t value_of(ElementType type) {
-  return type == ElementType::f32 ? CUDA_R_32F : CUDA_R_16BF;
+  switch (type) {
+    case ElementType::f32:
+    case ElementType::tf32: return CUDA_R_32F;
+    case ElementType::bf16: return CUDA_R_16BF;
+    case ElementType::f16: return CUDA_R_16F;
+  }
+  return CUDA_R_32F;
 }
 
 OwnedLayout layout_of(const Matrix& matrix, ElementType type) {
@@ -54,7 +60,9 @@ const void* no_bias_yet() { return reinterpret_cast<const void*>(std::uintptr_t{
 
 OwnedDescription description_of(const ProductSpec& spec, const void* bias) {
   cublasLtMatmulDesc_t created = nullptr;
-  PTBENCH_CUBLASLT(cublasLtMatmulDescCreate(&created, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  const bool as_tf32 = spec.factors == ElementType::tf32;
+  PTBENCH_CUBLASLT(cublasLtMatmulDescCreate(
+      &created, as_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
   OwnedDescription description(created);
   const auto operation = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   set(created, CUBLASLT_MATMUL_DESC_TRANSA, operation(spec.transpose_a));

@@ -64,7 +64,7 @@ struct ProductSpec {
   bool transpose_a = false;
   bool transpose_b = false;
   Epilogue epilogue = Epilogue::none;
-  ElementType factors = ElementType::f32;  ///< of A and B; f32 is multiplied in f32
+  ElementType factors = ElementType::f32;  ///< as A and B are multiplied
   ElementType result = ElementType::f32;   ///< of D
 };
 

@@ -72,7 +72,9 @@ void gelu_gradient(const T* input, const T* output_gradient, Size count, T* inpu
 
 template void gelu(const float*, Size, float*, cudaStream_t);
 template void gelu(const Bf16*, Size, Bf16*, cudaStream_t);
+template void gelu(const F16*, Size, F16*, cudaStream_t);
 template void gelu_gradient(const float*, const float*, Size, float*, cudaStream_t);
 template void gelu_gradient(const Bf16*, const Bf16*, Size, Bf16*, cudaStream_t);
+template void gelu_gradient(const F16*, const F16*, Size, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -7,8 +7,8 @@
 namespace ptbench::cuda {
 
 // x·Φ(x) with the exact normal distribution function Φ, over `count` elements of device memory, of
-// type T: float, or Bf16. The error function takes some thirty operations an element: floats are
-// bound by memory, and bf16 about as much by arithmetic.
+// type T: float, Bf16 or F16. The error function takes some thirty operations an element: floats
+// are bound by memory, and bf16 about as much by arithmetic.
 
 /// output = input · Φ(input). Moves 2 · sizeof(T) bytes an element.
 template <class T>

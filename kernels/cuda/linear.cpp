@@ -75,7 +75,7 @@ Bytes open_gradient_bytes(const LinearSpec& spec) {
 /// In the workspace, what the arena holds, rounded to the type that is multiplied: made when the
 /// parameters change, since every pass reads it several times.
 Bytes rounded_bytes(const LinearSpec& spec) {
-  if (spec.type == ElementType::f32) return 0;
+  if (kept_type(spec.type) == ElementType::f32) return 0;
   return static_cast<Bytes>(Layout(spec).elements) * bytes_of(spec.type);
 }
 
@@ -108,9 +108,8 @@ class Linear final : public Operator {
         data_(site.library, Products(spec).data) {}
 
   void parameters_changed() override {
-    if constexpr (std::is_same_v<T, Bf16>)
-      round_to_bf16(arena_.data(), std::ssize(arena_), elements<Bf16>(rounded_).data(),
-                    device_.stream());
+    if constexpr (!std::is_same_v<T, float>)
+      cast(arena_.data(), std::ssize(arena_), elements<T>(rounded_).data(), device_.stream());
   }
 
   void forward() override {

@@ -149,11 +149,15 @@ using Wide = std::int32_t;
 template void max_pool(const PoolShape&, const float*, float*, Narrow*, cudaStream_t);
 template void max_pool(const PoolShape&, const float*, float*, Wide*, cudaStream_t);
 template void max_pool(const PoolShape&, const Bf16*, Bf16*, Narrow*, cudaStream_t);
+template void max_pool(const PoolShape&, const F16*, F16*, Narrow*, cudaStream_t);
 template void max_pool(const PoolShape&, const Bf16*, Bf16*, Wide*, cudaStream_t);
+template void max_pool(const PoolShape&, const F16*, F16*, Wide*, cudaStream_t);
 template void max_pool_gradient(const PoolShape&, const float*, const Narrow*, float*,
                                 cudaStream_t);
 template void max_pool_gradient(const PoolShape&, const float*, const Wide*, float*, cudaStream_t);
 template void max_pool_gradient(const PoolShape&, const Bf16*, const Narrow*, Bf16*, cudaStream_t);
+template void max_pool_gradient(const PoolShape&, const F16*, const Narrow*, F16*, cudaStream_t);
 template void max_pool_gradient(const PoolShape&, const Bf16*, const Wide*, Bf16*, cudaStream_t);
+template void max_pool_gradient(const PoolShape&, const F16*, const Wide*, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

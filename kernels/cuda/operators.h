@@ -12,7 +12,7 @@
 #include "src/device/cuda/cuda_device.h"
 
 // The operators on a CUDA device: whoever adds a spec declares how it is planned here, and defines
-// it in a file of its own. All of them compute on activations in f32 and in bf16.
+// it in a file of its own. All of them compute on activations in f32, bf16 and f16.
 namespace ptbench::cuda {
 
 /// What operators run on; it outlives plans and their operators.
@@ -29,8 +29,8 @@ struct OperatorSite {
 /// wanted): of each product the algorithm that comes I-th in cuBLASLt's own order.
 ///
 /// The arena holds the weight as it is exported, then from a multiple of 16 floats on the bias. In
-/// bf16 the products take both from a rounded copy of the arena: cuBLASLt adds biases of the
-/// result's type.
+/// narrow types the products take both from a rounded copy of the arena: cuBLASLt adds biases of
+/// the result's type.
 [[nodiscard]] std::vector<std::string> candidates_of(const LinearSpec& spec,
                                                      const OperatorSite& site);
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const LinearSpec& spec,
@@ -55,7 +55,7 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReluSpec& spec,
                                                           const OperatorSite& site);
 
-/// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·), in f32 or bf16. The
+/// γ·(x - mean)/√(variance + ε) + β, then + the second input and max(0, ·). The
 /// arena holds γ, then from a multiple of 16 floats on β.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const BatchNormSpec& spec,
                                                           const OperatorSite& site);

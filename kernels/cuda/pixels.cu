@@ -80,7 +80,9 @@ void unpack_pixels(const T* packed, const ImageShape& image, Size padded, T* pla
 
 template void pack_pixels<float>(const float*, const ImageShape&, Size, float*, cudaStream_t);
 template void pack_pixels<Bf16>(const Bf16*, const ImageShape&, Size, Bf16*, cudaStream_t);
+template void pack_pixels<F16>(const F16*, const ImageShape&, Size, F16*, cudaStream_t);
 template void unpack_pixels<float>(const float*, const ImageShape&, Size, float*, cudaStream_t);
 template void unpack_pixels<Bf16>(const Bf16*, const ImageShape&, Size, Bf16*, cudaStream_t);
+template void unpack_pixels<F16>(const F16*, const ImageShape&, Size, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -6,7 +6,7 @@
 
 namespace ptbench::cuda {
 
-// Pools over native images (NHWC) of elements T: float, or Bf16. A thread has some neighbouring
+// Pools over native images (NHWC) of elements T: float, Bf16 or F16. A thread has some neighbouring
 // channels of one pixel, so that its loads are those of a whole line of memory; forward, windows of
 // at least kSharedWindow pixels are shared by the threads of a block. Inputs are read once from
 // memory, as far as the cache holds what windows have in common: all of it is bound by memory.

@@ -54,7 +54,9 @@ void rectify_gradient(const T* output, const T* output_gradient, Size count, T* 
 
 template void rectify(const float*, Size, float*, cudaStream_t);
 template void rectify(const Bf16*, Size, Bf16*, cudaStream_t);
+template void rectify(const F16*, Size, F16*, cudaStream_t);
 template void rectify_gradient(const float*, const float*, Size, float*, cudaStream_t);
 template void rectify_gradient(const Bf16*, const Bf16*, Size, Bf16*, cudaStream_t);
+template void rectify_gradient(const F16*, const F16*, Size, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

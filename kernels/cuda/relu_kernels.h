@@ -6,7 +6,7 @@
 
 namespace ptbench::cuda {
 
-// Over `count` elements of device memory, of type T: float, or Bf16. Bound by memory.
+// Over `count` elements of device memory, of type T: float, Bf16 or F16. Bound by memory.
 
 /// output = max(0, input); NaN stays. Moves 2 · sizeof(T) bytes an element.
 template <class T>

@@ -25,14 +25,16 @@ Turn turn_between(const TensorSpec& from, const TensorSpec& to) {
   return is_turned(to) ? Turn::to_native : Turn::to_plain;
 }
 
+/// A model computes in one type, and has its data in f32.
+template <class From, class To>
+constexpr bool kIsMove = std::is_same_v<From, To> || sizeof(From) != sizeof(To);
+
 template <class From, class To>
 void cast_in_order(std::span<const From> from, std::span<To> to, CudaDevice& device) {
   if constexpr (std::is_same_v<From, To>)
     device.compute().copy(std::as_bytes(from), std::as_writable_bytes(to));
-  else if constexpr (std::is_same_v<From, float>)
-    round_to_bf16(from.data(), std::ssize(from), to.data(), device.stream());
   else
-    widen_bf16(from.data(), std::ssize(from), to.data(), device.stream());
+    cast(from.data(), std::ssize(from), to.data(), device.stream());
 }
 
 /// `image` is that of the native side, if there is one.
@@ -89,18 +91,16 @@ class ReorderPlan final : public OperatorPlan {
                                                             : "reorder, transposed";
   }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    if (spec_.from.type == ElementType::bf16) return bind_from<Bf16>(bindings);
-    return bind_from<float>(bindings);
+    return with_element(spec_.from.type, [&]<class From>(From) {
+      return with_element(spec_.to.type, [&]<class To>(To) -> std::unique_ptr<Operator> {
+        if constexpr (kIsMove<From, To>)
+          return std::make_unique<Reorder<From, To>>(spec_, site_, bindings);
+        throw Defect("a reorder is from one narrow type to another");
+      });
+    });
   }
 
  private:
-  template <class From>
-  [[nodiscard]] std::unique_ptr<Operator> bind_from(const Bindings& bindings) const {
-    if (spec_.to.type == ElementType::bf16)
-      return std::make_unique<Reorder<From, Bf16>>(spec_, site_, bindings);
-    return std::make_unique<Reorder<From, float>>(spec_, site_, bindings);
-  }
-
   ReorderSpec spec_;
   OperatorSite site_;
 };

@@ -76,9 +76,12 @@ void softmax_gradient(const LabelledLogits<T>& input, const SoftmaxRows& rows, S
 
 template void softmax_rows(const LabelledLogits<float>&, const SoftmaxRows&, cudaStream_t);
 template void softmax_rows(const LabelledLogits<Bf16>&, const SoftmaxRows&, cudaStream_t);
+template void softmax_rows(const LabelledLogits<F16>&, const SoftmaxRows&, cudaStream_t);
 template void softmax_gradient(const LabelledLogits<float>&, const SoftmaxRows&, Size, const float*,
                                float*, cudaStream_t);
 template void softmax_gradient(const LabelledLogits<Bf16>&, const SoftmaxRows&, Size, const float*,
                                Bf16*, cudaStream_t);
+template void softmax_gradient(const LabelledLogits<F16>&, const SoftmaxRows&, Size, const float*,
+                               F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -8,7 +8,7 @@
 
 namespace ptbench::cuda {
 
-/// batch × classes logits, of type T (float, or Bf16), with their labels, in device memory.
+/// batch × classes logits, of type T (float, Bf16 or F16), with their labels, in device memory.
 template <class T>
 struct LabelledLogits {
   const T* logits;

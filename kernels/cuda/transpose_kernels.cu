@@ -98,7 +98,10 @@ void transpose(const MatrixBatch& shape, const From* from, To* to, cudaStream_t 
 
 template void transpose(const MatrixBatch&, const float*, float*, cudaStream_t);
 template void transpose(const MatrixBatch&, const float*, Bf16*, cudaStream_t);
+template void transpose(const MatrixBatch&, const float*, F16*, cudaStream_t);
 template void transpose(const MatrixBatch&, const Bf16*, float*, cudaStream_t);
+template void transpose(const MatrixBatch&, const F16*, float*, cudaStream_t);
 template void transpose(const MatrixBatch&, const Bf16*, Bf16*, cudaStream_t);
+template void transpose(const MatrixBatch&, const F16*, F16*, cudaStream_t);
 
 }  // namespace ptbench::cuda

@@ -14,9 +14,9 @@ struct MatrixBatch {
   Size columns;
 };
 
-/// to = each matrix of `from`, transposed, in device memory. From and To are float or Bf16; who is
-/// narrowed is rounded to the nearest, ties to even. Moves sizeof(From) + sizeof(To) bytes an
-/// element, whole lines on both sides: bound by memory.
+/// to = each matrix of `from`, transposed, in device memory. From and To are float, Bf16 or F16;
+/// who is narrowed is rounded to the nearest, ties to even. Moves sizeof(From) + sizeof(To) bytes
+/// an element, whole lines on both sides: bound by memory.
 template <class From, class To>
 void transpose(const MatrixBatch& shape, const From* from, To* to, cudaStream_t stream);
 

@@ -8,12 +8,13 @@
 
 namespace ptbench::cuda {
 
-/// Made<T> of `arguments`, on activations of type T: float, or Bf16.
+/// Made<T> of `arguments`, on activations of type T: float, Bf16 or F16.
 template <template <class> class Made, class... Arguments>
 [[nodiscard]] std::unique_ptr<Operator> make_typed(ElementType type,
                                                    const Arguments&... arguments) {
-  if (type == ElementType::bf16) return std::make_unique<Made<Bf16>>(arguments...);
-  return std::make_unique<Made<float>>(arguments...);
+  return with_element(type, [&]<class T>(T) -> std::unique_ptr<Operator> {
+    return std::make_unique<Made<T>>(arguments...);
+  });
 }
 
 /// The plan of an operator that has neither parameters nor memory of its own: Made<T>(site,

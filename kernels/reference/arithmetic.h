@@ -10,9 +10,9 @@
 #include "src/base/size.h"
 
 /// The arithmetic of every operator as plain loops, as close to its formula as code can be. Sums
-/// are in double, each result is rounded once. T, the type of activations, is float or Bf16 in the
-/// reference backend, and double where rounding is in the way: finite differences, and the expected
-/// values of contract tests.
+/// are in double, each result is rounded once. T, the type of activations, is float, Bf16 or F16 in
+/// the reference backend, and double where rounding is in the way: finite differences, and the
+/// expected values of contract tests.
 namespace ptbench::reference {
 
 /// What parameters, statistics and buffers are kept in beside activations of type T.
@@ -21,15 +21,16 @@ using ParameterOf = std::conditional_t<std::is_same_v<T, double>, double, float>
 
 [[nodiscard]] constexpr double widened(double value) { return value; }
 [[nodiscard]] constexpr double widened(Bf16 value) { return double{to_float(value)}; }
+[[nodiscard]] constexpr double widened(F16 value) { return double{to_float(value)}; }
 
-/// `value` as an element of type T. To bf16 by way of float, as every machine that sums in float
-/// does.
+/// `value` as an element of type T. To narrow types by way of float, as every machine that sums in
+/// float does.
 template <class T>
 [[nodiscard]] constexpr T narrowed(double value) {
-  if constexpr (std::is_same_v<T, Bf16>)
-    return to_bf16(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, double>)
+    return value;
   else
-    return static_cast<T>(value);
+    return from_float<T>(static_cast<float>(value));
 }
 
 /// A weight as it is multiplied with activations of type T.

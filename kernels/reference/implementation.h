@@ -31,8 +31,9 @@ struct NothingToCheck {
 template <template <class> class Made, class Spec>
 [[nodiscard]] std::unique_ptr<Operator> make_typed(ElementType type, const Spec& spec,
                                                    const Bindings& bound) {
-  if (type == ElementType::bf16) return std::make_unique<Made<Bf16>>(spec, bound);
-  return std::make_unique<Made<float>>(spec, bound);
+  return with_element(type, [&]<class T>(T) -> std::unique_ptr<Operator> {
+    return std::make_unique<Made<T>>(spec, bound);
+  });
 }
 
 // Bound memory as elements. Empty where nobody needs a gradient.

@@ -185,16 +185,11 @@ struct Implementation<ReorderSpec> : NoMemory {
            "a reorder keeps the number of elements");
   }
   static std::unique_ptr<Operator> make(const ReorderSpec& spec, const Bindings& bound) {
-    return spec.from.type == ElementType::bf16 ? make_from<Bf16>(spec, bound)
-                                               : make_from<float>(spec, bound);
-  }
-
- private:
-  template <class From>
-  static std::unique_ptr<Operator> make_from(const ReorderSpec& spec, const Bindings& bound) {
-    if (spec.to.type == ElementType::bf16)
-      return std::make_unique<ReorderOperator<From, Bf16>>(bound);
-    return std::make_unique<ReorderOperator<From, float>>(bound);
+    return with_element(spec.from.type, [&]<class From>(From) {
+      return with_element(spec.to.type, [&]<class To>(To) -> std::unique_ptr<Operator> {
+        return std::make_unique<ReorderOperator<From, To>>(bound);
+      });
+    });
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/comm/catalog.h"
+#include "src/config/precision.h"
 #include "src/device/isa.h"
 
 namespace ptbench {
@@ -16,19 +17,21 @@ namespace {
 /// The precision to compute in, which the device has: one that is no CPU was chosen for it.
 std::string precision_of(const RunOptions& options, const StrategyRow& strategy,
                          const ChosenDevice& device) {
-  const bool has_bf16 = !device.is_cpu() || has_bf16_products();
+  const bool has_bf16 = has_bf16_products();
   if (!options.precision) {
     if (!strategy.mixed_precision) return "fp32";
+    if (!device.is_cpu()) return mixed_precision_of(device.compute_capability);
     if (has_bf16) return "bf16";
     throw capability_error(
         fmt::format("strategy '{}': this CPU multiplies no type but fp32", strategy.name),
         "use a CPU with AVX512_BF16 or AMX, or --strategy serial");
   }
   const std::string& precision = *options.precision;
-  if (precision == "fp32" && strategy.mixed_precision)
+  if (bytes_of(multiplied_type(precision)) == sizeof(float) && strategy.mixed_precision)
     throw usage_error(
-        fmt::format("--precision fp32: strategy '{}' is mixed precision", strategy.name),
+        fmt::format("--precision {}: strategy '{}' is mixed precision", precision, strategy.name),
         "leave it out, or use --strategy serial");
+  if (!device.is_cpu()) return precision;
   if (precision == "fp16" || precision == "tf32")
     throw capability_error(fmt::format("--precision {}: no CPU multiplies it", precision),
                            has_bf16 ? "use --precision bf16 or fp32" : "use --precision fp32");
@@ -113,14 +116,21 @@ void require_possible_imbalance(const RunOptions& options, const StrategyRow& st
                                   options.slow_rank->rank + 1));
 }
 
+/// As --loss-scale takes it.
+std::string text_of(const LossScaleSpec& spec) {
+  if (spec.kind == LossScaling::fixed) return fmt::format("{}", spec.value);
+  return spec.kind == LossScaling::dynamic ? "dynamic" : "none";
+}
+
 /// Whether steps are given to the device as one graph. With loss scaling the host reads whether
 /// gradients are finite before it updates.
-bool uses_graph(const RunOptions& options, const StrategyRow& strategy,
-                const ChosenDevice& device) {
-  const bool scales = options.loss_scale.kind != LossScaling::none;
-  const bool possible = !device.is_cpu() && strategy.records_steps && !scales;
-  if (options.graph != GraphMode::on) return possible && options.graph != GraphMode::off;
-  if (device.is_cpu())
+bool uses_graph(const RunConfig& config) {
+  const GraphMode mode = config.options.graph;
+  const StrategyRow& strategy = config.strategy;
+  const bool scales = config.loss_scale.kind != LossScaling::none;
+  const bool possible = !config.device.is_cpu() && strategy.records_steps && !scales;
+  if (mode != GraphMode::on) return possible && mode != GraphMode::off;
+  if (config.device.is_cpu())
     throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
   if (!strategy.records_steps)
     throw capability_error(
@@ -128,8 +138,10 @@ bool uses_graph(const RunOptions& options, const StrategyRow& strategy,
         "leave it out, or use --strategy serial");
   if (scales)
     throw capability_error(
-        "--graph on: with --loss-scale the host looks at gradients before each update",
-        "leave one of the two out");
+        fmt::format(
+            "--graph on: with --loss-scale {} the host looks at gradients before each update",
+            text_of(config.loss_scale)),
+        "leave --graph out, or use --loss-scale none");
   return true;
 }
 
@@ -205,10 +217,8 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (!config.device.is_cpu()) others.push_back({"device", config.device.id});
   if (config.batch.accumulation_steps != config.strategy.accumulation_steps)
     others.push_back({"accumulate", fmt::format("{}", config.batch.accumulation_steps)});
-  if (config.options.loss_scale.kind == LossScaling::dynamic)
-    others.push_back({"loss-scale", "dynamic"});
-  if (config.options.loss_scale.kind == LossScaling::fixed)
-    others.push_back({"loss-scale", fmt::format("{}", config.options.loss_scale.value)});
+  if (config.loss_scale.kind != usual_loss_scale(config.precision).kind)
+    others.push_back({"loss-scale", text_of(config.loss_scale)});
   if (config.options.graph != GraphMode::automatic)
     others.push_back({"graph", config.options.graph == GraphMode::on ? "on" : "off"});
   if (config.options.threads)
@@ -265,8 +275,9 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   require_communicator(options.communicator);
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy, config.device);
-  config.type = config.precision == "bf16" ? ElementType::bf16 : ElementType::f32;
-  config.graph = uses_graph(options, config.strategy, config.device);
+  config.type = multiplied_type(config.precision);
+  config.loss_scale = options.loss_scale.value_or(usual_loss_scale(config.precision));
+  config.graph = uses_graph(config);
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());
   const Size usual_threads =

@@ -22,14 +22,15 @@ struct RunConfig {
   StrategyRow strategy;
   OptimizerSpec optimizer;
   ElementType type = ElementType::f32;  ///< of what is multiplied
-  std::string precision;                ///< its name on the command line
-  ChosenDevice device;                  ///< of every replica
-  bool graph = false;                   ///< each step is given to the device as one graph
-  int threads = 1;                      ///< of one CPU replica
-  BatchShape batch;                     ///< as this process has it, or its first replica
-  Size synthetic_samples = 0;           ///< in an epoch; 0 for real data
-  DdpOptions data_parallel;             ///< how several ranks communicate
-  std::string id;                       ///< of the record
+  LossScaleSpec loss_scale = {};
+  std::string precision;       ///< its name on the command line
+  ChosenDevice device;         ///< of every replica
+  bool graph = false;          ///< each step is given to the device as one graph
+  int threads = 1;             ///< of one CPU replica
+  BatchShape batch;            ///< as this process has it, or its first replica
+  Size synthetic_samples = 0;  ///< in an epoch; 0 for real data
+  DdpOptions data_parallel;    ///< how several ranks communicate
+  std::string id;              ///< of the record
   /// Samples in one replica's micro-batch, the largest.
   [[nodiscard]] Size batch_size() const {
     return batch.shares.empty() ? batch.micro_batch : std::ranges::max(batch.shares);

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda_module.h"
 #include "src/base/error.h"
+#include "src/config/precision.h"
 #include "src/device/emulated.h"
 #include "workloads/lower.h"
 
@@ -39,14 +40,16 @@ std::optional<Obstacle> obstacle_of(const CudaModule& engine, const RunOptions& 
   if (options.nproc > 1)
     return Obstacle{fmt::format("--device {}: one rank trains on a GPU, not {}", id, options.nproc),
                     "leave --nproc out, or use --device cpu"};
-  const std::string precision =
-      options.precision.value_or(strategy.mixed_precision ? "bf16" : "fp32");
-  if (precision != "fp32" && precision != "bf16")
+  const std::string& capability = engine.device().compute_capability;
+  const std::string precision = options.precision.value_or(
+      strategy.mixed_precision ? mixed_precision_of(capability) : "fp32");
+  if (!multiplies(capability, precision))
     return Obstacle{
-        fmt::format("--device {}: the CUDA engine multiplies fp32 and bf16, not {}", id, precision),
-        "use --precision fp32 or bf16, or --device cpu"};
-  const ElementType type = precision == "bf16" ? ElementType::bf16 : ElementType::f32;
-  if (const auto missing = missing_operator(engine, workload, type))
+        fmt::format("--device {}: {} is multiplied from compute capability 8.0 on, and this one "
+                    "has {}",
+                    id, precision, capability),
+        "use --precision fp16 or fp32"};
+  if (const auto missing = missing_operator(engine, workload, multiplied_type(precision)))
     return Obstacle{fmt::format("--device {}: the CUDA engine does not compute {}", id, *missing),
                     "use --device cpu, or a workload of linear layers"};
   return std::nullopt;
@@ -57,6 +60,7 @@ ChosenDevice chosen(const CudaModule& engine) {
   return {.id = device.id,
           .name = device.name,
           .memory_bytes = device.memory_bytes,
+          .compute_capability = device.compute_capability,
           .is_emulated = is_emulated(device.name)};
 }
 

@@ -78,7 +78,7 @@ struct RunOptions {
   std::optional<Size> global_batch;
   std::optional<Size> accumulate;
   std::optional<std::string> precision;
-  LossScaleSpec loss_scale = {};
+  std::optional<LossScaleSpec> loss_scale;
   GraphMode graph = GraphMode::automatic;
 
   std::optional<double> bucket_mb;        ///< MiB; empty: auto

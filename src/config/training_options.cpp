@@ -110,10 +110,10 @@ void append_arithmetic(RunOptionRows& rows) {
   rows.push_back(Row{{.name = "precision",
                       .value = "TYPE",
                       .group = group,
-                      .help = "compute type; master weights stay fp32",
+                      .help = "compute type; master weights stay fp32; tf32 and fp16 on a GPU",
                       .fallback = "fp32 (amp: the device's best)",
                       .domain = "fp32, tf32, bf16 or fp16",
-                      .choices = {"fp32", "bf16"},
+                      .choices = {"fp32", "tf32", "bf16", "fp16"},
                       .grid = true},
                      set_precision});
   rows.push_back(Row{{.name = "loss-scale",
@@ -121,7 +121,7 @@ void append_arithmetic(RunOptionRows& rows) {
                       .group = group,
                       .help = "keeps small gradients from underflowing; dynamic skips steps that "
                               "overflow",
-                      .fallback = "none",
+                      .fallback = "none (fp16: dynamic)",
                       .domain = "none, dynamic or a number from 1e-12 to 1e12",
                       .choices = {"none", "dynamic"},
                       .grid = true},

@@ -26,7 +26,7 @@ TrainingShape shape_of(const RunConfig& config, Size rank) {
   return {.batch = config.batch.of_replica(rank),
           .type = config.type,
           .optimizer = config.optimizer,
-          .loss_scale = config.options.loss_scale,
+          .loss_scale = config.loss_scale,
           .one_process = config.strategy.one_process};
 }
 

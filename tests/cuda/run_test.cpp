@@ -104,8 +104,10 @@ TEST_CASE("small models train on a CUDA device as on the CPU", "[cuda]") {
   check_run(run, {"-w", "m.json", "--loss-scale", "1024"});
 }
 
-TEST_CASE("models of other layers, and in bf16, train on a CUDA device as the CPU does in fp32",
-          "[cuda]") {
+TEST_CASE(
+    "models of other layers, and in other precisions, train on a CUDA device as the CPU does in "
+    "fp32",
+    "[cuda]") {
   require_cuda_device();
   const RunCommand run;
   run.write("m.json", R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
@@ -117,17 +119,21 @@ TEST_CASE("models of other layers, and in bf16, train on a CUDA device as the CP
                {"name": "sum", "type": "add", "inputs": ["fc2", "gelu1"]},
                {"name": "fc3", "type": "linear", "outputs": 10}]})");
   check_run(run, {"-w", "m.json"});
-  check_run(run, {"-w", "linear", "--precision", "bf16"});
-  check_run(run, {"-w", "m.json", "--precision", "bf16"});
+  for (const std::string precision : {"bf16", "fp16", "tf32"}) {
+    check_run(run, {"-w", "linear", "--precision", precision});
+    check_run(run, {"-w", "m.json", "--precision", precision});
+  }
   check_run(run, {"-w", "m.json", "--precision", "bf16", "--accumulate", "3"});
   check_run(run, {"-w", "m.json", "-s", "amp", "--loss-scale", "dynamic"});
+  check_run(run, {"-w", "m.json", "-s", "amp", "--precision", "fp16"});
 }
 
 TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
   require_cuda_device();
   const RunCommand run;
   check_run(run, {"-w", "mlp", "-b", "8"});
-  check_run(run, {"-w", "mlp", "-b", "8", "--precision", "bf16"});
+  for (const std::string precision : {"bf16", "fp16", "tf32"})
+    check_run(run, {"-w", "mlp", "-b", "8", "--precision", precision});
   check_run(run, {"-w", "mlp", "-s", "grad-accum", "-b", "4", "--data", kDigits});
 }
 
@@ -162,7 +168,7 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   const RunCommand run;
   run.write("normed.json", model_of_images("batch_norm"));
   run.write("plain.json", model_of_images("gelu"));
-  for (const std::string precision : {"fp32", "bf16"}) {
+  for (const std::string precision : {"fp32", "bf16", "fp16", "tf32"}) {
     check_run(run, {"-w", "normed.json", "--precision", precision});
     check_run(run, {"-w", "plain.json", "--precision", precision, "--accumulate", "2"});
   }
@@ -350,8 +356,9 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
   const std::vector<Mistake> mistakes{
       {{"--device", "cuda:99"}, 5, "--device cuda:99: there is no such device, only cuda:0"},
       {{"--device", "cuda:0+1"}, 1, "one replica trains on one device"},
-      {{"--device", "cuda", "--precision", "fp16"}, 5, "multiplies fp32 and bf16, not fp16"},
-      {{"--device", "cuda", "--precision", "tf32"}, 5, "multiplies fp32 and bf16, not tf32"},
+      {{"--device", "cpu", "--precision", "fp16"}, 5, "--precision fp16: no CPU multiplies it"},
+      {{"--device", "cpu", "--precision", "tf32"}, 5, "--precision tf32: no CPU multiplies it"},
+      {{"--device", "cuda", "-s", "amp", "--precision", "tf32"}, 1, "'amp' is mixed precision"},
       {{"--device", "cuda", "-s", "amp", "--precision", "fp32"}, 1, "'amp' is mixed precision"},
       {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
       {{"--device", "cuda", "--graph", "on", "--loss-scale", "8"},
@@ -367,6 +374,30 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
     CHECK(result.exit_code == mistake.exit_code);
     CHECK_THAT(result.errors, Contains(mistake.says));
   }
+}
+
+TEST_CASE("precisions that an older CUDA device lacks are one clear error", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("this device is a real one");
+  const RunCommand run;
+  const auto on_turing = [&](const Words& words) {
+    return run_program(Words{PTBENCH_EXECUTABLE, "run", "-w", "linear", "--device", "cuda"} +
+                           words + Words{"--steps", "2"},
+                       {.folder = run.path("."),
+                        .environment = {"PTBENCH_EMULATOR_CAPABILITY=7.5",
+                                        "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  };
+  for (const std::string precision : {"bf16", "tf32"}) {
+    const ProgramResult result = on_turing({"--precision", precision});
+    CHECK(result.exit_code == 5);
+    CHECK_THAT(result.errors,
+               Contains(precision + " is multiplied from compute capability 8.0 on"));
+  }
+  CHECK(on_turing({"--precision", "fp16"}).exit_code == 0);
+  const ProgramResult mixed = on_turing({"-s", "amp"});
+  CHECK(mixed.exit_code == 0);
+  CHECK_THAT(mixed.output, Contains("fp16"));
 }
 
 TEST_CASE("an emulated device is not timed", "[cuda]") {

@@ -220,7 +220,7 @@ TEST_CASE("calls that fail say why and return CUDA's error") {
         Refusal{"graph", "cudaErrorStreamCaptureUnjoined"},
         Refusal{"block-size", "a block of 2048 x 1 x 1 threads: cudaErrorInvalidConfiguration"},
         Refusal{"epilogues", "cublasLtMatmul: the ReLU mask needs"},
-        Refusal{"bf16", "cublasLtMatmul: the bias has not D's type"},
+        Refusal{"narrow", "cublasLtMatmul: the bias has not D's type"},
         Refusal{"convolutions", "CUDNN_STATUS_NOT_SUPPORTED: dilated convolutions"},
         Refusal{"fused-graphs", "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN: "}}) {
     INFO(refusal.name);

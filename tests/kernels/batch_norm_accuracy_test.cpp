@@ -115,7 +115,7 @@ class BatchNormOracle {
       const double few =
           4 * kFloatEpsilon *
               (std::abs(g[i]) + std::abs(db[c]) / n + std::abs(normal(i) * dw[c]) / n) +
-          (rounds_sum() ? kBf16Roundoff * std::abs(g[i]) : 0);
+          (rounds_sum() ? roundoff_of(spec_.type) * std::abs(g[i]) : 0);
       const double carried = (bias_tolerance[c] + std::abs(normal(i)) * weight_tolerance[c] +
                               normal_tolerance(i) * std::abs(dw[c])) /
                              n;
@@ -132,7 +132,7 @@ class BatchNormOracle {
   /// A sum of two gradients may be read back from the second input's gradient, where it lies in
   /// bf16, instead of being made anew: the rounding that adding up gradients in bf16 always has.
   [[nodiscard]] bool rounds_sum() const {
-    return spec_.type == ElementType::bf16 && spec_.add && spec_.gradient_terms == 2;
+    return spec_.type != ElementType::f32 && spec_.add && spec_.gradient_terms == 2;
   }
 
   void add_bounds(std::size_t channel) {
@@ -230,13 +230,13 @@ TEST_CASE("batch norm survives a mean far from zero") {
 }
 
 TEST_CASE("batch norm trains as nn.BatchNorm2d: biased variance here, unbiased in the buffer") {
-  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
     const BatchNormSpec spec{.input = {.batch = 2, .channels = 2, .height = 1, .width = 2},
                              .type = type};
     const OperatorData data = by_hand(spec);
     const double a = 2 / std::sqrt(3.5 + 1e-5);
     const double b = -1 / std::sqrt(16 + 1e-5);
-    const double margin = type == ElementType::bf16 ? 4 * kBf16Roundoff : 4e-6;
+    const double margin = type == ElementType::f32 ? 4e-6 : 4 * roundoff_of(type);
     for_each_candidate(
         spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
           const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();

@@ -104,7 +104,8 @@ TEST_CASE("convolutions do not flip the kernel, and step and pad as nn.Conv2d") 
   Window padded = corner;
   padded.stride_height = padded.stride_width = 2;
   padded.padding_height = 1;
-  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+  for (const ElementType type :
+       {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32}) {
     const Conv2dSpec plain{.input = image, .outputs = 1, .window = corner, .type = type};
     const Conv2dSpec stepped{.input = image, .outputs = 1, .window = padded, .type = type};
     const auto check = [](const Conv2dSpec& spec, const std::vector<float>& output) {

@@ -14,11 +14,11 @@ namespace {
 using namespace ptbench;
 using namespace ptbench::testing;
 
-std::vector<Expected> expected(ElementType type, const Doubles& values, const Doubles& magnitudes,
-                               Size terms) {
+std::vector<Expected> expected(ElementType type, ElementType factors, const Doubles& values,
+                               const Doubles& magnitudes, Size terms) {
   std::vector<Expected> result;
   for (std::size_t i = 0; i < values.size(); ++i)
-    result.push_back(kept_as(type, values[i], sum_tolerance(terms, magnitudes[i])));
+    result.push_back(kept_as(type, values[i], product_tolerance(factors, terms, magnitudes[i])));
   return result;
 }
 
@@ -39,7 +39,7 @@ class LinearOracle {
       reference::linear_forward<double>(spec_, x, w, b, y);
       return y;
     };
-    return expected(spec_.type, forward(input_, weight_, bias_),
+    return expected(spec_.type, spec_.type, forward(input_, weight_, bias_),
                     forward(magnitudes(input_), magnitudes(weight_), magnitudes(bias_)),
                     spec_.inputs + 1);
   }
@@ -56,9 +56,10 @@ class LinearOracle {
     const Backward values = backward(input_, weight_, widened(output), output_gradient_);
     const Backward bounds = backward(magnitudes(input_), magnitudes(weight_), widened(output),
                                      magnitudes(output_gradient_));
-    return {expected(ElementType::f32, values.weight, bounds.weight, spec_.batch),
-            expected(ElementType::f32, values.bias, bounds.bias, spec_.batch),
-            expected(spec_.type, values.input, bounds.input, spec_.outputs)};
+    constexpr ElementType kF32 = ElementType::f32;
+    return {expected(kF32, spec_.type, values.weight, bounds.weight, spec_.batch),
+            expected(kF32, kF32, values.bias, bounds.bias, spec_.batch),
+            expected(spec_.type, spec_.type, values.input, bounds.input, spec_.outputs)};
   }
 
  private:

@@ -80,7 +80,7 @@ TEST_CASE("pools agree with the loops in double within their type's rounding") {
 }
 
 TEST_CASE("of equal values a max pool takes the first in row-major order") {
-  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
     const PoolSpec spec{.kind = PoolKind::max,
                         .input = kThreeByThree,
                         .window = Window::square(2, 1, 0),
@@ -115,7 +115,7 @@ TEST_CASE("a max pool's padding is less than every value") {
 }
 
 TEST_CASE("an average pool counts its padding as zeros") {
-  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
     const PoolSpec spec{.kind = PoolKind::average,
                         .input = kThreeByThree,
                         .window = Window::square(2, 2, 1),

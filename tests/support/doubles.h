@@ -20,8 +20,9 @@ using Doubles = std::vector<double>;
 /// Weights as they are multiplied with activations of `type`.
 [[nodiscard]] inline Doubles multiplied_as(ElementType type, std::span<const float> weights) {
   Doubles values = widened(weights);
-  if (type == ElementType::bf16)
-    for (double& value : values) value = double{to_float(to_bf16(static_cast<float>(value)))};
+  with_element(type, [&]<class T>(T) {
+    for (double& value : values) value = double{to_float(from_float<T>(static_cast<float>(value)))};
+  });
   return values;
 }
 

@@ -24,14 +24,14 @@ std::size_t elements_of(const std::vector<ParameterSpec>& specs) {
 /// Values that a tensor of `type` can hold.
 std::vector<float> draw(const Shape& shape, ElementType type, const CounterRandom& random,
                         Values values) {
-  const std::uint64_t most = type == ElementType::bf16 ? 1 : 3;
+  const std::uint64_t most = bytes_of(type) == sizeof(float) ? 3 : 1;
   std::vector<float> drawn;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(shape.elements()); ++i) {
     const float value =
         values == Values::uniform
             ? random.uniform(i, -1, 1)
             : static_cast<float>(random.below(i, 2 * most + 1)) - static_cast<float>(most);
-    drawn.push_back(type == ElementType::bf16 ? to_float(to_bf16(value)) : value);
+    with_element(type, [&]<class T>(T) { drawn.push_back(to_float(from_float<T>(value))); });
   }
   return drawn;
 }

@@ -29,8 +29,8 @@ struct OperatorData {
 };
 
 /// Uniform values in [-1, 1); or small integers, whose products and sums are exact in float in any
-/// order (and for bf16 so small that sums are exact in bf16, too), so that every correct operator
-/// gives the very same bits.
+/// order (and for narrow types so small that sums are exact in them, too), so that every correct
+/// operator gives the very same bits.
 enum class Values { uniform, integers };
 
 /// A function of its arguments; every element differs from its neighbours.

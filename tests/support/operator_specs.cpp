@@ -1,6 +1,7 @@
 #include "tests/support/operator_specs.h"
 
 #include <array>
+#include <span>
 
 namespace ptbench::testing {
 namespace {
@@ -8,19 +9,20 @@ namespace {
 using enum ElementType;
 using enum TensorFormat;
 
-constexpr std::array kTypes{f32, bf16};
+constexpr std::array kTypes{f32, bf16, f16};
+constexpr std::array kProductTypes{f32, bf16, f16, tf32};
 
-template <class Spec>
-void append(std::vector<OperatorSpec>& all, const std::vector<Spec>& specs) {
+template <class Any, class Spec>
+void append(std::vector<Any>& all, const std::vector<Spec>& specs) {
   all.insert(all.end(), specs.begin(), specs.end());
 }
 
-/// Each spec in f32 and in bf16.
+/// Each spec in each of `types`.
 template <class Spec>
-std::vector<Spec> in_both_types(const std::vector<Spec>& specs) {
+std::vector<Spec> in_types(std::span<const ElementType> types, const std::vector<Spec>& specs) {
   std::vector<Spec> all;
   for (Spec spec : specs) {
-    for (const ElementType type : kTypes) {
+    for (const ElementType type : types) {
       spec.type = type;
       all.push_back(spec);
     }
@@ -64,16 +66,16 @@ std::vector<LinearSpec> linear_specs() {
       {.batch = 32, .inputs = 64, .outputs = 1024, .relu = true, .input_gradient = false},
       {.batch = 128, .inputs = 512, .outputs = 10},
   };
-  const std::vector<LinearSpec> in_bf16{
-      {.batch = 1, .inputs = 1, .outputs = 1, .type = bf16},
-      {.batch = 1, .inputs = 784, .outputs = 13, .relu = true, .type = bf16},
-      {.batch = 3, .inputs = 64, .outputs = 512, .input_gradient = false, .type = bf16},
-      {.batch = 7, .inputs = 17, .outputs = 13, .relu = true, .type = bf16},
-      {.batch = 33, .inputs = 65, .outputs = 10, .type = bf16},
-      {.batch = 33, .inputs = 1, .outputs = 128, .relu = true, .type = bf16},
-      {.batch = 128, .inputs = 512, .outputs = 10, .type = bf16},
-  };
-  specs.insert(specs.end(), in_bf16.begin(), in_bf16.end());
+  const std::vector<LinearSpec> narrow =
+      in_types<LinearSpec>(std::span(kProductTypes).subspan(1),
+                           {{.batch = 1, .inputs = 1, .outputs = 1},
+                            {.batch = 1, .inputs = 784, .outputs = 13, .relu = true},
+                            {.batch = 3, .inputs = 64, .outputs = 512, .input_gradient = false},
+                            {.batch = 7, .inputs = 17, .outputs = 13, .relu = true},
+                            {.batch = 33, .inputs = 65, .outputs = 10},
+                            {.batch = 33, .inputs = 1, .outputs = 128, .relu = true},
+                            {.batch = 128, .inputs = 512, .outputs = 10}});
+  append(specs, narrow);
   return specs;
 }
 
@@ -93,67 +95,82 @@ std::vector<Conv2dSpec> conv2d_specs() {
                     .stride_width = 2,
                     .padding_height = 0,
                     .padding_width = 2};
-  return in_both_types<Conv2dSpec>({
-      // One pixel, one channel.
-      {.input = image(1, 1, 1, 1), .outputs = 1, .window = Window::square(1), .bias = true},
-      {.input = image(2, 17, 1, 1), .outputs = 3, .window = Window::square(3, 1, 1)},
-      // First layers: plain data of one or three channels.
-      {.input = image(3, 1, 9, 7),
-       .outputs = 8,
-       .window = Window::square(3, 1, 1),
-       .bias = true,
-       .plain_input = true,
-       .input_gradient = false},
-      {.input = image(2, 3, 15, 13),
-       .outputs = 16,
-       .window = Window::square(7, 2, 3),
-       .plain_input = true,
-       .input_gradient = false},
-      {.input = image(1, 3, 5, 5), .outputs = 17, .window = Window::square(3), .plain_input = true},
-      // One sample and broken blocks.
-      {.input = image(1, 33, 5, 6), .outputs = 17, .window = Window::square(3, 1, 1), .bias = true},
-      {.input = image(5, 17, 4, 3), .outputs = 33, .window = Window::square(1)},
-      {.input = image(2, 3, 6, 6), .outputs = 33, .window = Window::square(3, 1, 1)},
-      // Strides that leave a rest; kernels larger and smaller than their stride.
-      {.input = image(3, 16, 8, 7), .outputs = 32, .window = Window::square(3, 2, 1)},
-      {.input = image(2, 32, 7, 7), .outputs = 16, .window = Window::square(1, 2)},
-      {.input = image(2, 16, 9, 8), .outputs = 16, .window = Window::square(2, 3)},
-      {.input = image(2, 16, 6, 5), .outputs = 16, .window = Window::square(5, 1, 2), .bias = true},
-      // Not square; padded more than needed.
-      {.input = image(2, 17, 5, 8), .outputs = 16, .window = uneven, .bias = true},
-      {.input = image(2, 16, 9, 7), .outputs = 5, .window = wide},
-      {.input = image(2, 16, 3, 3), .outputs = 16, .window = Window::square(3, 1, 3)},
-      {.input = image(1, 3, 4, 4), .outputs = 3, .window = Window::square(1, 1, 1), .bias = true},
-      // As residual networks have them.
-      {.input = image(2, 64, 8, 8), .outputs = 64, .window = Window::square(3, 1, 1)},
-      {.input = image(3, 32, 6, 6), .outputs = 64, .window = Window::square(3, 2, 1)},
-      {.input = image(4, 64, 4, 4),
-       .outputs = 32,
-       .window = Window::square(3, 1, 1),
-       .input_gradient = false},
-  });
+  return in_types<Conv2dSpec>(
+      kProductTypes,
+      {
+          // One pixel, one channel.
+          {.input = image(1, 1, 1, 1), .outputs = 1, .window = Window::square(1), .bias = true},
+          {.input = image(2, 17, 1, 1), .outputs = 3, .window = Window::square(3, 1, 1)},
+          // First layers: plain data of one or three channels.
+          {.input = image(3, 1, 9, 7),
+           .outputs = 8,
+           .window = Window::square(3, 1, 1),
+           .bias = true,
+           .plain_input = true,
+           .input_gradient = false},
+          {.input = image(2, 3, 15, 13),
+           .outputs = 16,
+           .window = Window::square(7, 2, 3),
+           .plain_input = true,
+           .input_gradient = false},
+          {.input = image(1, 3, 5, 5),
+           .outputs = 17,
+           .window = Window::square(3),
+           .plain_input = true},
+          // One sample and broken blocks.
+          {.input = image(1, 33, 5, 6),
+           .outputs = 17,
+           .window = Window::square(3, 1, 1),
+           .bias = true},
+          {.input = image(5, 17, 4, 3), .outputs = 33, .window = Window::square(1)},
+          {.input = image(2, 3, 6, 6), .outputs = 33, .window = Window::square(3, 1, 1)},
+          // Strides that leave a rest; kernels larger and smaller than their stride.
+          {.input = image(3, 16, 8, 7), .outputs = 32, .window = Window::square(3, 2, 1)},
+          {.input = image(2, 32, 7, 7), .outputs = 16, .window = Window::square(1, 2)},
+          {.input = image(2, 16, 9, 8), .outputs = 16, .window = Window::square(2, 3)},
+          {.input = image(2, 16, 6, 5),
+           .outputs = 16,
+           .window = Window::square(5, 1, 2),
+           .bias = true},
+          // Not square; padded more than needed.
+          {.input = image(2, 17, 5, 8), .outputs = 16, .window = uneven, .bias = true},
+          {.input = image(2, 16, 9, 7), .outputs = 5, .window = wide},
+          {.input = image(2, 16, 3, 3), .outputs = 16, .window = Window::square(3, 1, 3)},
+          {.input = image(1, 3, 4, 4),
+           .outputs = 3,
+           .window = Window::square(1, 1, 1),
+           .bias = true},
+          // As residual networks have them.
+          {.input = image(2, 64, 8, 8), .outputs = 64, .window = Window::square(3, 1, 1)},
+          {.input = image(3, 32, 6, 6), .outputs = 64, .window = Window::square(3, 2, 1)},
+          {.input = image(4, 64, 4, 4),
+           .outputs = 32,
+           .window = Window::square(3, 1, 1),
+           .input_gradient = false},
+      });
 }
 
 std::vector<BatchNormSpec> batch_norm_specs() {
   const auto image = [](Size batch, Size channels, Size height, Size width) {
     return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
   };
-  return in_both_types<BatchNormSpec>({
-      {.input = image(1, 1, 1, 1)},
-      {.input = image(1, 17, 1, 1), .add = true, .relu = true},
-      {.input = image(2, 3, 1, 1), .relu = true},
-      {.input = image(7, 33, 1, 1)},
-      {.input = image(1, 16, 5, 7), .relu = true, .gradient_terms = 2},
-      {.input = image(3, 17, 4, 3), .add = true},
-      {.input = image(3, 5, 3, 5), .add = true, .relu = true, .gradient_terms = 2},
-      {.input = image(2, 1, 9, 2), .gradient_terms = 2},
-      {.input = image(2, 33, 3, 3), .relu = true, .input_gradient = false},
-      {.input = image(2, 64, 8, 8), .add = true, .relu = true},
-      {.input = image(5, 32, 6, 6), .relu = true},
-      // More channels and rows than a tile of a GPU's kernels, and many slices of rows.
-      {.input = image(2, 264, 5, 7), .relu = true, .gradient_terms = 2},
-      {.input = image(4, 33, 17, 16), .add = true, .relu = true},
-  });
+  return in_types<BatchNormSpec>(
+      kTypes, {
+                  {.input = image(1, 1, 1, 1)},
+                  {.input = image(1, 17, 1, 1), .add = true, .relu = true},
+                  {.input = image(2, 3, 1, 1), .relu = true},
+                  {.input = image(7, 33, 1, 1)},
+                  {.input = image(1, 16, 5, 7), .relu = true, .gradient_terms = 2},
+                  {.input = image(3, 17, 4, 3), .add = true},
+                  {.input = image(3, 5, 3, 5), .add = true, .relu = true, .gradient_terms = 2},
+                  {.input = image(2, 1, 9, 2), .gradient_terms = 2},
+                  {.input = image(2, 33, 3, 3), .relu = true, .input_gradient = false},
+                  {.input = image(2, 64, 8, 8), .add = true, .relu = true},
+                  {.input = image(5, 32, 6, 6), .relu = true},
+                  // More channels and rows than a tile of a GPU's kernels, and many slices of rows.
+                  {.input = image(2, 264, 5, 7), .relu = true, .gradient_terms = 2},
+                  {.input = image(4, 33, 17, 16), .add = true, .relu = true},
+              });
 }
 
 std::vector<ReluSpec> relu_specs() {
@@ -201,17 +218,20 @@ std::vector<PoolSpec> pool_specs() {
   const Window large = Window::square(17, 2, 4);  // no byte holds a position in it
   std::vector<PoolSpec> specs;
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
-    for (const PoolSpec& spec : in_both_types<PoolSpec>({
-             {.input = image(1, 1, 1, 1), .window = Window::square(1)},
-             {.input = image(3, 17, 6, 8), .window = Window::square(2, 2)},
-             {.input = image(2, 33, 7, 5), .window = Window::square(3, 2, 1)},
-             {.input = image(1, 3, 5, 5), .window = Window::square(3, 1, 1)},
-             {.input = image(2, 16, 7, 8), .window = Window::square(2, 3), .input_gradient = false},
-             {.input = image(5, 5, 6, 9), .window = uneven},
-             {.input = image(2, 17, 4, 2), .window = whole},
-             {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
-             {.input = image(2, 24, 12, 13), .window = large},
-         })) {
+    for (const PoolSpec& spec : in_types<PoolSpec>(
+             kTypes, {
+                         {.input = image(1, 1, 1, 1), .window = Window::square(1)},
+                         {.input = image(3, 17, 6, 8), .window = Window::square(2, 2)},
+                         {.input = image(2, 33, 7, 5), .window = Window::square(3, 2, 1)},
+                         {.input = image(1, 3, 5, 5), .window = Window::square(3, 1, 1)},
+                         {.input = image(2, 16, 7, 8),
+                          .window = Window::square(2, 3),
+                          .input_gradient = false},
+                         {.input = image(5, 5, 6, 9), .window = uneven},
+                         {.input = image(2, 17, 4, 2), .window = whole},
+                         {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
+                         {.input = image(2, 24, 12, 13), .window = large},
+                     })) {
       specs.push_back(spec);
       specs.back().kind = kind;
     }
@@ -224,6 +244,7 @@ std::vector<ReorderSpec> reorder_specs() {
   const auto between = [&](TensorSpec from, TensorSpec to, bool input_gradient = true) {
     for (const ElementType from_type : kTypes) {
       for (const ElementType to_type : kTypes) {
+        if (from_type != f32 && to_type != f32 && from_type != to_type) continue;
         from.type = from_type;
         to.type = to_type;
         specs.push_back({.from = from, .to = to, .input_gradient = input_gradient});
@@ -249,15 +270,18 @@ std::vector<ReorderSpec> reorder_specs() {
 }
 
 std::vector<SoftmaxCrossEntropySpec> loss_specs() {
-  return {{.batch = 1, .classes = 2, .global_batch = 1},
-          {.batch = 3, .classes = 10, .global_batch = 3},
-          {.batch = 7, .classes = 1, .global_batch = 7},
-          {.batch = 33, .classes = 13, .global_batch = 100},
-          {.batch = 128, .classes = 10, .global_batch = 128},
-          {.batch = 64, .classes = 1000, .global_batch = 128},
-          {.batch = 1, .classes = 3, .global_batch = 1, .type = bf16},
-          {.batch = 33, .classes = 10, .global_batch = 100, .type = bf16},
-          {.batch = 16, .classes = 101, .global_batch = 16, .type = bf16}};
+  std::vector<SoftmaxCrossEntropySpec> specs{{.batch = 1, .classes = 2, .global_batch = 1},
+                                             {.batch = 3, .classes = 10, .global_batch = 3},
+                                             {.batch = 7, .classes = 1, .global_batch = 7},
+                                             {.batch = 33, .classes = 13, .global_batch = 100},
+                                             {.batch = 128, .classes = 10, .global_batch = 128},
+                                             {.batch = 64, .classes = 1000, .global_batch = 128}};
+  append(specs,
+         in_types<SoftmaxCrossEntropySpec>(std::span(kTypes).subspan(1),
+                                           {{.batch = 1, .classes = 3, .global_batch = 1},
+                                            {.batch = 33, .classes = 10, .global_batch = 100},
+                                            {.batch = 16, .classes = 101, .global_batch = 16}}));
+  return specs;
 }
 
 std::vector<OperatorSpec> exact_specs() {

@@ -20,8 +20,13 @@ struct Expected {
 constexpr double kFloatEpsilon = std::numeric_limits<float>::epsilon();
 /// Values below float's normal range may be flushed to zero.
 constexpr double kFlushed = std::numeric_limits<float>::min();
-/// Half the distance of neighbours, relative to their value: bf16 has 8 significant bits.
+/// Half the distance of neighbours, relative to their value: bf16 has 8 significant bits, f16 has
+/// 11.
 constexpr double kBf16Roundoff = 1.0 / 256;
+constexpr double kF16Roundoff = 1.0 / 2048;
+[[nodiscard]] constexpr double roundoff_of(ElementType narrow) {
+  return narrow == ElementType::f16 ? kF16Roundoff : kBf16Roundoff;
+}
 
 /// A sum of `terms` products in float is off by about √terms · ε · Σ|x·w| when rounding errors are
 /// independent, in any order of summation (the proven bound has `terms` for the root: Higham,
@@ -32,12 +37,24 @@ constexpr double kBf16Roundoff = 1.0 / 256;
   return 2 * kFloatEpsilon * std::sqrt(static_cast<double>(terms)) * sum_of_magnitudes;
 }
 
-/// A result that was computed in float within `tolerance` and kept as `type`. Rounding to bf16 adds
-/// half the distance of neighbours, of whatever the float was.
+/// The same of products of factors that are multiplied as `factors`. tf32 leaves ten bits of
+/// fraction of each, rounded or cut off.
+[[nodiscard]] inline double product_tolerance(ElementType factors, Size terms,
+                                              double sum_of_magnitudes) {
+  constexpr double kSpacing = 1.0 / 1024;
+  const double rounded_factors = factors == ElementType::tf32 ? 2 * kSpacing : 0;
+  return sum_tolerance(terms, sum_of_magnitudes) + rounded_factors * sum_of_magnitudes;
+}
+
+/// A result that was computed in float within `tolerance` and kept as `type`. Rounding to narrow
+/// types adds half the distance of neighbours, of whatever the float was; f16's denormal numbers
+/// have a distance of their own.
 [[nodiscard]] inline Expected kept_as(ElementType type, double value, double tolerance) {
   tolerance += kFlushed;
-  if (type == ElementType::f32) return {value, tolerance};
-  return {value, tolerance + kBf16Roundoff * (std::abs(value) + tolerance)};
+  if (kept_type(type) == ElementType::f32) return {value, tolerance};
+  constexpr double kHalfDenormal = 1.0 / (1U << 25U);
+  if (type == ElementType::f16) tolerance += kHalfDenormal;
+  return {value, tolerance + roundoff_of(type) * (std::abs(value) + tolerance)};
 }
 
 /// Winograd's convolutions multiply sums and differences of inputs and of weights, not the values
@@ -55,7 +72,7 @@ constexpr double kBf16Roundoff = 1.0 / 256;
 /// worst of thousands of elements, and the rounding of the result.
 [[nodiscard]] inline Expected expected_sum(ElementType result, ElementType factors, double value,
                                            double sum_of_magnitudes, Size terms, bool winograd) {
-  const double direct = sum_tolerance(terms, sum_of_magnitudes);
+  const double direct = product_tolerance(factors, terms, sum_of_magnitudes);
   if (!winograd) return kept_as(result, value, direct);
   if (factors == ElementType::f32) return kept_as(result, value, 8 * direct);
   const double rounded_factors =

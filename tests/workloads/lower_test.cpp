@@ -50,6 +50,17 @@ TEST_CASE("a residual block becomes four operators", "[workloads]") {
                           });
 }
 
+TEST_CASE("tf32 is of products alone, and all tensors are f32", "[workloads]") {
+  const LoweredGraph graph =
+      lower(residual(), {.batch = 2, .global_batch = 2, .type = ElementType::tf32});
+  for (const LoweredTensor& tensor : graph.tensors) CHECK(tensor.spec.type == ElementType::f32);
+  for (const LoweredOperator& lowered : graph.operators) {
+    const bool multiplies = flops_of(lowered.spec).forward > 0;
+    CHECK(products_of(lowered.spec) == (multiplies ? ElementType::tf32 : ElementType::f32));
+    CHECK((key_of(lowered.spec).find("tf32") != std::string::npos) == multiplies);
+  }
+}
+
 TEST_CASE("bf16 casts the data once and nothing else", "[workloads]") {
   const LoweredGraph graph =
       lower(residual(), {.batch = 2, .global_batch = 2, .type = ElementType::bf16});

@@ -66,8 +66,9 @@ void check_all(const std::string& workload, ElementType type) {
     for (const Conv2dSpec& spec : convolutions_of(workload, 32, type)) {
       check_plans(properties, spec, ConvolutionPass::forward);
       if (spec.input_gradient) check_plans(properties, spec, ConvolutionPass::data);
-      // From bf16 to f32, engines are compiled when they are planned, which takes a driver.
-      if (type == ElementType::f32) check_plans(properties, spec, ConvolutionPass::weights);
+      // From narrow types to f32, engines are compiled when they are planned, which takes a driver.
+      if (kept_type(type) == ElementType::f32)
+        check_plans(properties, spec, ConvolutionPass::weights);
     }
   }
 }
@@ -82,8 +83,17 @@ TEST_CASE("cuDNN has plans for every convolution of resnet18 in bf16") {
   check_all("resnet18", ElementType::bf16);
 }
 
+TEST_CASE("cuDNN has plans for every convolution of resnet18 in fp16") {
+  check_all("resnet18", ElementType::f16);
+}
+
+TEST_CASE("cuDNN has plans for every convolution of resnet18 in tf32") {
+  check_all("resnet18", ElementType::tf32);
+}
+
 TEST_CASE("cuDNN has plans for odd channels, and for a bias in the same pass") {
-  for (const ElementType type : {ElementType::f32, ElementType::bf16})
+  for (const ElementType type :
+       {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32})
     for (const int capability : {80, 90}) {
       const Conv2dSpec spec{.input = {.batch = 2, .channels = 5, .height = 9, .width = 7},
                             .outputs = 3,

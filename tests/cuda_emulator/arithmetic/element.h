@@ -8,13 +8,14 @@
 
 namespace ptbench::emulator {
 
-enum class Element : U8 { f32, bf16 };
+enum class Element : U8 { f32, bf16, f16 };
 
 constexpr std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
 
 /// Element `index` of those at `data`.
 inline float load(Element element, const void* data, std::size_t index) {
   if (element == Element::f32) return static_cast<const float*>(data)[index];
+  if (element == Element::f16) return wide(static_cast<const F16*>(data)[index]);
   return wide(static_cast<const Bf16*>(data)[index]);
 }
 
@@ -22,6 +23,8 @@ inline float load(Element element, const void* data, std::size_t index) {
 inline void store(Element element, void* data, std::size_t index, float value) {
   if (element == Element::f32)
     static_cast<float*>(data)[index] = value;
+  else if (element == Element::f16)
+    static_cast<F16*>(data)[index] = round_to<F16>(value);
   else
     static_cast<Bf16*>(data)[index] = round_to<Bf16>(value);
 }

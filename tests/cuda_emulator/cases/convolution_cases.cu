@@ -10,7 +10,10 @@
 namespace ptbench::emulator::cases {
 namespace {
 
-bool is_bf16(cudnnDataType_t type) { return type == CUDNN_DATA_BFLOAT16; }
+Kind kind_of(cudnnDataType_t type) {
+  if (type == CUDNN_DATA_HALF) return Kind::f16;
+  return type == CUDNN_DATA_BFLOAT16 ? Kind::bf16 : Kind::f32;
+}
 
 /// Adds to the one of x, w and y, all with channels last, that is the direction's result.
 void add_convolution(const Problem& problem, char result, std::vector<float>& x,
@@ -62,7 +65,7 @@ bool run(const Problem& problem, const Direction& direction, cudnnDataType_t typ
   {
     auto computed = values;
     add_convolution(problem, direction.result, computed['x'], computed['w'], computed['y']);
-    wanted = rounded(is_bf16(result), computed[direction.result]);
+    wanted = rounded(kind_of(result), computed[direction.result]);
   }
   int plans = 0;
   const Descriptor graph = graph_of(handle.get(), problem, direction, type, result);
@@ -71,12 +74,12 @@ bool run(const Problem& problem, const Direction& direction, cudnnDataType_t typ
       const auto plan = plan_of(handle.get(), configuration);
       if (!plan) continue;
       ++plans;
-      const Operand target(is_bf16(result), before);
+      const Operand target(kind_of(result), before);
       std::map<char, std::unique_ptr<Operand>> operands;
       Memory memory{{direction.result, target.get()}};
       for (const char id : {'x', 'w', 'y'})
         if (id != direction.result) {
-          operands[id] = std::make_unique<Operand>(is_bf16(type), values[id]);
+          operands[id] = std::make_unique<Operand>(kind_of(type), values[id]);
           memory[id] = operands[id]->get();
         }
       const DeviceArray<char> workspace(static_cast<std::size_t>(workspace_of(*plan) + 1));
@@ -93,9 +96,10 @@ bool convolutions(bool faulty) {
   bool right = true;
   for (const Problem& problem : kProblems)
     for (const Direction& direction : {kForward, kData, kFilter})
-      for (const cudnnDataType_t type : {CUDNN_DATA_FLOAT, CUDNN_DATA_BFLOAT16})
-        for (const cudnnDataType_t result : {CUDNN_DATA_FLOAT, CUDNN_DATA_BFLOAT16}) {
-          if (is_bf16(result) && !is_bf16(type)) continue;
+      for (const cudnnDataType_t type : {CUDNN_DATA_FLOAT, CUDNN_DATA_BFLOAT16, CUDNN_DATA_HALF})
+        for (const cudnnDataType_t result :
+             {CUDNN_DATA_FLOAT, CUDNN_DATA_BFLOAT16, CUDNN_DATA_HALF}) {
+          if (result != type && result != CUDNN_DATA_FLOAT) continue;
           if (run(problem, direction, type, result)) continue;
           std::printf("problem %d, direction %c, types %d and %d\n",
                       static_cast<int>(&problem - kProblems.data()), direction.result, type,
@@ -168,24 +172,24 @@ bool fused(const Fusion& fusion) {
   for (std::size_t index = 0; index < wanted.size(); ++index)
     wanted[index] = std::fmax(
         0.0F, wanted[index] + bias[index % bias.size()] + (fusion.has_other ? other[index] : 0));
-  const Operand device_x(is_bf16(fusion.type), x);
-  const Operand device_w(is_bf16(fusion.type), w);
-  const Operand device_bias(is_bf16(fusion.bias_type), bias);
-  const Operand device_other(is_bf16(fusion.type), other);
+  const Operand device_x(kind_of(fusion.type), x);
+  const Operand device_w(kind_of(fusion.type), w);
+  const Operand device_bias(kind_of(fusion.bias_type), bias);
+  const Operand device_other(kind_of(fusion.type), other);
   const StreamOwner stream;
   const Handle handle(stream.get());
   const Descriptor graph = graph_of(handle.get(), fusion);
   const std::vector<Descriptor> found = configurations(graph, CUDNN_HEUR_MODE_FALLBACK);
   bool right = found.size() == (fusion.is_plain() ? 2 : 1);
   for (const Descriptor& configuration : found) {
-    const Operand device_y(is_bf16(fusion.type), std::vector<float>(wanted.size()));
+    const Operand device_y(kind_of(fusion.type), std::vector<float>(wanted.size()));
     Memory memory{{'x', device_x.get()},
                   {'w', device_w.get()},
                   {'b', device_bias.get()},
                   {'y', device_y.get()}};
     if (fusion.has_other) memory['o'] = device_other.get();
     run(handle, stream, configuration, memory);
-    right = same("fused", device_y.read(), rounded(is_bf16(fusion.type), wanted)) && right;
+    right = same("fused", device_y.read(), rounded(kind_of(fusion.type), wanted)) && right;
   }
   return right;
 }
@@ -229,8 +233,8 @@ bool engines(bool) {
   const Descriptor forward =
       graph_of(handle.get(), problem, kForward, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT);
   const float tie = 1 + std::ldexp(1.0F, -11);
-  const Operand x(false, {tie});
-  const Operand w(false, {1.0F});
+  const Operand x(Kind::f32, {tie});
+  const Operand w(Kind::f32, {1.0F});
   int refused = 0;
   int in_tf32 = 0;
   int with_workspace = 0;
@@ -241,7 +245,7 @@ bool engines(bool) {
       continue;
     }
     const bool is_tf32 = has(configuration, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-    const Operand y(false, {0.0F});
+    const Operand y(Kind::f32, {0.0F});
     const Memory memory{{'x', x.get()}, {'w', w.get()}, {'y', y.get()}};
     const std::int64_t bytes = workspace_of(*plan);
     if (bytes > 0) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +10,11 @@
 
 #include "tests/cuda_emulator/cases/case.h"
 
-// Numbers in fp32 and bf16 for products and convolutions.
+// Numbers in fp32, bf16 and fp16 for products and convolutions.
 
 namespace ptbench::emulator::cases {
 
-/// Small whole numbers: any order of adding them up gives the same, and bf16 holds them.
+/// Small whole numbers: any order of adding them up gives the same, and narrow kinds hold them.
 inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   std::vector<float> values(count);
   for (float& value : values) {
@@ -30,47 +32,58 @@ inline std::uint16_t to_bf16(float value) {
 inline float from_bf16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
-inline std::vector<float> rounded(bool is_bf16, std::vector<float> values) {
-  if (is_bf16)
-    for (float& value : values) value = from_bf16(to_bf16(value));
+
+/// What numbers are kept as.
+enum class Kind { f32, bf16, f16 };
+
+/// The bits of `value` in a narrow kind, rounded to nearest, ties to even.
+inline std::uint16_t narrow_bits(Kind kind, float value) {
+  return kind == Kind::f16 ? __half_as_ushort(__float2half_rn(value)) : to_bf16(value);
+}
+inline float from_narrow(Kind kind, std::uint16_t bits) {
+  return kind == Kind::f16 ? __half2float(__ushort_as_half(bits)) : from_bf16(bits);
+}
+inline std::vector<float> rounded(Kind kind, std::vector<float> values) {
+  if (kind != Kind::f32)
+    for (float& value : values) value = from_narrow(kind, narrow_bits(kind, value));
   return values;
 }
 
-/// Values in device memory, in fp32 or bf16.
+/// Values in device memory.
 class Operand {
  public:
-  Operand(bool is_bf16, const std::vector<float>& values)
-      : is_bf16_(is_bf16), memory_(encoded(is_bf16, values)) {}
+  Operand(Kind kind, const std::vector<float>& values)
+      : kind_(kind), memory_(encoded(kind, values)) {}
 
   [[nodiscard]] void* get() const { return memory_.get(); }
   [[nodiscard]] std::vector<float> read() const {
     const std::vector<unsigned char> bytes = memory_.read();
-    std::vector<float> values(bytes.size() / (is_bf16_ ? 2 : 4));
+    std::vector<float> values(bytes.size() / (kind_ == Kind::f32 ? 4 : 2));
     for (std::size_t index = 0; index < values.size(); ++index) {
-      if (is_bf16_) {
+      if (kind_ == Kind::f32) {
+        std::memcpy(&values[index], bytes.data() + index * sizeof(float), sizeof(float));
+      } else {
         std::uint16_t bits = 0;
         std::memcpy(&bits, bytes.data() + index * sizeof bits, sizeof bits);
-        values[index] = from_bf16(bits);
-      } else {
-        std::memcpy(&values[index], bytes.data() + index * sizeof(float), sizeof(float));
+        values[index] = from_narrow(kind_, bits);
       }
     }
     return values;
   }
 
  private:
-  static std::vector<unsigned char> encoded(bool is_bf16, const std::vector<float>& values) {
+  static std::vector<unsigned char> encoded(Kind kind, const std::vector<float>& values) {
     std::vector<unsigned char> bytes;
     for (const float value : values) {
-      const std::uint16_t half = to_bf16(value);
-      const auto* at = is_bf16 ? reinterpret_cast<const unsigned char*>(&half)
-                               : reinterpret_cast<const unsigned char*>(&value);
-      bytes.insert(bytes.end(), at, at + (is_bf16 ? sizeof half : sizeof value));
+      const std::uint16_t half = narrow_bits(kind, value);
+      const auto* at = kind == Kind::f32 ? reinterpret_cast<const unsigned char*>(&value)
+                                         : reinterpret_cast<const unsigned char*>(&half);
+      bytes.insert(bytes.end(), at, at + (kind == Kind::f32 ? sizeof value : sizeof half));
     }
     return bytes;
   }
 
-  bool is_bf16_;
+  Kind kind_;
   DeviceArray<unsigned char> memory_;
 };
 

@@ -230,9 +230,14 @@ bool tf32(bool) {
   return right;
 }
 
-/// D = max(0, A Bᵀ + beta·C + bias) of bf16 matrices, as the epilogue says; D is bf16 or fp32.
-bool bf16_product(cublasLtHandle_t handle, cublasLtEpilogue_t epilogue, float beta,
-                  bool into_bf16) {
+cudaDataType_t value_of(Kind kind) {
+  if (kind == Kind::f16) return CUDA_R_16F;
+  return kind == Kind::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+/// D = max(0, A Bᵀ + beta·C + bias) of narrow matrices, as the epilogue says.
+bool narrow_product(cublasLtHandle_t handle, cublasLtEpilogue_t epilogue, float beta, Kind kind,
+                    Kind result) {
   const Product product{21, 10, 37, 3, false, true, epilogue};
   const Matrix a = matrix(product.m, product.k, product.pad, 1);
   const Matrix b = matrix(product.n, product.k, product.pad, 2);
@@ -247,36 +252,37 @@ bool bf16_product(cublasLtHandle_t handle, cublasLtEpilogue_t epilogue, float be
       if (epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) value = std::fmax(value, 0.0F);
       wanted[static_cast<std::size_t>(column * c.ld + row)] = value;
     }
-  const Operand device_a(true, a.values);
-  const Operand device_b(true, b.values);
-  const Operand device_d(into_bf16, c.values);
-  const Operand device_bias(into_bf16, bias);
+  const Operand device_a(kind, a.values);
+  const Operand device_b(kind, b.values);
+  const Operand device_d(result, c.values);
+  const Operand device_bias(result, bias);
   const Description description(product);
   description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, device_bias.get());
-  const Layout of_a(a.rows, a.columns, a.ld, CUDA_R_16BF);
-  const Layout of_b(b.rows, b.columns, b.ld, CUDA_R_16BF);
-  const Layout of_d(c.rows, c.columns, c.ld, into_bf16 ? CUDA_R_16BF : CUDA_R_32F);
+  const Layout of_a(a.rows, a.columns, a.ld, value_of(kind));
+  const Layout of_b(b.rows, b.columns, b.ld, value_of(kind));
+  const Layout of_d(c.rows, c.columns, c.ld, value_of(result));
   const float one = 1;
   check(cublasLtMatmul(handle, description.get(), &one, device_a.get(), of_a.get(), device_b.get(),
                        of_b.get(), &beta, device_d.get(), of_d.get(), device_d.get(), of_d.get(),
                        nullptr, nullptr, 0, nullptr));
-  return same("bf16 product", device_d.read(), rounded(into_bf16, wanted));
+  return same("narrow product", device_d.read(), rounded(result, wanted));
 }
 
 /// The faulty one has a bias of another type than D.
-bool bf16(bool faulty) {
+bool narrow(bool faulty) {
   cublasLtHandle_t handle = nullptr;
   check(cublasLtCreate(&handle));
   bool right = true;
   for (const cublasLtEpilogue_t epilogue :
        {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS})
     for (const float beta : {0.0F, 1.0F})
-      for (const bool into_bf16 : {false, true})
-        right = bf16_product(handle, epilogue, beta, into_bf16) && right;
+      for (const Kind kind : {Kind::bf16, Kind::f16})
+        for (const Kind result : {Kind::f32, kind})
+          right = narrow_product(handle, epilogue, beta, kind, result) && right;
   if (faulty) {
     const Description description({8, 8, 8, 0, false, false, CUBLASLT_EPILOGUE_BIAS});
     const Layout layout(8, 8, 8, CUDA_R_16BF);
-    const Operand values(true, std::vector<float>(64, 1.0F));
+    const Operand values(Kind::bf16, std::vector<float>(64, 1.0F));
     description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, values.get());
     description.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, std::int32_t{CUDA_R_32F});
     const float one = 1;
@@ -296,8 +302,8 @@ bool bf16_extent(bool faulty) {
   const Description description({8, 8, 8, 0, false, false, CUBLASLT_EPILOGUE_DEFAULT});
   const Layout layout(8, 8, 8, CUDA_R_16BF);
   const Layout of_d(8, 8, 8, faulty ? CUDA_R_32F : CUDA_R_16BF);
-  const Operand values(true, std::vector<float>(64, 1.0F));
-  const Operand d(true, std::vector<float>(64, 0.0F));
+  const Operand values(Kind::bf16, std::vector<float>(64, 1.0F));
+  const Operand d(Kind::bf16, std::vector<float>(64, 0.0F));
   const float one = 1;
   const float zero = 0;
   check(cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(), values.get(),
@@ -350,7 +356,7 @@ bool algorithms(bool) {
 std::vector<Case> product_cases() {
   return {{"epilogues", epilogues},
           {"tf32", tf32},
-          {"bf16", bf16},
+          {"narrow", narrow},
           {"bf16-extent", bf16_extent},
           {"algorithms", algorithms}};
 }

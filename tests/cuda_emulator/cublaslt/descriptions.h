@@ -33,6 +33,7 @@ struct MatrixLayout {
 };
 /// Of a layout whose type was checked.
 inline Element element_of(const MatrixLayout& layout) {
+  if (layout.type == CUDA_R_16F) return Element::f16;
   return layout.type == CUDA_R_16BF ? Element::bf16 : Element::f32;
 }
 

@@ -1,5 +1,5 @@
-// The shadow of cuBLASLt: products of fp32 and bf16 matrices with their epilogues, summed in fp32,
-// computed on the CPU when the stream gets there. What it does not do is
+// The shadow of cuBLASLt: products of fp32, bf16 and fp16 matrices with their epilogues, summed in
+// fp32, computed on the CPU when the stream gets there. What it does not do is
 // CUBLAS_STATUS_NOT_SUPPORTED.
 #include <array>
 #include <cstring>
@@ -25,8 +25,9 @@ std::string shape_of(const MatrixLayout& layout) {
 }
 
 cublasStatus_t check_layout(const char* name, const MatrixLayout& layout) {
-  if (layout.type != CUDA_R_32F && layout.type != CUDA_R_16BF)
-    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " is neither fp32 nor bf16");
+  if (layout.type != CUDA_R_32F && layout.type != CUDA_R_16BF && layout.type != CUDA_R_16F)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
+                  std::string(name) + " is neither fp32 nor bf16 nor fp16");
   if (layout.batch != 1)
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, std::string(name) + " has several matrices");
   if (layout.rows == 0 || layout.columns == 0 || layout.ld < static_cast<std::int64_t>(layout.rows))
@@ -60,9 +61,11 @@ cublasStatus_t check_types(const Matmul& matmul) {
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "C and D have different types");
   if (matmul.a.type == CUDA_R_32F && matmul.d.type != CUDA_R_32F)
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the product of fp32 matrices is not fp32");
+  if (matmul.d.type != CUDA_R_32F && matmul.d.type != matmul.a.type)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "D has neither the factors' type nor fp32");
   const MatmulDescription& description = matmul.description;
-  if (matmul.a.type == CUDA_R_16BF && description.compute == CUBLAS_COMPUTE_32F_FAST_TF32)
-    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "bf16 matrices are multiplied in tf32");
+  if (matmul.a.type != CUDA_R_32F && description.compute == CUBLAS_COMPUTE_32F_FAST_TF32)
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "narrow matrices are multiplied in tf32");
   if (description.bias_type != -1 && description.bias_type != static_cast<int>(matmul.d.type))
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "the bias has not D's type");
   return CUBLAS_STATUS_SUCCESS;
@@ -75,7 +78,8 @@ cublasStatus_t check_epilogue(Matmul& matmul) {
   const Epilogue& epilogue = matmul.epilogue;
   const bool has_gradient = epilogue.sums_rows || epilogue.sums_a || epilogue.sums_b;
   if (has_gradient && matmul.a.type != CUDA_R_32F)
-    return refuse(CUBLAS_STATUS_NOT_SUPPORTED, "bias gradients of bf16 products are not emulated");
+    return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
+                  "bias gradients of narrow products are not emulated");
   const bool has_vector = epilogue.adds_bias || has_gradient;
   if (has_vector && matmul.description.bias == nullptr)
     return refuse(CUBLAS_STATUS_INVALID_VALUE, "the epilogue needs a bias pointer");

@@ -158,8 +158,9 @@ Values text_of(const Descriptor& plan) {
 std::vector<cudnnBackendNumericalNote_t> Engine::notes(const Graph& graph) const {
   std::vector<cudnnBackendNumericalNote_t> notes;
   if (!repeats) notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-  // All that cuDNN says of engines that round to tf32. What is bf16 goes to tensor cores as it is.
-  if (rounds_inputs || graph.convolution.image.element == Element::bf16)
+  // All that cuDNN says of engines that round to tf32. What is narrow goes to tensor cores as it
+  // is.
+  if (rounds_inputs || graph.convolution.image.element != Element::f32)
     notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   return notes;
 }

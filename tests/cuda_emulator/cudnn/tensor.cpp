@@ -14,7 +14,9 @@ Element element_of(const Descriptor& descriptor) {
   switch (descriptor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE)) {
     case CUDNN_DATA_FLOAT: return Element::f32;
     case CUDNN_DATA_BFLOAT16: return Element::bf16;
-    default: throw Refusal(CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE, "a tensor is not fp32 or bf16");
+    case CUDNN_DATA_HALF: return Element::f16;
+    default:
+      throw Refusal(CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE, "a tensor is not fp32, bf16 or fp16");
   }
 }
 

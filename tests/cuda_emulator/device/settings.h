@@ -20,7 +20,8 @@ struct Settings {
   std::size_t memory_bytes;  ///< PTBENCH_EMULATOR_MEMORY, of each device
   /// PTBENCH_EMULATOR_TAKEN: as if other processes had so much of each device's memory.
   std::size_t taken_bytes;
-  int driver;  ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
+  int capability;  ///< PTBENCH_EMULATOR_CAPABILITY, "7.5": ten times what devices say theirs is
+  int driver;      ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
   /// PTBENCH_EMULATOR_BREAK, "NAME:N": the N-th kernel whose name holds NAME breaks the device, as
   /// an illegal address does. Empty: none.
   std::string breaking_kernel;

@@ -37,8 +37,8 @@ const std::map<cudaDeviceAttr, int>& attributes() {
       {cudaDevAttrClockRate, 1410000},
       {cudaDevAttrMemoryClockRate, 1215000},
       {cudaDevAttrGlobalMemoryBusWidth, 5120},
-      {cudaDevAttrComputeCapabilityMajor, 8},
-      {cudaDevAttrComputeCapabilityMinor, 0},
+      {cudaDevAttrComputeCapabilityMajor, settings().capability / 10},
+      {cudaDevAttrComputeCapabilityMinor, settings().capability % 10},
       {cudaDevAttrAsyncEngineCount, 3},
       {cudaDevAttrConcurrentKernels, 1},
       {cudaDevAttrUnifiedAddressing, 1},
@@ -61,7 +61,8 @@ void fill(cudaDeviceProp& properties, int device) {
   properties = {};
   std::snprintf(properties.name, sizeof properties.name, "%s", kDeviceName);
   properties.totalGlobalMem = settings().memory_bytes;
-  properties.major = 8;
+  properties.major = settings().capability / 10;
+  properties.minor = settings().capability % 10;
   properties.warpSize = static_cast<int>(kWarp);
   properties.multiProcessorCount = kSms;
   properties.maxThreadsPerBlock = static_cast<int>(kMaxThreads);
