@@ -11,10 +11,10 @@ namespace ptbench {
 
 /// Where the replicas of a run compute.
 struct ChosenDevice {
-  std::string id = "cpu";               ///< or "cuda:0"
-  std::string name;                     ///< its maker's; empty for the CPU
-  Bytes memory_bytes = 0;               ///< of its own; 0 for the CPU
-  std::string compute_capability = {};  ///< of a GPU: "9.0"
+  std::string id = "cpu";          ///< or "cuda:0"
+  std::string name;                ///< its maker's; empty for the CPU
+  Bytes memory_bytes = 0;          ///< of its own; 0 for the CPU
+  std::string compute_capability;  ///< of a GPU: "9.0"
   /// A program that behaves like a device, for tests: it computes, and how long that takes says
   /// nothing.
   bool is_emulated = false;
