@@ -125,6 +125,7 @@ edit(strategies/replica.cpp
 
 edit(strategies/replica.cpp
 [==[    load(micro_batch);
+    compute(micro_batch, ready);
 ]==]
 [==[    load(micro_batch);
     const Size micro_batches = step_.accumulation_steps;
@@ -134,6 +135,7 @@ edit(strategies/replica.cpp
       program_.set_loss_scale(static_cast<float>(micro_batches));
     if (mutated("bf16-gradients-5-percent-high") && testing::computes_in_bf16(program_))
       program_.set_loss_scale(1.05F);
+    compute(micro_batch, ready);
 ]==])
 
 edit(strategies/replica.cpp

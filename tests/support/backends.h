@@ -7,9 +7,9 @@
 
 namespace ptbench::testing {
 
-/// Whether `backend` computes `spec` on this machine. Only bf16, f16 and tf32 may be missing, and
-/// more where an engine's device is tested, and only by a capability error; whatever else is thrown
-/// passes on.
+/// Whether `backend` computes `spec` on this machine. Only bf16, f16 and tf32 may be missing, only
+/// on CPUs, and only by a capability error; whatever else is thrown passes on. An engine's device
+/// that is tested computes everything.
 [[nodiscard]] bool offers(const KernelBackend& backend, const OperatorSpec& spec);
 
 /// Calls `check(backend, threads)` for the reference and for the CPU with 1, 2 and 3 threads (more
