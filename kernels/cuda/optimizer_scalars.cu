@@ -5,7 +5,9 @@
 namespace ptbench::cuda {
 namespace {
 
-__global__ void tell_kernel(OptimizerScalars scalars, OptimizerScalars* to) { *to = scalars; }
+__global__ void __launch_bounds__(1) tell_kernel(OptimizerScalars scalars, OptimizerScalars* to) {
+  *to = scalars;
+}
 
 }  // namespace
 
