@@ -199,6 +199,13 @@ TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cu
     check_run(run, {"-w", "m.json", "--precision", precision});
 }
 
+TEST_CASE("resnet18 passes verification in fp16 and tf32 on a CUDA device", "[cuda]") {
+  require_cuda_device();
+  const RunCommand run(std::chrono::minutes(10));
+  for (const std::string precision : {"fp16", "tf32"})
+    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
+}
+
 TEST_CASE("resnet50 at 224 x 224 pixels passes verification on a CUDA device", "[cuda]") {
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
