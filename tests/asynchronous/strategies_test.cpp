@@ -19,7 +19,7 @@
 namespace ptbench::testing {
 namespace {
 
-constexpr int kTrainedSteps = 5;
+constexpr Size kTrainedSteps = 5;
 
 TrainingSpec spec_of(const StrategyRow& row) {
   return {.micro_batch = 6,
