@@ -109,7 +109,7 @@ void require_common(const Traits& traits, std::span<const std::uint64_t> all) {
 }  // namespace
 
 Distributed::Distributed(StrategyContext context)
-    : replica_(std::move(context).take_replica()),
+    : replica_(context.take_replica()),
       communicator_(context.communicator),
       control_(context.control),
       options_(context.data_parallel),

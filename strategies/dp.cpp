@@ -33,7 +33,7 @@ std::span<T> part_at(std::span<T> whole, std::size_t index, std::size_t replicas
 class Dp final : public Strategy {
  public:
   explicit Dp(StrategyContext context)
-      : master_(std::move(context).take_replica()),
+      : master_(context.take_replica()),
         group_(std::move(context.group)),
         rows_(master_->program(), replicas()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");

@@ -57,7 +57,7 @@ StrategyRow serial_strategy() {
           .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             ensure(context.communicator.world_size() == 1, "serial has a world of one");
-            return std::make_unique<Serial>(std::move(context).take_replica());
+            return std::make_unique<Serial>(context.take_replica());
           }};
 }
 

@@ -169,7 +169,7 @@ struct StrategyContext {
   ReplicaGroup group = {};  ///< of a strategy whose ranks are replicas of one process
 
   /// Out of `replicas`, which has to hold one.
-  [[nodiscard]] std::unique_ptr<Replica> take_replica() &&;
+  [[nodiscard]] std::unique_ptr<Replica> take_replica();
 };
 
 }  // namespace ptbench

@@ -79,22 +79,24 @@ std::vector<LinearSpec> linear_specs() {
   return specs;
 }
 
+ImageShape image(Size batch, Size channels, Size height, Size width) {
+  return {.batch = batch, .channels = channels, .height = height, .width = width};
+}
+
+constexpr Window kUneven{.kernel_height = 3,
+                         .kernel_width = 1,
+                         .stride_height = 1,
+                         .stride_width = 2,
+                         .padding_height = 1,
+                         .padding_width = 0};
+constexpr Window kWide{.kernel_height = 2,
+                       .kernel_width = 5,
+                       .stride_height = 3,
+                       .stride_width = 2,
+                       .padding_height = 0,
+                       .padding_width = 2};
+
 std::vector<Conv2dSpec> conv2d_specs() {
-  const auto image = [](Size batch, Size channels, Size height, Size width) {
-    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
-  };
-  const Window uneven{.kernel_height = 3,
-                      .kernel_width = 1,
-                      .stride_height = 1,
-                      .stride_width = 2,
-                      .padding_height = 1,
-                      .padding_width = 0};
-  const Window wide{.kernel_height = 2,
-                    .kernel_width = 5,
-                    .stride_height = 3,
-                    .stride_width = 2,
-                    .padding_height = 0,
-                    .padding_width = 2};
   return in_types<Conv2dSpec>(
       kProductTypes,
       {
@@ -133,8 +135,8 @@ std::vector<Conv2dSpec> conv2d_specs() {
            .window = Window::square(5, 1, 2),
            .bias = true},
           // Not square; padded more than needed.
-          {.input = image(2, 17, 5, 8), .outputs = 16, .window = uneven, .bias = true},
-          {.input = image(2, 16, 9, 7), .outputs = 5, .window = wide},
+          {.input = image(2, 17, 5, 8), .outputs = 16, .window = kUneven, .bias = true},
+          {.input = image(2, 16, 9, 7), .outputs = 5, .window = kWide},
           {.input = image(2, 16, 3, 3), .outputs = 16, .window = Window::square(3, 1, 3)},
           {.input = image(1, 3, 4, 4),
            .outputs = 3,
@@ -151,9 +153,6 @@ std::vector<Conv2dSpec> conv2d_specs() {
 }
 
 std::vector<BatchNormSpec> batch_norm_specs() {
-  const auto image = [](Size batch, Size channels, Size height, Size width) {
-    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
-  };
   return in_types<BatchNormSpec>(
       kTypes, {
                   {.input = image(1, 1, 1, 1)},
@@ -205,9 +204,6 @@ std::vector<ForkSpec> fork_specs() {
 }
 
 std::vector<PoolSpec> pool_specs() {
-  const auto image = [](Size batch, Size channels, Size height, Size width) {
-    return ImageShape{.batch = batch, .channels = channels, .height = height, .width = width};
-  };
   const Window uneven{.kernel_height = 1,
                       .kernel_width = 4,
                       .stride_height = 2,
