@@ -63,7 +63,7 @@ void require_possible_world(const RunOptions& options, const StrategyRow& strate
         fmt::format("strategy '{}' reduces no gradients between ranks", strategy.name),
         "leave out --reduce-precision, or use --strategy ddp");
   if (!strategy.buckets &&
-      (options.bucket_mb || options.first_bucket_mb || options.overlap != OverlapMode::automatic))
+      (options.bucket_mb || options.first_bucket_mb || options.overlap != OnOffAuto::automatic))
     throw usage_error(fmt::format("strategy '{}' reduces no gradients in buckets", strategy.name),
                       "leave out --bucket-mb, --first-bucket-mb and --overlap, or use --strategy "
                       "ddp");
@@ -125,11 +125,11 @@ std::string text_of(const LossScaleSpec& spec) {
 /// Whether steps are given to the device as one graph. With loss scaling the host reads whether
 /// gradients are finite before it updates.
 bool uses_graph(const RunConfig& config) {
-  const GraphMode mode = config.options.graph;
+  const OnOffAuto mode = config.options.graph;
   const StrategyRow& strategy = config.strategy;
   const bool scales = config.loss_scale.kind != LossScaling::none;
   const bool possible = !config.device.is_cpu() && strategy.records_steps && !scales;
-  if (mode != GraphMode::on) return possible && mode != GraphMode::off;
+  if (mode != OnOffAuto::on) return possible && mode != OnOffAuto::off;
   if (config.device.is_cpu())
     throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
   if (!strategy.records_steps)
@@ -151,7 +151,7 @@ DdpOptions data_parallel_of(const RunOptions& options) {
   DdpOptions result;
   if (options.bucket_mb) result.bucket_bytes = bytes_of(*options.bucket_mb);
   if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
-  result.overlap = options.overlap == OverlapMode::on;
+  result.overlap = options.overlap == OnOffAuto::on;
   result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
   result.broadcast_buffers = options.broadcast_buffers;
   result.timeout = options.timeout();
@@ -214,13 +214,16 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
   const OptimizerSpec& spec = config.optimizer;
   std::vector<OptionValue> others;
+  const auto append = [&others](const char* option, OnOffAuto mode) {
+    if (mode != OnOffAuto::automatic)
+      others.push_back({option, mode == OnOffAuto::on ? "on" : "off"});
+  };
   if (!config.device.is_cpu()) others.push_back({"device", config.device.id});
   if (config.batch.accumulation_steps != config.strategy.accumulation_steps)
     others.push_back({"accumulate", fmt::format("{}", config.batch.accumulation_steps)});
   if (config.loss_scale.kind != usual_loss_scale(config.precision).kind)
     others.push_back({"loss-scale", text_of(config.loss_scale)});
-  if (config.options.graph != GraphMode::automatic)
-    others.push_back({"graph", config.options.graph == GraphMode::on ? "on" : "off"});
+  append("graph", config.options.graph);
   if (config.options.threads)
     others.push_back({"threads", fmt::format("{}", *config.options.threads)});
   if (spec.kind != usual.kind) others.push_back({"optimizer", name_of(spec.kind)});
@@ -235,8 +238,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     others.push_back({"bucket-mb", fmt::format("{}", *mib)});
   if (const auto mib = config.options.first_bucket_mb)
     others.push_back({"first-bucket-mb", fmt::format("{}", *mib)});
-  if (config.options.overlap != OverlapMode::automatic)
-    others.push_back({"overlap", config.options.overlap == OverlapMode::on ? "on" : "off"});
+  append("overlap", config.options.overlap);
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
   if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});

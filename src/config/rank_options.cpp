@@ -75,18 +75,18 @@ Row bucket_row(const char* name, const char* help, const char* usual,
              }};
 }
 
-void set_overlap(RunOptions& options, const OptionInfo& option, std::string_view text) {
-  const std::string mode = choice_value(option, text);
-  options.overlap = mode == "on"    ? OverlapMode::on
-                    : mode == "off" ? OverlapMode::off
-                                    : OverlapMode::automatic;
-}
-
-void set_graph(RunOptions& options, const OptionInfo& option, std::string_view text) {
-  const std::string mode = choice_value(option, text);
-  options.graph = mode == "on"    ? GraphMode::on
-                  : mode == "off" ? GraphMode::off
-                                  : GraphMode::automatic;
+/// Gives the option what on, off and auto need; the rest is the caller's.
+Row on_off_auto_option(OptionInfo info, OnOffAuto RunOptions::* field) {
+  info.value = "on|off|auto";
+  info.fallback = "auto";
+  info.choices = {"on", "off", "auto"};
+  return Row{std::move(info),
+             [=](RunOptions& options, const OptionInfo& option, std::string_view text) {
+               const std::string mode = choice_value(option, text);
+               options.*field = mode == "on"    ? OnOffAuto::on
+                                : mode == "off" ? OnOffAuto::off
+                                                : OnOffAuto::automatic;
+             }};
 }
 
 /// "96+32" or, as a sweep's lists are separated by commas, "96,32" in a run alone.
@@ -139,15 +139,13 @@ void append_machine(RunOptionRows& rows) {
                       .domain = "cpu, cuda, cuda:I+J+... or auto",
                       .choices = {"auto", "cpu", "cuda"}},
                      set_device});
-  rows.push_back(Row{{.name = "graph",
-                      .value = "on|off|auto",
-                      .group = group,
-                      .help = "give a GPU each step as one CUDA graph: on, off, auto (where the "
-                              "host decides nothing in it)",
-                      .fallback = "auto",
-                      .choices = {"on", "off", "auto"},
-                      .grid = true},
-                     set_graph});
+  rows.push_back(on_off_auto_option(
+      {.name = "graph",
+       .group = group,
+       .help = "give a GPU each step as one CUDA graph: on, off, auto (where the host decides "
+               "nothing in it)",
+       .grid = true},
+      &RunOptions::graph));
   rows.push_back(whole_option({.name = "threads",
                                .value = "N",
                                .group = group,
@@ -166,15 +164,12 @@ void append_communication(RunOptionRows& rows) {
                             "auto: as measured", &RunOptions::bucket_mb));
   rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first",
                             "auto: a quarter", &RunOptions::first_bucket_mb));
-  rows.push_back(Row{{.name = "overlap",
-                      .value = "on|off|auto",
-                      .group = group,
-                      .help = "begin to reduce gradients during backward",
-                      .fallback = "auto",
-                      .choices = {"on", "off", "auto"},
-                      .scope = OptionScope::replicas,
-                      .grid = true},
-                     set_overlap});
+  rows.push_back(on_off_auto_option({.name = "overlap",
+                                     .group = group,
+                                     .help = "begin to reduce gradients during backward",
+                                     .scope = OptionScope::replicas,
+                                     .grid = true},
+                                    &RunOptions::overlap));
   rows.push_back(choice_option({.name = "reduce-precision",
                                 .value = "TYPE",
                                 .group = group,

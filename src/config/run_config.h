@@ -20,11 +20,8 @@ inline constexpr Size kMostRanksPerCore = 4;
 /// Whether a run is compared with serial training: `automatic` where that could differ.
 enum class VerifyMode : std::uint8_t { automatic, on, off, only };
 
-/// When gradients are reduced: during backward, after it, or whichever is faster.
-enum class OverlapMode : std::uint8_t { automatic, on, off };
-
-/// Whether a step is given to a GPU as one graph: `automatic` where that is possible.
-enum class GraphMode : std::uint8_t { automatic, on, off };
+/// What an option says that takes on, off or auto.
+enum class OnOffAuto : std::uint8_t { automatic, on, off };
 
 /// Which part of a run this process does. A run of several repetitions starts a process for each,
 /// with hidden options of `run`.
@@ -79,11 +76,11 @@ struct RunOptions {
   std::optional<Size> accumulate;
   std::optional<std::string> precision;
   std::optional<LossScaleSpec> loss_scale;
-  GraphMode graph = GraphMode::automatic;
+  OnOffAuto graph = OnOffAuto::automatic;
 
   std::optional<double> bucket_mb;        ///< MiB; empty: auto
   std::optional<double> first_bucket_mb;  ///< MiB; empty: auto
-  OverlapMode overlap = OverlapMode::automatic;
+  OnOffAuto overlap = OnOffAuto::automatic;
   std::string reduce_precision = "fp32";
   bool broadcast_buffers = true;  ///< rank 0's running statistics go to all before each step
   std::string communicator = "auto";

@@ -121,7 +121,7 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
   choose_buckets(choices, chosen);
   chosen.bucket_bytes = bucket_limit(plan->arena_elements(), slices_of_backward(*plan),
                                      chosen.first_bucket_bytes, chosen.bucket_bytes);
-  if (context_.config.options.overlap == OverlapMode::automatic) {
+  if (context_.config.options.overlap == OnOffAuto::automatic) {
     std::optional<bool> pays = known_overlap(choices);
     if (!pays) pays = overlap_pays(plan, chosen, keep_going);
     if (pays) choices[overlap_key_] = *pays ? "on" : "off";
