@@ -57,7 +57,7 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   label_buffer_ =
       memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
   if (!device().shares_memory_with_host()) {
-    arrived_input_ = memory.allocate(tensor_bytes(kDataTensor), "batches that arrive");
+    arrived_input_ = memory.allocate(plan_->tensor_bytes(kDataTensor), "batches that arrive");
     arrived_labels_ = memory.allocate(label_buffer_.bytes(), "labels that arrive");
   }
   cells_ = arenas.allocate(2 * kCell * sizeof(float), "the loss and its scale");
@@ -84,13 +84,9 @@ void Program::mirror_cells() {
   gradients_ready_ = queue_.make_event();
 }
 
-Bytes Program::tensor_bytes(Size tensor) const {
-  return plan_->backend().bytes_of(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec);
-}
-
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
   const Bytes begin = plan_->activations().tensors[static_cast<std::size_t>(tensor)];
-  return activations_.as<std::byte>().subspan(begin, tensor_bytes(tensor));
+  return activations_.as<std::byte>().subspan(begin, plan_->tensor_bytes(tensor));
 }
 
 std::span<float> Program::device_input() const {

@@ -57,6 +57,8 @@ class ProgramPlan {
   [[nodiscard]] Bytes scratch_bytes() const;
   /// What the operator that needs most memory to add gradients needs.
   [[nodiscard]] Bytes addend_bytes() const;
+  /// Of a tensor of graph() in the memory of activations.
+  [[nodiscard]] Bytes tensor_bytes(Size tensor) const;
   /// `accumulates` and `source`: as of the Program.
   [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
                                         const MemorySource& source) const;
@@ -179,7 +181,6 @@ class Program {
   [[nodiscard]] std::vector<NamedTensor> export_tensors() const;
 
  private:
-  [[nodiscard]] Bytes tensor_bytes(Size tensor) const;
   [[nodiscard]] std::span<std::byte> tensor_memory(Size tensor) const;
   [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
   [[nodiscard]] Bindings bindings_of(std::size_t step,

@@ -93,6 +93,10 @@ double ProgramPlan::executed_flops() const {
   return sum;
 }
 
+Bytes ProgramPlan::tensor_bytes(Size tensor) const {
+  return backend().bytes_of(graph_.tensors[static_cast<std::size_t>(tensor)].spec);
+}
+
 Bytes ProgramPlan::scratch_bytes() const {
   Bytes bytes = 0;
   for (const Step& step : steps_) bytes = std::max(bytes, step.plan->scratch_bytes());
@@ -115,8 +119,7 @@ MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumu
   memory.activations = source.footprint(activations_.total) +
                        source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
   if (!backend().device().shares_memory_with_host())  // where batches arrive
-    memory.activations += source.footprint(backend().bytes_of(
-                              graph_.tensors[static_cast<std::size_t>(kDataTensor)].spec)) +
+    memory.activations += source.footprint(tensor_bytes(kDataTensor)) +
                           source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
   memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
                      source.footprint(float_bytes(buffer_elements_));
