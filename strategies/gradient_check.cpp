@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <span>
 
 #include "src/device/host_mirror.h"
+#include "strategies/norms.h"
 #include "workloads/arena_tensors.h"
 
 namespace ptbench {
@@ -34,10 +34,6 @@ constexpr double kOpposite = 1.9;
 constexpr double kOfOneTensor = 4;
 constexpr const char* kLength = "length of the gradient";
 constexpr const char* kDirection = "direction of the gradient";
-
-double finite_or_infinite(double share) {
-  return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
-}
 
 /// Of the mean of so many ratios; 0 for one.
 double standard_error(const std::vector<double>& ratios) {
@@ -173,8 +169,7 @@ double GradientCheck::nearness_share(const Tensor& tensor,
     const double length = std::sqrt(sums.oracle) + std::sqrt(whole[step].oracle) / 10;
     const double loss = losses_[step];
     const double near = length * std::max(kCertain / loss, steepness_at(loss));
-    const double share = sums.difference == 0 ? 0 : std::sqrt(sums.difference) / (bound * near);
-    shares.push_back(finite_or_infinite(share));
+    shares.push_back(share_of(std::sqrt(sums.difference), bound * near));
   }
   return tensor.is_last ? std::ranges::max(shares) : std::ranges::min(shares);
 }

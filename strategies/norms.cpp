@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace ptbench {
 
@@ -18,6 +19,12 @@ double distance_of(std::span<const float> a, std::span<const float> b) {
     sum += difference * difference;
   }
   return std::sqrt(sum);
+}
+
+double share_of(double difference, double allowed) {
+  if (difference == 0) return 0;
+  const double share = difference / allowed;
+  return std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace ptbench

@@ -9,4 +9,8 @@ namespace ptbench {
 /// ‖a − b‖, of equal lengths.
 [[nodiscard]] double distance_of(std::span<const float> a, std::span<const float> b);
 
+/// The share of what is allowed that a difference takes: 0 of no difference, infinite where it is
+/// no number.
+[[nodiscard]] double share_of(double difference, double allowed);
+
 }  // namespace ptbench

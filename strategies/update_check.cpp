@@ -127,13 +127,6 @@ bool are_same_bits(std::span<const float> a, std::span<const float> b) {
   });
 }
 
-/// Of an allowed difference; what is no number is beyond any.
-double share_of(double difference, double allowed) {
-  if (difference == 0) return 0;
-  const double share = difference / allowed;
-  return std::isfinite(share) ? share : kInfinity;
-}
-
 std::string name_of_state(std::size_t index) {
   return fmt::format("optimizer state {}", index + 1);
 }

@@ -32,7 +32,7 @@ double deviation_norm(std::span<const float> variances) {
 
 /// Of rank 0: mean and variance of each batch norm, in this order.
 Difference check_statistics(const Program& tested, const Program& oracle, double bound) {
-  Difference worst{.share = 0, .tensor = {}, .what = "running statistics"};
+  Difference worst;
   const auto of_tested = read_back(tested.device(), tested.running_statistics());
   const auto of_oracle = read_back(oracle.device(), oracle.running_statistics());
   const std::vector<TensorGroup> left = tensor_groups(tested.plan());
@@ -45,10 +45,8 @@ Difference check_statistics(const Program& tested, const Program& oracle, double
     const std::size_t channels = theirs.size() / 2;
     const std::span<const float> variances = theirs.subspan(channels);
     const auto add = [&](double difference, double scale, std::size_t tensor) {
-      const double share = difference == 0 ? 0 : difference / (bound * scale);
-      if (share <= worst.share) return;  // NaN is larger
-      worst.share = std::isfinite(share) ? share : std::numeric_limits<double>::infinity();
-      worst.tensor = left[i].statistics[tensor].name;
+      worst.keep_worse(share_of(difference, bound * scale), left[i].statistics[tensor].name,
+                       "running statistics");
     };
     add(distance_of(ours.first(channels), theirs.first(channels)), deviation_norm(variances), 0);
     add(distance_of(ours.subspan(channels), variances), norm_of(variances), 1);
