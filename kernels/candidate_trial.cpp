@@ -59,7 +59,7 @@ TrialTensors::TrialTensors(const KernelBackend& backend, const OperatorSpec& spe
   }
   Size buffers = 0;
   for (const ParameterSpec& buffer : buffers_of(spec)) buffers += buffer.shape.elements();
-  bindings_.buffers = elements<float>(allocate(static_cast<Bytes>(buffers) * sizeof(float)));
+  bindings_.buffers = elements<float>(allocate(float_bytes(buffers)));
   bindings_.labels =
       elements<std::int32_t>(allocate(static_cast<Bytes>(tensors.labels) * sizeof(std::int32_t)));
   bindings_.loss = elements<float>(allocate(sizeof(float)));
@@ -89,7 +89,7 @@ CandidateTrial::CandidateTrial(const KernelBackend& backend, const OperatorSpec&
     : device_(backend.device()), plan_(backend.plan(spec, candidate)) {
   MemorySource& memory = device_.memory();
   const ParameterLayout layout = plan_->layout();
-  const Bytes arena = static_cast<Bytes>(layout.elements) * sizeof(float);
+  const Bytes arena = float_bytes(layout.elements);
   const std::span<float> parameters = elements<float>(first_bytes(own.parameters, arena, memory));
   fill(device_, parameters, 0);
   Bindings bindings = tensors.bindings();

@@ -82,7 +82,7 @@ Bytes bucket_limit(Size elements, const std::vector<Range>& announced, Bytes fir
   check(elements, announced);
   const Size wanted = limit_of(bucket_bytes);
   const Size limit = cut_within(announced, limit_of(first_bucket_bytes), wanted).limit;
-  return limit == wanted ? bucket_bytes : static_cast<Bytes>(limit) * sizeof(float);
+  return limit == wanted ? bucket_bytes : float_bytes(limit);
 }
 
 std::vector<Range> slices_of_backward(const ProgramPlan& plan) {

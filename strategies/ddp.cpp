@@ -111,9 +111,7 @@ class Ddp final : public Distributed {
     return parts;
   }
 
-  [[nodiscard]] static Bytes bytes_of(Range slice) {
-    return static_cast<Bytes>(slice.size()) * sizeof(float);
-  }
+  [[nodiscard]] static Bytes bytes_of(Range slice) { return float_bytes(slice.size()); }
 
   std::vector<Range> buckets_;
   std::vector<Communicator::Ticket> reductions_;  ///< by bucket, of this step

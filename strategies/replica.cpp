@@ -11,7 +11,7 @@ namespace {
 
 std::uint64_t payload_of(Size micro_batch) { return static_cast<std::uint64_t>(micro_batch); }
 
-Bytes bytes_of(Range slice) { return static_cast<Bytes>(slice.size()) * sizeof(float); }
+Bytes bytes_of(Range slice) { return float_bytes(slice.size()); }
 
 }  // namespace
 

@@ -25,8 +25,7 @@ std::uint64_t layout_digest(const OperatorSpec& spec, const OperatorPlan& plan) 
   }
   if (tensors.empty()) return 0;
   HostMemorySource memory;
-  const Buffer arena =
-      memory.allocate(static_cast<Bytes>(plan.layout().elements) * sizeof(float), "a layout");
+  const Buffer arena = memory.allocate(float_bytes(plan.layout().elements), "a layout");
   plan.import_parameters(std::vector<std::span<const float>>(tensors.begin(), tensors.end()),
                          arena.as<float>());
   std::uint64_t hash = fnv1a("");

@@ -327,7 +327,7 @@ class BatchNormPlan final : public OperatorPlan {
     return {.elements = floats, .owned = {{.range = {0, floats}, .member = 0}}};
   }
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return static_cast<Bytes>(Statistics::floats(lanes_of(spec_))) * sizeof(float);
+    return float_bytes(Statistics::floats(lanes_of(spec_)));
   }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return Temporaries::bytes(channel_blocks(spec_.input.channels), members_);

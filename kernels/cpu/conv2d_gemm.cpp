@@ -221,7 +221,7 @@ class GemmPlan final : public onednn::PassPlan {
 
   [[nodiscard]] const WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {
-    return static_cast<Bytes>(geometry_.scratch.total) * sizeof(float);
+    return float_bytes(geometry_.scratch.total);
   }
   [[nodiscard]] std::string description() const override { return weights_.text() + " unfolded"; }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {

@@ -143,7 +143,7 @@ void place_pieces(Layout& layout) {
                              .bias = bias,
                              .elements = bias + biases,
                              .layout = weights});
-    part.weights = static_cast<Bytes>(at) * sizeof(float);
+    part.weights = float_bytes(at);
     at += bias + biases;
   }
 }
@@ -159,8 +159,7 @@ std::vector<WeightPiece> pieces_of(const Layout& layout, Pass pass) {
                       .inputs = data ? part.channels : Range{0, layout.spec.input.channels},
                       .layout = part.plan->weights(),
                       .begin = at});
-    at += static_cast<Bytes>(round_up(static_cast<Size>(part.plan->weights().bytes()),
-                                      static_cast<Size>(kScratchAlignment)));
+    at += round_up(part.plan->weights().bytes(), kScratchAlignment);
   }
   return pieces;
 }
@@ -171,7 +170,7 @@ std::vector<WeightPiece> arena_pieces(const Layout& layout) {
     pieces.push_back({.outputs = piece.outputs,
                       .inputs = {0, layout.spec.input.channels},
                       .layout = piece.layout,
-                      .begin = static_cast<Bytes>(piece.begin) * sizeof(float)});
+                      .begin = float_bytes(piece.begin)});
   return pieces;
 }
 
@@ -197,9 +196,8 @@ bool place_weights(Layout& layout, Pass pass) {
       if (!transfers) return false;
       for (WeightTransfer& one : *transfers) one.to_begin += layout.copy_bytes;
       for (WeightPiece& piece : wanted) piece.begin += layout.copy_bytes;
-      layout.copy_bytes = wanted.back().begin + static_cast<Bytes>(round_up(
-                                                    static_cast<Size>(wanted.back().layout.bytes()),
-                                                    static_cast<Size>(kScratchAlignment)));
+      layout.copy_bytes =
+          wanted.back().begin + round_up(wanted.back().layout.bytes(), kScratchAlignment);
       layout.copies.push_back(wanted);
       layout.transfers.push_back(std::move(*transfers));
     }
@@ -216,8 +214,7 @@ bool place_weights(Layout& layout, Pass pass) {
 void place_scratch(Layout& layout) {
   const auto place = [&layout](Bytes bytes) {
     const Bytes begin = layout.scratch_bytes;
-    layout.scratch_bytes += static_cast<Bytes>(
-        round_up(static_cast<Size>(bytes), static_cast<Size>(kScratchAlignment)));
+    layout.scratch_bytes += round_up(bytes, kScratchAlignment);
     return begin;
   };
   for (int member = 0; member < layout.members; ++member) {
@@ -235,11 +232,9 @@ void place_scratch(Layout& layout) {
     }
     // The first member's gradient is written straight into the arena.
     const bool partial = layout.sums() && member > 0;
-    layout.scratch.push_back(
-        {.packed = place(packed),
-         .partial =
-             place(partial ? static_cast<Bytes>(layout.elements()) * sizeof(float) : Bytes{0}),
-         .scratchpad = place(scratchpad)});
+    layout.scratch.push_back({.packed = place(packed),
+                              .partial = place(partial ? float_bytes(layout.elements()) : Bytes{0}),
+                              .scratchpad = place(scratchpad)});
   }
 }
 

@@ -80,9 +80,7 @@ struct Layout {
     return way.partition == Partition::batch && of(Pass::weights).size() > 1;
   }
   /// As many as the parameters: no weights pass adds to what is there.
-  [[nodiscard]] Bytes addend_bytes() const {
-    return static_cast<Bytes>(elements()) * sizeof(float);
-  }
+  [[nodiscard]] Bytes addend_bytes() const { return float_bytes(elements()); }
   /// Channels of several samples do not lie side by side: they are packed for the kernels.
   [[nodiscard]] bool packs() const {
     return way.partition == Partition::channels && spec.input.batch > 1;

@@ -152,7 +152,7 @@ class DirectLinearPlan final : public OperatorPlan {
     return {.elements = elements, .owned = {{.range = {0, elements}, .member = 0}}};
   }
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return static_cast<Bytes>(DirectLinear::workspace_elements(spec_)) * sizeof(float);
+    return float_bytes(DirectLinear::workspace_elements(spec_));
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("direct {}", name_of(isa_));

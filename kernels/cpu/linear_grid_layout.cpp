@@ -121,7 +121,7 @@ bool place_chunks(Layout& layout, Placement& workspace) {
     const WeightPiece arena{.outputs = chunk.columns,
                             .inputs = {0, layout.spec.inputs},
                             .layout = weights,
-                            .begin = static_cast<Bytes>(chunk.begin) * sizeof(float)};
+                            .begin = float_bytes(chunk.begin)};
     if (!place_copy(layout, chunk, arena, products.forward->weights(), chunk.forward, workspace))
       return false;
     if (products.data == nullptr) continue;
@@ -142,10 +142,9 @@ MemberMemory place_member(const Layout& layout, int member, Placement& workspace
   MemberMemory m;
   m.output = workspace.place(layout.splits_outputs(), dense);
   m.output_gradient = scratch.place(layout.packs_gradient(), dense);
-  m.gradient =
-      scratch.place(layout.splits_batch(), static_cast<Bytes>(chunk.elements) * sizeof(float));
-  m.input_gradient = scratch.place(layout.sums_input_gradient(),
-                                   rows * static_cast<Bytes>(layout.spec.inputs) * sizeof(float));
+  m.gradient = scratch.place(layout.splits_batch(), float_bytes(chunk.elements));
+  m.input_gradient =
+      scratch.place(layout.sums_input_gradient(), rows * float_bytes(layout.spec.inputs));
   m.scratchpad = scratch.place(
       true, std::max({products.forward->scratchpad_bytes(), products.weights->scratchpad_bytes(),
                       products.data ? products.data->scratchpad_bytes() : Bytes{0}}));

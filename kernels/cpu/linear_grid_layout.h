@@ -78,7 +78,7 @@ struct Layout {
   /// Without blocks of rows, which are summed anyway, gradients are written whole, by a library
   /// that does not add.
   [[nodiscard]] Bytes addend_bytes() const {
-    return splits_batch() ? 0 : static_cast<Bytes>(parameter_elements) * sizeof(float);
+    return splits_batch() ? 0 : float_bytes(parameter_elements);
   }
   [[nodiscard]] bool has_copies() const;
   [[nodiscard]] int row_of(int member) const { return member / grid.columns; }

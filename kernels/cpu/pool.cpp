@@ -142,7 +142,7 @@ class PoolPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes scratch_bytes() const override {
     if (spec_.type == ElementType::f32 || !spec_.input_gradient) return 0;
-    return static_cast<Bytes>(plane_floats(spec_) * members_) * sizeof(float);
+    return float_bytes(plane_floats(spec_) * members_);
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("pool {} on {}", name_of(isa_), members_);

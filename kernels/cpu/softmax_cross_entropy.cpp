@@ -14,7 +14,7 @@ constexpr Size kExponentialCost = 16;  // simple operations that one exponential
 
 /// In the workspace the members' sums lie in front, then the probabilities.
 Bytes losses_bytes(int members) {
-  return static_cast<Bytes>(round_up(members * static_cast<Size>(sizeof(double)), 64));
+  return round_up(static_cast<Bytes>(members) * sizeof(double), 64);
 }
 
 float load(const float* from) { return *from; }
@@ -99,7 +99,7 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
             spec.batch, members_for(spec.batch * spec.classes * kExponentialCost, team.size())))) {}
 
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return losses_bytes(members_) + static_cast<Bytes>(spec_.batch * spec_.classes) * sizeof(float);
+    return losses_bytes(members_) + float_bytes(spec_.batch * spec_.classes);
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("softmax_cross_entropy on {}", members_);

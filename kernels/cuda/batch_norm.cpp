@@ -141,10 +141,10 @@ class BatchNormPlan final : public OperatorPlan {
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return static_cast<Bytes>(2 * spec_.input.channels) * sizeof(float);
+    return float_bytes(2 * spec_.input.channels);
   }
   [[nodiscard]] Bytes scratch_bytes() const override {
-    return static_cast<Bytes>(Temporaries::floats(tiles_of(spec_))) * sizeof(float);
+    return float_bytes(Temporaries::floats(tiles_of(spec_)));
   }
   [[nodiscard]] std::string description() const override {
     const BatchNormTiles tiles = tiles_of(spec_);

@@ -35,8 +35,7 @@ struct Passes {
 
 /// Bytes of so many elements, up to where the next part of a memory begins.
 Bytes part(Size elements, Bytes element) {
-  constexpr Size kPart = kUnit * static_cast<Size>(sizeof(float));
-  return static_cast<Bytes>(round_up(elements * static_cast<Size>(element), kPart));
+  return round_up(static_cast<Bytes>(elements) * element, float_bytes(kUnit));
 }
 
 /// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the
@@ -194,9 +193,7 @@ class Conv2dPlan final : public OperatorPlan {
   [[nodiscard]] Bytes scratch_bytes() const override {
     return layout_.input_gradient + passes_.workspace();
   }
-  [[nodiscard]] Bytes addend_bytes() const override {
-    return static_cast<Bytes>(layout_.weights) * sizeof(float);
-  }
+  [[nodiscard]] Bytes addend_bytes() const override { return float_bytes(layout_.weights); }
   [[nodiscard]] std::string description() const override {
     std::string text = fmt::format("cuDNN forward: {}; weights: {}", passes_.forward->description(),
                                    passes_.weights->description());

@@ -56,9 +56,7 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
   SoftmaxCrossEntropyPlan(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site)
       : spec_(spec), site_(site) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override {
-    return static_cast<Bytes>(kRows * spec_.batch) * sizeof(float);
-  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return float_bytes(kRows * spec_.batch); }
   [[nodiscard]] std::string description() const override {
     return "softmax_cross_entropy, a warp a sample";
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace ptbench {
 
@@ -41,7 +43,9 @@ struct Range {
   return {begin, begin + base + (index < longer ? 1 : 0)};
 }
 
-[[nodiscard]] constexpr Size round_up(Size value, Size multiple) {
+/// The least multiple of `multiple` that is at least `value`; both at least 0.
+template <std::integral Integer>
+[[nodiscard]] constexpr Integer round_up(Integer value, std::type_identity_t<Integer> multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "src/base/error.h"
+#include "src/base/huge_page.h"
 #include "src/base/units.h"
-#include "src/comm/huge_page.h"
 
 namespace ptbench {
 namespace {
@@ -43,6 +43,6 @@ void SharedArena::release(std::byte* data, Bytes length) const {
   block_->taken.give_back(static_cast<Bytes>(data - area_.data()));
 }
 
-Bytes SharedArena::footprint(Bytes bytes) const { return round_up_bytes(bytes, page_for(bytes)); }
+Bytes SharedArena::footprint(Bytes bytes) const { return round_up(bytes, page_for(bytes)); }
 
 }  // namespace ptbench

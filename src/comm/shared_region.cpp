@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/huge_page.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
-#include "src/comm/huge_page.h"
 #include "src/comm/shared_wait.h"
 
 namespace ptbench {
@@ -33,19 +33,19 @@ constexpr Bytes kPage = 4096;
 /// multiple of 256 MiB apart would evict each other all the time (measured on Zen 4: 7 times
 /// slower).
 constexpr Bytes area_of(Bytes bytes_per_rank) {
-  return (round_up_bytes(bytes_per_rank, kHugePage) / kHugePage | 1U) * kHugePage;
+  return (round_up(bytes_per_rank, kHugePage) / kHugePage | 1U) * kHugePage;
 }
 
 /// Where everything lies, a function of two numbers.
 struct Layout {
   Layout(Size world_size, Bytes bytes_per_rank)
       : ranks(static_cast<Bytes>(world_size)),
-        blocks(round_up_bytes(sizeof(shared::Header), shared::kLinePair)),
+        blocks(round_up(Bytes{sizeof(shared::Header)}, shared::kLinePair)),
         phases(blocks + ranks * sizeof(shared::RankBlock)),
-        lanes(round_up_bytes(phases + ranks * sizeof(PhaseBoard::Slot), kPage)),
-        mailboxes(round_up_bytes(lanes_of(shared::kChannels), kPage)),
-        areas(round_up_bytes(
-            mailboxes + shared::kChannels * ranks * ranks * sizeof(shared::Mailbox), kHugePage)),
+        lanes(round_up(phases + ranks * sizeof(PhaseBoard::Slot), kPage)),
+        mailboxes(round_up(lanes_of(shared::kChannels), kPage)),
+        areas(round_up(mailboxes + shared::kChannels * ranks * ranks * sizeof(shared::Mailbox),
+                       kHugePage)),
         area(area_of(bytes_per_rank)),
         small_areas(areas + 2 * ranks * area),
         small_area(std::min(area, area_of(kSmallArea))),
@@ -118,7 +118,7 @@ class SharedRegion::Mapping {
     if (reserved == MAP_FAILED) fail(errno);
     base_ = reserved;
     const auto address = reinterpret_cast<std::uintptr_t>(reserved);
-    void* start = reinterpret_cast<void*>(round_up_bytes(address, kHugePage));
+    void* start = reinterpret_cast<void*>(round_up(address, kHugePage));
     if (mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
              descriptor, 0) == MAP_FAILED) {
       const int error_number = errno;

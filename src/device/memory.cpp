@@ -14,16 +14,11 @@
 #include <system_error>
 
 #include "src/base/error.h"
+#include "src/base/huge_page.h"
 #include "src/base/units.h"
 
 namespace ptbench {
 namespace {
-
-constexpr Bytes kHugePage = Bytes{2} << 20U;
-
-Bytes round_up_bytes(Bytes bytes, Bytes multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
 
 /// First unsigned number of a small kernel file; empty when absent or "max".
 std::optional<Bytes> read_number(const std::string& path) {
@@ -82,7 +77,7 @@ Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
   if (bytes == 0) return {};
   const bool huge = bytes >= kHugePage;
   const Bytes length =
-      round_up_bytes(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+      round_up(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
   const Bytes mapped = huge ? length + kHugePage : length;  // room to align the start
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
@@ -90,15 +85,15 @@ Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
                                   format_bytes(bytes), std::generic_category().message(errno)),
                       "choose a smaller --batch-size");
   const auto address = reinterpret_cast<std::uintptr_t>(base);
-  const std::uintptr_t start = huge ? round_up_bytes(address, kHugePage) : address;
+  const std::uintptr_t start = huge ? round_up(address, kHugePage) : address;
   auto* data = reinterpret_cast<std::byte*>(start);
   if (huge) (void)madvise(data, length, MADV_HUGEPAGE);  // advice only: small pages work too
   return {data, bytes, [base, mapped](std::byte*) { munmap(base, mapped); }};
 }
 
 Bytes HostMemorySource::footprint(Bytes bytes) const {
-  return round_up_bytes(bytes,
-                        bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+  return round_up(bytes,
+                  bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
 }
 
 Bytes available_memory() {

@@ -284,7 +284,7 @@ std::vector<std::string> comm_collectives() {
 Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks) {
   // The values, and where a gather puts those of all; whole pages of both.
   constexpr Bytes kPages = Bytes{8} << 20U;
-  return 2 * longest(plan) + static_cast<Bytes>(ranks) * sizeof(float) + kPages;
+  return 2 * longest(plan) + float_bytes(ranks) + kPages;
 }
 
 std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, const CommPlan& plan) {
@@ -292,8 +292,7 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
   const Bytes most = longest(plan);
   MemorySource& memory = rank.communicator.memory();
   const Buffer values = memory.allocate(most, "values");
-  const Buffer whole =
-      memory.allocate(most + static_cast<Bytes>(ranks) * sizeof(float), "gathered values");
+  const Buffer whole = memory.allocate(most + float_bytes(ranks), "gathered values");
   const auto mirror = [&](const Buffer& buffer, Size count) {
     return HostMirror<float>(rank.device,
                              buffer.as<float>().first(static_cast<std::size_t>(count)));

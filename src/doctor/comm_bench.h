@@ -18,7 +18,7 @@ struct CommMeasurement {
   double seconds = 0;  ///< median over calls of the slowest rank's time
   Size wrong = 0;      ///< values that are not what they should be, on all ranks together
 
-  [[nodiscard]] Bytes bytes() const { return static_cast<Bytes>(count) * sizeof(float); }
+  [[nodiscard]] Bytes bytes() const { return float_bytes(count); }
   [[nodiscard]] bool sums() const;  ///< whether it adds, or only moves values
   /// The rank from which or to which values go; empty: all have the same part in it.
   [[nodiscard]] std::optional<Size> root() const;

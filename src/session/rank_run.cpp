@@ -69,7 +69,7 @@ Bytes bytes_per_rank(const RunConfig& config) {
   constexpr Bytes kRoom = Bytes{1} << 30U;
   constexpr Bytes kArenas = 16;
   const Graph graph = config.workload.build(sample_shape(config));
-  return kRoom + kArenas * static_cast<Bytes>(graph.parameter_count()) * sizeof(float);
+  return kRoom + kArenas * float_bytes(graph.parameter_count());
 }
 
 void measure_on_ranks(const RunConfig& config, const Topology& topology,

@@ -17,7 +17,7 @@ Bytes staged_bytes(const TrainingContext& context, const TrainingShape& shape) {
   if (workers == 0) return 0;
   const Size samples = shape.batch.micro_batch * (shape.one_process ? shape.batch.replicas : 1);
   return static_cast<Bytes>((workers + 1) * samples) *
-         static_cast<Bytes>(context.graph.input_shape.elements()) * sizeof(float);
+         float_bytes(context.graph.input_shape.elements());
 }
 
 }  // namespace
