@@ -37,6 +37,9 @@ struct OptimizerArenas {
   std::span<float> parameters;
   std::span<const float> gradients;
   std::vector<std::span<float>> state;  ///< state_arenas() of them, zero before the first step
+  /// One element, in the same memory: where it is not 0 when an update is done, the update leaves
+  /// everything as it is. Empty: every update is made.
+  std::span<const float> skip = {};
 };
 
 /// One fused pass over a slice of the arenas.
@@ -46,9 +49,9 @@ class Optimizer {
   /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction). Gradients are
   /// taken times `gradient_scale`, a power of two or 1 (loss scaling is undone here).
   virtual void step(Range slice, Size step, float gradient_scale = 1) = 0;
-  /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, which step
-  /// it is done for.
-  virtual void prepare(Size /*step*/) {}
+  /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, with what
+  /// arguments it is done.
+  virtual void prepare(Size /*step*/, float /*gradient_scale*/ = 1) {}
 };
 
 }  // namespace ptbench

@@ -4,8 +4,9 @@
 
 namespace ptbench {
 
-OptimizerScalars scalars_of(const OptimizerSpec& spec, Size step) {
+OptimizerScalars scalars_of(const OptimizerSpec& spec, Size step, float gradient_scale) {
   OptimizerScalars s;
+  s.gradient_scale = gradient_scale;
   s.lr = static_cast<float>(spec.lr);
   s.momentum = static_cast<float>(spec.momentum);
   const bool decoupled = spec.kind == OptimizerKind::adamw;

@@ -17,12 +17,14 @@ struct OptimizerScalars {
   float fresh1 = 0;  ///< 1 - β1, rounded once: in float, 1 - 0.999 is off by 1e-5 of itself
   float fresh2 = 0;  ///< 1 - β2
   float epsilon = 0;
-  float step_size = 0;   ///< lr / (1 - β1^t)
-  float root_scale = 0;  ///< 1 / √(1 - β2^t)
+  float step_size = 0;       ///< lr / (1 - β1^t)
+  float root_scale = 0;      ///< 1 / √(1 - β2^t)
+  float gradient_scale = 1;  ///< that gradients are taken times
   friend bool operator==(const OptimizerScalars&, const OptimizerScalars&) = default;
 };
 
 /// Of the `step`-th update; they count from 1.
-[[nodiscard]] OptimizerScalars scalars_of(const OptimizerSpec& spec, Size step);
+[[nodiscard]] OptimizerScalars scalars_of(const OptimizerSpec& spec, Size step,
+                                          float gradient_scale);
 
 }  // namespace ptbench

@@ -234,12 +234,8 @@ class Dp final : public Strategy {
   }
 
   void update() {
-    if (master_->updates_slice_by_slice()) {
-      master_->optimizer_step(master_->all(), next_update());
-      count_update();
-    } else if (master_->scaled_optimizer_step(next_update())) {
-      count_update();
-    }
+    master_->update_all(next_update());
+    if (master_->finish_step()) count_update();
   }
 
   /// Work of all replicas, on each one's own time.

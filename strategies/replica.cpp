@@ -24,8 +24,8 @@ Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
   for (int i = 0; i < step.optimizer.state_arenas(); ++i)
     state_.push_back(arenas.allocate(program_.parameters().size_bytes(), "optimizer state"));
   owned_ = program_.plan().owned();
-  plan_optimizer();
   allocate_cells(arenas);
+  plan_optimizer();
 }
 
 void Replica::allocate_cells(MemorySource& arenas) {
@@ -46,7 +46,8 @@ std::vector<std::span<float>> Replica::optimizer_state() const {
 void Replica::plan_optimizer() {
   const OptimizerArenas arenas{.parameters = program_.parameters(),
                                .gradients = program_.gradients(),
-                               .state = optimizer_state()};
+                               .state = optimizer_state(),
+                               .skip = scaler_.active() ? non_finite() : std::span<float>()};
   recordings_.clear();  // they update by the optimizer before
   optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, arenas, owned_);
 }
@@ -84,7 +85,7 @@ void Replica::divide_updates(std::vector<Range> slices) {
 }
 
 void Replica::compute_gradients(GradientsReady ready) {
-  if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
+  apply_loss_scale();
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
     compute(micro_batch, ready);
@@ -93,12 +94,16 @@ void Replica::compute_gradients(GradientsReady ready) {
   add_up_losses();
 }
 
+void Replica::apply_loss_scale() {
+  if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
+}
+
 void Replica::compute(Size micro_batch, GradientsReady ready) {
   forward(micro_batch);
-  if (micro_batch + 1 < step_.accumulation_steps)
-    backward(micro_batch, [](Range, const Event&) {});
-  else
+  if (is_last(micro_batch))
     backward(micro_batch, ready);
+  else
+    backward(micro_batch, [](Range, const Event&) {});
 }
 
 /// Keeps the micro-batch's loss, which the next one overwrites.
@@ -109,28 +114,47 @@ void Replica::end_micro_batch(Size micro_batch) {
   if (after_micro_batch_) after_micro_batch_(micro_batch);
 }
 
+void Replica::make_step(Size step) {
+  compute_gradients([&](Range slice, const Event&) { update_early(slice, step); });
+  update_late(step);
+}
+
+/// Backward is done with an operator's parameters once it has announced their gradients, so the
+/// update can follow at once, while they are still in the caches of those who computed them.
+void Replica::update_early(Range slice, Size step) {
+  if (updates_slice_by_slice()) optimizer_step(slice, step);
+}
+
+void Replica::update_late(Size step) {
+  if (!updates_slice_by_slice()) update_all(step);
+}
+
 bool Replica::can_record_steps() const {
-  return queue_.can_record() && !scaler_.active() && !drag_.is_on() && statistics_period_ == 1;
+  return queue_.can_record() && !drag_.is_on() && statistics_period_ == 1;
 }
 
 /// Micro-batches between the first and the last are alike: they add to gradients that are there,
 /// and update nothing.
 std::size_t Replica::recording_of(Size micro_batch) const {
   if (micro_batch == 0) return 0;
-  return micro_batch + 1 == step_.accumulation_steps && step_.accumulation_steps > 2 ? 2 : 1;
+  return is_last(micro_batch) && step_.accumulation_steps > 2 ? 2 : 1;
 }
 
-void Replica::record_steps(GradientsReady ready) {
+void Replica::record_step(Size step) {
   ensure(can_record_steps(), "steps that the host decides nothing in are recorded");
   recordings_.clear();
   program_.parameters_changed();  // as before each first micro-batch
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch)
     if (recording_of(micro_batch) == recordings_.size())
-      recordings_.push_back(queue().keep([&] { compute(micro_batch, ready); }));
+      recordings_.push_back(queue().keep([&] {
+        compute(micro_batch, [&](Range slice, const Event&) { update_early(slice, step); });
+        if (is_last(micro_batch)) update_late(step);
+      }));
 }
 
 void Replica::replay_step(Size step) {
-  optimizer_->prepare(step);
+  apply_loss_scale();
+  optimizer_->prepare(step, 1 / scaler_.scale());
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
     recordings_[recording_of(micro_batch)]->replay();
@@ -201,11 +225,15 @@ void Replica::optimizer_step(Range slice, Size step) {
   program_.parameters_changed();
 }
 
-bool Replica::scaled_optimizer_step(Size step) {
+void Replica::update_all(Size step) {
   const Range slice = all();
-  find_non_finite(std::span(&slice, 1));
+  if (scaler_.active()) find_non_finite(std::span(&slice, 1));
+  optimizer_step(slice, step);
+}
+
+bool Replica::finish_step() {
+  if (!scaler_.active()) return true;
   const bool finite = read_finite();
-  if (finite) optimizer_step(slice, step);
   finish_scaled_step(finite);
   return finite;
 }

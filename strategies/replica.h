@@ -55,15 +55,20 @@ class Replica {
   /// slices of the gradient arena as they become final, all of them in the last micro-batch.
   /// loss() is this replica's share afterwards.
   void compute_gradients(GradientsReady ready);
-  /// Whether record_steps may be called: the device can record, and nothing of a step is decided by
+
+  /// Where no other replica has a say: compute_gradients, and the update of all parameters as
+  /// number `step`. Slices are updated as their gradients become final, or with loss scaling
+  /// together.
+  void make_step(Size step);
+  /// Whether record_step may be called: the device can record, and nothing of a step is decided by
   /// the host on the way.
   [[nodiscard]] bool can_record_steps() const;
-  /// Keeps what compute_gradients gives to the device after it has loaded a batch, one recording
-  /// for each kind of micro-batch (the first, the last, those between), `ready` and what it does
-  /// among it. After a step: libraries and kernels are loaded then.
-  void record_steps(GradientsReady ready);
+  /// Keeps what make_step gives to the device after it has loaded a batch, one recording for each
+  /// kind of micro-batch (the first, the last, those between). After make_step of the same step,
+  /// when libraries and kernels are loaded.
+  void record_step(Size step);
   [[nodiscard]] bool has_recorded_steps() const { return !recordings_.empty(); }
-  /// compute_gradients with what `ready` did when it was recorded, as update number `step`.
+  /// What make_step did when it was recorded, with another batch and as update number `step`.
   void replay_step(Size step);
   /// One element of the device's memory: a share of the global batch's mean loss.
   [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
@@ -78,8 +83,9 @@ class Replica {
   /// Whether a slice may be updated before all gradients are known. Not with loss scaling, which
   /// skips a step whose gradients are not finite.
   [[nodiscard]] bool updates_slice_by_slice() const { return !scaler_.active(); }
-  /// Updates the parameters of `slice`; `step` counts updates from 1. The team members who computed
-  /// its gradients update it, unless divide_updates said otherwise.
+  /// Updates the parameters of `slice`, unless non_finite() is not 0 then; `step` counts updates
+  /// from 1. The team members who computed its gradients update it, unless divide_updates said
+  /// otherwise.
   void optimizer_step(Range slice, Size step);
   /// From now on optimizer_step takes these slices only, and the members share each of them evenly,
   /// as they do where a communicator sums it. For who updates a part of the arena: what the members
@@ -108,10 +114,12 @@ class Replica {
     after_micro_batch_ = std::move(call);
   }
 
-  /// With loss scaling, where no other replica has a say: updates everything if all gradients are
-  /// finite, adapts the loss scale, and returns whether it was updated. `step` as in
-  /// optimizer_step.
-  [[nodiscard]] bool scaled_optimizer_step(Size step);
+  /// Where no other replica has a say: updates everything, with loss scaling only if all gradients
+  /// are finite. `step` as in optimizer_step.
+  void update_all(Size step);
+  /// After make_step, replay_step or update_all: whether parameters were updated. With loss scaling
+  /// it waits for the device, and adapts the scale.
+  [[nodiscard]] bool finish_step();
   /// Adapts the loss scale; `finite` is the same on every replica.
   void finish_scaled_step(bool finite) { scaler_.update(finite); }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
@@ -130,6 +138,12 @@ class Replica {
   void plan_optimizer();
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
+  void apply_loss_scale();
+  void update_early(Range slice, Size step);
+  void update_late(Size step);
+  [[nodiscard]] bool is_last(Size micro_batch) const {
+    return micro_batch + 1 == step_.accumulation_steps;
+  }
   void compute(Size micro_batch, GradientsReady ready);
   void end_micro_batch(Size micro_batch);
   [[nodiscard]] std::size_t recording_of(Size micro_batch) const;

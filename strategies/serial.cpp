@@ -14,32 +14,16 @@ class Serial final : public Strategy {
 
  private:
   void take_step() override {
-    if (replica_->updates_slice_by_slice())
-      step_slice_by_slice();
-    else
-      scaled_step();
-  }
-  float read_loss() override { return replica_->read_loss(); }
-
-  /// Backward is done with an operator's parameters once it has announced their gradients, so the
-  /// update can follow at once, while they are still in the caches of those who computed them.
-  void step_slice_by_slice() {
-    const auto update = [this](Range slice, const Event&) {
-      replica_->optimizer_step(slice, next_update());
-    };
-    if (records_ && !is_observed() && replica_->has_recorded_steps()) {
+    const bool records = records_ && !is_observed();
+    if (records && replica_->has_recorded_steps()) {
       replica_->replay_step(next_update());
     } else {
-      replica_->compute_gradients(update);
-      if (records_ && !is_observed()) replica_->record_steps(update);
+      replica_->make_step(next_update());
+      if (records) replica_->record_step(next_update());
     }
-    count_update();
+    if (replica_->finish_step()) count_update();
   }
-
-  void scaled_step() {
-    replica_->compute_gradients([](Range, const Event&) {});
-    if (replica_->scaled_optimizer_step(next_update())) count_update();
-  }
+  float read_loss() override { return replica_->read_loss(); }
 
   std::unique_ptr<Replica> replica_;
   bool records_ = false;

@@ -56,15 +56,16 @@ class CpuOptimizer final : public Optimizer {
   }
 
   void step(Range slice, Size step, float gradient_scale) override {
-    const OptimizerScalars scalars = scalars_of(spec_, step);
-    team_.run(members_, [this, slice, &scalars, gradient_scale](int member) {
+    if (!arenas_.skip.empty() && arenas_.skip.front() != 0) return;
+    const OptimizerScalars scalars = scalars_of(spec_, step, gradient_scale);
+    team_.run(members_, [this, slice, &scalars](int member) {
       for (const OwnedRange& owned : owned_) {
         const Range part = intersect(owned.range, slice);
         if (owned.member != member || part.empty()) continue;
-        if (gradient_scale == 1)
+        if (scalars.gradient_scale == 1)
           update(piece_of(part), scalars);
         else
-          update_scaled(piece_of(part), scalars, gradient_scale);
+          update_scaled(piece_of(part), scalars);
       }
     });
   }
@@ -92,7 +93,7 @@ class CpuOptimizer final : public Optimizer {
 
   /// Scales into a buffer that stays in the nearest cache. A factor inside the update's own formula
   /// would let the compiler fuse other operations than without it, and so round differently.
-  void update_scaled(const Piece& all, const OptimizerScalars& scalars, float gradient_scale) {
+  void update_scaled(const Piece& all, const OptimizerScalars& scalars) {
     constexpr Size kScaledAtOnce = 1024;
     alignas(64) float scaled[kScaledAtOnce];
     for (Size begin = 0; begin < all.count; begin += kScaledAtOnce) {
@@ -102,7 +103,7 @@ class CpuOptimizer final : public Optimizer {
                         .second = all.second == nullptr ? nullptr : all.second + begin,
                         .count = std::min(kScaledAtOnce, all.count - begin)};
       simd::run(isa_, [&, from = all.gradients + begin] {
-        for (Size i = 0; i < piece.count; ++i) scaled[i] = from[i] * gradient_scale;
+        for (Size i = 0; i < piece.count; ++i) scaled[i] = from[i] * scalars.gradient_scale;
       });
       update(piece, scalars);
     }

@@ -23,14 +23,15 @@ __global__ void __launch_bounds__(kThreads)
     adam_kernel(ArenaSlice slice, const OptimizerScalars* __restrict__ scalars, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
+  if (slice.skip != nullptr && *slice.skip != 0) return;
   const OptimizerScalars s = *scalars;
   Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
   const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
   Lanes<float, kLanes> first = load<kLanes>(slice.first, pack);
   Lanes<float, kLanes> second = load<kLanes>(slice.second, pack);
   for (int lane = 0; lane < kLanes; ++lane)
-    update(s, __fmul_rn(gradients.at[lane], slice.gradient_scale), parameters.at[lane],
-           first.at[lane], second.at[lane]);
+    update(s, __fmul_rn(gradients.at[lane], s.gradient_scale), parameters.at[lane], first.at[lane],
+           second.at[lane]);
   store(slice.parameters, pack, parameters);
   store(slice.first, pack, first);
   store(slice.second, pack, second);

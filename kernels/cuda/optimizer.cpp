@@ -24,8 +24,8 @@ class CudaOptimizer final : public Optimizer {
     if (slice.empty()) return;
     ensure(slice.begin >= 0 && slice.end <= std::ssize(arenas_.parameters),
            "a slice lies in the arena");
-    prepare(step);
-    const ArenaSlice part = slice_of(slice, gradient_scale);
+    prepare(step, gradient_scale);
+    const ArenaSlice part = slice_of(slice);
     if (spec_.kind != OptimizerKind::sgd)
       adam(part, scalars_, device_.stream());
     else if (part.first != nullptr)
@@ -34,15 +34,15 @@ class CudaOptimizer final : public Optimizer {
       plain_sgd(part, scalars_, device_.stream());
   }
 
-  void prepare(Size step) override {
-    const OptimizerScalars scalars = scalars_of(spec_, step);
+  void prepare(Size step, float gradient_scale) override {
+    const OptimizerScalars scalars = scalars_of(spec_, step, gradient_scale);
     if (told_ == scalars) return;
     tell_scalars(scalars, scalars_, device_.stream());
     told_ = scalars;
   }
 
  private:
-  [[nodiscard]] ArenaSlice slice_of(Range range, float gradient_scale) const {
+  [[nodiscard]] ArenaSlice slice_of(Range range) const {
     const auto state = [&](std::size_t index) {
       return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;
     };
@@ -50,8 +50,8 @@ class CudaOptimizer final : public Optimizer {
             .gradients = arenas_.gradients.data() + range.begin,
             .first = state(0),
             .second = state(1),
-            .count = range.size(),
-            .gradient_scale = gradient_scale};
+            .skip = arenas_.skip.data(),
+            .count = range.size()};
   }
 
   OptimizerSpec spec_;

@@ -7,14 +7,14 @@
 
 namespace ptbench::cuda {
 
-/// Consecutive elements of the arenas, in device memory.
+/// Consecutive elements of the arenas, and whether to update them, in device memory.
 struct ArenaSlice {
   float* parameters;
-  const float* gradients;  ///< taken times `gradient_scale`
-  float* first;            ///< momentum, or Adam's first moment; null for plain SGD
-  float* second;           ///< Adam's second moment; null for SGD
+  const float* gradients;
+  float* first;       ///< momentum, or Adam's first moment; null for plain SGD
+  float* second;      ///< Adam's second moment; null for SGD
+  const float* skip;  ///< nothing is updated where *skip is not 0; null: everything is
   Size count;
-  float gradient_scale;
 
   /// From element `begin` on.
   [[nodiscard]] ArenaSlice from(Size begin) const {
@@ -22,8 +22,8 @@ struct ArenaSlice {
             gradients + begin,
             first == nullptr ? nullptr : first + begin,
             second == nullptr ? nullptr : second + begin,
-            count - begin,
-            gradient_scale};
+            skip,
+            count - begin};
   }
 };
 

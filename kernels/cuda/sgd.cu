@@ -11,6 +11,7 @@ __global__ void __launch_bounds__(kThreads)
     sgd_kernel(ArenaSlice slice, const OptimizerScalars* __restrict__ scalars, Size packs) {
   const Size pack = pack_of_thread();
   if (pack >= packs) return;
+  if (slice.skip != nullptr && *slice.skip != 0) return;
   const OptimizerScalars s = *scalars;
   Lanes<float, kLanes> parameters = load<kLanes>(slice.parameters, pack);
   const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
@@ -19,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int lane = 0; lane < kLanes; ++lane) {
     float& parameter = parameters.at[lane];
     float& velocity = velocities.at[lane];
-    const float gradient = __fmul_rn(gradients.at[lane], slice.gradient_scale);
+    const float gradient = __fmul_rn(gradients.at[lane], s.gradient_scale);
     const float decayed = __fmaf_rn(s.weight_decay, parameter, gradient);
     velocity = kHasMomentum ? __fmaf_rn(s.momentum, velocity, decayed) : decayed;
     parameter = __fmaf_rn(-s.lr, velocity, parameter);

@@ -23,6 +23,7 @@ void ReferenceOptimizer::step(Range slice, Size step, float gradient_scale) {
   if (slice.empty()) return;
   ensure(slice.begin >= 0 && slice.end <= static_cast<Size>(arenas_.parameters.size()),
          "a slice lies in the arena");
+  if (!arenas_.skip.empty() && arenas_.skip.front() != 0) return;
   const auto count = static_cast<double>(step);
   const double correction1 = 1 - std::pow(spec_.beta1, count);
   const double correction2 = 1 - std::pow(spec_.beta2, count);

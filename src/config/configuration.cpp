@@ -122,13 +122,11 @@ std::string text_of(const LossScaleSpec& spec) {
   return spec.kind == LossScaling::dynamic ? "dynamic" : "none";
 }
 
-/// Whether steps are given to the device as one graph. With loss scaling the host reads whether
-/// gradients are finite before it updates.
+/// Whether steps are given to the device as one graph.
 bool uses_graph(const RunConfig& config) {
   const OnOffAuto mode = config.options.graph;
   const StrategyRow& strategy = config.strategy;
-  const bool scales = config.loss_scale.kind != LossScaling::none;
-  const bool possible = !config.device.is_cpu() && strategy.records_steps && !scales;
+  const bool possible = !config.device.is_cpu() && strategy.records_steps;
   if (mode != OnOffAuto::on) return possible && mode != OnOffAuto::off;
   if (config.device.is_cpu())
     throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
@@ -136,12 +134,6 @@ bool uses_graph(const RunConfig& config) {
     throw capability_error(
         fmt::format("--graph on: steps of strategy '{}' cannot be one graph", strategy.name),
         "leave it out, or use --strategy serial");
-  if (scales)
-    throw capability_error(
-        fmt::format(
-            "--graph on: with --loss-scale {} the host looks at gradients before each update",
-            text_of(config.loss_scale)),
-        "leave --graph out, or use --loss-scale none");
   return true;
 }
 

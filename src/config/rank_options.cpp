@@ -142,8 +142,8 @@ void append_machine(RunOptionRows& rows) {
   rows.push_back(on_off_auto_option(
       {.name = "graph",
        .group = group,
-       .help = "give a GPU each step as one CUDA graph: on, off, auto (where the host decides "
-               "nothing in it)",
+       .help = "give a GPU each step as one CUDA graph: on, off, auto (where the "
+               "strategy can)",
        .grid = true},
       &RunOptions::graph));
   rows.push_back(whole_option({.name = "threads",

@@ -242,3 +242,31 @@ TEST_CASE("a gradient scale undoes a loss scale: the update is that of the gradi
     });
   }
 }
+
+TEST_CASE("an update that the device is told to skip leaves every bit as it is") {
+  for (const OptimizerSpec& spec : optimizer_specs()) {
+    INFO(text_of(spec));
+    for_each_backend([&](const KernelBackend& backend, int threads) {
+      Arenas plain(spec);
+      Arenas skipped(spec);
+      Arenas before(spec);
+      std::array<float, 1> skip{};
+      OptimizerArenas view = skipped.view();
+      view.skip = skip;
+      const auto always = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
+      const auto sometimes = backend.plan_optimizer(spec, view, owned_ranges(threads));
+      for (Size step = 1; step <= 2; ++step) {
+        plain.draw_gradients(step);
+        skipped.draw_gradients(step);
+        before.copy_from(skipped);
+        skip[0] = 1;
+        sometimes->step({0, kElements}, step);
+        CHECK(skipped.same_bits_outside(before, {0, 0}));
+        skip[0] = 0;
+        sometimes->step({0, kElements}, step);
+        always->step({0, kElements}, step);
+        CHECK(skipped.same_bits_outside(plain, {0, 0}));
+      }
+    });
+  }
+}

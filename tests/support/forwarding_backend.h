@@ -29,6 +29,7 @@ template <class Move>
   arenas.parameters = move(arenas.parameters);
   arenas.gradients = move(arenas.gradients);
   for (auto& state : arenas.state) state = move(state);
+  arenas.skip = move(arenas.skip);
   return arenas;
 }
 
