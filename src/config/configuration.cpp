@@ -271,6 +271,9 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   config.precision = precision_of(options, config.strategy, config.device);
   config.type = multiplied_type(config.precision);
   config.loss_scale = options.loss_scale.value_or(usual_loss_scale(config.precision));
+  if (config.options.pin_memory && config.device.is_cpu())
+    throw capability_error("--pin-memory: a CPU's batches are sent nowhere",
+                           "leave it out, or use --device cuda");
   config.graph = uses_graph(config);
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());

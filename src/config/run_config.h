@@ -97,6 +97,7 @@ struct RunOptions {
   std::optional<Size> samples;
   bool shuffle = true;
   Size data_workers = 0;
+  bool pin_memory = false;  ///< asked for; a device with memory of its own always gets it
 
   std::optional<Size> steps;
   std::optional<Size> epochs;

@@ -203,6 +203,11 @@ void append_data(RunOptionRows& rows) {
                                .fallback = "0",
                                .grid = true},
                               &RunOptions::data_workers, 0, 64));
+  rows.push_back(flag_option({.name = "pin-memory",
+                              .group = group,
+                              .help = "send batches to the device from page-locked memory, as a "
+                                      "GPU's always are"},
+                             &RunOptions::pin_memory));
 }
 
 }  // namespace ptbench

@@ -305,7 +305,7 @@ void check_graph(const Words& words, bool skips = false) {
 
 TEST_CASE("a graph of the step trains as the step does, bit by bit", "[cuda]") {
   require_cuda_device();
-  check_graph({"-w", "mlp", "-b", "4"});
+  check_graph({"-w", "mlp", "-b", "4", "--pin-memory"});
   check_graph({"-w", "linear", "--optimizer", "adamw"});
   for (const std::string count : {"2", "3", "4"})
     check_graph({"-w", "linear", "-s", "grad-accum", "--accumulate", count, "--optimizer", "adam"});
@@ -379,6 +379,7 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
       {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
       {{"--device", "cuda", "--graph", "on", "-s", "ddp"}, 5, "strategy 'ddp' cannot be one graph"},
       {{"--device", "cpu", "--graph", "on"}, 5, "--graph on: a CPU has no graphs"},
+      {{"--device", "cpu", "--pin-memory"}, 5, "--pin-memory: a CPU's batches are sent nowhere"},
       {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};
   for (const Mistake& mistake : mistakes) {
     CAPTURE(mistake.words);
