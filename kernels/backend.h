@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,16 @@
 
 namespace ptbench {
 
+/// What a device reaches on multiply-adds.
+struct MeasuredPeak {
+  double flops_per_second = 0;
+  std::string of;  ///< of what: "multiply-adds, threads: 2"
+};
+
+/// How a peak is measured: a trial shows that it can be, on little data, and what it finds says
+/// nothing.
+enum class PeakEffort : std::uint8_t { trial, full };
+
 /// The operators of one kind of device. `reference` is the oracle of the others.
 class KernelBackend {
  public:
@@ -25,10 +36,11 @@ class KernelBackend {
   /// In whose memory operators, optimizers and passes find all that they are bound to, and whose
   /// queue for computing they give their work to. It outlives the backend.
   [[nodiscard]] virtual Device& device() const = 0;
-  /// Operations a second that the device reaches on multiply-adds of `type`, measured now; empty
-  /// where nobody measures it.
-  [[nodiscard]] virtual std::optional<double> measure_peak_flops(ElementType /*type*/,
-                                                                 const Clock& /*clock*/) const {
+  /// What the device reaches on multiply-adds of `type`, measured now; empty where it cannot be
+  /// measured.
+  [[nodiscard]] virtual std::optional<MeasuredPeak> measure_peak(ElementType /*type*/,
+                                                                 const Clock& /*clock*/,
+                                                                 PeakEffort /*effort*/) const {
     return std::nullopt;
   }
   /// Seconds that `work`, operators of this backend, takes by `clock` until the device has done it;

@@ -61,8 +61,13 @@ std::string onednn_instructions() { return onednn::instructions(); }
 
 CpuBackend::CpuBackend(CpuDevice& device) : device_(device), isa_(detect_isa()) {}
 
-std::optional<double> CpuBackend::measure_peak_flops(ElementType type, const Clock& clock) const {
-  return measure_fma_peak(device_.team(), device_.team().size(), isa_, type, clock);
+std::optional<MeasuredPeak> CpuBackend::measure_peak(ElementType type, const Clock& clock,
+                                                     PeakEffort /*effort*/) const {
+  const int threads = device_.team().size();
+  const auto peak = measure_fma_peak(device_.team(), threads, isa_, type, clock);
+  if (!peak) return std::nullopt;
+  return MeasuredPeak{.flops_per_second = *peak,
+                      .of = fmt::format("multiply-adds, threads: {}", threads)};
 }
 
 double CpuBackend::seconds_of(FunctionRef<void()> work, const Clock& clock) const {

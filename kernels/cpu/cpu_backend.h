@@ -25,8 +25,8 @@ class CpuBackend final : public KernelBackend {
 
   [[nodiscard]] std::string name() const override { return "cpu"; }
   [[nodiscard]] Device& device() const override { return device_; }
-  [[nodiscard]] std::optional<double> measure_peak_flops(ElementType type,
-                                                         const Clock& clock) const override;
+  [[nodiscard]] std::optional<MeasuredPeak> measure_peak(ElementType type, const Clock& clock,
+                                                         PeakEffort effort) const override;
   [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& clock) const override;
   [[nodiscard]] std::string fingerprint() const override;
 

@@ -164,11 +164,17 @@ std::optional<Loop> bf16_loop_of(Isa /*isa*/) { return std::nullopt; }
 
 #endif
 
+/// Empty for what no CPU here multiplies.
+std::optional<Loop> loop_of(Isa isa, ElementType type) {
+  if (type == ElementType::f32) return loop_of(isa);
+  return type == ElementType::bf16 ? bf16_loop_of(isa) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> measure_fma_peak(Team& team, int members, Isa isa, ElementType type,
                                        const Clock& clock) {
-  const std::optional<Loop> loop = type == ElementType::f32 ? loop_of(isa) : bf16_loop_of(isa);
+  const std::optional<Loop> loop = loop_of(isa, type);
   if (!loop) return std::nullopt;
   const double operations = loop->operations * static_cast<double>(kIterations) * members;
   double best = 0;

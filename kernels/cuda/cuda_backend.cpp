@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/arena_passes.h"
 #include "kernels/cuda/optimizer.h"
+#include "kernels/cuda/product_peak.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/device/cuda/check.h"
@@ -60,6 +61,11 @@ CudaBackend::CudaBackend(CudaDevice& device)
       site_{.device = device, .library = library_.get(), .cudnn = cudnn_},
       begin_(device.compute().make_event(EventClock::on)),
       end_(device.compute().make_event(EventClock::on)) {}
+
+std::optional<MeasuredPeak> CudaBackend::measure_peak(ElementType type, const Clock& clock,
+                                                      PeakEffort effort) const {
+  return measure_product_peak(*this, site_, type, clock, effort);
+}
 
 std::string CudaBackend::fingerprint() const {
   return fmt::format("cuda {} {} driver {} cuBLASLt {} cuDNN {} kernels {}", device_.name(),

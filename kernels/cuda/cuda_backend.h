@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ class CudaBackend final : public KernelBackend {
 
   [[nodiscard]] std::string name() const override { return "cuda"; }
   [[nodiscard]] Device& device() const override { return device_; }
+  /// Of products by cuBLASLt.
+  [[nodiscard]] std::optional<MeasuredPeak> measure_peak(ElementType type, const Clock& clock,
+                                                         PeakEffort effort) const override;
   [[nodiscard]] std::string fingerprint() const override;
   /// By events of the device, so that what the host does beside it does not count.
   [[nodiscard]] double seconds_of(FunctionRef<void()> work, const Clock& clock) const override;

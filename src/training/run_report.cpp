@@ -30,14 +30,14 @@ double core_share(const RunConfig& config, Size all_cores) {
 }
 
 void report_peak_flops(const RunConfig& config, const TimedOn& place, ComputeRecord& compute) {
+  if (config.device.is_emulated) return;
   const auto ranks = static_cast<double>(config.options.nproc);
   const double share = core_share(config, place.cores);
-  const auto peak = place.backend.measure_peak_flops(config.type, place.clock);
+  const auto peak = place.backend.measure_peak(config.type, place.clock, PeakEffort::full);
   if (!peak) return;
-  compute.peak_flops_per_second = ranks * share * *peak;
-  std::string source =
-      fmt::format("measured: {} multiply-adds, threads: {}{}", config.precision, config.threads,
-                  ranks > 1 ? fmt::format(", times {:g} ranks", ranks) : "");
+  compute.peak_flops_per_second = ranks * share * peak->flops_per_second;
+  std::string source = fmt::format("measured: {} {}{}", config.precision, peak->of,
+                                   ranks > 1 ? fmt::format(", times {:g} ranks", ranks) : "");
   if (share < 1) source += fmt::format(", times {:.3g}: they share cores", share);
   compute.peak_source = std::move(source);
 }

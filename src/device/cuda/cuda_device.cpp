@@ -45,6 +45,14 @@ DeviceConditions CudaDevice::look() {
   return conditions;
 }
 
+Bytes CudaDevice::free_memory() const {
+  make_current();
+  std::size_t free = 0;
+  std::size_t total = 0;
+  PTBENCH_CUDA(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
 std::string CudaDevice::compute_capability() const {
   return fmt::format("{}.{}", attribute(cudaDevAttrComputeCapabilityMajor),
                      attribute(cudaDevAttrComputeCapabilityMinor));

@@ -39,6 +39,11 @@ class CudaDevice final : public Device {
   /// "9.0".
   [[nodiscard]] std::string compute_capability() const;
   [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
+  /// That nobody has, this process or another.
+  [[nodiscard]] Bytes free_memory() const;
+  /// Memory that own_memory() does not count: for who measures the device beside a run. The device
+  /// outlives the source.
+  [[nodiscard]] CudaMemorySource uncounted_memory() const { return {index_, stream()}; }
 
  private:
   [[nodiscard]] int attribute(cudaDeviceAttr attribute) const;
