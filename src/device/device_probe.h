@@ -9,7 +9,7 @@ namespace ptbench {
 /// allocations, so that executable and module may be built by different compilers. Raise
 /// kDeviceProbeAbi with every change of a structure here.
 inline constexpr const char* kDeviceProbeInterface = "device_probe";
-inline constexpr unsigned kDeviceProbeAbi = 1;
+inline constexpr unsigned kDeviceProbeAbi = 2;
 
 enum class DeviceProbeStatus : std::int32_t {
   ok = 0,
@@ -35,10 +35,25 @@ struct DeviceProbeReport {
   std::array<char, 512> message;  ///< ends with a null character
 };
 
-/// What the interface's pointer points to.
+/// Where a device is plugged in, and which others it reaches. Bit i of a set stands for the device
+/// of that index.
+struct ProbedPlace {
+  std::array<char, 32> pci_bus_id;   ///< "0000:3B:00.0"; ends with a null character
+  std::uint64_t peers;               ///< whose memory its kernels may read and write
+  std::uint64_t peers_with_atomics;  ///< of these, over a link with atomics, as NVLink has them
+};
+
+/// One for each device of the report, with equal indices; empty where CUDA does not tell.
+struct DevicePlaces {
+  std::array<ProbedPlace, 64> devices;
+};
+
+/// What the interface's pointer points to. Neither function throws or leaves a device in use; the
+/// caller provides zeroed structures.
 struct DeviceProbe {
-  /// Fills `report`, which the caller provides zeroed. Does not throw and leaves no device in use.
   void (*probe)(DeviceProbeReport* report) noexcept;
+  /// `device_count`: as the report has it.
+  void (*find_places)(std::int32_t device_count, DevicePlaces* places) noexcept;
 };
 
 }  // namespace ptbench

@@ -23,6 +23,8 @@ std::string version_text(std::int32_t version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
+bool has_bit(std::uint64_t set, std::size_t bit) { return (set >> bit & 1U) != 0; }
+
 CudaProbe without_module(const Module& module) {
   CudaProbe probe;
   const std::string path = module.path.string();
@@ -129,6 +131,25 @@ CudaProbe probe_cuda(const std::filesystem::path& module_folder) {
   if (report->status == DeviceProbeStatus::ok) add_devices(probe, *report);
   explain_report(probe, *report);
   return probe;
+}
+
+std::vector<CudaPlace> find_cuda_places(const std::filesystem::path& module_folder,
+                                        const CudaProbe& probe) {
+  std::vector<CudaPlace> places(probe.devices.size());
+  const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
+  if (!module.loaded() || places.empty()) return places;
+  DevicePlaces found{};
+  static_cast<const DeviceProbe*>(module.interface)
+      ->find_places(static_cast<std::int32_t>(places.size()), &found);
+  for (std::size_t index = 0; index < places.size(); ++index) {
+    const ProbedPlace& place = found.devices.at(index);
+    places[index].pci_bus_id = text_of(place.pci_bus_id);
+    for (std::size_t peer = 0; peer < places.size(); ++peer)
+      if (has_bit(place.peers, peer))
+        places[index].peers.push_back(
+            {.id = probe.devices[peer].id, .atomics = has_bit(place.peers_with_atomics, peer)});
+  }
+  return places;
 }
 
 Error cuda_absent_error(const std::string& device, const CudaProbe& probe) {

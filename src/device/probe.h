@@ -38,12 +38,30 @@ struct CudaProbe {
   std::string runtime_version;  ///< of the CUDA runtime library, "13.0"; empty: not loaded
 };
 
+/// Another device whose memory the kernels of one may read and write.
+struct CudaPeer {
+  std::string id;        ///< "cuda:1"
+  bool atomics = false;  ///< over a link that does atomics, as NVLink; PCIe does none
+  friend bool operator==(const CudaPeer&, const CudaPeer&) = default;
+};
+
+/// Where a device is plugged in.
+struct CudaPlace {
+  std::string pci_bus_id;  ///< "0000:3B:00.0"; empty where CUDA does not tell
+  std::vector<CudaPeer> peers;
+};
+
 /// "module absent", "library absent", …
 [[nodiscard]] std::string name_of(CudaState state);
 
 /// Looks for CUDA devices through the module in `module_folder`. Never throws, and touches nothing
 /// that a run on the CPU would notice.
 [[nodiscard]] CudaProbe probe_cuda(const std::filesystem::path& module_folder);
+
+/// The places of the devices that `probe`, made of the same module, has found. Never throws, and
+/// leaves no device in use.
+[[nodiscard]] std::vector<CudaPlace> find_cuda_places(const std::filesystem::path& module_folder,
+                                                      const CudaProbe& probe);
 
 /// The error (exit 5) of somebody who asked for `device` where `probe` found none.
 [[nodiscard]] Error cuda_absent_error(const std::string& device, const CudaProbe& probe);

@@ -28,6 +28,16 @@ TEST_CASE("a device that the module finds is described") {
   CHECK(found.remedy.empty());
 }
 
+TEST_CASE("the place of a device is told where it is known") {
+  const CudaProbe found = probe("ok");
+  const std::vector<CudaPlace> places =
+      find_cuda_places(std::filesystem::path(PTBENCH_TEST_MODULES) / "ok", found);
+  REQUIRE(places.size() == 1);
+  CHECK(places[0].pci_bus_id == "ABCD:3B:00.0");
+  CHECK(places[0].peers.empty());
+  CHECK(find_cuda_places("/nowhere", probe("nowhere")).empty());
+}
+
 TEST_CASE("whatever is missing on the way to a device is told apart, with its remedy") {
   struct Case {
     const char* fixture;
@@ -38,7 +48,7 @@ TEST_CASE("whatever is missing on the way to a device is told apart, with its re
   const std::vector<Case> cases{
       {"nowhere", CudaState::module_absent, "libptbench_cuda.so", "PTBENCH_CUDA=ON"},
       {"missing_library", CudaState::library_absent, "libptbench_test_gone.so", "LD_LIBRARY_PATH"},
-      {"other_version", CudaState::abi_mismatch, "version 2", "built together"},
+      {"other_version", CudaState::abi_mismatch, "version 3", "built together"},
       {"no_entry", CudaState::module_unusable, "libptbench_cuda.so", "build"},
       {"driver_absent", CudaState::driver_absent, "libcuda.so.1", "driver"},
       {"driver_too_old", CudaState::driver_too_old, "12.4", "newer driver"},

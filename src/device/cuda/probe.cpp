@@ -74,7 +74,32 @@ void probe(DeviceProbeReport* report) noexcept {
   report->status = DeviceProbeStatus::ok;
 }
 
-constexpr DeviceProbe kProbe{probe};
+/// Adds what `device` reaches of `peer`.
+void find_link(int device, int peer, ProbedPlace& place) {
+  const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(peer);
+  int reaches = 0;
+  if (cudaDeviceCanAccessPeer(&reaches, device, peer) != cudaSuccess || reaches == 0) return;
+  place.peers |= bit;
+  int atomics = 0;
+  if (cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, device, peer) ==
+          cudaSuccess &&
+      atomics != 0)
+    place.peers_with_atomics |= bit;
+}
+
+void find_places(std::int32_t device_count, DevicePlaces* places) noexcept {
+  for (int device = 0; device < device_count; ++device) {
+    ProbedPlace& place = places->devices[static_cast<std::size_t>(device)];
+    if (cudaDeviceGetPCIBusId(place.pci_bus_id.data(), static_cast<int>(place.pci_bus_id.size()),
+                              device) != cudaSuccess)
+      place.pci_bus_id = {};
+    for (int peer = 0; peer < device_count; ++peer)
+      if (peer != device) find_link(device, peer, place);
+  }
+  (void)cudaGetLastError();  // what CUDA does not tell is no error of a later call
+}
+
+constexpr DeviceProbe kProbe{.probe = probe, .find_places = find_places};
 
 }  // namespace
 

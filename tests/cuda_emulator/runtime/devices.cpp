@@ -119,7 +119,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
   if (!has_device(device)) return fail(cudaErrorInvalidDevice);
   if (length < 13) return fail(cudaErrorInvalidValue);
-  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02x:00.0",
+  std::snprintf(id, static_cast<std::size_t>(length), "EEEE:%02X:00.0",
                 static_cast<unsigned>(device + 1));
   return cudaSuccess;
 }
@@ -130,6 +130,17 @@ cudaError_t cudaProfilerStop() { return cudaSuccess; }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   if (!has_device(device) || !has_device(peer)) return fail(cudaErrorInvalidDevice);
   *can = device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer) {
+  if (!has_device(device) || !has_device(peer) || device == peer)
+    return fail(cudaErrorInvalidDevice);
+  if (attribute != cudaDevP2PAttrAccessSupported &&
+      attribute != cudaDevP2PAttrNativeAtomicSupported)
+    return fail(cudaErrorNotSupported,
+                text("cudaDeviceGetP2PAttribute of attribute ", static_cast<int>(attribute)));
+  *value = 1;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
