@@ -48,9 +48,10 @@ Command make_doctor_command() {
       {.name = "doctor",
        .summary = "say what this machine has to measure with, and what is missing",
        .description =
-           "Looks at engines, devices, libraries, processor, noise and files. What is missing is "
-           "named together with how to get it; nothing of it is an error. With --noise it measures "
-           "for a minute and says what a benchmark on this machine can resolve.",
+           "Looks at engines, devices, libraries, processor, noise and files, and measures what "
+           "GPUs multiply and copy. What is missing is named together with how to get it; nothing "
+           "of it is an error. With --noise it measures for a minute and says what a benchmark on "
+           "this machine can resolve.",
        .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
                     {"ptbench doctor --noise", "how small a difference can be told here"},
                     {"ptbench doctor --json", "the same for a script"}},

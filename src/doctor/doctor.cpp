@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
@@ -30,6 +31,7 @@
 #include "src/device/pressure.h"
 #include "src/device/probe.h"
 #include "src/device/topology.h"
+#include "src/doctor/cuda_devices.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/step_phases.h"
 
@@ -354,13 +356,16 @@ std::string bracketed_choice(const std::string& text) {
 std::vector<FindingGroup> examine_machine(const InstallPaths& paths) {
   const Topology topology = topology_or_nothing();
   const CudaProbe cuda = probe_cuda(paths.modules);
-  return {guarded("program", examine_program),
-          guarded("engines", [&] { return examine_engines(topology, cuda); }),
-          guarded("devices", [&] { return examine_devices(topology, cuda); }),
-          guarded("libraries", [&] { return examine_libraries(cuda); }),
-          guarded("processor", [&] { return examine_processor(topology); }),
-          guarded("noise", [&] { return examine_noise(topology); }),
-          guarded("files", [&] { return examine_files(paths); })};
+  std::vector<FindingGroup> groups{
+      guarded("program", examine_program),
+      guarded("engines", [&] { return examine_engines(topology, cuda); }),
+      guarded("devices", [&] { return examine_devices(topology, cuda); }),
+      guarded("libraries", [&] { return examine_libraries(cuda); }),
+      guarded("processor", [&] { return examine_processor(topology); }),
+      guarded("noise", [&] { return examine_noise(topology); }),
+      guarded("files", [&] { return examine_files(paths); })};
+  std::ranges::move(examine_cuda_devices(paths, cuda), std::back_inserter(groups));
+  return groups;
 }
 
 }  // namespace ptbench

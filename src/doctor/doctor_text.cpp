@@ -12,7 +12,8 @@ namespace {
 /// "core latency" for "core_latency_seconds": the detail has the unit.
 std::string label_of(const Finding& finding) {
   std::string label = finding.name;
-  for (const std::string_view unit : {"_bytes", "_seconds", "_hertz", "_fraction"})
+  for (const std::string_view unit :
+       {"_flops_per_second", "_bytes_per_second", "_bytes", "_seconds", "_hertz", "_fraction"})
     if (label.ends_with(unit)) label.resize(label.size() - unit.size());
   std::ranges::replace(label, '_', ' ');
   return label;

@@ -1,5 +1,7 @@
 // What scripts/emulate-gpu says and refuses.
 #include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,26 @@ TEST_CASE("ptbench finds the emulated devices through its own module") {
   INFO(doctor.errors);
   CHECK_THAT(doctor.output, Contains("emulated: emulated sm_80, 8.00 GiB"));
   CHECK_THAT(doctor.output, Contains("cuda:1"));
+}
+
+TEST_CASE("doctor tries what an emulated device computes and copies, and tells no speed") {
+  const ProgramResult doctor =
+      emulate({"--devices", "2", "--checks", PTBENCH_EXECUTABLE, "doctor", "--json"});
+  INFO(doctor.errors);
+  REQUIRE(doctor.exit_code == 0);
+  const auto groups = nlohmann::json::parse(doctor.output);
+  std::map<std::string, nlohmann::json> findings;
+  for (const auto& finding : groups["cuda:1"]) findings[finding["name"]] = finding;
+  CHECK(findings["pci_bus_id"]["value"] == "EEEE:02:00.0");
+  CHECK(findings["peers"]["value"] == "cuda:0");
+  for (const char* name :
+       {"fp32_product_flops_per_second", "tf32_product_flops_per_second",
+        "bf16_product_flops_per_second", "fp16_product_flops_per_second", "copy_bytes_per_second",
+        "copy_from_host_bytes_per_second", "copy_to_host_bytes_per_second"}) {
+    CAPTURE(name);
+    CHECK(findings[name]["state"] == "emulated");
+    CHECK(findings[name]["value"].is_null());
+  }
 }
 
 }  // namespace ptbench::testing

@@ -1,0 +1,84 @@
+#include "src/doctor/cuda_devices.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "kernels/cuda_module.h"
+#include "src/base/error.h"
+#include "src/config/precision.h"
+#include "src/doctor/device_speed.h"
+
+namespace ptbench {
+namespace {
+
+Finding told(std::string name, FieldValue value, std::string detail) {
+  return {std::move(name), "note", std::move(value), std::move(detail), ""};
+}
+
+Finding examine_bus(const CudaPlace& place) {
+  constexpr const char* kName = "pci_bus_id";
+  if (place.pci_bus_id.empty()) return told(kName, FieldValue(), "CUDA does not tell");
+  return told(kName, place.pci_bus_id, place.pci_bus_id);
+}
+
+/// The host's NUMA node that the device is next to, as the kernel has it: -1 where it has none.
+Finding examine_numa_node(const CudaPlace& place) {
+  constexpr const char* kName = "numa_node";
+  std::string device = place.pci_bus_id;
+  for (char& letter : device)  // as the kernel writes it
+    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  std::ifstream file(std::filesystem::path("/sys/bus/pci/devices") / device / "numa_node");
+  Size node = -1;
+  if (!(file >> node) || node < 0) return told(kName, FieldValue(), "the kernel does not tell");
+  return told(kName, node, fmt::format("{} of the host", node));
+}
+
+Finding examine_peers(const CudaPlace& place) {
+  std::string ids;
+  std::string detail;
+  for (const CudaPeer& peer : place.peers) {
+    ids += (ids.empty() ? "" : " ") + peer.id;
+    detail += fmt::format("{}{}{}", detail.empty() ? "" : ", ", peer.id,
+                          peer.atomics ? " (with atomics, as NVLink has them)" : "");
+  }
+  if (ids.empty()) return told("peers", FieldValue(), "no other device's memory is in reach");
+  return told("peers", ids, detail);
+}
+
+FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo& device,
+                                 const CudaPlace& place) {
+  FindingGroup group{device.id,
+                     {examine_bus(place), examine_numa_node(place), examine_peers(place)}};
+  std::vector<std::string> precisions;
+  for (const char* precision : {"fp32", "tf32", "bf16", "fp16"})
+    if (multiplies(device.compute_capability, precision))
+      precisions.emplace_back(precision);
+    else
+      group.findings.push_back(told(fmt::format("{}_product_flops_per_second", precision),
+                                    FieldValue(), "from compute capability 8.0 on"));
+  try {
+    const Site site = CudaModule(device.id, paths.modules).open();
+    for (Finding& finding : examine_speed(site, precisions))
+      group.findings.push_back(std::move(finding));
+  } catch (const Error& error) {
+    group.findings.push_back({"speed", "failed", FieldValue(), error.what(), error.remedy()});
+  }
+  return group;
+}
+
+}  // namespace
+
+std::vector<FindingGroup> examine_cuda_devices(const InstallPaths& paths, const CudaProbe& cuda) {
+  const std::vector<CudaPlace> places = find_cuda_places(paths.modules, cuda);
+  std::vector<FindingGroup> groups;
+  for (std::size_t index = 0; index < cuda.devices.size(); ++index)
+    groups.push_back(examine_cuda_device(paths, cuda.devices[index], places.at(index)));
+  return groups;
+}
+
+}  // namespace ptbench

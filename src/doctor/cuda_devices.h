@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "src/base/install_paths.h"
+#include "src/device/probe.h"
+#include "src/doctor/doctor.h"
+
+namespace ptbench {
+
+/// A group for each device that `cuda` has found through the module in `paths`, under its id: where
+/// it is plugged in, which others it reaches, and what it was measured to reach now. A second or
+/// two a device.
+[[nodiscard]] std::vector<FindingGroup> examine_cuda_devices(const InstallPaths& paths,
+                                                             const CudaProbe& cuda);
+
+}  // namespace ptbench
