@@ -25,7 +25,8 @@ struct AcceleratorConditions {
   /// process ids, as it does in containers, and cannot tell own from other.
   std::optional<int> other_processes = std::nullopt;
   /// Largest share of the multiprocessors' time that one of them used in a sampling period of the
-  /// driver since the last look. Not known in the same cases, and where the driver does not count.
+  /// driver (a second at most) that ended since the last look. Not known in the same cases, and
+  /// where no period ended or the driver does not sample.
   std::optional<double> foreign_fraction = std::nullopt;
   /// That the whole device has used since its driver was loaded, whoever used it.
   std::optional<double> joules = std::nullopt;
