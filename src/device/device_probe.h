@@ -9,7 +9,7 @@ namespace ptbench {
 /// allocations, so that executable and module may be built by different compilers. Raise
 /// kDeviceProbeAbi with every change of a structure here.
 inline constexpr const char* kDeviceProbeInterface = "device_probe";
-inline constexpr unsigned kDeviceProbeAbi = 1;
+inline constexpr unsigned kDeviceProbeAbi = 2;
 
 enum class DeviceProbeStatus : std::int32_t {
   ok = 0,
@@ -35,10 +35,27 @@ struct DeviceProbeReport {
   std::array<char, 512> message;  ///< ends with a null character
 };
 
-/// What the interface's pointer points to.
+enum class DeviceWatchStatus : std::int32_t {
+  ready = 0,
+  library_absent = 1,
+  failed = 2,  ///< the library is there, and cannot be asked
+};
+
+/// What the driver's management library tells of the devices, for people. Texts end with a null
+/// character.
+struct DeviceWatchReport {
+  DeviceWatchStatus status;
+  std::array<char, 96> driver_version;  ///< empty: not known
+  std::array<char, 8192> detail;        ///< of each device what it does, or what is missing
+  std::array<char, 512> remedy;         ///< empty where nothing is
+};
+
+/// What the interface's pointer points to. Functions fill a report, which the caller provides
+/// zeroed; they do not throw and leave no device in use.
 struct DeviceProbe {
-  /// Fills `report`, which the caller provides zeroed. Does not throw and leaves no device in use.
   void (*probe)(DeviceProbeReport* report) noexcept;
+  /// Where `probe` found devices.
+  void (*watch)(DeviceWatchReport* report) noexcept;
 };
 
 }  // namespace ptbench

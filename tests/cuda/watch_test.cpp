@@ -218,4 +218,22 @@ TEST_CASE("a run goes on without the management library, and says what is not kn
   CHECK_THAT(warning["remedy"].get<std::string>(), Contains("NVIDIA_DRIVER_CAPABILITIES"));
 }
 
+TEST_CASE("doctor tells what watches the devices", "[cuda]") {
+  require_told_library();
+  const auto finding = [](const Strings& environment, const Strings& before) {
+    Strings command = before;
+    command.insert(command.end(), {PTBENCH_EXECUTABLE, "doctor", "--json"});
+    const ProgramResult result = run_program(command, {.environment = environment});
+    CHECK(result.exit_code == 0);
+    return result.output;
+  };
+  const std::string throttled = finding({"PTBENCH_EMULATOR_THROTTLE=4"}, {});
+  CHECK_THAT(throttled,
+             Contains("driver 580.00; cuda:0: 1.41 GHz, 40 °C, throttled (sw_power_cap)"));
+  const std::string failed = finding({"PTBENCH_EMULATOR_NVML=failed"}, {});
+  CHECK_THAT(failed, Contains("nvmlInit_v2: Driver Not Loaded"));
+  const std::string absent = finding({}, {PTBENCH_SOURCE_DIR "/scripts/emulate-gpu", "--no-nvml"});
+  CHECK_THAT(absent, Contains("libnvidia-ml.so.1: cannot open") && Contains("utility"));
+}
+
 }  // namespace ptbench::testing

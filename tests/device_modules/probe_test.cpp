@@ -28,6 +28,17 @@ TEST_CASE("a device that the module finds is described") {
   CHECK(found.remedy.empty());
 }
 
+TEST_CASE("what the module tells of the devices' doings is passed on") {
+  const CudaWatch watch = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "ok");
+  CHECK(watch.state == "ready");
+  CHECK(watch.driver_version == "580.0");
+  CHECK(watch.detail == "cuda:0: made up");
+  CHECK(watch.remedy.empty());
+  const CudaWatch none = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "nowhere");
+  CHECK(none.state == "failed");
+  CHECK(mentions(none.detail, "libptbench_cuda.so"));
+}
+
 TEST_CASE("whatever is missing on the way to a device is told apart, with its remedy") {
   struct Case {
     const char* fixture;
@@ -38,7 +49,7 @@ TEST_CASE("whatever is missing on the way to a device is told apart, with its re
   const std::vector<Case> cases{
       {"nowhere", CudaState::module_absent, "libptbench_cuda.so", "PTBENCH_CUDA=ON"},
       {"missing_library", CudaState::library_absent, "libptbench_test_gone.so", "LD_LIBRARY_PATH"},
-      {"other_version", CudaState::abi_mismatch, "version 2", "built together"},
+      {"other_version", CudaState::abi_mismatch, "version 3", "built together"},
       {"no_entry", CudaState::module_unusable, "libptbench_cuda.so", "build"},
       {"driver_absent", CudaState::driver_absent, "libcuda.so.1", "driver"},
       {"driver_too_old", CudaState::driver_too_old, "12.4", "newer driver"},

@@ -28,7 +28,12 @@ void probe(DeviceProbeReport* report) noexcept {
   device.capability_major = 9;
 }
 
-constexpr DeviceProbe kProbe{probe};
+void watch(DeviceWatchReport* report) noexcept {
+  write(report->driver_version, "580.0");
+  write(report->detail, "cuda:0: made up");
+}
+
+constexpr DeviceProbe kProbe{.probe = probe, .watch = watch};
 
 }  // namespace
 }  // namespace ptbench
