@@ -3,25 +3,29 @@
 
 Makes a result of RUNS runs from the runs of a real one (strategies × ranks × batches × precisions, with
 their samples), has ptbench make its page, opens it in Chromium and prints, as JSON: the bytes of the
-page, the seconds that making it took, and milliseconds from the begin of loading to three points: the
-tables can be sorted and filtered, a click on a column has sorted the table, all charts are drawn.
+page, the seconds that making it took, and milliseconds from the begin of loading until the tables can be
+sorted and filtered and until all charts are drawn, and from a click on a column until the table is sorted.
 
-    bench/page_time.py RESULT.json [--runs 200] [--ptbench build/release/ptbench]
+    bench/page_time.py RESULT.json [--runs 200] [--times 5] [--ptbench build/release/ptbench] [-o FILE.md]
 """
 
 import argparse
 import copy
+import datetime
 import http.server
 import itertools
 import json
 import pathlib
 import queue
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+import evidence
 
 STRATEGIES = ["serial", "dp", "ddp", "ddp-flat", "ddp-central"]
 RANKS = [1, 2, 4, 8]
@@ -109,26 +113,58 @@ def in_browser(page, folder):
         server.shutdown()
 
 
+def measure(result, runs, ptbench):
+    """{figure: value} of one page, made and opened."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = pathlib.Path(name)
+        grown = folder / "grid.json"
+        grown.write_text(json.dumps(grid(result, runs)))
+        page = folder / "grid.html"
+        begin = time.monotonic()
+        subprocess.run([ptbench, "chart", grown, "-o", page], timeout=300, check=True)
+        figures = {"bytes": page.stat().st_size,
+                   "seconds_to_make": round(time.monotonic() - begin, 3)}
+        return figures | {f"ms_{name}": round(ms, 1) for name, ms in in_browser(page, folder).items()}
+
+
+def shown(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def document(given, pages):
+    """The figures of all pages, with intervals, as Markdown."""
+    version = subprocess.run([given.ptbench, "--version"], capture_output=True, text=True, check=True)
+    browser = subprocess.run(["chromium", "--version"], capture_output=True, text=True, check=True)
+    lines = ["# The page of many runs, made and opened", "",
+             f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
+             f"- {version.stdout.strip()}", f"- {browser.stdout.strip()}, headless",
+             f"- command: `bench/page_time.py {shlex.join(sys.argv[1:])}`",
+             f"- a page of {given.runs} runs, made and opened {len(pages)} times; milliseconds count from the "
+             "begin of loading, those of `ms_sort` from the click", "",
+             "| figure | mean | 95 % interval | least | most |", "|---|---|---|---|---|"]
+    for name in pages[0]:
+        values = [page[name] for page in pages]
+        middle = evidence.mean(values)
+        interval = "–" if middle.low is None else f"{shown(middle.low)} to {shown(middle.high)}"
+        cells = [name, shown(middle.middle), interval, shown(min(values)), shown(max(values))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("result", type=pathlib.Path)
     arguments.add_argument("--runs", type=int, default=200)
+    arguments.add_argument("--times", type=int, default=5, help="pages made and opened")
     arguments.add_argument("--ptbench", default="build/release/ptbench")
+    arguments.add_argument("-o", "--output", type=pathlib.Path, help="Markdown instead of JSON")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = pathlib.Path(name)
-        result = folder / "grid.json"
-        result.write_text(json.dumps(grid(json.loads(given.result.read_text()), given.runs)))
-        page = folder / "grid.html"
-        begin = time.monotonic()
-        subprocess.run([given.ptbench, "chart", result, "-o", page], timeout=300, check=True)
-        figures = {
-            "runs": given.runs,
-            "bytes": page.stat().st_size,
-            "seconds_to_make": round(time.monotonic() - begin, 3),
-        }
-        figures |= {f"ms_{name}": round(ms, 1) for name, ms in in_browser(page, folder).items()}
-        print(json.dumps(figures))
+    result = json.loads(given.result.read_text())
+    pages = [measure(result, given.runs, given.ptbench) for _ in range(given.times)]
+    if given.output:
+        given.output.write_text(document(given, pages))
+    else:
+        print(json.dumps(pages))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ set(PTBENCH_SITE_HEADERS
   src/base/clock.h src/base/element_type.h src/base/error.h src/base/exit_code.h
   src/base/function_ref.h src/base/shape.h src/base/size.h
   src/device/core_latency.h src/device/device.h src/device/memory.h src/device/queue.h
-  src/device/topology.h)
+  src/device/throttling.h src/device/topology.h)
 set(digests "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${PTBENCH_SANITIZE}")
 foreach(header IN LISTS PTBENCH_SITE_HEADERS)
   file(SHA256 "${PROJECT_SOURCE_DIR}/${header}" digest)

@@ -72,6 +72,8 @@ void read_value(const ParsedJson& json, const Place& place, Size& target) {
 // Ahead of what has members and elements: unnamed namespaces are not searched by argument.
 template <HasMembers Record>
 void read_value(const ParsedJson& json, const Place& place, Record& record);
+template <class T>
+void read_value(const ParsedJson& json, const Place& place, std::vector<T>& target);
 
 /// Numbers that JSON lacks are null in a list.
 void read_value(const ParsedJson& json, const Place& place, std::vector<double>& target) {

@@ -22,11 +22,6 @@ Json to_json_value(Bytes value) { return value; }
 Json to_json_value(bool value) { return value; }
 Json to_json_value(const std::string& value) { return value; }
 
-template <class T>
-Json to_json_value(const std::optional<T>& value) {
-  return value ? to_json_value(*value) : Json(nullptr);
-}
-
 Json to_json_value(const FieldValue& value) {
   return std::visit(
       [](const auto& held) -> Json {
@@ -45,6 +40,11 @@ template <class T>
 Json to_json_value(const std::map<std::string, T>& entries);
 template <HasMembers Record>
 Json to_json_value(const Record& record);
+
+template <class T>
+Json to_json_value(const std::optional<T>& value) {
+  return value ? to_json_value(*value) : Json(nullptr);
+}
 
 template <HasMembers Record>
 void put_members(const Record& record, Json& object) {

@@ -46,7 +46,12 @@ inline constexpr std::tuple kMembers<SliceRecord>{
     Member{"steal_fraction", &SliceRecord::steal_fraction},
     Member{"frequency_hertz", &SliceRecord::frequency_hertz},
     Member{"joules", &SliceRecord::joules},
-    Member{"turn", &SliceRecord::turn}};
+    Member{"turn", &SliceRecord::turn},
+    Member{"device_temperature_celsius", &SliceRecord::device_temperature_celsius},
+    Member{"device_throttle_reasons", &SliceRecord::device_throttle_reasons},
+    Member{"device_other_processes", &SliceRecord::device_other_processes},
+    Member{"device_foreign_fraction", &SliceRecord::device_foreign_fraction},
+    Member{"device_joules", &SliceRecord::device_joules}};
 
 template <>
 inline constexpr std::tuple kMembers<RepetitionRecord>{

@@ -18,9 +18,11 @@ struct SharedCause {
 };
 
 /// The more telling, the earlier: causes before what follows from them.
-constexpr std::array<SharedCause, 9> kSharedCauses{
+constexpr std::array<SharedCause, 11> kSharedCauses{
     {{"foreign-load", "noise", "other programs ran"},
      {"steal", "noise", "the hypervisor took time of the cores"},
+     {"device-throttled", "noise", "the GPU was throttled"},
+     {"device-shared", "noise", "another process used the GPU"},
      {"frequency-changed", "noise", "the cores' frequency changed"},
      {"mixed-placement", "noise", "the cores moved"},
      {"few-clean-repetitions", "noise", "few repetitions are clean"},

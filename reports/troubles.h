@@ -19,9 +19,10 @@ struct MergedWarning {
 };
 
 /// The warnings of all runs in the order in which they first come. What disturbs a machine, and
-/// what follows from it, is one: foreign-load, steal, frequency-changed, mixed-placement,
-/// few-clean-repetitions, too-noisy and mean-above-median; so is what was chosen beside other
-/// programs. Any other code is one of its own, even where its numbers differ from run to run.
+/// what follows from it, is one: foreign-load, steal, device-throttled, device-shared,
+/// frequency-changed, mixed-placement, few-clean-repetitions, too-noisy and mean-above-median; so
+/// is what was chosen beside other programs. Any other code is one of its own, even where its
+/// numbers differ from run to run.
 [[nodiscard]] std::vector<MergedWarning> merged_warnings(std::span<const RunRecord> runs);
 
 /// Runs that are not ok for one reason.

@@ -120,13 +120,18 @@ void Replica::make_step(Size step) {
 }
 
 /// Backward is done with an operator's parameters once it has announced their gradients, so the
-/// update can follow at once, while they are still in the caches of those who computed them.
+/// update can follow at once, while they are still in the caches of those who computed them. A
+/// device with memory of its own pays for each update with a launch, and makes one of all.
+bool Replica::updates_early() const {
+  return updates_slice_by_slice() && device().shares_memory_with_host();
+}
+
 void Replica::update_early(Range slice, Size step) {
-  if (updates_slice_by_slice()) optimizer_step(slice, step);
+  if (updates_early()) optimizer_step(slice, step);
 }
 
 void Replica::update_late(Size step) {
-  if (!updates_slice_by_slice()) update_all(step);
+  if (!updates_early()) update_all(step);
 }
 
 bool Replica::can_record_steps() const {

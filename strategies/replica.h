@@ -57,8 +57,7 @@ class Replica {
   void compute_gradients(GradientsReady ready);
 
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
-  /// number `step`. Slices are updated as their gradients become final, or with loss scaling
-  /// together.
+  /// number `step`: of slices as their gradients become final, or of all together.
   void make_step(Size step);
   /// Whether record_step may be called: the device can record, and nothing of a step is decided by
   /// the host on the way.
@@ -139,6 +138,7 @@ class Replica {
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
   void apply_loss_scale();
+  [[nodiscard]] bool updates_early() const;
   void update_early(Range slice, Size step);
   void update_late(Size step);
   [[nodiscard]] bool is_last(Size micro_batch) const {

@@ -105,9 +105,7 @@ std::vector<DeviceConditions> ReplicaDevices::look() {
   std::vector<DeviceConditions> all;
   for (const auto& site : driven_) all.push_back(site->look());
   if (shares_cores_ || all.empty()) return all;
-  all.push_back({.has_latency = true,
-                 .latency = latency_between(),
-                 .frequency_hertz = all.back().frequency_hertz});
+  all.push_back({.has_latency = true, .latency = latency_between()});
   return all;
 }
 

@@ -4,21 +4,48 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "src/base/function_ref.h"
 #include "src/base/size.h"
 #include "src/device/core_latency.h"
 #include "src/device/memory.h"
 #include "src/device/queue.h"
+#include "src/device/throttling.h"
 
 namespace ptbench {
+
+/// What a device that is no CPU tells of itself. Empty: not known.
+struct AcceleratorConditions {
+  std::optional<double> temperature_celsius = std::nullopt;
+  std::optional<ThrottleReasons> throttling = std::nullopt;  ///< just now
+  /// Processes other than this one that hold the device. A process may hold it and let it idle, as
+  /// one does that waits for its turn, so that these alone disturb nothing. Not known where this
+  /// process is not among those that the driver lists: it then counts in another namespace of
+  /// process ids, as it does in containers, and cannot tell own from other.
+  std::optional<int> other_processes = std::nullopt;
+  /// Largest share of the multiprocessors' time that one of them used in a sampling period of the
+  /// driver (a second at most) that ended since the last look. Not known in the same cases, and
+  /// where no period ended or the driver does not sample.
+  std::optional<double> foreign_fraction = std::nullopt;
+  /// That the whole device has used since its driver was loaded, whoever used it.
+  std::optional<double> joules = std::nullopt;
+};
 
 /// What a device sees of its own cores. Plain data, so that processes can send it.
 struct DeviceConditions {
   bool has_latency = false;  ///< there are two cores to measure it between
   CoreLatency latency = {};
-  double frequency_hertz = 0;  ///< of the slowest core
-  double cpu_seconds = 0;      ///< that the device's process has used, on whatever CPU
+  std::optional<double> frequency_hertz = std::nullopt;  ///< of the slowest core; empty: not known
+  double cpu_seconds = 0;  ///< that the device's process has used, on whatever CPU
+  std::optional<AcceleratorConditions> accelerator = std::nullopt;  ///< empty for a CPU
+};
+static_assert(std::is_trivially_copyable_v<DeviceConditions>);
+
+/// Why a device does not tell something.
+struct WatchGap {
+  std::string reason;  ///< for people
+  std::string remedy;  ///< in the imperative
 };
 
 /// Bytes that buffers of a device take.
@@ -69,6 +96,9 @@ class Device {
   }
   /// Between jobs. Takes about 1 ms.
   [[nodiscard]] virtual DeviceConditions look() = 0;
+  /// Why `look` does not tell whether the device is throttled, though it may be. Empty where it
+  /// tells, and for CPUs, whose frequency is measured.
+  [[nodiscard]] virtual std::optional<WatchGap> throttling_gap() const { return std::nullopt; }
 };
 
 /// For who is about to release what queues may still work on, also where that work has failed: who

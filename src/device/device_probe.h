@@ -48,10 +48,27 @@ struct DevicePlaces {
   std::array<ProbedPlace, 64> devices;
 };
 
-/// What the interface's pointer points to. Neither function throws or leaves a device in use; the
-/// caller provides zeroed structures.
+enum class DeviceWatchStatus : std::int32_t {
+  ready = 0,
+  library_absent = 1,
+  failed = 2,  ///< the library is there, and cannot be asked
+};
+
+/// What the driver's management library tells of the devices, for people. Texts end with a null
+/// character.
+struct DeviceWatchReport {
+  DeviceWatchStatus status;
+  std::array<char, 96> driver_version;  ///< empty: not known
+  std::array<char, 8192> detail;        ///< of each device what it does, or what is missing
+  std::array<char, 512> remedy;         ///< empty where nothing is
+};
+
+/// What the interface's pointer points to. Functions fill a structure, which the caller
+/// provides zeroed; they do not throw and leave no device in use.
 struct DeviceProbe {
   void (*probe)(DeviceProbeReport* report) noexcept;
+  /// Where `probe` found devices.
+  void (*watch)(DeviceWatchReport* report) noexcept;
   /// `device_count`: as the report has it.
   void (*find_places)(std::int32_t device_count, DevicePlaces* places) noexcept;
 };

@@ -12,6 +12,8 @@ namespace ptbench {
 
 /// Whose energy `EnergyMeter` tells, as records name it.
 inline constexpr const char* kEnergySource = "RAPL: CPU packages";
+/// Where devices tell their own energy (`AcceleratorConditions::joules`), of all of them together.
+inline constexpr const char* kDeviceEnergySource = "NVML: GPU";
 
 /// The energy that the CPU packages of this machine have used, as they count it themselves (RAPL,
 /// through the kernel's powercap folder): whoever uses them, cores and caches, without DRAM and

@@ -103,6 +103,15 @@ void explain_report(CudaProbe& probe, const DeviceProbeReport& report) {
   probe.remedy = "check nvidia-smi and the kernel's log";
 }
 
+std::string name_of(DeviceWatchStatus status) {
+  switch (status) {
+    case DeviceWatchStatus::ready: return "ready";
+    case DeviceWatchStatus::library_absent: return "absent";
+    case DeviceWatchStatus::failed: return "failed";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 std::string name_of(CudaState state) {
@@ -150,6 +159,21 @@ std::vector<CudaPlace> find_cuda_places(const std::filesystem::path& module_fold
             {.id = probe.devices[peer].id, .atomics = has_bit(place.peers_with_atomics, peer)});
   }
   return places;
+}
+
+CudaWatch watch_cuda(const std::filesystem::path& module_folder) {
+  const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
+  if (!module.loaded()) {
+    const CudaProbe probe = without_module(module);
+    return {
+        .state = "failed", .driver_version = {}, .detail = probe.detail, .remedy = probe.remedy};
+  }
+  const auto report = std::make_unique<DeviceWatchReport>();
+  static_cast<const DeviceProbe*>(module.interface)->watch(report.get());
+  return {.state = name_of(report->status),
+          .driver_version = text_of(report->driver_version),
+          .detail = text_of(report->detail),
+          .remedy = text_of(report->remedy)};
 }
 
 Error cuda_absent_error(const std::string& device, const CudaProbe& probe) {

@@ -63,6 +63,18 @@ struct CudaPlace {
 [[nodiscard]] std::vector<CudaPlace> find_cuda_places(const std::filesystem::path& module_folder,
                                                       const CudaProbe& probe);
 
+/// Whether the driver's management library tells what CUDA devices do: clocks, heat, throttling.
+struct CudaWatch {
+  std::string state;           ///< "ready", "absent", "failed"
+  std::string driver_version;  ///< "580.82.07"; empty: unknown
+  std::string detail;          ///< what each device does, or what is missing
+  std::string remedy;          ///< how to get it; empty where nothing is missing
+};
+
+/// Asks that library through the module in `module_folder`, in which probe_cuda found devices.
+/// Never throws.
+[[nodiscard]] CudaWatch watch_cuda(const std::filesystem::path& module_folder);
+
 /// The error (exit 5) of somebody who asked for `device` where `probe` found none.
 [[nodiscard]] Error cuda_absent_error(const std::string& device, const CudaProbe& probe);
 

@@ -103,7 +103,18 @@ Finding examine_nvtx() {
           "nvtx3 if it lies elsewhere"};
 }
 
-FindingGroup examine_libraries(const CudaProbe& cuda) {
+/// What watches CUDA devices while they train.
+Finding examine_nvml(const InstallPaths& paths) {
+  CudaWatch watch = watch_cuda(paths.modules);
+  if (!watch.driver_version.empty())
+    watch.detail = fmt::format("driver {}; {}", watch.driver_version, watch.detail);
+  const FieldValue version =
+      watch.driver_version.empty() ? FieldValue() : FieldValue(watch.driver_version);
+  return {"nvml", std::move(watch.state), version, std::move(watch.detail),
+          std::move(watch.remedy)};
+}
+
+FindingGroup examine_libraries(const CudaProbe& cuda, const InstallPaths& paths) {
   FindingGroup group{"libraries",
                      {note("onednn", onednn_version(), onednn_version()),
                       note("hwloc", hwloc_version(), hwloc_version())}};
@@ -112,6 +123,7 @@ FindingGroup examine_libraries(const CudaProbe& cuda) {
   if (!cuda.driver_version.empty())
     group.findings.push_back(
         note("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
+  if (!cuda.devices.empty()) group.findings.push_back(examine_nvml(paths));
   group.findings.push_back(examine_nvtx());
   return group;
 }
@@ -360,7 +372,7 @@ std::vector<FindingGroup> examine_machine(const InstallPaths& paths) {
       guarded("program", examine_program),
       guarded("engines", [&] { return examine_engines(topology, cuda); }),
       guarded("devices", [&] { return examine_devices(topology, cuda); }),
-      guarded("libraries", [&] { return examine_libraries(cuda); }),
+      guarded("libraries", [&] { return examine_libraries(cuda, paths); }),
       guarded("processor", [&] { return examine_processor(topology); }),
       guarded("noise", [&] { return examine_noise(topology); }),
       guarded("files", [&] { return examine_files(paths); })};

@@ -54,6 +54,8 @@ struct Disturbances {
   Disturbance foreign;
   Disturbance stolen;
   Disturbance moved;
+  Disturbance throttled;
+  Disturbance shared;
   Size short_slices = 0;
 };
 
@@ -74,23 +76,30 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
       add(*slice.steal_fraction, found.stolen);
     else if (slice.placement == "mixed")
       add(0, found.moved);
+    else if (is_throttled(slice))
+      add(0, found.throttled);
+    else if (is_shared(slice))
+      add(0, found.shared);
   }
   return found;
 }
 
 /// What disturbed most of the slices that are not clean; nothing where that is not known.
 std::string disturbance_text(const SamplesRecord& samples) {
-  const auto [foreign, stolen, moved, too_short] = disturbances_of(samples);
+  const auto [foreign, stolen, moved, throttled, shared, too_short] = disturbances_of(samples);
   const auto mean_of = [](const Disturbance& one) {
     return percent(one.sum / static_cast<double>(one.slices));
   };
-  const Size most = std::max({foreign.slices, stolen.slices, moved.slices, too_short});
+  const Size most = std::max(
+      {foreign.slices, stolen.slices, moved.slices, throttled.slices, shared.slices, too_short});
   if (most == 0) return {};
   if (too_short == most) return text_of(short_slices(samples)) + ": a longer --max-time";
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));
   if (stolen.slices == most)
     return fmt::format("the hypervisor took {} of the cores' time", mean_of(stolen));
+  if (throttled.slices == most) return "the GPU was throttled";
+  if (shared.slices == most) return "another process used the GPU";
   return "the cores were near and far in turn";
 }
 

@@ -14,12 +14,57 @@ std::vector<int> all_cpus(const Device& device, const ProbePeers* peers) {
   return cpus;
 }
 
+template <class T>
+std::optional<T> lower(std::optional<T> one, std::optional<T> other) {
+  return one && other ? std::min(*one, *other) : one ? one : other;
+}
+
+template <class T>
+std::optional<T> higher(std::optional<T> one, std::optional<T> other) {
+  return one && other ? std::max(*one, *other) : one ? one : other;
+}
+
+/// Empty where a part is not known.
+template <class T>
+std::optional<T> sum(std::optional<T> one, std::optional<T> other) {
+  return one && other ? std::optional(*one + *other) : std::nullopt;
+}
+
+std::optional<ThrottleReasons> either(std::optional<ThrottleReasons> one,
+                                      std::optional<ThrottleReasons> other) {
+  if (one && other) one->add(*other);
+  return one ? one : other;
+}
+
+void add(const AcceleratorConditions& part, AcceleratorConditions& all) {
+  all.temperature_celsius = higher(all.temperature_celsius, part.temperature_celsius);
+  all.throttling = either(all.throttling, part.throttling);
+  all.other_processes = sum(all.other_processes, part.other_processes);
+  all.foreign_fraction = higher(all.foreign_fraction, part.foreign_fraction);
+  all.joules = sum(all.joules, part.joules);
+}
+
 void add(const DeviceConditions& part, DeviceConditions& all) {
   all.has_latency |= part.has_latency;
   all.latency.seconds = std::max(all.latency.seconds, part.latency.seconds);
   all.latency.disturbed |= part.latency.disturbed;
-  all.frequency_hertz = std::min(all.frequency_hertz, part.frequency_hertz);
+  all.frequency_hertz = lower(all.frequency_hertz, part.frequency_hertz);
   all.cpu_seconds += part.cpu_seconds;
+  if (all.accelerator && part.accelerator)
+    add(*part.accelerator, *all.accelerator);
+  else if (part.accelerator)
+    all.accelerator = part.accelerator;
+}
+
+/// What accelerators did between two looks.
+void add_accelerators(const AcceleratorConditions& begin, const AcceleratorConditions& end,
+                      SliceConditions& slice) {
+  slice.device_temperature_celsius = higher(begin.temperature_celsius, end.temperature_celsius);
+  slice.device_throttling = either(begin.throttling, end.throttling);
+  slice.device_other_processes = higher(begin.other_processes, end.other_processes);
+  slice.device_foreign_fraction = end.foreign_fraction;
+  if (begin.joules && end.joules && *end.joules >= *begin.joules)  // a reset driver counts anew
+    slice.device_joules = *end.joules - *begin.joules;
 }
 
 std::optional<double> latency_of(const DeviceConditions& conditions) {
@@ -58,9 +103,11 @@ SliceConditions MachineProbe::end() {
       conditions.foreign_cpu_fraction = load->foreign_fraction;
       conditions.steal_fraction = load->steal_fraction;
     }
-  conditions.frequency_hertz = std::min(begin_.frequency_hertz, end.frequency_hertz);
+  conditions.frequency_hertz = lower(begin_.frequency_hertz, end.frequency_hertz);
   conditions.cores_disturbed = begin_.latency.disturbed || end.latency.disturbed;
   conditions.joules = joules;
+  if (begin_.accelerator && end.accelerator)
+    add_accelerators(*begin_.accelerator, *end.accelerator, conditions);
   return conditions;
 }
 

@@ -22,8 +22,9 @@ class ProbePeers {
 };
 
 /// Looks at the cores that compute a step, with the threads that do: latency between cores, their
-/// frequency, and who else uses them; and at the energy of the CPU packages. Takes about 1 ms at
-/// either end of a slice, which counts neither as load nor as energy.
+/// frequency, and who else uses them; at what devices tell of themselves; and at the energy of the
+/// CPU packages. Takes about 1 ms at either end of a slice, which counts neither as load nor as
+/// energy of the packages.
 class MachineProbe final : public SliceProbe {
  public:
   /// `device` and `peers`, null where this device computes alone, outlive the probe; whoever made

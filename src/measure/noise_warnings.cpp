@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/units.h"
+#include "src/measure/device_warnings.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/short_slices.h"
 #include "src/measure/slice_probe.h"
@@ -132,7 +133,8 @@ void warn_of_frequency(RunRecord& run) {
                                     throttled ? "were throttled at times" : "were boosted at times",
                                     format_si(lowest), format_si(highest), format_si(usual)),
              .remedy = throttled ? "See to cooling and power limits, or fix the frequency."
-                                 : "Fix the frequency (as root: turn boost off)."});
+                                 : "Fix the frequency (as root: turn boost off; of a GPU: "
+                                   "nvidia-smi -lgc)."});
 }
 
 Size most_clean_repetitions(const SamplesRecord& samples) {
@@ -299,6 +301,7 @@ void add_noise_warnings(RunRecord& run, const NoiseContext& context) {
   warn_of_steal(run);
   warn_of_placement(run, context);
   warn_of_frequency(run);
+  add_device_warnings(run);
   if (context.pressure) {
     warn_of_quota(run, *context.pressure);
     warn_of_heat(run, *context.pressure);

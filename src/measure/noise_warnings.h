@@ -28,11 +28,12 @@ void add_standstill_warning(RunRecord& run, const Standstill& standstill);
 void mark_quick(RunRecord& run);
 
 /// Warns of what makes a run's figures doubtful, with figures and a remedy each: foreign-load,
-/// steal, cores-far, mixed-placement, frequency-changed, cpu-quota, thermal-throttling, swapping,
-/// few-clean-repetitions, too-noisy, mean-above-median (by over 2 %), slowdown. too-noisy: the
-/// interval missed the target when the time was up, or the spread is unusual, whatever ended the
-/// run. Warnings with these codes that the run already has give way: those that follow from samples
-/// always (more of them may have been added since), those of pressure to a newer one.
+/// steal, cores-far, mixed-placement, frequency-changed, those of add_device_warnings, cpu-quota,
+/// thermal-throttling, swapping, few-clean-repetitions, too-noisy, mean-above-median (by over 2 %),
+/// slowdown. too-noisy: the interval missed the target when the time was up, or the spread is
+/// unusual, whatever ended the run. Warnings with these codes that the run already has give way:
+/// those that follow from samples always (more of them may have been added since), those of
+/// pressure to a newer one.
 void add_noise_warnings(RunRecord& run, const NoiseContext& context);
 
 }  // namespace ptbench

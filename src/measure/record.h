@@ -108,6 +108,14 @@ struct SliceRecord {
   /// Its place, from 0, among all turns of the processes that were measured in lockstep with it,
   /// whichever side they are of; empty where none was.
   std::optional<Size> turn = std::nullopt;
+  // Of devices that are no CPUs, all together; empty where they do not tell:
+  std::optional<double> device_temperature_celsius = std::nullopt;  ///< the higher of both ends
+  /// Names of ThrottleReason, at either end.
+  std::optional<std::vector<std::string>> device_throttle_reasons = std::nullopt;
+  std::optional<Size> device_other_processes = std::nullopt;  ///< that held them
+  /// The largest share of one that another process used for a while.
+  std::optional<double> device_foreign_fraction = std::nullopt;
+  std::optional<double> device_joules = std::nullopt;
 };
 
 /// What one fresh process measured.

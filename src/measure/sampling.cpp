@@ -174,7 +174,10 @@ class Measurement {
     slice.count = std::ssize(samples_.step_seconds) - first_of_slice_;
     slice.clean = true;
     if (config_.probe != nullptr) {  // without one, a slice is clean
-      classify(slice, config_.probe->end());
+      SliceConditions conditions = config_.probe->end();
+      // What the driver counts of others in a turn, it counts over the turns of those in lockstep.
+      if (config_.turns != nullptr) conditions.device_foreign_fraction.reset();
+      classify(slice, conditions);
       slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * whole_seconds;
     }
     slice.clean = slice.clean && !slice_has_gap_;

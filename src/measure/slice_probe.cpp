@@ -30,9 +30,29 @@ void classify(SliceRecord& slice, const SliceConditions& conditions) {
   slice.steal_fraction = conditions.steal_fraction;
   slice.frequency_hertz = conditions.frequency_hertz;
   slice.joules = conditions.joules;
+  slice.device_temperature_celsius = conditions.device_temperature_celsius;
+  slice.device_throttle_reasons.reset();
+  if (conditions.device_throttling)
+    slice.device_throttle_reasons = names_of(*conditions.device_throttling);
+  slice.device_other_processes = conditions.device_other_processes;
+  slice.device_foreign_fraction = conditions.device_foreign_fraction;
+  slice.device_joules = conditions.device_joules;
   slice.clean = !conditions.cores_disturbed && slice.placement != "mixed" &&
                 conditions.foreign_cpu_fraction.value_or(0) <= kCleanForeignFraction &&
-                conditions.steal_fraction.value_or(0) <= kCleanStealFraction;
+                conditions.steal_fraction.value_or(0) <= kCleanStealFraction &&
+                !is_throttled(slice) && !is_shared(slice);
+}
+
+bool is_throttled(const SliceRecord& slice) {
+  if (!slice.device_throttle_reasons) return false;
+  return std::ranges::any_of(*slice.device_throttle_reasons, [](const std::string& name) {
+    const auto reason = throttle_reason_named(name);
+    return reason && slows_down(*reason);
+  });
+}
+
+bool is_shared(const SliceRecord& slice) {
+  return slice.device_foreign_fraction.value_or(0) > kCleanForeignFraction;
 }
 
 }  // namespace ptbench

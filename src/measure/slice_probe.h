@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "src/device/throttling.h"
 #include "src/measure/record.h"
 
 namespace ptbench {
@@ -17,6 +18,13 @@ struct SliceConditions {
   /// Somebody else had a core at either end, so that the latencies tell of no placement.
   bool cores_disturbed = false;
   std::optional<double> joules = std::nullopt;  ///< that the CPU packages used
+  // Of devices that are no CPUs, all together:
+  std::optional<double> device_temperature_celsius = std::nullopt;  ///< the higher of both ends
+  std::optional<ThrottleReasons> device_throttling = std::nullopt;  ///< at either end
+  std::optional<int> device_other_processes = std::nullopt;         ///< more at either end
+  /// Largest share of a device that another process used for a while within the slice.
+  std::optional<double> device_foreign_fraction = std::nullopt;
+  std::optional<double> device_joules = std::nullopt;
 };
 
 /// Looks at the machine at both ends of a slice, outside the time that counts.
@@ -44,9 +52,16 @@ inline constexpr double kCleanStealFraction = 0.015;
 inline constexpr double kQuietStealFraction = 0.005;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
-/// shares, frequency, energy, and whether it is clean: little load of others, no steal, undisturbed
-/// cores in one placement. What is not known does not make it unclean. Disturbed cores have no
-/// placement.
+/// shares, frequency, energy, devices, and whether it is clean: little load of others, no steal,
+/// undisturbed cores in one placement, no device that was throttled or shared. What is not known
+/// does not make it unclean. Disturbed cores have no placement.
 void classify(SliceRecord& slice, const SliceConditions& conditions);
+
+/// Whether a device was slower than its settings let it be, at either end of the slice. Reasons of
+/// unknown names do not count.
+[[nodiscard]] bool is_throttled(const SliceRecord& slice);
+/// Whether another process used a device of the slice, by more than kCleanForeignFraction. That it
+/// holds the device is not enough.
+[[nodiscard]] bool is_shared(const SliceRecord& slice);
 
 }  // namespace ptbench

@@ -106,21 +106,30 @@ void summarize_rates(const CountedRepetitions& counted, const PriorNoise& prior,
   summarize_compute(step_seconds, run.compute);
 }
 
-/// Over the slices whose samples count, as far as their energy is known: other programs take theirs
-/// too.
-void summarize_energy(const SamplesRecord& samples, const std::string& placement,
-                      std::optional<EnergyRecord>& energy) {
+/// Of a step, over the slices whose samples count, as far as their energy is known: other programs
+/// take theirs too. Empty where it is of none.
+std::optional<double> joules_per_step(const SamplesRecord& samples, const std::string& placement,
+                                      std::optional<double> SliceRecord::* joules_of) {
   const bool any_clean = std::ranges::any_of(
       samples.slices, [&](const SliceRecord& slice) { return is_clean_in(slice, placement); });
   const auto steps_per_sample = static_cast<double>(samples.steps_per_sample.value_or(1));
   double joules = 0;
   double steps = 0;
   for (const SliceRecord& slice : samples.slices) {
-    if (!slice.joules || (any_clean && !is_clean_in(slice, placement))) continue;
-    joules += *slice.joules;
+    if (!(slice.*joules_of) || (any_clean && !is_clean_in(slice, placement))) continue;
+    joules += *(slice.*joules_of);
     steps += static_cast<double>(slice.count) * steps_per_sample;
   }
-  if (steps > 0) energy = EnergyRecord{joules / steps, kEnergySource};
+  return steps > 0 ? std::optional(joules / steps) : std::nullopt;
+}
+
+/// Of the devices where they tell, whatever the CPU packages used beside them.
+void summarize_energy(const SamplesRecord& samples, const std::string& placement,
+                      std::optional<EnergyRecord>& energy) {
+  if (const auto device = joules_per_step(samples, placement, &SliceRecord::device_joules))
+    energy = EnergyRecord{device, kDeviceEnergySource};
+  else if (const auto packages = joules_per_step(samples, placement, &SliceRecord::joules))
+    energy = EnergyRecord{packages, kEnergySource};
 }
 
 /// The phases that make up a step but `data`, which a loader knows without timing phases.

@@ -21,6 +21,7 @@
 #include "src/config/run_record.h"
 #include "src/device/pressure.h"
 #include "src/device/topology.h"
+#include "src/measure/device_warnings.h"
 #include "src/measure/emulated_run.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/spread.h"
@@ -120,7 +121,10 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
 void finish_record(const RunConfig& config, const Topology& topology, const Pressure& pressure,
                    const PriorNoise& prior, RunRecord& record) {
   if (config.options.orders.pass == RunPass::prepare) return;
-  if (config.device.is_emulated) return leave_out_durations(record);
+  if (config.device.is_emulated) {
+    leave_out_durations(record);
+    return add_device_warnings(record);
+  }
   if (config.options.quick) mark_quick(record);
   const auto cores = static_cast<Size>(topology.cores.size());
   add_noise_warnings(record, {.target_noise = RepetitionRule(config.options).target_noise(),

@@ -51,9 +51,7 @@ std::vector<DeviceConditions> RankProbe::look() {
   control_.gather(std::as_bytes(std::span(&between, 1)), std::as_writable_bytes(std::span(all)), 0,
                   timeout_);
   if (ring_.size() < 2) return {all.begin() + 1, all.end()};
-  all.front() = {.has_latency = true,
-                 .latency = latency_ring_->worst(),
-                 .frequency_hertz = all.back().frequency_hertz};
+  all.front() = {.has_latency = true, .latency = latency_ring_->worst()};
   return all;
 }
 

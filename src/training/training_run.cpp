@@ -15,6 +15,7 @@
 #include "src/data/source.h"
 #include "src/device/device.h"
 #include "src/device/quiet.h"
+#include "src/measure/device_warnings.h"
 #include "src/measure/machine_probe.h"
 #include "src/measure/step_phases.h"
 #include "src/training/first_look.h"
@@ -256,6 +257,8 @@ class TrainingRun {
     ProbePeers* peers =
         ranks != nullptr ? static_cast<ProbePeers*>(ranks) : context.replica_devices;
     MachineProbe probe(context.device(), peers);
+    if (const auto gap = context.device().throttling_gap())
+      add_watch_warning(record_, context.device().id(), *gap);
     TimedSteps steps(config_, around_, watch_, record_);
     Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
     if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);

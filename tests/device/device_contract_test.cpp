@@ -187,7 +187,7 @@ TEST_CASE("host threads share jobs, each part once") {
     });
     CHECK(std::set(ran.begin(), ran.end()).size() == ran.size());
     CHECK(ran.front() == std::this_thread::get_id());
-    CHECK(device.look().frequency_hertz > 0);
+    CHECK(device.look().frequency_hertz.value_or(1) > 0);
   });
 }
 

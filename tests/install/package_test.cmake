@@ -3,10 +3,10 @@
 # own packages changes.
 cmake_minimum_required(VERSION 3.25)
 
-foreach(tool dpkg dpkg-deb dpkg-shlibdeps dpkg-query)
+foreach(tool dpkg dpkg-deb dpkg-shlibdeps dpkg-query file)
   find_program(${tool} ${tool})
   if(NOT ${tool})
-    message(STATUS "skipped: ${tool} is not installed: no Debian, or without dpkg-dev")
+    message(STATUS "skipped: ${tool} is not installed: no Debian, or without dpkg-dev or file")
     return()
   endif()
 endforeach()

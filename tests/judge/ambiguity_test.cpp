@@ -12,15 +12,20 @@ using testing::Process;
 using testing::run_of;
 using testing::run_of_seconds;
 
-/// Of a new side of three such processes beside a quiet base.
-std::string why(const Process& process, std::optional<Size> steps_per_sample = std::nullopt) {
+/// Of a new side beside a quiet base.
+std::string why_not(const RunRecord& fresh) {
   const RunRecord base = run_of_seconds({0.006, 0.006, 0.006});
-  RunRecord fresh = run_of({process, process, process});
-  fresh.samples.steps_per_sample = steps_per_sample;
   const LogTimes of_base = clean_log_times(base.samples);
   const LogTimes of_fresh = clean_log_times(fresh.samples);
   return why_too_few({.samples = base.samples, .times = of_base},
                      {.samples = fresh.samples, .times = of_fresh});
+}
+
+/// Of a new side of three such processes.
+std::string why(const Process& process, std::optional<Size> steps_per_sample = std::nullopt) {
+  RunRecord fresh = run_of({process, process, process});
+  fresh.samples.steps_per_sample = steps_per_sample;
+  return why_not(fresh);
 }
 
 }  // namespace
@@ -37,6 +42,19 @@ TEST_CASE("steal that a clean slice may have is not what kept one from being cle
   CHECK_THAT(why({.clean = false, .steal_fraction = 0.1}), Catch::Contains("the hypervisor took"));
   CHECK_THAT(why({.clean = false, .steal_fraction = 0.01}),
              !Catch::Contains("the hypervisor took"));
+}
+
+TEST_CASE("a device that was throttled or shared is named", "[measure]") {
+  const Process unclean{.clean = false};
+  RunRecord fresh = run_of({unclean, unclean, unclean});
+  for (SliceRecord& slice : fresh.samples.slices)
+    slice.device_throttle_reasons = {{"sw_power_cap"}};
+  CHECK_THAT(why_not(fresh), Catch::EndsWith("the GPU was throttled"));
+  for (SliceRecord& slice : fresh.samples.slices) {
+    slice.device_throttle_reasons = {{"gpu_idle"}};
+    slice.device_foreign_fraction = 0.4;
+  }
+  CHECK_THAT(why_not(fresh), Catch::EndsWith("another process used the GPU"));
 }
 
 }  // namespace ptbench

@@ -414,6 +414,18 @@ TEST_CASE("in lockstep, slices are the turns that are granted", "[measure]") {
   CHECK(samples.steps == 4 * 32);
 }
 
+TEST_CASE("who else takes turns does not share a device in them", "[measure]") {
+  FakeRun run = with_steps_of(0x1p-7);
+  FixedSamples rule(1);
+  FakeTurns turns(1);
+  ScriptedProbe probe(run, {{.device_other_processes = 1, .device_foreign_fraction = 0.5}});
+  const Samples samples = run.measure(rule, {.warmup_steps = 5, .probe = &probe, .turns = &turns});
+  REQUIRE(samples.slices.size() == 1);
+  CHECK(samples.slices[0].clean);
+  CHECK(samples.slices[0].device_other_processes == 1);
+  CHECK_FALSE(samples.slices[0].device_foreign_fraction.has_value());
+}
+
 TEST_CASE("the beginning of a turn is left out: its first step, and 8 ms", "[measure]") {
   FixedSamples rule(1);
   FakeTurns turns(2);

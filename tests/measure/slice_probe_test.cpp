@@ -1,6 +1,8 @@
 #include "src/measure/slice_probe.h"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 namespace ptbench {
 namespace {
@@ -69,6 +71,49 @@ TEST_CASE("what is not known does not make a slice unclean", "[measure]") {
   const SliceRecord half = classified({.core_latency_end = kFar});
   CHECK(half.clean);
   CHECK(half.placement == "far");
+}
+
+TEST_CASE("a slice says what devices told of themselves", "[measure]") {
+  const SliceRecord slice = classified({.device_temperature_celsius = 61,
+                                        .device_throttling = ThrottleReasons{0x1},
+                                        .device_other_processes = 2,
+                                        .device_foreign_fraction = 0.05,
+                                        .device_joules = 310});
+  CHECK(slice.clean);  // others hold the device, and hardly use it
+  CHECK(slice.device_temperature_celsius == 61);
+  CHECK(slice.device_throttle_reasons == std::vector<std::string>{"gpu_idle"});
+  CHECK(slice.device_other_processes == 2);
+  CHECK(slice.device_foreign_fraction == 0.05);
+  CHECK(slice.device_joules == 310);
+  CHECK_FALSE(classified({}).device_throttle_reasons.has_value());
+  CHECK(classified({.device_throttling = ThrottleReasons{}}).device_throttle_reasons ==
+        std::vector<std::string>{});
+}
+
+TEST_CASE("a device that is throttled makes a slice unclean", "[measure]") {
+  for (const unsigned bits : {0x4U, 0x8U, 0x20U, 0x40U, 0x80U}) {
+    const SliceRecord slice = classified({.device_throttling = ThrottleReasons{0x1U | bits}});
+    CHECK_FALSE(slice.clean);
+    CHECK(is_throttled(slice));
+  }
+  for (const unsigned bits : {0x1U, 0x2U, 0x10U, 0x100U})
+    CHECK(classified({.device_throttling = ThrottleReasons{bits}}).clean);
+}
+
+TEST_CASE("reasons of a later version do not count as throttling", "[measure]") {
+  SliceRecord slice;
+  CHECK_FALSE(is_throttled(slice));
+  slice.device_throttle_reasons = {{"solar_flare", "gpu_idle"}};
+  CHECK_FALSE(is_throttled(slice));
+  slice.device_throttle_reasons->emplace_back("hw_slowdown");
+  CHECK(is_throttled(slice));
+}
+
+TEST_CASE("another process that uses the device makes a slice unclean", "[measure]") {
+  const SliceRecord slice = classified({.device_foreign_fraction = 0.06});
+  CHECK_FALSE(slice.clean);
+  CHECK(is_shared(slice));
+  CHECK_FALSE(is_shared(classified({.device_other_processes = 9})));
 }
 
 }  // namespace

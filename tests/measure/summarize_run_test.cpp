@@ -287,6 +287,11 @@ TEST_CASE("energy is that of a step in the slices that count", "[measure]") {
   CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(0.25));
   CHECK(summarized(run).energy.value().source.value() == "RAPL: CPU packages");
 
+  SECTION("of devices, where they tell") {
+    run.samples.slices.at(0).device_joules = 12;
+    CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(2));
+    CHECK(summarized(run).energy.value().source.value() == "NVML: GPU");
+  }
   SECTION("without a clean slice all count") {
     run.samples.slices.at(0).clean = false;
     CHECK(summarized(run).energy.value().joules_per_step.value() == Approx(61.5 / 12));

@@ -33,7 +33,12 @@ void find_places(std::int32_t device_count, DevicePlaces* places) noexcept {
   write(places->devices.front().pci_bus_id, "ABCD:3B:00.0");  // which no host has
 }
 
-constexpr DeviceProbe kProbe{.probe = probe, .find_places = find_places};
+void watch(DeviceWatchReport* report) noexcept {
+  write(report->driver_version, "580.0");
+  write(report->detail, "cuda:0: made up");
+}
+
+constexpr DeviceProbe kProbe{.probe = probe, .watch = watch, .find_places = find_places};
 
 }  // namespace
 }  // namespace ptbench

@@ -82,7 +82,12 @@ void add_parallel_facts(RunRecord& run) {
                          .foreign_cpu_fraction = 0.01,
                          .steal_fraction = 0.0,
                          .frequency_hertz = 2.9e9,
-                         .turn = 3}};
+                         .turn = 3,
+                         .device_temperature_celsius = 61,
+                         .device_throttle_reasons = {{"gpu_idle", "sync_boost"}},
+                         .device_other_processes = 2,
+                         .device_foreign_fraction = 0.01,
+                         .device_joules = 155.5}};
   run.samples.repetitions = {{0.00205, "near", 1, 1.75e9, 0.002, 0.00207, "17-1"}};
   run.step_seconds.ci95 = Interval{0.00203, 0.00207};
   run.step_seconds.run_to_run_sd = 1.25e-5;

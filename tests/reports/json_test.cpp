@@ -101,6 +101,8 @@ TEST_CASE("objects and arrays beside the field table", "[reports]") {
   CHECK(run.at("samples").at("repetitions").at(0).at("lower_quartile_seconds") == 0.002);
   CHECK(run.at("samples").at("repetitions").at(0).at("lockstep") == "17-1");
   CHECK(run.at("samples").at("slices").at(0).at("turn") == 3);
+  CHECK(run.at("samples").at("slices").at(0).at("device_throttle_reasons") ==
+        json::array({"gpu_idle", "sync_boost"}));
   CHECK(run.at("step_seconds").at("by_placement").at("near").at("median") == 0.00205);
   CHECK(run.at("energy").at("source") == "rapl");
   CHECK(run.at("warnings").at(0).at("code") == "few-samples");

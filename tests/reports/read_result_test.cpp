@@ -97,6 +97,12 @@ TEST_CASE("everything beside the field table is read", "[reports]") {
   CHECK(run.samples.repetitions.at(0).lower_quartile_seconds == 0.002);
   CHECK(run.samples.repetitions.at(0).lockstep == "17-1");
   CHECK(run.samples.slices.at(0).turn == 3);
+  CHECK(run.samples.slices.at(0).device_temperature_celsius == 61);
+  CHECK(run.samples.slices.at(0).device_throttle_reasons ==
+        std::vector<std::string>{"gpu_idle", "sync_boost"});
+  CHECK(run.samples.slices.at(0).device_other_processes == 2);
+  CHECK(run.samples.slices.at(0).device_foreign_fraction == 0.01);
+  CHECK(run.samples.slices.at(0).device_joules == 155.5);
   CHECK(run.step_seconds.by_placement.at("near").repetitions == 1);
   CHECK(run.ranks.at(0).host == "vm-17");
   CHECK(run.warnings.at(1).message == "a\rb");
@@ -119,6 +125,7 @@ TEST_CASE("a file of schema 1 stays readable", "[reports]") {
   CHECK(file.runs[1].samples.repetitions.at(0).median_seconds == 0.00205);
   CHECK_FALSE(file.runs[1].samples.repetitions.at(0).lockstep.has_value());
   CHECK_FALSE(file.runs[1].samples.slices.at(0).turn.has_value());
+  CHECK_FALSE(file.runs[1].samples.slices.at(0).device_throttle_reasons.has_value());
   CHECK(file.runs[2].status == Status::failed);
   CHECK(file.runs[2].reason == "rank 1 died");
   CHECK(file.runs[3].status == Status::skipped);

@@ -34,6 +34,16 @@ TEST_CASE("warnings of one cause are one, with the remedy of the most telling", 
   CHECK(warnings[1].name == "slowdown");
 }
 
+TEST_CASE("a GPU that was throttled is a cause of noise", "[reports]") {
+  const std::vector<RunRecord> runs{run_with(
+      {kNoisy, {"device-throttled", "the GPU was throttled in 3 of 4 slices", "Cool it."}})};
+  const std::vector<MergedWarning> warnings = merged_warnings(runs);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].message ==
+        "the GPU was throttled in 3 of 4 slices; besides, repetitions scatter");
+  CHECK(warnings[0].remedy == "Cool it.");
+}
+
 TEST_CASE("what was chosen beside other programs is one warning", "[reports]") {
   const std::vector<RunRecord> runs{
       run_with({{"communication-chosen-under-load", "while communication was timed", "--plan"}}),

@@ -20,7 +20,8 @@ CudaDevice::CudaDevice(int index)
     : index_(made_current(index)),
       compute_(index),
       transfer_(index),
-      memory_(index, compute_.stream()) {
+      memory_(index, compute_.stream()),
+      watch_(index) {
   cudaDeviceProp properties{};
   PTBENCH_CUDA(cudaGetDeviceProperties(&properties, index));
   name_ = properties.name;
@@ -37,10 +38,11 @@ void CudaDevice::finish() {
   PTBENCH_CUDA(cudaDeviceSynchronize());
 }
 
+/// The clock first: a device that idles soon changes it.
 DeviceConditions CudaDevice::look() {
-  constexpr double kHertzPerKilohertz = 1e3;
   DeviceConditions conditions;
-  conditions.frequency_hertz = kHertzPerKilohertz * attribute(cudaDevAttrClockRate);
+  conditions.frequency_hertz = watch_.clock_hertz();
+  conditions.accelerator = watch_.look();
   conditions.cpu_seconds = process_cpu_seconds();
   return conditions;
 }

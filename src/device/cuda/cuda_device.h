@@ -5,6 +5,7 @@
 
 #include "src/device/cuda/cuda_memory.h"
 #include "src/device/cuda/cuda_queue.h"
+#include "src/device/cuda/gpu_watch.h"
 #include "src/device/device.h"
 
 namespace ptbench {
@@ -28,8 +29,10 @@ class CudaDevice final : public Device {
   [[nodiscard]] Queue& compute() override { return compute_; }
   [[nodiscard]] Queue& transfer() override { return transfer_; }
   void finish() override;
-  /// The highest clock of its multiprocessors, which is what the runtime knows.
   [[nodiscard]] DeviceConditions look() override;
+  [[nodiscard]] std::optional<WatchGap> throttling_gap() const override {
+    return watch_.throttling_gap();
+  }
 
   /// Makes it the device of the calling thread's next calls, as kernels need. Costs nothing where
   /// it is already.
@@ -56,6 +59,7 @@ class CudaDevice final : public Device {
   CudaQueue transfer_;
   CudaMemorySource memory_;
   PageLockedMemorySource page_locked_memory_;
+  GpuWatch watch_;  ///< last, when this process has begun to use the device
 };
 
 }  // namespace ptbench

@@ -1,12 +1,20 @@
 #include "src/device/cuda/probe.h"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "src/base/units.h"
+#include "src/device/cuda/gpu_watch.h"
 #include "src/device/device_probe.h"
+#include "src/device/throttling.h"
 
 namespace ptbench {
 namespace {
@@ -99,7 +107,55 @@ void find_places(std::int32_t device_count, DevicePlaces* places) noexcept {
   (void)cudaGetLastError();  // what CUDA does not tell is no error of a later call
 }
 
-constexpr DeviceProbe kProbe{.probe = probe, .find_places = find_places};
+template <std::size_t Size>
+void write(std::array<char, Size>& letters, std::string_view text) {
+  text.copy(letters.data(), letters.size() - 1);
+}
+
+/// "1.98 GHz, 45 °C, not throttled", and what is not told.
+std::string text_of(GpuWatch& watch) {
+  const AcceleratorConditions now = watch.look();
+  std::vector<std::string> parts;
+  if (const auto clock = watch.clock_hertz()) parts.push_back(format_si(*clock) + "Hz");
+  if (now.temperature_celsius) parts.push_back(fmt::format("{:g} °C", *now.temperature_celsius));
+  if (now.throttling) {
+    const std::vector<std::string> reasons = names_of(*now.throttling);
+    parts.emplace_back(slows_down(*now.throttling) ? "throttled" : "not throttled");
+    if (!reasons.empty()) parts.back() += fmt::format(" ({})", fmt::join(reasons, ", "));
+  }
+  for (const std::string& missing : watch.missing()) parts.push_back("not told: " + missing);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void watch_devices(DeviceWatchReport& report) {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) (void)cudaGetLastError();
+  std::vector<std::string> devices;
+  for (int index = 0; index < count; ++index) {
+    GpuWatch device(index);
+    write(report.driver_version, device.library().driver_version());
+    std::string text = text_of(device);
+    if (const auto& gap = device.throttling_gap()) {
+      report.status =
+          device.library().found() ? DeviceWatchStatus::failed : DeviceWatchStatus::library_absent;
+      write(report.remedy, gap->remedy);
+      if (text.empty()) text = gap->reason;
+    }
+    devices.push_back(fmt::format("cuda:{}: {}", index, text));
+  }
+  write(report.detail, fmt::format("{}", fmt::join(devices, "; ")));
+}
+
+void watch(DeviceWatchReport* report) noexcept {
+  try {
+    watch_devices(*report);
+  } catch (const std::exception& error) {
+    report->status = DeviceWatchStatus::failed;
+    write(report->detail, error.what());
+  }
+}
+
+constexpr DeviceProbe kProbe{.probe = probe, .watch = watch, .find_places = find_places};
 
 }  // namespace
 
