@@ -42,7 +42,7 @@ class CudaDevice final : public Device {
   /// "9.0".
   [[nodiscard]] std::string compute_capability() const;
   [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
-  /// That nobody has, this process or another.
+  /// Memory that nobody has, neither this process nor another.
   [[nodiscard]] Bytes free_memory() const;
   /// Memory that own_memory() does not count: for who measures the device beside a run. The device
   /// outlives the source.

@@ -27,6 +27,27 @@ WatchGap gap_of_library(const Nvml& nvml) {
               "NVIDIA_DRIVER_CAPABILITIES have 'utility' beside 'compute'"};
 }
 
+/// What a function listed, in the room that it was given.
+template <class Entry>
+struct Listed {
+  NvmlResult result;
+  std::span<const Entry> entries;
+};
+
+/// Lets `list` fill `room`: its count is the room's size before, and after it that of the list,
+/// which may take more room.
+template <class Entry, class List>
+Listed<Entry> list_into(std::vector<Entry>& room, const List& list) {
+  auto count = static_cast<unsigned>(room.size());
+  NvmlResult result = list(&count);
+  if (result == NvmlResult::insufficient_size) {
+    room.resize(std::max(room.size(), 2 * std::size_t{count}));
+    count = static_cast<unsigned>(room.size());
+    result = list(&count);
+  }
+  return {result, std::span(room).first(std::min(std::size_t{count}, room.size()))};
+}
+
 }  // namespace
 
 GpuWatch::GpuWatch(int index) {
@@ -120,42 +141,28 @@ std::optional<double> GpuWatch::joules() {
 }
 
 std::optional<int> GpuWatch::other_processes() {
-  auto count = static_cast<unsigned>(processes_.size());
-  NvmlResult result =
-      Nvml::call(nvml_.functions().compute_processes, device_, &count, processes_.data());
-  if (result == NvmlResult::insufficient_size) {  // `count` is what it takes
-    processes_.resize(std::max(processes_.size(), 2 * std::size_t{count}));
-    count = static_cast<unsigned>(processes_.size());
-    result = Nvml::call(nvml_.functions().compute_processes, device_, &count, processes_.data());
-  }
+  const auto [result, listed] = list_into(processes_, [&](unsigned* count) {
+    return Nvml::call(nvml_.functions().compute_processes, device_, count, processes_.data());
+  });
   if (!told(result, "processes")) return std::nullopt;
-  const auto listed = std::span(processes_).first(std::min(std::size_t{count}, processes_.size()));
   const auto own = std::ranges::count(listed, own_pid(), &NvmlProcess::pid);
   if (own == 0) return std::nullopt;
   return static_cast<int>(std::ssize(listed) - own);
-}
-
-NvmlResult GpuWatch::read_samples() {
-  sample_count_ = static_cast<unsigned>(samples_.size());
-  return Nvml::call(nvml_.functions().process_utilization, device_, samples_.data(), &sample_count_,
-                    last_sample_);
 }
 
 /// The driver samples every process a few times a second and keeps the samples; their own
 /// timestamps tell which are new, so that no clock has to agree with the driver's.
 std::optional<double> GpuWatch::foreign_fraction() {
   constexpr unsigned kWhole = 100;  // what is more is no share, as some drivers give
-  NvmlResult result = read_samples();
-  if (result == NvmlResult::insufficient_size) {  // the count is what it takes
-    samples_.resize(std::max(samples_.size(), 2 * std::size_t{sample_count_}));
-    result = read_samples();
-  }
+  const auto [result, listed] = list_into(samples_, [&](unsigned* count) {
+    return Nvml::call(nvml_.functions().process_utilization, device_, samples_.data(), count,
+                      last_sample_);
+  });
   if (result == NvmlResult::not_found) return std::nullopt;  // no sample since, of nobody
   if (!told(result, "use by processes")) return std::nullopt;
   unsigned most = 0;
   unsigned long long newest = last_sample_;
-  for (const NvmlProcessSample& sample :
-       std::span(samples_).first(std::min(std::size_t{sample_count_}, samples_.size()))) {
+  for (const NvmlProcessSample& sample : listed) {
     newest = std::max(newest, sample.timestamp);
     const bool is_new = sample.timestamp > last_sample_;
     const bool is_share = sample.multiprocessors <= kWhole;

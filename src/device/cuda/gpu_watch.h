@@ -20,7 +20,8 @@ class GpuWatch {
   /// some tens of milliseconds. Never throws for a library or device that cannot be asked.
   explicit GpuWatch(int index);
 
-  /// Some calls of 10 µs to 1 ms each. Allocates only where there are more processes than before.
+  /// Some calls of 10 µs to 1 ms each. Allocates only where there are more processes than before,
+  /// or something is not told.
   [[nodiscard]] AcceleratorConditions look();
   /// Of the multiprocessors, just now.
   [[nodiscard]] std::optional<double> clock_hertz() const;
@@ -41,7 +42,6 @@ class GpuWatch {
   [[nodiscard]] std::optional<double> joules();
   [[nodiscard]] std::optional<int> other_processes();
   [[nodiscard]] std::optional<double> foreign_fraction();
-  [[nodiscard]] NvmlResult read_samples();
 
   Nvml nvml_;
   NvmlDevice device_ = nullptr;
@@ -49,7 +49,6 @@ class GpuWatch {
   std::vector<std::string> missing_;
   std::vector<NvmlProcess> processes_;      ///< room for what a call fills in
   std::vector<NvmlProcessSample> samples_;  ///< the same
-  unsigned sample_count_ = 0;               ///< of samples_, that the last call filled in
   unsigned long long last_sample_ = 0;      ///< timestamp of the newest sample seen
 };
 

@@ -8,7 +8,7 @@
 namespace ptbench {
 namespace {
 
-/// That of the driver; the toolkit has none but for linking.
+/// The driver's library; a toolkit's is for linking only.
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
 template <class Function>
