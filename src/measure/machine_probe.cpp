@@ -19,11 +19,6 @@ std::optional<T> lower(std::optional<T> one, std::optional<T> other) {
   return one && other ? std::min(*one, *other) : one ? one : other;
 }
 
-template <class T>
-std::optional<T> higher(std::optional<T> one, std::optional<T> other) {
-  return one && other ? std::max(*one, *other) : one ? one : other;
-}
-
 /// Empty where a part is not known.
 template <class T>
 std::optional<T> sum(std::optional<T> one, std::optional<T> other) {
@@ -37,10 +32,10 @@ std::optional<ThrottleReasons> either(std::optional<ThrottleReasons> one,
 }
 
 void add(const AcceleratorConditions& part, AcceleratorConditions& all) {
-  all.temperature_celsius = higher(all.temperature_celsius, part.temperature_celsius);
+  all.temperature_celsius = std::max(all.temperature_celsius, part.temperature_celsius);
   all.throttling = either(all.throttling, part.throttling);
   all.other_processes = sum(all.other_processes, part.other_processes);
-  all.foreign_fraction = higher(all.foreign_fraction, part.foreign_fraction);
+  all.foreign_fraction = std::max(all.foreign_fraction, part.foreign_fraction);
   all.joules = sum(all.joules, part.joules);
 }
 
@@ -59,9 +54,9 @@ void add(const DeviceConditions& part, DeviceConditions& all) {
 /// What accelerators did between two looks.
 void add_accelerators(const AcceleratorConditions& begin, const AcceleratorConditions& end,
                       SliceConditions& slice) {
-  slice.device_temperature_celsius = higher(begin.temperature_celsius, end.temperature_celsius);
+  slice.device_temperature_celsius = std::max(begin.temperature_celsius, end.temperature_celsius);
   slice.device_throttling = either(begin.throttling, end.throttling);
-  slice.device_other_processes = higher(begin.other_processes, end.other_processes);
+  slice.device_other_processes = std::max(begin.other_processes, end.other_processes);
   slice.device_foreign_fraction = end.foreign_fraction;
   if (begin.joules && end.joules && *end.joules >= *begin.joules)  // a reset driver counts anew
     slice.device_joules = *end.joules - *begin.joules;
