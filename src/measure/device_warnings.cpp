@@ -13,8 +13,6 @@
 namespace ptbench {
 namespace {
 
-constexpr double kRareDeviceSlices = 0.05;  // as of what disturbs the cores
-
 /// "3 of 20 slices".
 std::string share_of(Size count, const std::vector<SliceRecord>& slices) {
   return fmt::format("{} of {} slice{}", count, slices.size(), slices.size() == 1 ? "" : "s");
@@ -50,7 +48,7 @@ std::string remedy_of_throttling(const std::map<ThrottleReason, Size>& counts) {
 }
 
 bool is_rare(Size count, const std::vector<SliceRecord>& slices) {
-  return static_cast<double>(count) <= kRareDeviceSlices * static_cast<double>(slices.size());
+  return static_cast<double>(count) <= kRareSlices * static_cast<double>(slices.size());
 }
 
 void warn_of_throttling(RunRecord& run) {

@@ -21,7 +21,6 @@
 namespace ptbench {
 namespace {
 
-constexpr double kRareSlices = 0.05;       // now and then something runs on any machine
 constexpr double kFrequencyChange = 1.05;  // steps scale with it: more than is to be resolved
 constexpr double kMeanAboveMedian = 0.02;
 constexpr Bytes kNoticeableSwap = 1U << 20;  // less is the kernel tidying up

@@ -50,6 +50,9 @@ inline constexpr double kCleanForeignFraction = 0.05;
 inline constexpr double kCleanStealFraction = 0.015;
 /// Stolen share of all slices together, up to which they are quiet; it does not come in ticks.
 inline constexpr double kQuietStealFraction = 0.005;
+/// Share of a run's slices up to which nobody is warned of what disturbed them: now and then
+/// something runs on any machine.
+inline constexpr double kRareSlices = 0.05;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
 /// shares, frequency, energy, devices, and whether it is clean: little load of others, no steal,
