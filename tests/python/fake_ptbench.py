@@ -56,6 +56,7 @@ class FakePtbench:
     """Listens in a folder of its own; `environment` is that of programs that are to find it."""
 
     def __enter__(self):
+        self.connections = []
         self.folder = tempfile.TemporaryDirectory()
         path = str(pathlib.Path(self.folder.name) / "steps")
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -66,9 +67,12 @@ class FakePtbench:
         return self
 
     def accept(self):
-        return Connection(self.listener.accept()[0])
+        self.connections.append(Connection(self.listener.accept()[0]))
+        return self.connections[-1]
 
     def __exit__(self, *_):
+        for connection in self.connections:
+            connection.close()
         self.listener.close()
         self.folder.cleanup()
 
