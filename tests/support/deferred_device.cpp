@@ -142,6 +142,7 @@ void DeferredQueue::add(Task task) {
   const std::scoped_lock lock(device_.world_.mutex_);
   tasks_.push_back(std::move(task));
   ++given_;
+  device_.asked_ = std::chrono::steady_clock::now();
   device_.world_.changed_.notify_all();
 }
 
@@ -160,6 +161,7 @@ void DeferredQueue::finish_until(std::uint64_t number) {
   if (this == &device_.compute_ && world.has(Fault::host_waits_for_no_compute)) return;
   std::unique_lock lock(world.mutex_);
   wanted_ = std::max(wanted_, number);
+  device_.asked_ = std::chrono::steady_clock::now();
   world.changed_.notify_all();
   const bool in_time = world.changed_.wait_for(
       lock, kDeadline, [&] { return done_ >= number || device_.failure_ != nullptr; });
@@ -251,17 +253,17 @@ DeferredQueue* DeferredDevice::next(bool is_idle) {
 
 void DeferredDevice::work() {
   std::unique_lock lock(world_.mutex_);
-  bool is_idle = false;
   while (true) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_idle = now >= asked_ + kPatience;
     DeferredQueue* const queue = next(is_idle);
     if (queue == nullptr) {
       const bool is_empty =
           std::ranges::all_of(queues_, [](const auto* each) { return each->tasks_.empty(); });
       if (stops_ && is_empty) return;
-      is_idle = world_.changed_.wait_for(lock, kPatience) == std::cv_status::timeout;
+      world_.changed_.wait_until(lock, (is_idle ? now : asked_) + kPatience);
       continue;
     }
-    is_idle = false;
     const DeferredQueue::Task task = std::move(queue->tasks_.front());
     queue->tasks_.pop_front();
     lock.unlock();

@@ -207,6 +207,7 @@ class DeferredDevice final : public Device {
   DeferredQueue communication_;
   std::vector<DeferredQueue*> queues_;
   bool stops_ = false;
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();  ///< last
   std::exception_ptr failure_;
   Site inner_;
   std::thread thread_;
