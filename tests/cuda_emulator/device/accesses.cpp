@@ -43,9 +43,9 @@ std::string Machine::outside(const U8* at, U32 bytes, Access kind) {
     const Allocation* allocation = memory_.table().find(at);
     if (allocation == nullptr || at + bytes > allocation->at + allocation->bytes)
       return text(verb_of(kind), " ", bytes, " bytes at ", memory_.describe(at));
-    if (allocation->device != running_device &&
-        !peers_.contains({running_device, allocation->device}))
-      return text(verb_of(kind), " ", memory_.describe(at), " from device ", running_device,
+    if (allocation->device != running_device_ &&
+        !peers_.contains({running_device_, allocation->device}))
+      return text(verb_of(kind), " ", memory_.describe(at), " from device ", running_device_,
                   " without cudaDeviceEnablePeerAccess");
     return {};
   }
@@ -55,9 +55,6 @@ std::string Machine::outside(const U8* at, U32 bytes, Access kind) {
       return text(verb_of(kind), " ", bytes, " bytes, more than variable ", variable->name, " has");
     if (variable->constant && kind != Access::read && kind != Access::strong_read)
       return text(verb_of(kind), " constant variable ", variable->name);
-    if (devices_ > 1 && kind != Access::read && kind != Access::strong_read)
-      return text(verb_of(kind), " variable ", variable->name,
-                  ", of which the emulated devices have one together");
     return {};
   }
   if (page_locked_.holds(at, bytes)) return {};

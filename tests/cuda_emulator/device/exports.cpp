@@ -9,6 +9,7 @@ using ptbench::emulator::machine;
 void ptbench_emulator_touch(const char* what, const void* at, std::size_t bytes, bool writes) {
   machine().touch(what, at, bytes, writes);
 }
+void ptbench_emulator_report(const char* what) { ptbench::emulator::report(what); }
 void ptbench_emulator_remark(const char* what) { ptbench::emulator::remark(what); }
 
 namespace ptbench::emulator {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/cuda_emulator/device/address_sanitizer.h"
@@ -36,15 +39,47 @@ Machine::Machine()
     : devices_(settings().devices),
       memory_(devices_, settings().memory_bytes - settings().taken_bytes),
       scheduler_(settings().streams,
-                 {.before = [this] { memory_.open(); }, .after = [this] { memory_.close(); }}),
+                 {.before = [this] { memory_.open(); },
+                  .after = [this] { memory_.close(); },
+                  .idle =
+                      [this] {
+                        memory_.close();
+                        mutex_.pause();
+                        memory_.open();
+                      },
+                  .on_device = [this](int device) { use_variables_of(device); }}),
       streams_(devices_, scheduler_),
       grid_(settings().threads),
       kernels_(settings().kernels) {
   if (kernels_.checks()) marks_ = std::make_unique<Marks>(memory_, scheduler_);
-  if (marks_)
-    for (const auto& [name, variable] : kernels_.variables())
-      marks_->add_region(variable->address, variable->bytes);
+  for (int device = 0; device < devices_; ++device)
+    for (const auto& [name, variable] : kernels_.variables()) {
+      const auto* at = static_cast<const U8*>(variable->address);
+      variables_[device][name].assign(at, at + variable->bytes);
+      if (marks_) marks_->add_region(device, at, variable->bytes);
+    }
   catch_faults();
+}
+
+void MachineLock::pause() {
+  constexpr auto kPause = std::chrono::microseconds(100);
+  const int depth = std::exchange(depth_, 0);
+  for (int level = 0; level < depth; ++level) mutex_.unlock();
+  std::this_thread::sleep_for(kPause);
+  for (int level = 0; level < depth; ++level) lock();
+}
+
+void Machine::use_variables_of(int device) {
+  const int before = std::exchange(running_device_, device);
+  if (before == device) return;
+  auto& kept = variables_[before];
+  for (const auto& [name, variable] : kernels_.variables()) {
+    auto* at = static_cast<U8*>(variable->address);
+    kept[name].assign(at, at + variable->bytes);
+    const std::vector<U8>& now = variables_.at(device).at(name);
+    std::memcpy(at, now.data(), now.size());
+  }
+  if (marks_) marks_->use_regions_of(device);
 }
 
 bool Machine::may_run(const std::string& kernel) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/cuda_emulator/device/grid.h"
 #include "tests/cuda_emulator/device/kernels.h"
@@ -15,12 +18,31 @@
 
 namespace ptbench::emulator {
 
+/// Held by every call of the runtime, and given to others while all there is to do waits for them.
+class MachineLock {
+ public:
+  void lock() {
+    mutex_.lock();
+    ++depth_;
+  }
+  void unlock() {
+    --depth_;
+    mutex_.unlock();
+  }
+  /// Gives it up, however often the calling thread holds it, for a moment.
+  void pause();
+
+ private:
+  std::recursive_mutex mutex_;
+  int depth_ = 0;
+};
+
 /// All devices of this process.
 class Machine {
  public:
   Machine();
 
-  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  [[nodiscard]] MachineLock& mutex() { return mutex_; }
   [[nodiscard]] int devices() const { return devices_; }
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
   [[nodiscard]] PageLockedMemory& page_locked() { return page_locked_; }
@@ -53,14 +75,16 @@ class Machine {
   /// Reports what was never freed or destroyed.
   void report_leaks();
 
-  /// The device on which the running kernel runs.
-  int running_device = 0;
+  /// The device of the operation that runs, or ran last: variables hold what it has in them.
+  [[nodiscard]] int running_device() const { return running_device_; }
 
  private:
   [[nodiscard]] std::string outside(const U8* at, U32 bytes, Access kind);
+  /// Each device has its own copy of the modules' variables, one of which lies in them.
+  void use_variables_of(int device);
   void remember(Thread& thread, const U8* at, U32 bytes, Access kind, const char* file, int line);
 
-  std::recursive_mutex mutex_;
+  MachineLock mutex_;
   int devices_;
   DeviceMemory memory_;
   PageLockedMemory page_locked_;
@@ -72,6 +96,9 @@ class Machine {
   std::set<const Event*> events_;
   std::set<std::pair<int, int>> peers_;
   int graphs_ = 0;
+  int running_device_ = 0;
+  /// What variables hold on the devices that have not run last, by device and name.
+  std::map<int, std::map<std::string, std::vector<U8>>> variables_;
   std::size_t launches_ = 0;  ///< of the kernel that breaks the device
   bool is_broken_ = false;
 };

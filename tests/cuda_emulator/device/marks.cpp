@@ -33,10 +33,10 @@ Marks::Marks(const DeviceMemory& memory, const Scheduler& scheduler)
   device_words_ = static_cast<Word*>(range);
 }
 
-void Marks::add_region(const void* at, std::size_t bytes) {
+void Marks::add_region(int device, const void* at, std::size_t bytes) {
   Word word;
   word.write.flags = kWritten;
-  regions_[static_cast<const U8*>(at)].assign((bytes + kWordBytes - 1) / kWordBytes, word);
+  regions_[device][static_cast<const U8*>(at)].assign((bytes + kWordBytes - 1) / kWordBytes, word);
 }
 
 void Marks::forget(const void* at, std::size_t bytes) {
@@ -49,8 +49,9 @@ Marks::Word* Marks::words_of(const void* at) {
   const auto* byte = static_cast<const U8*>(at);
   if (memory_.spans(at))
     return device_words_ + static_cast<std::size_t>(byte - memory_.base()) / kWordBytes;
-  auto region = regions_.upper_bound(byte);
-  if (region == regions_.begin()) return nullptr;
+  auto& regions = regions_[device_];
+  auto region = regions.upper_bound(byte);
+  if (region == regions.begin()) return nullptr;
   --region;
   const std::size_t index = static_cast<std::size_t>(byte - region->first) / kWordBytes;
   return index < region->second.size() ? region->second.data() + index : nullptr;

@@ -33,7 +33,9 @@ class Marks {
   Marks(const DeviceMemory& memory, const Scheduler& scheduler);
 
   /// Memory that is no allocation: variables of the module, which begin written.
-  void add_region(const void* at, std::size_t bytes);
+  void add_region(int device, const void* at, std::size_t bytes);
+  /// The regions are those of this device from now on; at first, of device 0.
+  void use_regions_of(int device) { device_ = device; }
   /// Forgets everything about an allocation that is freed; its addresses are not given out again.
   void forget(const void* at, std::size_t bytes);
 
@@ -101,7 +103,8 @@ class Marks {
   std::vector<Word> shared_words_;
   /// Readers of a word that are not ordered with its last one: of several streams.
   std::unordered_map<const Mark*, std::vector<Mark>> other_readers_;
-  std::map<const U8*, std::vector<Word>> regions_;
+  std::map<int, std::map<const U8*, std::vector<Word>>> regions_;  ///< by device
+  int device_ = 0;
   std::unordered_map<const void*, Channel> channels_;
   std::vector<Acquisition> acquisitions_;  ///< of the block that runs
   U32 acquiring_block_ = 0;

@@ -20,6 +20,11 @@ inline void join(Clock& clock, const Clock& other) {
     clock[stream] = std::max(clock[stream], other[stream]);
 }
 
+/// Tries to get on with something that others take part in; whether it is over.
+using Attempt = std::function<bool()>;
+/// Called each time that such an operation is asked for, by a stream or by a graph's launch.
+using MakeAttempt = std::function<Attempt()>;
+
 struct Operation;
 using OperationPtr = std::shared_ptr<Operation>;
 
@@ -27,8 +32,11 @@ using OperationPtr = std::shared_ptr<Operation>;
 struct Operation {
   std::string what;            ///< "kernel relu", for reports
   std::function<void()> work;  ///< null: nothing is done, only waited for
+  Attempt attempt;             ///< in the place of `work`: made until it is over
+  MakeAttempt make_attempt;    ///< while it is captured
   /// What must be over before; kept while it is captured or pending.
   std::vector<OperationPtr> after;
+  int device = 0;
   U32 stream = 0;  ///< its number
   U32 count = 0;   ///< in the stream, from 1
   U32 number = 0;  ///< of all operations, from 1

@@ -19,32 +19,55 @@ void Scheduler::add(const OperationPtr& operation) {
   }
   if (operation->clock.size() <= operation->stream) operation->clock.resize(operation->stream + 1);
   operation->clock[operation->stream] = operation->count;
-  join(asked_for_, operation->clock);
-  ++pending_;
+  Asked& asked = asked_of_[operation->device];
+  join(asked.clock, operation->clock);
+  ++asked.pending;
   if (operation->missing == 0) ready_.emplace(operation->number, operation);
 }
 
-void Scheduler::step() {
-  if (ready_.empty()) report("operations wait for each other in a circle");
-  auto next = ready_.begin();
-  if (order_ == Order::descending) next = std::prev(ready_.end());
-  if (order_ == Order::random)
-    std::advance(next, static_cast<std::ptrdiff_t>(random_source()() % ready_.size()));
-  const OperationPtr operation = next->second;
-  ready_.erase(next);
+std::vector<U32> Scheduler::candidates() const {
+  std::vector<U32> numbers;
+  for (const auto& [number, operation] : ready_) numbers.push_back(number);
+  if (order_ == Order::descending) std::ranges::reverse(numbers);
+  if (order_ == Order::random && numbers.size() > 1)
+    std::swap(numbers[0], numbers[random_source()() % numbers.size()]);
+  return numbers;
+}
+
+bool Scheduler::run(const OperationPtr& operation) {
+  surroundings_.on_device(operation->device);
   running_ = operation.get();
+  bool is_over = true;
   if (operation->work) operation->work();
+  if (operation->attempt) is_over = operation->attempt();
   running_ = nullptr;
-  --pending_;
+  return is_over;
+}
+
+void Scheduler::conclude(const OperationPtr& operation) {
+  --asked_of_[operation->device].pending;
   operation->is_over = true;
   operation->microseconds = ++microseconds_;
   operation->work = nullptr;
+  operation->attempt = nullptr;
   operation->after.clear();
   for (const OperationPtr& follower : std::exchange(operation->followers, {}))
     if (--follower->missing == 0) ready_.emplace(follower->number, follower);
 }
 
-void Scheduler::wait_for(const OperationPtr& operation) {
+void Scheduler::step() {
+  if (ready_.empty()) report("operations wait for each other in a circle");
+  for (const U32 number : candidates()) {
+    const OperationPtr operation = ready_.at(number);
+    if (!run(operation)) continue;
+    ready_.erase(number);
+    conclude(operation);
+    return;
+  }
+  surroundings_.idle();
+}
+
+void Scheduler::wait_for(OperationPtr operation) {
   if (!operation) return;
   if (!operation->is_over) {
     surroundings_.before();
@@ -54,17 +77,18 @@ void Scheduler::wait_for(const OperationPtr& operation) {
   join(host_clock_, operation->clock);
 }
 
-void Scheduler::wait_for_all() {
-  if (pending_ != 0) {
+void Scheduler::wait_for_all(int device) {
+  Asked& asked = asked_of_[device];
+  if (asked.pending != 0) {
     surroundings_.before();
-    while (pending_ != 0) step();
+    while (asked.pending != 0) step();
     surroundings_.after();
   }
-  host_clock_ = asked_for_;
+  join(host_clock_, asked.clock);
 }
 
 void Scheduler::advance() {
-  if (pending_ == 0) return;
+  if (ready_.empty()) return;
   surroundings_.before();
   step();
   surroundings_.after();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ class Scheduler {
   struct Surroundings {
     std::function<void()> before;
     std::function<void()> after;
+    /// Lets other threads and processes get on: all that may be done waits for them.
+    std::function<void()> idle;
+    /// Before each operation of this device.
+    std::function<void(int device)> on_device;
   };
   Scheduler(Order order, Surroundings surroundings)
       : order_(order), surroundings_(std::move(surroundings)) {}
@@ -26,9 +31,9 @@ class Scheduler {
   /// host knows to be over.
   void add(const OperationPtr& operation);
   /// Does operations until this one is over; the host knows then that it is.
-  void wait_for(const OperationPtr& operation);
-  /// All of them.
-  void wait_for_all();
+  void wait_for(OperationPtr operation);
+  /// The same of all operations of a device.
+  void wait_for_all(int device);
   /// Does one operation that may be done: somebody asks whether the device gets on.
   void advance();
 
@@ -46,15 +51,25 @@ class Scheduler {
     U32 count;
     std::string what;
   };
+  /// What a device was asked for.
+  struct Asked {
+    std::size_t pending = 0;
+    Clock clock;
+  };
+  /// Numbers of what may be done, in the order in which it is tried.
+  [[nodiscard]] std::vector<U32> candidates() const;
+  /// Does one operation; where all wait for others, nothing but idling.
   void step();
+  /// Whether it is over then.
+  [[nodiscard]] bool run(const OperationPtr& operation);
+  void conclude(const OperationPtr& operation);
 
   Order order_;
   Surroundings surroundings_;
   std::map<U32, OperationPtr> ready_;  ///< by number
-  std::size_t pending_ = 0;
-  std::vector<Info> infos_{{}};  ///< by number
+  std::vector<Info> infos_{{}};        ///< by number
   Clock host_clock_;
-  Clock asked_for_;  ///< everything that was added
+  std::map<int, Asked> asked_of_;  ///< by device
   const Operation* running_ = nullptr;
   double microseconds_ = 0;
 };

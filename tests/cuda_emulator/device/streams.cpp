@@ -59,6 +59,21 @@ OperationPtr Streams::push(Stream& stream, std::string what, std::function<void(
   operation->what = std::move(what);
   operation->work = std::move(work);
   operation->after = std::move(after);
+  return add(stream, operation);
+}
+
+OperationPtr Streams::push_attempt(Stream& stream, std::string what, MakeAttempt make_attempt) {
+  auto operation = std::make_shared<Operation>();
+  operation->what = std::move(what);
+  if (stream.capture)
+    operation->make_attempt = std::move(make_attempt);
+  else
+    operation->attempt = make_attempt();
+  return add(stream, operation);
+}
+
+OperationPtr Streams::add(Stream& stream, const OperationPtr& operation) {
+  operation->device = stream.device;
   operation->stream = stream.number;
   if (stream.capture) {
     if (stream.last_captured) operation->after.push_back(stream.last_captured);
@@ -102,6 +117,8 @@ void Streams::launch(ExecutableGraph& graph, Stream& stream) {
     auto copy = std::make_shared<Operation>();
     copy->what = text(captured.what, " of a graph on stream ", stream.number);
     copy->work = captured.work;
+    if (captured.make_attempt) copy->attempt = captured.make_attempt();
+    copy->device = captured.device;
     copy->after.push_back(begin);
     for (const OperationPtr& earlier : captured.after)
       copy->after.push_back(copies.at(earlier.get()));

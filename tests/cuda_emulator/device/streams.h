@@ -62,6 +62,8 @@ class Streams {
   /// Gives a stream something to do, after `after` besides what it did before.
   OperationPtr push(Stream& stream, std::string what, std::function<void()> work,
                     std::vector<OperationPtr> after = {});
+  /// The same, something that waits for others.
+  OperationPtr push_attempt(Stream& stream, std::string what, MakeAttempt make_attempt);
   /// Everything on the graph's streams, after what `stream` did before.
   void launch(ExecutableGraph& graph, Stream& stream);
   [[nodiscard]] std::unique_ptr<ExecutableGraph> instantiate(
@@ -78,6 +80,7 @@ class Streams {
 
  private:
   void add_default_order(const Stream& stream, Operation& operation);
+  OperationPtr add(Stream& stream, const OperationPtr& operation);
 
   Scheduler& scheduler_;
   std::size_t devices_;

@@ -93,12 +93,16 @@ cudaError_t state() { return machine().is_broken() ? fail(cudaErrorIllegalAddres
 int current_device() { return device_of_thread(); }
 
 Stream* stream_of(cudaStream_t handle, cudaError_t& error) {
+  return stream_of(handle, current_device(), error);
+}
+
+Stream* stream_of(cudaStream_t handle, int device, cudaError_t& error) {
   error = cudaSuccess;
   if (handle == cudaStreamPerThread) {
     error = fail(cudaErrorNotSupported, "cudaStreamPerThread is not emulated");
     return nullptr;
   }
-  Stream* stream = machine().streams().find(handle, current_device());
+  Stream* stream = machine().streams().find(handle, device);
   if (stream == nullptr)
     error = fail(cudaErrorInvalidResourceHandle, "a stream is used that does not exist");
   return stream;
@@ -115,20 +119,32 @@ cudaError_t refuse_in_capture(const char* call) {
                            : spoil_capture(*stream, cudaErrorStreamCaptureUnsupported, call);
 }
 
+namespace {
+
+/// Null after setting `error`: nothing can be asked of this stream of `device` now.
+Stream* usable_stream(cudaStream_t handle, const std::string& what, int device, bool own_device,
+                      cudaError_t& error) {
+  Stream* stream = stream_of(handle, device, error);
+  if (stream == nullptr) return nullptr;
+  if (own_device && stream->device != device)
+    error = fail(cudaErrorInvalidResourceHandle,
+                 text(what, ": stream ", stream->number, " belongs to device ", stream->device,
+                      ", not to device ", device));
+  else if (stream == machine().streams().find(nullptr, stream->device))
+    if (Stream* capturing = machine().streams().capture_with_default(stream->device))
+      error = spoil_capture(*capturing, cudaErrorStreamCaptureImplicit,
+                            text(what, " on the default stream"));
+  if (error == cudaSuccess && machine().is_broken()) error = state();
+  return error == cudaSuccess ? stream : nullptr;
+}
+
+}  // namespace
+
 cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,
                     bool own_device) {
   cudaError_t error = cudaSuccess;
-  Stream* stream = stream_of(handle, error);
+  Stream* stream = usable_stream(handle, what, current_device(), own_device, error);
   if (stream == nullptr) return error;
-  if (own_device && stream->device != current_device())
-    return fail(cudaErrorInvalidResourceHandle,
-                text(what, ": stream ", stream->number, " belongs to device ", stream->device,
-                     ", the current one is ", current_device()));
-  if (stream == machine().streams().find(nullptr, stream->device))
-    if (Stream* capturing = machine().streams().capture_with_default(stream->device))
-      return spoil_capture(*capturing, cudaErrorStreamCaptureImplicit,
-                           text(what, " on the default stream"));
-  if (machine().is_broken()) return state();
   machine().streams().push(*stream, what, std::move(work));
   if (settings().launches_block && !stream->capture) machine().scheduler().wait_for(stream->last);
   return state();
@@ -144,6 +160,27 @@ extern "C" {
 int ptbench_emulator_enqueue(void* stream, const char* what, const std::function<void()>& work) {
   const Call call;
   return enqueue(static_cast<cudaStream_t>(stream), what, work);
+}
+
+int ptbench_emulator_enqueue_attempt(void* stream_handle, int device, const char* what,
+                                     const std::function<std::function<bool()>()>& make_attempt) {
+  const Call call;
+  cudaError_t error = cudaSuccess;
+  Stream* stream =
+      usable_stream(static_cast<cudaStream_t>(stream_handle), what, device, true, error);
+  if (stream == nullptr) return error;
+  machine().streams().push_attempt(*stream, what, make_attempt);
+  return state();
+}
+
+void ptbench_emulator_advance() {
+  const Call call;
+  machine().scheduler().advance();
+}
+
+int ptbench_emulator_refuse_in_capture(const char* what) {
+  const Call call;
+  return refuse_in_capture(what);
 }
 
 cudaError_t cudaGetLastError() {

@@ -16,7 +16,7 @@ class Call {
   Call() : lock_(machine().mutex()) {}
 
  private:
-  std::lock_guard<std::recursive_mutex> lock_;
+  std::lock_guard<MachineLock> lock_;
 };
 
 /// Keeps the error for cudaGetLastError and returns it.
@@ -32,6 +32,9 @@ cudaError_t fail(cudaError_t error, const std::string& why);
 
 /// The stream of a handle, or null after setting `error`: there is none, or it may not be used.
 [[nodiscard]] Stream* stream_of(cudaStream_t handle, cudaError_t& error);
+
+/// The same, where the handle of the default stream means that of `device`.
+[[nodiscard]] Stream* stream_of(cudaStream_t handle, int device, cudaError_t& error);
 
 /// Gives a stream something to do. With `own_device`, it must belong to the current one.
 cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,

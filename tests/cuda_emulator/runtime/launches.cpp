@@ -81,10 +81,8 @@ cudaError_t launch(Function& function, dim3 grid, dim3 block, void** arguments, 
   for (U32 index = 0; index < kernel.parameter_count; ++index)
     std::memcpy(parameters->data() + kernel.parameters[index].offset, arguments[index],
                 kernel.parameters[index].bytes);
-  const int device = current_device();
   return enqueue(stream, "kernel " + readable_name(kernel.name), [=, &kernel] {
     if (!machine().may_run(kernel.name)) return;
-    machine().running_device = device;
     if (machine().marks() != nullptr) machine().marks()->begin_grid();
     machine().grid().run(kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
                          parameters->data(), static_cast<U32>(shared));

@@ -36,7 +36,8 @@ cudaError_t cudaFree(void* at) {
   const Call call;
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFree")) return error;
-  machine().scheduler().wait_for_all();
+  if (const Allocation* freed = machine().memory().table().starting_at(at))
+    machine().scheduler().wait_for_all(freed->device);
   if (!release(at))
     return fail(cudaErrorInvalidValue,
                 text("cudaFree of ", machine().memory().describe(at), ", where none begins"));
@@ -88,7 +89,7 @@ cudaError_t cudaFreeHost(void* at) {
   const Call call;
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFreeHost")) return error;
-  machine().scheduler().wait_for_all();
+  machine().scheduler().wait_for_all(current_device());
   return machine().page_locked().release(at) ? state() : fail(cudaErrorInvalidValue);
 }
 
@@ -102,7 +103,7 @@ cudaError_t cudaHostRegister(void* at, std::size_t bytes, unsigned /*flags*/) {
 cudaError_t cudaHostUnregister(void* at) {
   const Call call;
   if (const cudaError_t error = refuse_in_capture("cudaHostUnregister")) return error;
-  machine().scheduler().wait_for_all();
+  machine().scheduler().wait_for_all(current_device());
   return machine().page_locked().remove(at) ? cudaSuccess : fail(cudaErrorHostMemoryNotRegistered);
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned /*flags*/) {

@@ -104,7 +104,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaDeviceSynchronize() {
   const Call call;
   if (const cudaError_t error = refuse_in_capture("cudaDeviceSynchronize")) return error;
-  machine().scheduler().wait_for_all();
+  machine().scheduler().wait_for_all(current_device());
   return state();
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle,

@@ -1,0 +1,7 @@
+#include "tests/cuda_emulator/ranks/ranks.h"
+
+namespace ptbench::emulator::cases {
+
+std::vector<Case> order_cases() { return {}; }
+
+}  // namespace ptbench::emulator::cases
