@@ -9,10 +9,11 @@
  *   }
  *   ptbench_steps_close(steps);
  *
- * Under `ptbench run --program './train'` the loop tells ptbench when each step began and ended, and goes
- * on for as long as ptbench wants; without ptbench around it, it is endless. The protocol is
- * ptbench.steps/1, docs/steps_protocol.md. Needs C11 or C++11 and POSIX, and nothing else; where the compiler
- * is asked for ISO C alone (-std=c11), include it before other headers. One thread makes all calls.
+ * Under `ptbench run --program './train'` the loop tells ptbench when each step began and ended,
+ * and goes on for as long as ptbench wants; without ptbench around it, it is endless. The protocol
+ * is ptbench.steps/1, docs/steps_protocol.md. Needs C11 or C++11 and POSIX, and nothing else; where
+ * the compiler is asked for ISO C alone (-std=c11), include it before other headers. One thread
+ * makes all calls.
  */
 #ifndef PTBENCH_STEPS_H
 #define PTBENCH_STEPS_H
@@ -38,17 +39,17 @@ extern "C" {
 
 enum {
   PTBENCH_MESSAGE_BYTES = 65536,
-  PTBENCH_MOST_STEPS = 1024,      /* in a message */
-  PTBENCH_MOST_PHASES = 64,       /* in a step */
-  PTBENCH_KEPT_PHASES = 8 * 64,   /* in a message */
+  PTBENCH_MOST_STEPS = 1024,    /* in a message */
+  PTBENCH_MOST_PHASES = 64,     /* in a step */
+  PTBENCH_KEPT_PHASES = 8 * 64, /* in a message */
   PTBENCH_KEPT_WINDOWS = 64,
-  PTBENCH_PACE_NS = 50000000      /* between two reports */
+  PTBENCH_PACE_NS = 50000000 /* between two reports */
 };
 
 /* What the process says of itself; zeros are left out. */
 typedef struct ptbench_hello {
-  int64_t samples;       /* that this process trains on in one step, accumulation included; at least 1 */
-  int64_t tokens;        /* in one step */
+  int64_t samples; /* that this process trains on in one step, accumulation included; at least 1 */
+  int64_t tokens;  /* in one step */
   const char* device;    /* "cpu", "cuda:0" */
   const char* precision; /* "fp32", "tf32", "bf16", "fp16" */
   const char* framework; /* name */
@@ -103,7 +104,8 @@ static inline void ptbench_steps_fail(ptbench_steps* steps, const char* text) {
   steps->socket = -1;
 }
 
-/* Rank and world size as torchrun, Open MPI, hydra or Slurm set them; 0 of 1 without any of them. */
+/* Rank and world size as torchrun, Open MPI, hydra or Slurm set them; 0 of 1 without any of them.
+ */
 static inline void ptbench_place(int* rank, int* world_size) {
   static const char* const variables[][2] = {{"RANK", "WORLD_SIZE"},
                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -123,7 +125,8 @@ static inline void ptbench_place(int* rank, int* world_size) {
   }
 }
 
-/* Appends `"name":"value",`, with quotes, backslashes and control characters left out; nothing for NULL. */
+/* Appends `"name":"value",`, with quotes, backslashes and control characters left out; nothing for
+ * NULL. */
 static inline void ptbench_put_text(char* text, size_t size, const char* name, const char* value) {
   size_t at = strlen(text);
   if (value == NULL) return;
@@ -138,8 +141,9 @@ static inline void ptbench_say_hello(ptbench_steps* steps, const ptbench_hello* 
   const size_t size = 2048;
   int rank, world_size;
   ptbench_place(&rank, &world_size);
-  snprintf(text, size, "{\"protocol\":\"ptbench.steps/1\",\"rank\":%d,\"world_size\":%d,\"samples\":%lld,", rank,
-           world_size, (long long)hello->samples);
+  snprintf(text, size,
+           "{\"protocol\":\"ptbench.steps/1\",\"rank\":%d,\"world_size\":%d,\"samples\":%lld,",
+           rank, world_size, (long long)hello->samples);
   ptbench_put_text(text, size, "device", hello->device);
   ptbench_put_text(text, size, "precision", hello->precision);
   if (hello->framework != NULL && hello->version != NULL) {
@@ -150,14 +154,16 @@ static inline void ptbench_say_hello(ptbench_steps* steps, const ptbench_hello* 
     strcat(text, ",");
   }
   if (hello->tokens > 0)
-    snprintf(text + strlen(text), size - strlen(text), "\"tokens\":%lld,", (long long)hello->tokens);
+    snprintf(text + strlen(text), size - strlen(text), "\"tokens\":%lld,",
+             (long long)hello->tokens);
   snprintf(text + strlen(text), size - strlen(text), "\"pid\":%ld}", (long)getpid());
   if (send(steps->socket, text, strlen(text), MSG_NOSIGNAL) < 0)
     ptbench_steps_fail(steps, "ptbench does not listen at PTBENCH_STEPS");
 }
 
-/* The loop of this process, which it makes once; NULL only where there is no memory. Where the loop cannot
- * be measured although PTBENCH_STEPS is set, it has no steps, and ptbench_steps_error says why. */
+/* The loop of this process, which it makes once; NULL only where there is no memory. Where the loop
+ * cannot be measured although PTBENCH_STEPS is set, it has no steps, and ptbench_steps_error says
+ * why. */
 static inline ptbench_steps* ptbench_steps_open(ptbench_hello hello) {
   const char* path = getenv("PTBENCH_STEPS");
   struct sockaddr_un address;
@@ -175,7 +181,8 @@ static inline ptbench_steps* ptbench_steps_open(ptbench_hello hello) {
   }
   strcpy(address.sun_path, path);
   steps->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (steps->socket < 0 || connect(steps->socket, (const struct sockaddr*)&address, sizeof address) != 0)
+  if (steps->socket < 0 ||
+      connect(steps->socket, (const struct sockaddr*)&address, sizeof address) != 0)
     ptbench_steps_fail(steps, "ptbench does not listen at PTBENCH_STEPS");
   else
     ptbench_say_hello(steps, &hello);
@@ -189,7 +196,8 @@ static inline const char* ptbench_behind_string(const char* text) {
   return *text == '"' ? text + 1 : text;
 }
 
-/* The value of a field of the JSON object `text` itself, not of one inside of it; NULL without it. */
+/* The value of a field of the JSON object `text` itself, not of one inside of it; NULL without it.
+ */
 static inline const char* ptbench_field(const char* text, const char* name) {
   const size_t length = strlen(name);
   int depth = 0;
@@ -218,7 +226,8 @@ static inline void ptbench_take_message(ptbench_steps* steps) {
   if (error != NULL && *error == '"') {
     char text[400];
     const char* end = ptbench_behind_string(error);
-    snprintf(text, sizeof text, "ptbench ended the measurement: %.*s", (int)(end - error - 2), error + 1);
+    snprintf(text, sizeof text, "ptbench ended the measurement: %.*s", (int)(end - error - 2),
+             error + 1);
     ptbench_steps_fail(steps, text);
     return;
   }
@@ -265,8 +274,9 @@ static inline void ptbench_tell(ptbench_steps* steps) {
   if (steps->spans > 0) {
     at += sprintf(at, "],\"phases\":[");
     for (i = 0; i < steps->spans && at - steps->text < PTBENCH_MESSAGE_BYTES - 128; ++i)
-      at += sprintf(at, "%s[%lld,\"%s\",%lld,%lld]", i == 0 ? "" : ",", (long long)steps->span[i].number,
-                    steps->span[i].name, (long long)steps->span[i].begin, (long long)steps->span[i].end);
+      at += sprintf(at, "%s[%lld,\"%s\",%lld,%lld]", i == 0 ? "" : ",",
+                    (long long)steps->span[i].number, steps->span[i].name,
+                    (long long)steps->span[i].begin, (long long)steps->span[i].end);
   }
   at += sprintf(at, "]}");
   steps->kept = steps->spans = 0;
@@ -278,14 +288,16 @@ static inline void ptbench_tell(ptbench_steps* steps) {
   ptbench_steps_fail(steps, "ptbench is gone, though it had granted more steps");
 }
 
-/* Marks that a phase of this step begins now and the one before it ends; NULL: none begins. `name` has to
- * live until then. ptbench knows data, scatter, replicate, forward, gather, backward, reduce, communication,
- * communication_exposed and optimizer; what has another name counts as other. */
+/* Marks that a phase of this step begins now and the one before it ends; NULL: none begins. `name`
+ * has to live until then. ptbench knows data, scatter, replicate, forward, gather, backward,
+ * reduce, communication, communication_exposed and optimizer; what has another name counts as
+ * other. */
 static inline void ptbench_steps_phase(ptbench_steps* steps, const char* name) {
   int64_t now;
   if (!steps->wants_phases) return;
   now = ptbench_now();
-  if (steps->span_begin > 0 && steps->own_spans < PTBENCH_MOST_PHASES && steps->spans < PTBENCH_KEPT_PHASES) {
+  if (steps->span_begin > 0 && steps->own_spans < PTBENCH_MOST_PHASES &&
+      steps->spans < PTBENCH_KEPT_PHASES) {
     ptbench_span* span = &steps->span[steps->spans++];
     span->number = steps->number;
     span->begin = steps->span_begin;
@@ -354,7 +366,8 @@ static inline int ptbench_steps_next(ptbench_steps* steps) {
   if (steps->socket < 0) return 0;
   if (steps->number >= steps->granted) {
     if (getpid() != steps->process) {
-      ptbench_steps_fail(steps, "a forked process cannot go on with the training loop of its parent");
+      ptbench_steps_fail(steps,
+                         "a forked process cannot go on with the training loop of its parent");
       return 0;
     }
     if (!ptbench_await_grant(steps)) return 0;

@@ -52,7 +52,6 @@ void check_healthy(const Words& options) {
   std::istringstream lines(names.output);
   int cases = 0;
   for (std::string name; std::getline(lines, name); ++cases) {
-    if (name == "variables") continue;  // which emulated devices have together
     INFO(name);
     const ProgramResult result = run_case(name, false, options);
     INFO(result.output << result.errors);

@@ -29,8 +29,8 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 TEST_CASE("emulate-gpu tells how it is used") {
   const ProgramResult help = emulate({"--help"});
   CHECK(help.exit_code == 0);
-  for (const char* option :
-       {"--devices", "--checks", "--count", "--asan", "--threads", "--streams", "--no-nvml"})
+  for (const char* option : {"--devices", "--checks", "--count", "--asan", "--threads", "--streams",
+                             "--no-nvml", "--no-nccl"})
     CHECK_THAT(help.output, Contains(option));
 }
 

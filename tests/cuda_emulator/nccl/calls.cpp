@@ -71,7 +71,9 @@ ncclResult_t ask(ncclComm_t comm, Request request, cudaStream_t stream) {
   const Communicator::Place& place = communicator->place();
   if (width_of(request.type) == 0)
     return wrong(request.call, text(name_of(request.type), " is not emulated"), ncclInvalidUsage);
-  if (request.root < 0 || request.root >= place.ranks)
+  const bool is_rooted = request.kind != Kind::all_reduce && request.kind != Kind::all_gather &&
+                         request.kind != Kind::reduce_scatter;
+  if (is_rooted && (request.root < 0 || request.root >= place.ranks))
     return wrong(request.call, text("rank ", request.root, " of ", place.ranks));
   const bool is_root = request.root == place.rank;
   if (request.kind == Kind::broadcast && !is_root) request.from = nullptr;

@@ -134,7 +134,7 @@ std::string told(const Description& said) {
                            name_of(static_cast<ncclDataType_t>(said.type)));
   if (said.factor != 0) words += text(" with ", name_of(static_cast<ncclRedOp_t>(said.op)));
   if (said.factor != 0 && said.factor != 1) words += text(" (scaled by ", said.factor, ")");
-  return words + text(", root ", said.root);
+  return said.root < 0 ? words : words + text(", root ", said.root);
 }
 
 void Progress::check_descriptions(U64 piece) const {

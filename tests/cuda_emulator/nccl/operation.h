@@ -23,7 +23,7 @@ struct Request {
   ncclDataType_t type;
   ncclRedOp_t op = ncclSum;
   float factor = 1;  ///< that scales elements before they are summed
-  int root = 0;      ///< or the other rank of a message
+  int root = -1;     ///< or the other rank of a message; -1: none
 };
 
 /// What a stream does for calls of one group: collectives in their order, messages as they come.

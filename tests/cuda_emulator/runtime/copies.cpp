@@ -85,6 +85,24 @@ Copy copy_of(void* to, const void* from, std::size_t bytes, const char* call) {
   return {static_cast<U8*>(to), static_cast<const U8*>(from), bytes, call};
 }
 
+/// Whether what each device is said to have is its.
+bool are_of(const void* to, int to_device, const void* from, int from_device) {
+  const auto is_of = [](const void* at, int device) {
+    const Allocation* found = machine().memory().table().find(at);
+    return found == nullptr || found->device == device;
+  };
+  return is_of(to, to_device) && is_of(from, from_device);
+}
+
+cudaError_t enqueue_peer_copy(const Copy& copy, int to_device, int from_device, cudaStream_t stream,
+                              bool waits) {
+  const Call call;
+  if (!are_of(copy.to, to_device, copy.from, from_device))
+    return fail(cudaErrorInvalidValue, text(copy.call, ": its memory is not of devices ", to_device,
+                                            " and ", from_device));
+  return enqueue_copy(copy, cudaMemcpyDeviceToDevice, stream, waits);
+}
+
 cudaError_t enqueue_fill(void* at, int value, std::size_t bytes, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
   return enqueue(
@@ -111,15 +129,15 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                             cudaStream_t stream) {
   return enqueue_copy(copy_of(to, from, bytes, "cudaMemcpyAsync"), kind, stream, false);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int /*to_device*/, const void* from, int /*from_device*/,
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
                                 std::size_t bytes, cudaStream_t stream) {
-  return enqueue_copy(copy_of(to, from, bytes, "cudaMemcpyPeerAsync"), cudaMemcpyDeviceToDevice,
-                      stream, false);
+  return enqueue_peer_copy(copy_of(to, from, bytes, "cudaMemcpyPeerAsync"), to_device, from_device,
+                           stream, false);
 }
-cudaError_t cudaMemcpyPeer(void* to, int /*to_device*/, const void* from, int /*from_device*/,
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                            std::size_t bytes) {
-  return enqueue_copy(copy_of(to, from, bytes, "cudaMemcpyPeer"), cudaMemcpyDeviceToDevice, nullptr,
-                      true);
+  return enqueue_peer_copy(copy_of(to, from, bytes, "cudaMemcpyPeer"), to_device, from_device,
+                           nullptr, true);
 }
 cudaError_t cudaMemset(void* at, int value, std::size_t bytes) {
   const Call call;
