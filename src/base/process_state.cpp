@@ -32,6 +32,24 @@ std::uint64_t ticks_of(clockid_t clock) {
          static_cast<std::uint64_t>(time.tv_nsec) / kNanosecondsPerTick;
 }
 
+/// Of a process; 0 where that is not known.
+int parent_of(int id) {
+  const std::string stat = contents_of(fmt::format("/proc/{}/stat", id));
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(stat.substr(name_end + 1));
+  char letter = '?';
+  int parent = 0;
+  rest >> letter >> parent;
+  return parent;
+}
+
+/// Whether the process was started with it (proc_pid_environ(5)).
+bool was_given(int id, std::string_view variable) {
+  const std::string environment = '\0' + contents_of(fmt::format("/proc/{}/environ", id));
+  return environment.find(fmt::format("{}{}=", '\0', variable)) != std::string::npos;
+}
+
 }  // namespace
 
 ProcessState state_in(const std::filesystem::path& folder) {
@@ -67,6 +85,13 @@ bool has_interruption_pending(int id) {
   const auto set = std::strtoull(status.c_str() + at + kPending.size(), nullptr, 16);
   return std::ranges::any_of(kInterruptSignals,
                              [set](int signal) { return (set >> (signal - 1) & 1U) != 0; });
+}
+
+int nearest_ancestor_without(std::string_view variable) {
+  int ancestor = getppid();
+  if (!can_see_processes()) return ancestor;
+  while (ancestor > 1 && was_given(ancestor, variable)) ancestor = parent_of(ancestor);
+  return ancestor;
 }
 
 bool can_see_processes() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 namespace ptbench {
 
@@ -28,6 +29,10 @@ struct ProcessState {
 /// False where /proc is that of another PID namespace, which has other processes under the same
 /// numbers.
 [[nodiscard]] bool can_see_processes();
+
+/// The nearest ancestor of this process that was started without `variable` in its environment, or
+/// whose environment cannot be read: who set it, where those between only passed it on.
+[[nodiscard]] int nearest_ancestor_without(std::string_view variable);
 
 /// CPU time is counted in these, on every Linux.
 inline constexpr std::uint64_t kTicksPerSecond = 100;

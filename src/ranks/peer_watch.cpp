@@ -32,6 +32,9 @@ constexpr std::string_view kInterrupted = "interrupted";
 // After a rank has given up: to end by itself, and then to end what it does by itself.
 constexpr Pulse::Duration kLeave{500};
 constexpr Pulse::Duration kEnd{2500};
+// For rank 0 to save, and between two looks whether it has.
+constexpr std::chrono::seconds kLongestFarewell{10};
+constexpr std::chrono::milliseconds kFarewellLook{5};
 
 /// Readable while a signal waits that would interrupt this process. It is not taken.
 Descriptor pending_interrupts() {
@@ -74,6 +77,12 @@ class PeerWatch::State {
   }
 
   void let_end() noexcept { ends_ = true; }
+
+  void wait_for_rank_zero() const {
+    const auto end = steady_clock::now() + kLongestFarewell;
+    while (links_.rank != 0 && !rank_zero_left_ && steady_clock::now() < end)
+      std::this_thread::sleep_for(kFarewellLook);
+  }
 
   /// The thread changes nothing of what this reads.
   [[nodiscard]] std::optional<std::string> stopped_peer() const {
@@ -122,7 +131,7 @@ class PeerWatch::State {
     (void)send_message(links_.peers.front().socket, kInterrupted);
   }
 
-  void hear(PeerLink& peer) const {
+  void hear(PeerLink& peer) {
     const SocketMessage message = receive_message(peer.socket);
     if (message.kind == SocketMessage::Kind::none_yet) return;
     if (message.text == kInterrupted) {
@@ -131,6 +140,7 @@ class PeerWatch::State {
     }
     if (message.kind == SocketMessage::Kind::closed) miss(peer.rank);
     peer.socket.close();
+    if (peer.rank == 0) rank_zero_left_ = true;
   }
 
   void miss(Size rank) const {
@@ -230,6 +240,7 @@ class PeerWatch::State {
   steady_clock::time_point last_check_up_;
   Pulse::Duration over_for_{};  ///< since a rank gave up
   std::atomic<bool> ends_{false};
+  std::atomic<bool> rank_zero_left_{false};
   std::atomic<Size> killed_{-1};  ///< a rank that was stopped, once it is killed
   std::thread thread_;
 };
@@ -242,6 +253,8 @@ PeerWatch::PeerWatch(SharedRegion region, PeerLinks links, std::chrono::millisec
 PeerWatch::~PeerWatch() = default;
 
 void PeerWatch::let_end() noexcept { state_->let_end(); }
+
+void PeerWatch::wait_for_rank_zero() const { state_->wait_for_rank_zero(); }
 
 std::optional<std::string> PeerWatch::stopped_peer() const { return state_->stopped_peer(); }
 

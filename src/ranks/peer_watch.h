@@ -38,6 +38,9 @@ class PeerWatch {
 
   /// From now on this process ends by itself, however long it takes.
   void let_end() noexcept;
+  /// On other ranks than 0: waits until rank 0 has said goodbye or is gone, some seconds at most.
+  /// Launchers end all ranks as soon as one ends with an error, and rank 0 may have to save first.
+  void wait_for_rank_zero() const;
   /// "rank 1 on host, while measuring, is stopped": why others failed who waited for it. Empty
   /// where none is, or the watch has given up for it already.
   [[nodiscard]] std::optional<std::string> stopped_peer() const;

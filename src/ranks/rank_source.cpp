@@ -26,17 +26,21 @@ struct Dialect {
   const char* world_size;
   const char* local_rank;
   const char* local_ranks;  ///< null: not told
+  const char* mark;         ///< that nobody sets by hand; null: there is no launcher
 };
 
 // All ranks of PTBENCH_* are on this host, until there is a communicator between hosts.
 constexpr std::array kDialects{
     Dialect{RankSource::ptbench, "PTBENCH_RANK", "PTBENCH_WORLD_SIZE", "PTBENCH_LOCAL_RANK",
-            nullptr},
-    Dialect{RankSource::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+            nullptr, nullptr},
+    Dialect{RankSource::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+            "TORCHELASTIC_RUN_ID"},
     Dialect{RankSource::open_mpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-            "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    Dialect{RankSource::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
-    Dialect{RankSource::slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr},
+            "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},
+    Dialect{RankSource::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+            "MPI_LOCALRANKID"},
+    Dialect{RankSource::slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr,
+            "SLURM_PROCID"},
 };
 
 /// The environment, read strictly.
@@ -219,14 +223,14 @@ std::optional<std::string> first_set(const Variables& variables,
 }
 
 /// What names the job, as its launcher says.
-std::string launcher_job(RankSource source, const RankClues& clues, const Variables& variables) {
-  const std::string parent = fmt::format("parent process {}", clues.parent);
-  switch (source) {
+std::string launcher_job(const RankPlace& place, const Variables& variables) {
+  const std::string launcher = fmt::format("launcher process {}", place.launcher);
+  switch (place.source) {
     case RankSource::torchrun: return "MASTER_ADDR:MASTER_PORT " + master_address(variables);
     case RankSource::open_mpi:
-      return first_set(variables, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(parent);
-    case RankSource::hydra:
-      return first_set(variables, {"PMI_JOBID", "PMIX_NAMESPACE"}).value_or(parent);
+      return first_set(variables, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(launcher);
+    // What names a job of Slurm or Open MPI may be of the job that the launcher itself is part of.
+    case RankSource::hydra: return launcher;
     case RankSource::slurm:
       return fmt::format("SLURM_JOB_ID.SLURM_STEP_ID {}.{}",
                          variables.text("SLURM_JOB_ID").value_or("0"),
@@ -262,10 +266,13 @@ RankPlace find_rank(const RankClues& clues) {
         kDialects, [&](const Dialect& dialect) { return speaks(dialect, variables); });
     if (spoken == kDialects.end()) return place;
     place = place_in(*spoken, variables);
+    // Wrappers around a rank pass variables on; who set them is the launcher of all.
+    if (spoken->mark != nullptr && variables.has(spoken->mark))
+      place.launcher = clues.setter(spoken->mark);
   }
   if (place.world_size == 1) return place;
   const auto address = given_address(variables);
-  place.job = address ? "PTBENCH_ADDR " + *address : launcher_job(place.source, clues, variables);
+  place.job = address ? "PTBENCH_ADDR " + *address : launcher_job(place, variables);
   place.place = printable(place.job);
   place.address = address_in(place, variables);
   return place;
@@ -288,8 +295,9 @@ std::optional<RankPlace> find_launched_rank(const RankClues& clues) {
   return std::nullopt;
 }
 
-std::string describe(const RankPlace& place) {
-  return fmt::format("ranks from {}: {}, this host's", name_of(place.source), place.world_size);
+std::string describe(const RankPlace& place, std::string_view host, std::string_view communicator) {
+  return fmt::format("ranks from {}: {} on 1 host ({}), communicator {}", name_of(place.source),
+                     place.world_size, printable(host), communicator);
 }
 
 std::string without(RankSource source) {

@@ -33,7 +33,9 @@ struct RankClues {
   std::optional<Size> local_rank;
   /// A variable of the environment; empty where it is not set.
   std::function<std::optional<std::string>(const std::string&)> variable;
-  int parent = 0;  ///< process id, which ranks of a launcher that names no job have in common
+  /// The process that set a variable for this one and the other ranks of this host: what these have
+  /// in common where their launcher names no job.
+  std::function<int(const std::string&)> setter;
 };
 
 /// Which rank of which job this process is.
@@ -46,6 +48,7 @@ struct RankPlace {
   std::string job;             ///< the same for all ranks of the job; empty for a world of one
   std::string place;       ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"
   MeetingAddress address;  ///< the same in its parts, where it is one
+  int launcher = 0;        ///< process that started this host's ranks; 0: nobody's launcher
 };
 
 /// Asks the options, then the environment. Throws a usage error that names the variable where one
@@ -57,8 +60,10 @@ struct RankPlace {
 /// which is the business of ranks.
 [[nodiscard]] std::optional<RankPlace> find_launched_rank(const RankClues& clues);
 
-/// "ranks from torchrun: 2, this host's"; for rank 0 to say.
-[[nodiscard]] std::string describe(const RankPlace& place);
+/// "ranks from torchrun: 2 on 1 host (vm), communicator shm"; for rank 0 to say, once they have
+/// met.
+[[nodiscard]] std::string describe(const RankPlace& place, std::string_view host,
+                                   std::string_view communicator);
 
 /// How to start one process instead, after "or": "start it without torchrun".
 [[nodiscard]] std::string without(RankSource source);

@@ -172,6 +172,17 @@ class RankGathering::State {
     if (events.front().revents != 0) accept();
   }
 
+  /// One that is no rank of this job. A flood of them is told once.
+  void turn_away(const Descriptor& stranger) {
+    (void)send_message(stranger, encode_busy());
+    if (std::exchange(has_warned, true)) return;
+    log_warning(
+        fmt::format("somebody connected where the ranks meet ({}) who is none of them, and "
+                    "was sent away; remedy: see whether another job has the same place, and "
+                    "give each its own: PTBENCH_ADDR=host:port",
+                    point.place));
+  }
+
   void send_home(const Error& error) noexcept {
     const std::string refusal = encode_refusal(error);
     for (const auto* group : {&strangers, &peers})
@@ -189,6 +200,7 @@ class RankGathering::State {
   std::vector<Descriptor> strangers;  ///< who have not said yet who they are
   std::vector<Descriptor> peers;      ///< by rank; the first stays closed
   std::vector<std::vector<int>> cpus;
+  bool has_warned = false;  ///< of strangers
 
  private:
   static pollfd watched(const Descriptor& socket) {
@@ -209,10 +221,16 @@ class RankGathering::State {
   void accept() {
     Descriptor stranger = accept_from(listener);
     if (!stranger.is_open()) return;
-    if (!belongs_to_this_user(stranger) || strangers.size() >= peers.size() + kMostStrangers)
-      (void)send_message(stranger, encode_busy());
-    else
-      strangers.push_back(std::move(stranger));
+    if (!belongs_to_this_user(stranger)) {
+      turn_away(stranger);
+      return;
+    }
+    // Ranks say at once who they are: who has said nothing for longest is none.
+    if (strangers.size() >= peers.size() + kMostStrangers) {
+      turn_away(strangers.front());
+      strangers.erase(strangers.begin());
+    }
+    strangers.push_back(std::move(stranger));
   }
 
   /// A rank that has come says nothing more until it is answered.
@@ -230,7 +248,7 @@ class RankGathering::State {
     }
     const auto introduction = decode_card(message.text);
     if (!introduction || (introduction->speaks_alike && introduction->card.job != point.job)) {
-      (void)send_message(stranger, encode_busy());
+      turn_away(stranger);
       return;
     }
     std::optional<Error> wrong = objection(own, *introduction);
@@ -280,7 +298,7 @@ PeerLinks RankGathering::admit(const SharedRegion& region) {
     (void)send_message(state_->peers[rank], encode(shares[rank]), region.descriptor());
     links.peers.push_back(link_to(static_cast<Size>(rank), std::move(state_->peers[rank])));
   }
-  for (const Descriptor& stranger : state_->strangers) (void)send_message(stranger, encode_busy());
+  for (const Descriptor& stranger : state_->strangers) state_->turn_away(stranger);
   state_->strangers.clear();
   return links;
 }

@@ -1,7 +1,6 @@
 #include "src/session/outside_ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/option_table.h"
+#include "src/base/process_state.h"
 #include "src/comm/catalog.h"
 #include "src/config/run_options.h"
 #include "src/config/version.h"
@@ -167,7 +167,12 @@ RankPlace find_place(const RunOptions& options) {
                     .world_size = options.place.world_size,
                     .local_rank = options.place.local_rank,
                     .variable = variable,
-                    .parent = getppid()});
+                    .setter = nearest_ancestor_without});
+}
+
+void tell(const RunOptions& options, const RankPlace& place) {
+  log_note(
+      describe(place, host_name(), find_communicator(options.communicator, place.world_size).name));
 }
 
 void refuse_outside_ranks(std::string_view command) {
@@ -184,12 +189,13 @@ void refuse_outside_ranks(std::string_view command) {
 OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
                        const Topology& topology) {
   require_possible_ranks(options, place);
-  if (place.rank == 0 && !options.orders.launched_ranks) log_note(describe(place));
   const RankCard card = card_of(options, place, topology);
   const MeetingPoint point = meeting_point(options, place);
   const RunOptions own = options_of(options, place);
-  return place.rank == 0 ? gather_ranks(card, point, own, topology)
-                         : join(card, point, own, topology);
+  if (place.rank != 0) return join(card, point, own, topology);
+  OutsideRank rank = gather_ranks(card, point, own, topology);
+  if (!options.orders.launched_ranks) tell(options, place);
+  return rank;
 }
 
 void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, RunRecord& record) {

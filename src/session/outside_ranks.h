@@ -23,6 +23,10 @@ struct OutsideRank {
 /// What options and environment say of this process's place.
 [[nodiscard]] RankPlace find_place(const RunOptions& options);
 
+/// Says on standard error who started the ranks of `place`, on how many hosts, and what carries
+/// their messages.
+void tell(const RunOptions& options, const RankPlace& place);
+
 /// For a command that starts its own ranks, such as "sweep": throws a usage error where somebody
 /// started this process as one of several.
 void refuse_outside_ranks(std::string_view command);

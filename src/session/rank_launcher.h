@@ -37,12 +37,12 @@ void leave_refusal(const std::filesystem::path& output, const Error& refusal);
 /// What such a rank was refused, read and removed; empty where there is none.
 [[nodiscard]] std::optional<Error> take_refusal(const std::filesystem::path& output);
 
-/// Asks this process to end (SIGTERM) once its launcher, which is its parent, or the process that
-/// had it launched is gone, and ends it half a minute later. From a thread of its own.
+/// Asks this process to end (SIGTERM) once its parent or `starter` is gone, and ends it half a
+/// minute later. From a thread of its own.
 class LauncherWatch {
  public:
-  /// `starter` had this process launched; one that is on no list here, as on another host, is not
-  /// watched.
+  /// `starter`: the launcher, or who had it start this process; one that is on no list here, as on
+  /// another host, is not watched.
   explicit LauncherWatch(int starter);
   ~LauncherWatch();
   LauncherWatch(const LauncherWatch&) = delete;

@@ -278,12 +278,28 @@ ExitCode take_part(const OutsideRank& rank, const RankPlace& place, const Topolo
                              });
 }
 
+/// Lets rank 0 end before this one does.
+class AfterRankZero {
+ public:
+  explicit AfterRankZero(PeerWatch& watch) : watch_(watch) {}
+  ~AfterRankZero() {
+    watch_.let_end();
+    watch_.wait_for_rank_zero();
+  }
+  AfterRankZero(const AfterRankZero&) = delete;
+  AfterRankZero& operator=(const AfterRankZero&) = delete;
+
+ private:
+  PeerWatch& watch_;
+};
+
 /// An outside rank's part of the run, and how it fails.
 ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankPlace& place,
                            const Topology& topology, InterruptWatch& interrupt) {
   PeerWatch watch(rank.region, std::move(links), rank.config.options.timeout(),
                   {.leave = [] { (void)kill(getpid(), SIGTERM); },
                    .end = [&rank](const GivenUp& by) { end_at_once(rank, by); }});
+  const AfterRankZero last(watch);
   try {
     return take_part(rank, place, topology, interrupt, watch);
   } catch (const std::exception& error) {
@@ -309,7 +325,8 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   PeerLinks links = std::move(rank.links);
   const LateRequests late(interrupt);
   std::optional<LauncherWatch> launcher;
-  if (options.orders.launched_by) launcher.emplace(*options.orders.launched_by);
+  if (const int starter = options.orders.launched_by.value_or(place.launcher); starter != 0)
+    launcher.emplace(starter);
   try {
     return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
   } catch (const Error& error) {
@@ -327,7 +344,7 @@ ExitCode run_command(const RunOptions& options) {
     const RankPlace place = find_place(options);
     if (place.world_size > 1 || options.orders.launched_ranks)
       return be_outside_rank(options, place);
-    if (place.source != RankSource::single) log_note(describe(place));
+    if (place.source != RankSource::single) tell(options, place);
   }
   InterruptWatch interrupt;  // before any thread is made
   require_possible_repeats(options);

@@ -21,7 +21,7 @@ RankClues clues_of(const Environment& environment) {
             const auto found = environment.find(name);
             return found == environment.end() ? std::nullopt : std::optional(found->second);
           },
-          .parent = 77};
+          .setter = [](const std::string&) { return 77; }};
 }
 
 RankPlace found(const Environment& environment) { return find_rank(clues_of(environment)); }
@@ -93,7 +93,8 @@ TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
   CHECK(torch.world_size == 2);
   CHECK(torch.local_rank == 1);
   CHECK(torch.job == "MASTER_ADDR:MASTER_PORT 127.0.0.1:29500");
-  CHECK(describe(torch) == "ranks from torchrun: 2, this host's");
+  CHECK(describe(torch, "vm\x1b", "shm") ==
+        "ranks from torchrun: 2 on 1 host (vm\\x1b), communicator shm");
 
   const RankPlace mpi = found(open_mpi());
   CHECK(mpi.source == RankSource::open_mpi);
@@ -107,8 +108,10 @@ TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
   const RankPlace mpich = found(hydra());
   CHECK(mpich.source == RankSource::hydra);
   CHECK(mpich.world_size == 2);
-  CHECK(mpich.job == "parent process 77");
-  CHECK(found(with(hydra(), {{"PMI_JOBID", "kvs_4"}})).job == "PMI_JOBID kvs_4");
+  CHECK(mpich.job == "launcher process 77");
+  // They name the job of Slurm or Open MPI in which the launcher runs, which may run others.
+  CHECK(found(with(hydra(), {{"PMI_JOBID", "6.0"}, {"PMIX_NAMESPACE", "slurm.pmix.6.0"}})).job ==
+        mpich.job);
 
   const RankPlace step = found(slurm());
   CHECK(step.source == RankSource::slurm);
@@ -122,6 +125,10 @@ TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
   CHECK(own.source == RankSource::ptbench);
   CHECK(own.world_size == 3);
   CHECK(own.place == "PTBENCH_ADDR localhost:29500");
+  CHECK(own.launcher == 0);
+  CHECK(torch.launcher == 0);  // variables that may have been set by hand
+  CHECK(found(with(torchrun(), {{"TORCHELASTIC_RUN_ID", "none"}})).launcher == 77);
+  CHECK(mpi.launcher == 77);
 }
 
 TEST_CASE("options come first, then ptbench's own variables, torchrun, mpirun, srun", "[app]") {

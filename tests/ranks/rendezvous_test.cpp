@@ -323,6 +323,21 @@ TEST_CASE("garbage is sent away, and does not disturb the ranks", "[comm]") {
   CHECK(message(zero).empty());
 }
 
+TEST_CASE("a flood of strangers who say nothing keeps no rank out", "[comm]") {
+  const std::string job = new_job();
+  auto zero = rank_zero(card_of(job, 0, 2), point_of(job));
+  std::vector<Descriptor> silent;
+  for (int count = 0; count < 200; ++count) silent.push_back(stranger_to(job));
+  CHECK(message(other_rank(card_of(job, 1, 2), point_of(job))).empty());
+  CHECK(message(zero).empty());
+  // Those who wait are told, the first as well as the last.
+  for (const Descriptor* stranger : {&silent.front(), &silent.back()}) {
+    const auto answer = decode_answer(last_word(*stranger).text);
+    REQUIRE(answer.has_value());
+    CHECK(answer->busy);
+  }
+}
+
 TEST_CASE("answers are read with the same care", "[comm]") {
   CHECK_FALSE(decode_answer(""));
   CHECK_FALSE(decode_answer("ptbench rank"));

@@ -102,7 +102,8 @@ TEST_CASE("ranks that are started by hand are one run, which rank 0 reports", "[
   CAPTURE(results[0].errors, results[1].errors);
   REQUIRE(results[0].exit_code == 0);
   REQUIRE(results[1].exit_code == 0);
-  CHECK_THAT(results[0].errors, Contains("ranks from --rank: 2, this host's"));
+  CHECK_THAT(results[0].errors,
+             Contains("ranks from --rank: 2 on 1 host (") && Contains("), communicator shm"));
   CHECK_THAT(results[0].output, Contains("linear/ddp/n2/b32/fp32"));
   CHECK(results[1].output.empty());
   CHECK(results[1].errors.empty());
@@ -125,7 +126,7 @@ TEST_CASE("the variables of torchrun make ranks of one run", "[run]") {
   CAPTURE(results[0].errors, results[1].errors);
   REQUIRE(results[0].exit_code == 0);
   REQUIRE(results[1].exit_code == 0);
-  CHECK_THAT(results[0].errors, Contains("ranks from torchrun: 2, this host's"));
+  CHECK_THAT(results[0].errors, Contains("ranks from torchrun: 2 on 1 host ("));
   const auto record = ranks.files().json("r.json")["runs"][0];
   CHECK(record["samples"]["repetitions"].size() == 1);
   CHECK_THAT(record["warnings"].dump(), Contains("one-repetition"));
@@ -144,6 +145,22 @@ TEST_CASE("ranks of mpirun find each other by the job's name", "[run]") {
   CHECK(results[0].exit_code == 0);
   CHECK(results[1].exit_code == 0);
   CHECK_THAT(results[0].errors, Contains("ranks from Open MPI: 2"));
+}
+
+TEST_CASE("ranks of mpiexec find each other through the shells around them", "[run]") {
+  const OutsideRanks ranks;
+  const std::string script = fmt::format(
+      "for RANK in 0 1; do PMI_RANK=$RANK PMI_SIZE=2 MPI_LOCALRANKID=$RANK MPI_LOCALNRANKS=2 sh -c "
+      "'{} run -w linear -s ddp --threads 1 --steps 5 --verify off --timeout 20; exit $?' & done; "
+      "wait -n && wait -n",
+      PTBENCH_EXECUTABLE);
+  const ProgramResult result =
+      run_program({"/bin/bash", "-c", script},
+                  {.folder = ranks.files().path("."),
+                   .environment = {"XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 0);
+  CHECK_THAT(result.errors, Contains("ranks from MPICH or Intel MPI: 2 on 1 host"));
 }
 
 TEST_CASE("ranks that do not belong together all say why", "[run]") {
