@@ -23,7 +23,9 @@ from torch import distributed, nn
 from torch.nn import functional
 
 import clean_slices
-import models
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch"))
+
+import models  # noqa: E402
 import step_time
 
 

@@ -10,14 +10,17 @@ rounds of S / 5 seconds each, whose ends alone wait for the device, and `range` 
 """
 import argparse
 import json
+import pathlib
 import statistics
+import sys
 import time
 
 import torch
 from torch.nn import functional
 
-import models
-import step_time
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "pytorch"))
+
+import models  # noqa: E402
 
 ROUNDS = 5
 NARROW = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -33,7 +36,7 @@ class Training:
         self.inputs = [torch.randn(batch, *models.INPUT[workload], device=self.device).contiguous(memory_format=layout)
                        for _ in range(4)]
         self.labels = [torch.randint(0, models.CLASSES[workload], (batch,), device=self.device) for _ in range(4)]
-        self.optimizer = step_time.optimizer_of(workload, model.parameters())
+        self.optimizer = models.optimizer_of(workload, list(model.parameters()))
         self.forward = torch.compile(model) if arguments.compile else model
         self.type = NARROW.get(arguments.precision)
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=arguments.precision == "fp16")

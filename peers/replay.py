@@ -7,13 +7,11 @@ Both sides start from the same weights (ptbench draws and saves them), take the 
 order) and make the same updates; bf16 is autocast in PyTorch. Exits with 0 if every loss agrees to
 the tolerance times max(1, loss), else with 1. The tolerance is 1e-5, or 2e-3 with batch norm (which
 divides by the deviations of a few samples, and so grows rounding), or 3e-2 in bf16. Needs torch,
-torchvision and numpy; nothing of ptbench but its executable.
+safetensors and numpy (scripts/peers brings them); nothing of ptbench but its executable.
 """
 
 import argparse
 import csv
-import gzip
-import json
 import pathlib
 import struct
 import subprocess
@@ -21,12 +19,15 @@ import sys
 import tempfile
 
 import numpy as np
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 
-import models
-
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "peers" / "pytorch"))
+
+import batches  # noqa: E402
+import models  # noqa: E402
 
 
 def parse_arguments():
@@ -88,43 +89,13 @@ def make_images(arguments, directory):
                 generator.integers(0, models.CLASSES[arguments.workload], samples))
 
 
-def read_idx(directory, name):
-    plain = pathlib.Path(directory) / name
-    packed = plain.with_name(name + ".gz")
-    contents = plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
-    rank = contents[3]
-    shape = struct.unpack(f">{rank}I", contents[4:4 + 4 * rank])
-    return np.frombuffer(contents, np.uint8, offset=4 + 4 * rank).reshape(shape)
-
-
 def read_data(directory):
-    """Inputs as ptbench trains on them, and labels: NPY as it is; IDX as samples x features with
-    zero mean and unit variance over the training set."""
-    if (pathlib.Path(directory) / "train_x.npy").exists():
-        return (torch.from_numpy(np.load(pathlib.Path(directory) / "train_x.npy")),
-                torch.from_numpy(np.load(pathlib.Path(directory) / "train_y.npy")))
-    images = read_idx(directory, "train-images-idx3-ubyte").astype(np.float64) / 255
-    labels = read_idx(directory, "train-labels-idx1-ubyte").astype(np.int64)
-    inputs = (images - images.mean()) / images.std()
-    return (torch.from_numpy(inputs.reshape(len(inputs), -1).astype(np.float32)),
-            torch.from_numpy(labels))
+    """Inputs as ptbench trains on them, and labels."""
+    arrays = batches.read_directory(pathlib.Path(directory))
+    return torch.from_numpy(arrays.inputs), torch.from_numpy(arrays.labels)
 
 
 # The two sides
-
-def read_safetensors(path):
-    """name -> tensor, from the format's definition: length, JSON header, little-endian data."""
-    contents = pathlib.Path(path).read_bytes()
-    (length,) = struct.unpack("<Q", contents[:8])
-    header = json.loads(contents[8:8 + length])
-    header.pop("__metadata__", None)
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        values = np.frombuffer(contents[begin:end], "<f4").reshape(entry["shape"])
-        tensors[name] = torch.from_numpy(values.copy())
-    return tensors
-
 
 def run_ptbench(arguments, data, directory):
     """Returns ptbench's losses and the weights that it started from."""
@@ -144,7 +115,7 @@ def run_ptbench(arguments, data, directory):
     if finished.returncode != 0:
         sys.exit(f"{' '.join(command)}\nended with {finished.returncode}:\n{finished.stderr}")
     with open(losses, newline="") as file:
-        return [float(row["loss"]) for row in csv.DictReader(file)], read_safetensors(weights)
+        return [float(row["loss"]) for row in csv.DictReader(file)], safetensors.torch.load_file(weights)
 
 
 def make_optimizer(arguments, parameters):
@@ -159,10 +130,10 @@ def load_model(arguments, inputs, weights, precision):
     """The model with ptbench's weights; every tensor must have its place."""
     width = () if models.images_of(arguments.workload) else (inputs.shape[1],)
     model = models.BUILD[arguments.workload](*width)
-    counters = [name for name in model.state_dict() if name.endswith("num_batches_tracked")]
-    result = model.load_state_dict(weights, strict=False)
-    if result.unexpected_keys or set(result.missing_keys) - set(counters):
-        sys.exit(f"the saved weights do not fit the model: {result}")
+    try:
+        models.load_weights(model, weights)
+    except ValueError as error:
+        sys.exit(str(error))
     return model.to(precision)
 
 

@@ -12,13 +12,16 @@ is above what Python and PyTorch take by themselves.
 import argparse
 import json
 import os
+import sys
 import time
 
 import torch
 from torch.nn import functional
 
 import clean_slices
-import models
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pytorch"))
+
+import models  # noqa: E402
 
 SETTLED_SLICES = 2  # clean ones, as a repetition of ptbench has
 

@@ -72,13 +72,15 @@ def steps(
     precision: str | None = None,
     device: str | None = None,
 ) -> Iterator[Step]:
-    """Steps to train, for as long as ptbench wants, or `count` at the most.
+    """Steps to train, for as long as ptbench wants.
 
     `samples` (and `tokens`) are those that this process trains on in one step, accumulation included;
     `precision` (fp32, tf32, bf16, fp16) and `device` (cpu, cuda:0) are told to ptbench as they are. Without
-    ptbench around the program, the steps are `count`, or endless where that is None. Make one loop of a
-    process: where training has epochs, make the iterator before them and go on with it in each,
-    ``for step, batch in zip(steps, loader)``. Raises StepsError where ptbench objects or disappears.
+    ptbench around the program, there are `count` steps, or endlessly many where that is None.
+
+    Make one loop in a process: where training has epochs, make the iterator before them and go on with it in
+    each, ``for batch, step in zip(loader, steps)``. ptbench counts memory from this call on: made after the
+    imports, it does not count them. Raises StepsError where ptbench objects or disappears.
     """
     if samples < 1:
         raise ValueError(f"a step trains on at least 1 sample, not {samples}")
@@ -99,7 +101,17 @@ def steps(
         hello["precision"] = precision
     if tokens is not None:
         hello["tokens"] = tokens
-    return _measured(path, hello, count)
+    global _loops_begun
+    _loops_begun += 1
+    if _loops_begun > 1:
+        print("ptbench: this process has had its measured loop, so that this one has no steps. Make"
+              " ptbench.steps() once, before the epochs.", file=sys.stderr)
+        return iter(())
+    link = Link(path, hello)
+    return _measured(link, _Report(link))
+
+
+_loops_begun = 0
 
 
 def _unmeasured(count: int | None) -> Iterator[Step]:
@@ -110,27 +122,15 @@ def _unmeasured(count: int | None) -> Iterator[Step]:
         yield step
 
 
-_loops_begun = 0
-
-
-def _measured(path: str, hello: dict[str, Any], count: int | None) -> Iterator[Step]:
+def _measured(link: Link, report: _Report) -> Iterator[Step]:
     """Beside the step there are one look at the clock and one list entry; the rest is between reports."""
-    global _loops_begun
-    _loops_begun += 1
-    if _loops_begun > 1:
-        print("ptbench: this process has had its measured loop, so that this one has no steps. Make"
-              " ptbench.steps() once, before the epochs.", file=sys.stderr)
-        return
-    link = Link(path, hello)
-    report = _Report(link)
     keep, losses, windows = report.steps.append, report.losses, link.windows
     step = Step(0)
     number = send_at = send_by = 0
     begin: Mark = 0
     mark, now = recorder.mark, time.monotonic_ns
-    last = sys.maxsize if count is None else count
     try:
-        while number < last:
+        while True:
             number += 1
             if number > link.granted:
                 report.send(wait=True)
@@ -180,7 +180,7 @@ class _Losses:
     def take(self) -> dict[int, float]:
         """Those that were not taken before."""
         untold = [one for one in (self._first, self._newest) if one is not None and one[0] > self._told]
-        taken = {number: float(loss) for number, loss in untold}
+        taken = {number: float(loss.detach() if hasattr(loss, "detach") else loss) for number, loss in untold}
         self._told = max(taken, default=self._told)
         if self._told:
             self._first, self._newest = (self._told, None), None  # holds no tensor

@@ -205,11 +205,12 @@ class LoopTest(unittest.TestCase):
         self.assertEqual([number for number, _, _ in fake_ptbench.all_steps(reports)], [1, 2, 3, 4, 5])
         self.assertEqual(join(), 6)
 
-    def test_count_ends_the_loop(self):
+    def test_a_count_is_of_programs_that_nobody_measures(self):
         connection, join = self.begin(count=4)
-        connection.grant(100)
-        self.assertEqual(len(fake_ptbench.all_steps(connection.reports_to_end())), 4)
-        self.assertEqual(join(), 4)
+        connection.grant(20)
+        self.assertEqual(len(fake_ptbench.all_steps(connection.reports_to(20))), 20)
+        connection.close()
+        self.assertEqual(join(), 20)
 
     def test_one_iterator_serves_all_epochs(self):
         def train():

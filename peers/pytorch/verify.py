@@ -1,0 +1,70 @@
+"""train.py --verify, the part of each rank: single steps from ptbench's weights, on ptbench's batches."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import pathlib
+
+import safetensors.torch
+import torch
+from options import USAGE, refuse
+from torch import distributed
+from training import Training
+from verify_run import LOSSES, STEPS, weights_before
+
+FAILED = 2
+# Of the loss, as a share of max(1, loss): fp32, and what rounds products.
+LOSS_TOLERANCE = {"fp32": 1e-5, "tf32": 2e-2, "bf16": 2e-2, "fp16": 2e-2}
+# Of the slope of PyTorch's first update on ptbench's, which is 1 where both are the same.
+SLOPE_TOLERANCE = 0.01
+
+
+def compare(replica: Training, options: argparse.Namespace) -> int:
+    """Prints what was compared, as JSON, on rank 0; 0 where all agrees, 2 where not."""
+    folder = pathlib.Path(options.verify_folder)
+    with (folder / LOSSES).open(newline="", encoding="utf-8") as file:
+        expected = [float(row["loss"]) for row in csv.DictReader(file)]
+    if len(expected) != STEPS:
+        refuse(f"ptbench logged {len(expected)} losses for {STEPS} steps", USAGE)
+    steps = []
+    slope = None
+    for step in range(STEPS):
+        replica.load(str(folder / weights_before(step)))
+        loss = _mean_of_ranks(replica.step(step))
+        steps.append({"step": step, "ptbench": expected[step], "pytorch": loss,
+                      "difference": abs(loss - expected[step]) / max(1.0, abs(expected[step]))})
+        if step == 0:
+            slope = _slope(replica, folder)
+        replica.optimizer.state.clear()  # the weights of the next step come from ptbench
+    worst = max((row["difference"] if math.isfinite(row["difference"]) else math.inf) for row in steps)
+    tolerance = LOSS_TOLERANCE[options.precision]
+    same_update = options.loss_scale != "none" or abs(slope - 1) <= SLOPE_TOLERANCE
+    passed = worst <= tolerance and same_update
+    if not distributed.is_initialized() or distributed.get_rank() == 0:
+        print(json.dumps({"verification": "passed" if passed else "failed", "max_relative_error": worst,
+                          "tolerance": tolerance, "update_slope": slope, "steps": steps}), flush=True)
+    return 0 if passed else FAILED
+
+
+def _mean_of_ranks(loss: torch.Tensor) -> float:
+    if distributed.is_initialized():
+        loss = loss.double()
+        distributed.all_reduce(loss)
+        loss = loss / distributed.get_world_size()
+    return float(loss)
+
+
+def _slope(replica: Training, folder: pathlib.Path) -> float:
+    """⟨p, q⟩ / ⟨q, q⟩ of PyTorch's update p in its first step and ptbench's, q, over all parameters."""
+    before = safetensors.torch.load_file(str(folder / weights_before(0)))
+    after = safetensors.torch.load_file(str(folder / weights_before(1)))
+    products = squares = 0.0
+    for name, parameter in replica.core.named_parameters():
+        theirs = (after[name] - before[name]).double()
+        ours = parameter.detach().cpu().double() - before[name].double()
+        products += float((ours * theirs).sum())
+        squares += float((theirs * theirs).sum())
+    return products / squares

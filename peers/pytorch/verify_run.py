@@ -1,0 +1,68 @@
+"""train.py --verify, the part without PyTorch: lets ptbench make a few steps, then the ranks compare.
+
+For each of the first steps the ranks start from the weights that ptbench had there, so that single steps from
+equal weights are compared, and not trajectories: one ReLU whose input rounds to the other side of zero moves
+those apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import launch
+from options import refuse
+
+STEPS = 4
+INITIAL = "0.safetensors"
+LOSSES = "losses.csv"
+
+
+def weights_before(step: int) -> str:
+    """Name of the file with the weights that step `step`, from 0, starts from."""
+    return f"{step}.safetensors"
+
+
+def run(options: argparse.Namespace, arguments: list[str]) -> int:
+    """0 where all losses agree, 2 where one does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        _let_ptbench_train(options, pathlib.Path(folder))
+        return launch.start_ranks(options.nproc if options.strategy == "ddp" else 1,
+                                  [*arguments, "--verify-folder", folder])
+
+
+def _command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    """Everything is said, so that no default of ptbench can differ from PyTorch's side."""
+    command = [options.ptbench, "run", "--workload", options.workload, "--strategy", options.strategy,
+               "--nproc", str(options.nproc), "--device", options.device, "--precision", options.precision,
+               "--accumulate", str(options.accumulate), "--optimizer", options.optimizer, "--lr", str(options.lr),
+               "--weight-decay", str(options.weight_decay), "--shuffle", options.shuffle, "--data", options.data,
+               "--seed", str(options.seed), "--loss-scale", options.loss_scale, "--verify", "off", "--warmup", "0",
+               "--plan", str(folder / "plan.json")]
+    if options.optimizer == "sgd":
+        command += ["--momentum", str(options.momentum)]
+    for name in ("threads", "batch_size", "samples"):
+        if getattr(options, name) is not None:
+            command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    return command
+
+
+def _let_ptbench_train(options: argparse.Namespace, folder: pathlib.Path) -> None:
+    """Leaves in the folder the weights before each of the steps, and the losses of all."""
+    command = _command(options, folder)
+    start = ["--initial-weights", options.initial_weights] if options.initial_weights else []
+    for steps in range(1, STEPS + 1):
+        written = ["--save-initial-weights", str(folder / INITIAL), "--loss-log", str(folder / LOSSES),
+                   "--save-final-weights", str(folder / weights_before(steps))]
+        try:
+            done = subprocess.run([*command, *start, "--steps", str(steps), *written], capture_output=True, text=True,
+                                  env={key: value for key, value in os.environ.items() if key != "PTBENCH_STEPS"})
+        except OSError as error:
+            refuse(f"--ptbench {options.ptbench}: {error.strerror}")
+        if done.returncode != 0:
+            print(done.stderr, file=sys.stderr, end="")
+            refuse(f"ptbench ended with {done.returncode}; so there is nothing to compare with", done.returncode)
