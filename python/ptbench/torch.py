@@ -51,7 +51,8 @@ class _ModelWatcher:
     ) -> None:
         self._recorder = marks
         self._model = model
-        self._optimizers = optimizers
+        # Of Accelerate's the one inside: that has the hooks.
+        self._optimizers = [getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers]
         self._reduces = isinstance(model, torch.nn.parallel.DistributedDataParallel) or isinstance(
             getattr(model, "_orig_mod", None), torch.nn.parallel.DistributedDataParallel
         )

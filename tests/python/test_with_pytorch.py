@@ -142,12 +142,12 @@ class Equivalence(unittest.TestCase):
         self.verify("-w", "mlp", "-b", "16", "-s", "ddp", "-n", "2", "--accumulate", "2")
 
     def test_another_learning_rate_is_found(self):
-        # The losses of single steps from equal weights say nothing of updates: their slope does.
+        # The losses of single steps from equal weights say nothing of updates: their length does.
         done = subprocess.run(
             [str(PYTHON), "-c",
              "import sys; sys.path.insert(0, sys.argv[1]); import options, verify_run\n"
              "own = verify_run._command\n"
-             "verify_run._command = lambda chosen, folder: [*own(chosen, folder), '--lr', '0.011']\n"
+             "verify_run._command = lambda *both: ['0.0011' if word == '0.001' else word for word in own(*both)]\n"
              "arguments = ['-w', 'linear', '--ptbench', sys.argv[2]]\n"
              "sys.exit(verify_run.run(options.parse(arguments), arguments))", str(ROOT / "peers" / "pytorch"),
              PTBENCH or ""], capture_output=True, text=True, timeout=300, env={**os.environ, **ENVIRONMENT})
