@@ -5,7 +5,7 @@
  */
 #include <ptbench/steps.h>
 
-#define SAMPLES 4096
+#define SAMPLES 65536
 
 int main(void) {
   static float inputs[SAMPLES], targets[SAMPLES];

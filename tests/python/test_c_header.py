@@ -71,8 +71,8 @@ class HeaderTest(unittest.TestCase):
             connection.grant(5)
             reports = connection.reports_to(5)
             connection.grant(9, phases=True, unknown={"grant": 1, "error": "inside"})
-            connection.grant(3000)
-            reports += connection.reports_to(3000)
+            connection.grant(1500)
+            reports += connection.reports_to(1500)
             connection.close()
             return connection.hello, reports
 
@@ -82,17 +82,17 @@ class HeaderTest(unittest.TestCase):
             self.assertRegex(out, r"y = \d\.\d+ x \+ \d\.\d+")
             self.assertEqual({key: hello[key] for key in ("protocol", "rank", "world_size", "samples", "device",
                                                           "precision")},
-                             {"protocol": "ptbench.steps/1", "rank": 0, "world_size": 1, "samples": 4096,
+                             {"protocol": "ptbench.steps/1", "rank": 0, "world_size": 1, "samples": 65536,
                               "device": "cpu", "precision": "fp32"})
             steps = fake_ptbench.all_steps(reports)
             fake_ptbench.check_steps(steps)
-            self.assertEqual([number for number, _, _ in steps], list(range(1, 3001)))
+            self.assertEqual([number for number, _, _ in steps], list(range(1, 1501)))
             phases = [phase for report in reports for phase in report.get("phases", [])]
             self.assertEqual([(number, name) for number, name, _, _ in phases],
                              [(number, name) for number in range(6, 10) for name in ("backward", "optimizer")])
             losses = [loss for report in reports for loss in report["losses"]]
             self.assertEqual(losses[0][0], 1)
-            self.assertEqual(losses[-1][0], 3000)
+            self.assertEqual(losses[-1][0], 1500)
             self.assertLess(losses[-1][1], losses[0][1])
 
     def test_the_example_runs_alone(self):
