@@ -2,13 +2,15 @@
 """Kills, stops and interrupts processes of runs of several ranks, and looks at what is left.
 
     bench/kill_ranks.py -n 50 --seed 1 -o results/kill-ranks.md
+    scripts/emulate-gpu --devices 3 bench/kill_ranks.py --device cuda --ptbench build/ci/ptbench
 
 A trial is a `ptbench run` of linear or mlp on 2 or 3 ranks in processes of their own: the user's
 process starts one a repetition, which starts the ranks. At a random moment (drawn from the seed) a
 random one of them is hit by a random event: killed, stopped (ranks for good, the others for a
 second), or asked to end; or the whole process group is, as Ctrl-C in a terminal does. Checked are
 the time until all processes are gone, the exit code, the message, the result file, and what is left
-in /dev/shm, /run, the temporary folder and the working directory. Exit code 1 if anything is not as
+in /dev/shm, /run, the temporary folder and the working directory. With --device cuda each rank has a
+GPU of its own. Exit code 1 if anything is not as
 it should be. Only Python's standard library is used.
 """
 import argparse
@@ -84,9 +86,10 @@ def pass_of(arguments):
 class Scene:
     """A folder for all trials, whose temporary folder and plan cache outlive each of them."""
 
-    def __init__(self, root, ptbench):
+    def __init__(self, root, ptbench, device):
         self.root = pathlib.Path(root)
         self.ptbench = ptbench
+        self.device = device
         for name in ("tmp", "cache"):
             (self.root / name).mkdir()
 
@@ -97,13 +100,18 @@ class Scene:
         cache = self.root / "cache" if trial.cached else folder / "cache"
         environment = {**os.environ, "TMPDIR": str(self.root / "tmp"), "XDG_CACHE_HOME": str(cache),
                        **dict([mark.split("=")])}
-        length = ["--steps", "20000" if trial.workload == "linear" else "200"] if trial.fixed else [
-            "--max-time", "4", "--repeats", "2"]
         command = [self.ptbench, "run", "-w", trial.workload, "-s", "ddp", "-n", str(trial.ranks),
-                   "-b", "32", "--threads", "1", "--timeout", str(TIMEOUT), "-o", "r.json", *length]
+                   "-b", "32", "--threads", "1", "--timeout", str(TIMEOUT), "-o", "r.json", *self.length_of(trial)]
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True)
         return folder, mark.encode(), process
+
+    def length_of(self, trial):
+        if self.device == "cuda":  # may be emulated: slow, and nothing to measure
+            return ["--device", "cuda", "--steps", "200", *([] if trial.fixed else ["--repeats", "2"])]
+        if trial.fixed:
+            return ["--steps", "20000" if trial.workload == "linear" else "200"]
+        return ["--max-time", "4", "--repeats", "2"]
 
     def left_in_temporary_folder(self):
         return sorted(path.name for path in (self.root / "tmp").iterdir())
@@ -280,7 +288,8 @@ def report(arguments, version, done):
         f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores; "
         f"{platform.system()} {platform.release()}",
         f"- {version}",
-        f"- command: `bench/kill_ranks.py -n {arguments.trials} --seed {arguments.seed}`",
+        f"- command: `bench/kill_ranks.py -n {arguments.trials} --seed {arguments.seed}"
+        + (f" --device {arguments.device}`" if arguments.device != "cpu" else "`"),
         f"- `--timeout {TIMEOUT:g}`; \"stop\" is for good for ranks, for {STOPPED:g} s for others",
         "- what should be: after a death all processes are gone within "
         f"{GONE_WITHIN:g} s, after a stop within {GONE_WITHIN:g} s more than `--timeout`; the "
@@ -309,6 +318,7 @@ def main():
     parser.add_argument("--ptbench", default="build/release/ptbench")
     parser.add_argument("-n", "--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("-o", "--output", help="Markdown file")
     arguments = parser.parse_args()
 
@@ -321,7 +331,7 @@ def main():
                              check=True).stdout.splitlines()[0]
     done, number = [], 0
     with tempfile.TemporaryDirectory(prefix="kill-ranks-") as root:
-        scene = Scene(root, ptbench)
+        scene = Scene(root, ptbench, arguments.device)
         while len(done) < arguments.trials:
             number += 1
             # Of its own, so that a trial is the same whatever became of those before it.

@@ -54,6 +54,15 @@ TEST_CASE("a module that cannot be translated is refused with the reason") {
   CHECK_THAT(result.errors, Contains("unknown instruction 'wgmma.fence.sync.aligned'"));
 }
 
+TEST_CASE("without NCCL, a program that needs it does not begin") {
+#ifdef PTBENCH_EMULATOR_RANKS
+  const ProgramResult result =
+      emulate({"--no-nccl", "--module", PTBENCH_EMULATOR_RANKS, PTBENCH_EMULATOR_RANKS, "rooted"});
+  CHECK(result.exit_code == 127);
+  CHECK_THAT(result.errors, Contains("libnccl.so.2: cannot open shared object file"));
+#endif
+}
+
 TEST_CASE("the command's own status is passed on") {
   CHECK(emulate({"--module", PTBENCH_EMULATOR_CASES, "sh", "-c", "exit 7"}).exit_code == 7);
 }

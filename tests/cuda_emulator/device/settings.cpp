@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "tests/cuda_emulator/device/report.h"
 
@@ -33,12 +34,17 @@ unsigned long long number(const char* name, const char* otherwise, unsigned long
   return value;
 }
 
-int capability(const char* name, const char* otherwise) {
-  const std::string word = variable(name, otherwise);
+std::vector<int> capabilities(const char* name, const char* otherwise) {
+  const std::string words = variable(name, otherwise);
   const auto is_digit = [](char character) { return character >= '0' && character <= '9'; };
-  if (word.size() != 3 || !is_digit(word[0]) || word[1] != '.' || !is_digit(word[2]))
-    report(text(name, " is '", word, "': use a compute capability, as 7.5"));
-  return 10 * (word[0] - '0') + (word[2] - '0');
+  std::vector<int> found;
+  std::istringstream rest(words);
+  for (std::string word; std::getline(rest, word, ',');) {
+    if (word.size() != 3 || !is_digit(word[0]) || word[1] != '.' || !is_digit(word[2]))
+      report(text(name, " is '", words, "': use compute capabilities, as 7.5 or 8.0,7.5"));
+    found.push_back(10 * (word[0] - '0') + (word[2] - '0'));
+  }
+  return found;
 }
 
 Settings read_settings() {
@@ -52,7 +58,7 @@ Settings read_settings() {
           .devices = static_cast<int>(number("PTBENCH_EMULATOR_DEVICES", "1", 1, 16)),
           .memory_bytes = number("PTBENCH_EMULATOR_MEMORY", "8589934592", 1U << 20U, 1ULL << 35U),
           .taken_bytes = number("PTBENCH_EMULATOR_TAKEN", "0", 0, 1ULL << 35U),
-          .capability = capability("PTBENCH_EMULATOR_CAPABILITY", "8.0"),
+          .capabilities = capabilities("PTBENCH_EMULATOR_CAPABILITY", "8.0"),
           .driver = static_cast<int>(number("PTBENCH_EMULATOR_DRIVER", kDriver, 1, 99999)),
           .breaking_kernel = breaks.substr(0, colon),
           .breaking_launch = breaks.empty() ? 0 : std::stoul(breaks.substr(colon + 1)),

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace ptbench::emulator {
 
@@ -20,8 +21,10 @@ struct Settings {
   std::size_t memory_bytes;  ///< PTBENCH_EMULATOR_MEMORY, of each device
   /// PTBENCH_EMULATOR_TAKEN: as if other processes had so much of each device's memory.
   std::size_t taken_bytes;
-  int capability;  ///< PTBENCH_EMULATOR_CAPABILITY, "7.5": ten times what devices say theirs is
-  int driver;      ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
+  /// PTBENCH_EMULATOR_CAPABILITY, "7.5" or "8.0,7.5": ten times what devices say theirs is. The
+  /// last one is that of all devices that follow.
+  std::vector<int> capabilities;
+  int driver;  ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
   /// PTBENCH_EMULATOR_BREAK, "NAME:N": the N-th kernel whose name holds NAME breaks the device, as
   /// an illegal address does. Empty: none.
   std::string breaking_kernel;

@@ -1,7 +1,9 @@
 // What devices say of themselves, and what they let each other do.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "tests/cuda_emulator/device/report.h"
 #include "tests/cuda_emulator/device/settings.h"
@@ -12,6 +14,12 @@ namespace ptbench::emulator {
 namespace {
 
 bool has_device(int device) { return device >= 0 && device < machine().devices(); }
+
+/// Ten times what this device says its compute capability is.
+int capability_of(int device) {
+  const std::vector<int>& all = settings().capabilities;
+  return all[std::min(static_cast<std::size_t>(device), all.size() - 1)];
+}
 
 const std::map<cudaDeviceAttr, int>& attributes() {
   static const std::map<cudaDeviceAttr, int> values{
@@ -37,8 +45,6 @@ const std::map<cudaDeviceAttr, int>& attributes() {
       {cudaDevAttrClockRate, 1410000},
       {cudaDevAttrMemoryClockRate, 1215000},
       {cudaDevAttrGlobalMemoryBusWidth, 5120},
-      {cudaDevAttrComputeCapabilityMajor, settings().capability / 10},
-      {cudaDevAttrComputeCapabilityMinor, settings().capability % 10},
       {cudaDevAttrAsyncEngineCount, 3},
       {cudaDevAttrConcurrentKernels, 1},
       {cudaDevAttrUnifiedAddressing, 1},
@@ -61,8 +67,8 @@ void fill(cudaDeviceProp& properties, int device) {
   properties = {};
   std::snprintf(properties.name, sizeof properties.name, "%s", kDeviceName);
   properties.totalGlobalMem = settings().memory_bytes;
-  properties.major = settings().capability / 10;
-  properties.minor = settings().capability % 10;
+  properties.major = capability_of(device) / 10;
+  properties.minor = capability_of(device) % 10;
   properties.warpSize = static_cast<int>(kWarp);
   properties.multiProcessorCount = kSms;
   properties.maxThreadsPerBlock = static_cast<int>(kMaxThreads);
@@ -109,6 +115,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (!has_device(device)) return fail(cudaErrorInvalidDevice);
+  if (attribute == cudaDevAttrComputeCapabilityMajor) {
+    *value = capability_of(device) / 10;
+    return cudaSuccess;
+  }
+  if (attribute == cudaDevAttrComputeCapabilityMinor) {
+    *value = capability_of(device) % 10;
+    return cudaSuccess;
+  }
   const auto found = attributes().find(attribute);
   if (found == attributes().end())
     return fail(cudaErrorNotSupported,
