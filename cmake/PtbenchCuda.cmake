@@ -1,5 +1,7 @@
-# Finds out whether the CUDA module can be built: sets PTBENCH_BUILD_CUDA and enables the language.
+# Finds out whether the CUDA module can be built: sets PTBENCH_BUILD_CUDA and enables the language;
+# and whether that of NCCL can: PTBENCH_BUILD_NCCL.
 set(PTBENCH_BUILD_CUDA OFF)
+set(PTBENCH_BUILD_NCCL OFF)
 if(NOT PTBENCH_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "PTBENCH_CUDA is '${PTBENCH_CUDA}': use AUTO, ON or OFF")
 endif()
@@ -76,3 +78,12 @@ endforeach()
 set(PTBENCH_BUILD_CUDA ON)
 message(STATUS "CUDA module: nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}, "
                "cuDNN ${CUDNN_VERSION}")
+
+find_package(NCCL 2.18 QUIET)
+if(NCCL_FOUND)
+  set(PTBENCH_BUILD_NCCL ON)
+  message(STATUS "NCCL module: NCCL ${NCCL_VERSION}")
+else()
+  message(STATUS "NCCL module: not built, there is no NCCL 2.18 or later (name its folder with "
+                 "NCCL_ROOT if there is)")
+endif()

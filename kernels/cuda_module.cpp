@@ -44,7 +44,8 @@ CudaModule::CudaModule(const std::string& device, const std::filesystem::path& m
     throw capability_error(fmt::format("--device {}: there is no such device, only {}", device,
                                        list_of(probe.devices)),
                            "name one of these, or look at the variable CUDA_VISIBLE_DEVICES");
-  device_ = std::move(probe.devices[index]);
+  device_ = probe.devices[index];
+  devices_ = std::move(probe.devices);
   const Module module = load_module(modules, "cuda", kSiteInterface, kSiteAbi);
   if (!module.loaded())
     throw capability_error(
@@ -54,6 +55,10 @@ CudaModule::CudaModule(const std::string& device, const std::filesystem::path& m
 }
 
 Site CudaModule::open() const { return interface_->open(index_); }
+
+void CudaModule::reach(const std::string& peer) const {
+  if (const int other = index_of(peer); other != index_) interface_->reach(index_, other);
+}
 
 bool CudaModule::computes(const OperatorSpec& spec) const { return interface_->computes(spec); }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kernels/site.h"
 #include "kernels/spec.h"
@@ -23,13 +24,19 @@ class CudaModule {
                       const std::filesystem::path& modules = install_paths().modules);
 
   [[nodiscard]] Site open() const;
+  /// Lets copies of this device go straight to and from the memory of `peer` ("cuda:1"), where the
+  /// machine can.
+  void reach(const std::string& peer) const;
   /// Whether this engine computes `spec`.
   [[nodiscard]] bool computes(const OperatorSpec& spec) const;
   [[nodiscard]] const CudaDeviceInfo& device() const { return device_; }
+  /// All that there are.
+  [[nodiscard]] const std::vector<CudaDeviceInfo>& devices() const { return devices_; }
 
  private:
   const SiteInterface* interface_ = nullptr;
   int index_ = 0;
+  std::vector<CudaDeviceInfo> devices_;
   CudaDeviceInfo device_;
 };
 

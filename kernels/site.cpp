@@ -19,7 +19,12 @@ Site open_cpu(const SiteChoice& choice) {
   return {std::move(device), std::move(backend)};
 }
 
-Site open_cuda(const SiteChoice& choice) { return CudaModule(choice.device).open(); }
+Site open_cuda(const SiteChoice& choice) {
+  const CudaModule engine(choice.device);
+  Site site = engine.open();
+  for (const std::string& peer : choice.peers) engine.reach(peer);
+  return site;
+}
 
 }  // namespace
 

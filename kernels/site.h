@@ -39,6 +39,8 @@ struct SiteChoice {
   Topology topology;           ///< of the host
   int threads = 1;             ///< of a CPU device
   int first_core = 0;          ///< of `topology`, from which on a CPU device has its cores
+  /// Devices whose memory copies of this one go to and come from, straight where the machine can.
+  std::vector<std::string> peers = {};
 };
 
 /// A kind of device.

@@ -16,6 +16,9 @@ inline constexpr unsigned kSiteAbi = PTBENCH_SITE_ABI;
 struct SiteInterface {
   /// The device of that index, which is there, for the calling thread. Throws Error.
   Site (*open)(int index);
+  /// Lets copies of the device `index` go straight to and from the memory of `peer`, where the
+  /// machine can; else they go by way of the host. Throws Error.
+  void (*reach)(int index, int peer);
   /// Whether the backend computes `spec` at all. Needs no device.
   bool (*computes)(const OperatorSpec& spec);
 };

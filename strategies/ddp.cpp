@@ -1,6 +1,7 @@
 #include "strategies/ddp.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,21 +45,21 @@ class Ddp final : public Distributed {
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts_; }
 
  private:
-  void compute_gradients() override {
-    if (updates_at_once()) {
-      replica().compute_gradients(
-          [this](Range slice, const Event&) { replica().optimizer_step(slice, next_update()); });
-      return;
-    }
-    started_ = 0;
-    replica().compute_gradients([this](Range slice, const Event& ready) {
-      if (options().overlap) start_final_buckets(slice.end, ready);
-    });
+  void on_gradients(Range slice, const Event& ready) override {
+    if (updates_at_once())
+      replica().optimizer_step(slice, next_update());
+    else if (options().overlap)
+      start_final_buckets(slice.end, ready);
+  }
+
+  void on_backward_end() override {
+    if (updates_at_once()) return;
     const Event* const ready = after_given();
     for (; started_ < buckets_.size(); ++started_) {
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[started_]));
       start_reduction(started_, ready);
     }
+    started_ = 0;
   }
 
   /// Gradients below `end` are final after `ready`.
@@ -80,15 +81,17 @@ class Ddp final : public Distributed {
   [[nodiscard]] std::span<const Range> reduced_slices() override { return own_parts_; }
 
   /// While this rank updates its part of a bucket, others may still sum theirs of the next.
-  void update(Size step) override {
-    if (updates_at_once()) return;
+  std::optional<Communicator::Ticket> update(Size step) override {
+    std::optional<Communicator::Ticket> last;
+    if (updates_at_once()) return last;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       order(reductions_[i]);
       const Range part = own_part(buckets_[i]);
       if (!part.empty()) replica().optimizer_step(part, step);
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[i]));
-      (void)communicator().start_all_gather(parameters(buckets_[i]), after_given());
+      last = communicator().start_all_gather(parameters(buckets_[i]), after_given());
     }
+    return last;
   }
 
   /// Without other ranks a bucket is reduced when it is final, and can be updated while it is still
@@ -116,7 +119,7 @@ class Ddp final : public Distributed {
   std::vector<Range> buckets_;
   std::vector<Communicator::Ticket> reductions_;  ///< by bucket, of this step
   std::vector<Range> own_parts_;                  ///< of buckets, ascending
-  std::size_t started_ = 0;                       ///< buckets, in this step
+  std::size_t started_ = 0;                       ///< buckets, in this backward pass
 };
 
 }  // namespace
@@ -128,6 +131,7 @@ StrategyRow ddp_strategy() {
           .buckets = true,
           .accumulation_steps = 1,
           .mixed_precision = false,
+          .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<Ddp>(std::move(context));
           }};

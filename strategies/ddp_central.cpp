@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@ class DdpCentral final : public Distributed {
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_; }
 
  private:
-  void compute_gradients() override {
-    replica().compute_gradients([](Range, const Event&) {});
+  void on_gradients(Range /*slice*/, const Event& /*ready*/) override {}
+  void on_backward_end() override {
     const Values all = gradients(replica().all());
     const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());
     Reduction sum = reduction();
@@ -31,12 +32,12 @@ class DdpCentral final : public Distributed {
   /// Other ranks keep their own gradients, which nobody uses.
   [[nodiscard]] std::span<const Range> reduced_slices() override { return own_; }
 
-  void update(Size step) override {
+  std::optional<Communicator::Ticket> update(Size step) override {
     order(ticket_);
     for (const Range& slice : own_) replica().optimizer_step(slice, step);
     const std::span<std::byte> all = parameters(replica().all()).bytes;
     const PhaseScope scope(timer(), StepPhase::communication, all.size());
-    (void)communicator().start_broadcast(all, kRoot, after_given());
+    return communicator().start_broadcast(all, kRoot, after_given());
   }
 
   std::vector<Range> own_;  ///< what this rank updates: all, or nothing
@@ -52,6 +53,7 @@ StrategyRow ddp_central_strategy() {
           .buckets = false,
           .accumulation_steps = 1,
           .mixed_precision = false,
+          .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<DdpCentral>(std::move(context));
           }};

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -14,8 +15,8 @@ class DdpFlat final : public Distributed {
       : Distributed(std::move(context)), all_(replica().all()) {}
 
  private:
-  void compute_gradients() override {
-    replica().compute_gradients([](Range, const Event&) {});
+  void on_gradients(Range /*slice*/, const Event& /*ready*/) override {}
+  void on_backward_end() override {
     const Values all = gradients(all_);
     const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());
     ticket_ = communicator().start_all_reduce(all, reduction(), after_given());
@@ -24,9 +25,10 @@ class DdpFlat final : public Distributed {
   void order_reduction() override { order(ticket_); }
   [[nodiscard]] std::span<const Range> reduced_slices() override { return {&all_, 1}; }
 
-  void update(Size step) override {
+  std::optional<Communicator::Ticket> update(Size step) override {
     order(ticket_);
     replica().optimizer_step(all_, step);
+    return ticket_;
   }
 
   Range all_;
@@ -42,6 +44,7 @@ StrategyRow ddp_flat_strategy() {
           .buckets = false,
           .accumulation_steps = 1,
           .mixed_precision = false,
+          .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<DdpFlat>(std::move(context));
           }};

@@ -188,26 +188,61 @@ void Distributed::share_running_statistics() {
                       options_.timeout);
 }
 
+bool Distributed::record_steps() {
+  records_ = replica_->can_record_steps() && communicator_.works_on_device();
+  return records_;
+}
+
 void Distributed::take_step() {
   if (steps() == 0) share_first_parameters();
   if (options_.broadcast_buffers) share_running_statistics();
-  compute_gradients();
-  if (is_observed()) timer()->arrive();
-  if (replica_->updates_slice_by_slice()) {
-    update(next_update());
-    count_update();
-  } else {
-    order_reduction();
-    const bool finite = agree_on_finiteness();
-    if (finite) {
-      update(next_update());
-      count_update();
-    }
-    replica_->finish_scaled_step(finite);
-  }
+  const bool records = records_ && !is_observed();
+  // Once the first step has opened all connections.
+  if (records && steps() > 0 && !replica_->has_recorded_steps()) record_step();
+  if (records && replica_->has_recorded_steps())
+    replay_step();
+  else
+    make_step();
   // Orders the queue after what `update` has started, too: tickets are in order.
   sum_over_ranks(replica_->loss());
   replica_->program().parameters_changed();
+}
+
+void Distributed::make_step() {
+  replica_->compute_gradients([this](Range slice, const Event& ready) {
+    on_gradients(slice, ready);
+  });
+  on_backward_end();
+  if (is_observed()) timer()->arrive();
+  const bool scales = !replica_->updates_slice_by_slice();
+  if (scales) find_non_finite();
+  const bool finite = !scales || read_finite();
+  if (finite) {
+    (void)update(next_update());
+    count_update();
+  }
+  if (scales) replica_->finish_scaled_step(finite);
+}
+
+/// Whether gradients are finite the device finds out itself: an update leaves all as it is where
+/// they are not.
+void Distributed::record_step() {
+  replica_->record_step(
+      [this](Range slice, const Event& ready) { on_gradients(slice, ready); },
+      [this] {
+        on_backward_end();
+        if (!replica_->updates_slice_by_slice()) find_non_finite();
+        if (const auto last = update(next_update())) order(*last);
+      });
+  sums_.reset();  // of what was not done
+}
+
+void Distributed::replay_step() {
+  replica_->replay_step(next_update());
+  const bool scales = !replica_->updates_slice_by_slice();
+  const bool was_made = !scales || replica_->read_finite();
+  if (was_made) count_update();
+  if (scales) replica_->finish_scaled_step(was_made);
 }
 
 float Distributed::read_loss() {
@@ -226,9 +261,13 @@ void Distributed::after_observed_step() {
   timer()->move(std::min(waited, communicated), StepPhase::communication, StepPhase::wait);
 }
 
-bool Distributed::agree_on_finiteness() {
+void Distributed::find_non_finite() {
+  order_reduction();
   replica_->find_non_finite(reduced_slices());
   sum_over_ranks(replica_->non_finite());
+}
+
+bool Distributed::read_finite() {
   wait_for_sums();
   return replica_->read_finite();
 }

@@ -30,6 +30,8 @@ class Distributed : public Strategy {
   Distributed& operator=(const Distributed&) = delete;
 
   [[nodiscard]] Replica& replica() override { return *replica_; }
+  /// Where the communicator works on the device too.
+  [[nodiscard]] bool record_steps() override;
 
  protected:
   /// Whose parameters all ranks begin with, before the first step.
@@ -54,17 +56,24 @@ class Distributed : public Strategy {
   void order(Communicator::Ticket ticket);
 
  private:
-  /// Runs this rank's micro-batches and starts what can be started of the reduction.
-  virtual void compute_gradients() = 0;
+  /// Backward has announced the gradients of `slice`, which are final after `ready`: starts what can
+  /// be started of their reduction.
+  virtual void on_gradients(Range slice, const Event& ready) = 0;
+  /// Backward was given to the queue: starts the rest.
+  virtual void on_backward_end() = 0;
   /// Orders the replica's queue after the reduction of those gradients that this rank updates with.
   virtual void order_reduction() = 0;
   /// The gradients that this rank updates with.
   [[nodiscard]] virtual std::span<const Range> reduced_slices() = 0;
   /// Number `step` from 1: makes all ranks' parameters those after the update, once the queue was
-  /// ordered after all that was started. order_reduction need not have been called.
-  virtual void update(Size step) = 0;
+  /// ordered after all that was started, of which it returns the last; none where nothing was.
+  /// order_reduction need not have been called.
+  virtual std::optional<Communicator::Ticket> update(Size step) = 0;
 
   void take_step() override;
+  void make_step();
+  void record_step();
+  void replay_step();
   float read_loss() override;
   void check_agreement();
   [[nodiscard]] std::vector<std::uint64_t> of_all_ranks(const std::vector<std::uint64_t>& own);
@@ -72,7 +81,8 @@ class Distributed : public Strategy {
   void share_running_statistics();
   void sum_over_ranks(std::span<float> cell);
   void wait_for_sums();
-  [[nodiscard]] bool agree_on_finiteness();
+  void find_non_finite();
+  [[nodiscard]] bool read_finite();
   void after_observed_step() override;
 
   std::unique_ptr<Replica> replica_;
@@ -82,6 +92,7 @@ class Distributed : public Strategy {
   std::vector<double> arrivals_;                             ///< of an observed step, by rank
   std::unique_ptr<Event> given_;                             ///< recorded for each collective
   std::optional<Communicator::Ticket> sums_ = std::nullopt;  ///< of single values, the last
+  bool records_ = false;
 };
 
 }  // namespace ptbench

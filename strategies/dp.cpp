@@ -44,6 +44,9 @@ class Dp final : public Strategy {
     master_gradients_ =
         plan().backend().plan_arena_passes(master_->program().gradients(), plan().owned());
     const SoftmaxCrossEntropySpec loss = gathered_loss(plan().graph(), replicas());
+    if (!is_alone() && !master_->device().shares_memory_with_host())
+      landing_ = master_->device().memory().allocate(float_bytes(master_->all().size()),
+                                                     "gradients of another replica");
     ensure(loss.global_batch == loss.batch * master_->step().accumulation_steps,
            "the plan is for this number of replicas and micro-batches");
     loader_ = std::exchange(group_.load, nullptr)(rows_.inputs(), rows_.labels());
@@ -229,8 +232,19 @@ class Dp final : public Strategy {
   void reduce() {
     const PhaseScope scope(timer(), StepPhase::reduce, master_->program().gradients().size_bytes());
     if (is_alone()) return;
-    master_gradients_->add(master_->all(), other_gradients_);
+    if (landing_.bytes() > 0) {
+      for (const std::span<const float> gradients : other_gradients_) fetch_and_add(gradients);
+    } else {
+      master_gradients_->add(master_->all(), other_gradients_);
+    }
     master_->device().finish();
+  }
+
+  /// Of another device, whose memory kernels may not reach.
+  void fetch_and_add(std::span<const float> gradients) {
+    const std::span<const float> landed = landing_.as<float>();
+    master_->queue().copy(std::as_bytes(gradients), landing_.as<std::byte>());
+    master_gradients_->add(master_->all(), std::span(&landed, 1));
   }
 
   void update() {
@@ -267,6 +281,7 @@ class Dp final : public Strategy {
   std::vector<std::unique_ptr<ArenaPasses>> parameters_;  ///< of replicas 1, 2, …
   std::unique_ptr<ArenaPasses> master_gradients_;
   std::vector<std::span<const float>> other_gradients_;  ///< of replicas 1, 2, …
+  Buffer landing_;  ///< for one of these; empty where the master reads them where they lie
   SteadyClock clock_;
   std::vector<std::unique_ptr<PhaseTimer>> driver_timers_;  ///< in steps that are traced
   Size observed_steps_ = 0;  ///< that the workers' seconds are sums of
@@ -280,17 +295,22 @@ SoftmaxCrossEntropySpec gathered_loss(const LoweredGraph& graph, Size replicas) 
   return loss;
 }
 
-Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& source) {
+Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& source,
+                bool shares_memory_with_host) {
   if (replicas <= 1) return 0;
   constexpr OptimizerSpec kNone{.momentum = 0};
-  const Bytes others = static_cast<Bytes>(replicas - 1) * plan.memory(kNone, false, source).total();
+  // Where devices have memory of their own, the others are there, and what comes from them here.
+  const Bytes others =
+      shares_memory_with_host
+          ? static_cast<Bytes>(replicas - 1) * plan.memory(kNone, false, source).total()
+          : source.footprint(float_bytes(plan.arena_elements()));
   const auto& inputs = plan.graph().tensors[kDataTensor].spec;
   const Size tensor = plan.graph().operators.back().inputs.front();
   const auto& logits = plan.graph().tensors[static_cast<std::size_t>(tensor)].spec;
   const auto rows = [&](Bytes of_replica) {
     return source.footprint(static_cast<Bytes>(replicas) * of_replica);
   };
-  return others + rows(plan.backend().bytes_of(inputs)) +
+  return others + (shares_memory_with_host ? rows(plan.backend().bytes_of(inputs)) : 0) +
          rows(static_cast<Bytes>(plan.batch()) * sizeof(std::int32_t)) +
          2 * rows(plan.backend().bytes_of(logits));
 }

@@ -24,8 +24,10 @@ namespace ptbench {
 /// one replica.
 [[nodiscard]] SoftmaxCrossEntropySpec gathered_loss(const LoweredGraph& graph, Size replicas);
 
-/// What dp takes beside its first replica, which `plan` is of: the others, and what is gathered.
-/// Workspace of the gathered loss is left out.
-[[nodiscard]] Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& source);
+/// What dp takes of the first replica's device beside this replica, which `plan` is of: the others,
+/// where all share the host's memory, and what is gathered. Workspace of the gathered loss is left
+/// out.
+[[nodiscard]] Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& source,
+                              bool shares_memory_with_host = true);
 
 }  // namespace ptbench

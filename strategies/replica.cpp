@@ -146,14 +146,19 @@ std::size_t Replica::recording_of(Size micro_batch) const {
 }
 
 void Replica::record_step(Size step) {
+  record_step([&](Range slice, const Event&) { update_early(slice, step); },
+              [&] { update_late(step); });
+}
+
+void Replica::record_step(GradientsReady ready, FunctionRef<void()> update) {
   ensure(can_record_steps(), "steps that the host decides nothing in are recorded");
   recordings_.clear();
   program_.parameters_changed();  // as before each first micro-batch
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch)
     if (recording_of(micro_batch) == recordings_.size())
       recordings_.push_back(queue().keep([&] {
-        compute(micro_batch, [&](Range slice, const Event&) { update_early(slice, step); });
-        if (is_last(micro_batch)) update_late(step);
+        compute(micro_batch, ready);
+        if (is_last(micro_batch)) update();
       }));
 }
 

@@ -66,8 +66,10 @@ class Replica {
   /// kind of micro-batch (the first, the last, those between). After make_step of the same step,
   /// when libraries and kernels are loaded.
   void record_step(Size step);
+  /// The same of compute_gradients(ready), with what `update` gives after the last micro-batch.
+  void record_step(GradientsReady ready, FunctionRef<void()> update);
   [[nodiscard]] bool has_recorded_steps() const { return !recordings_.empty(); }
-  /// What make_step did when it was recorded, with another batch and as update number `step`.
+  /// What was recorded, with another batch and as update number `step`.
   void replay_step(Size step);
   /// One element of the device's memory: a share of the global batch's mean loss.
   [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }

@@ -70,12 +70,17 @@ class ReplicaDevices::DrivenSite {
 };
 
 ReplicaDevices::ReplicaDevices(const SiteChoice& first, Size replicas,
+                               std::span<const std::string> devices,
                                const std::vector<SiteRow>& catalog)
     : shares_cores_(first.threads * replicas > std::ssize(first.topology.cores)) {
   const auto waiting = shares_cores_ ? DriverThread::Waiting::sleep : DriverThread::Waiting::spin;
   SiteChoice choice = first;
   for (Size replica = 1; replica < replicas; ++replica) {
     choice.first_core += choice.threads;
+    if (!devices.empty()) {
+      choice.device = devices[static_cast<std::size_t>(replica)];
+      choice.peers = {first.device};
+    }
     driven_.push_back(std::make_unique<DrivenSite>(choice, catalog, waiting));
   }
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/site_interface.h"
+#include "src/device/cuda/check.h"
 #include "src/device/cuda/probe.h"
 
 namespace ptbench::cuda {
@@ -16,7 +17,19 @@ Site open(int index) {
   return {std::move(device), std::move(backend)};
 }
 
-constexpr SiteInterface kSites{.open = open, .computes = computes};
+void reach(int index, int peer) {
+  int can_reach = 0;
+  PTBENCH_CUDA(cudaDeviceCanAccessPeer(&can_reach, index, peer));
+  if (can_reach == 0) return;
+  PTBENCH_CUDA(cudaSetDevice(index));
+  const cudaError_t result = cudaDeviceEnablePeerAccess(peer, 0);
+  if (result == cudaErrorPeerAccessAlreadyEnabled)
+    (void)cudaGetLastError();
+  else
+    PTBENCH_CUDA(result);
+}
+
+constexpr SiteInterface kSites{.open = open, .reach = reach, .computes = computes};
 
 /// `interface` where `abi` is its version, the version itself where that is asked for.
 const void* versioned(const void* interface, const unsigned& version, unsigned abi) {

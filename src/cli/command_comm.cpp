@@ -1,17 +1,24 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "kernels/cuda_module.h"
+#include "kernels/site.h"
 #include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/cli/command_table.h"
 #include "src/comm/catalog.h"
+#include "src/comm/nccl_module.h"
 #include "src/comm/shared_region.h"
 #include "src/config/configuration.h"
+#include "src/config/device_choice.h"
 #include "src/device/affinity.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
@@ -62,12 +69,34 @@ void pin_to(std::optional<int> cpu) {
   if (cpu) (void)pin_this_thread(*cpu);
 }
 
+bool is_on_gpus(const CommOptions& options) {
+  const auto rows = communicator_catalog();
+  const auto row = std::ranges::find(rows, options.communicator, &CommunicatorRow::name);
+  const bool needs_them = row != rows.end() && row->on_gpus;
+  return options.device.starts_with("cuda") || (needs_them && options.device == "auto");
+}
+
+/// Where a rank's values lie.
+struct CommDevice {
+  explicit CommDevice(const CommOptions& options) {
+    if (is_on_gpus(options)) site = CudaModule(options.device).open();
+  }
+  [[nodiscard]] Device& get() { return site.device ? *site.device : host; }
+
+  HostDevice host;
+  Site site;
+};
+
 /// On one rank; its communicators have ended when this returns. `region`: null for a rank alone.
 std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
                                           const SharedRegion* region) {
-  HostDevice device;
-  RankCommunicators communicators =
-      row.make({.memory = device.memory(), .region = region, .rank = options.rank});
+  CommDevice where(options);
+  Device& device = where.get();
+  RankCommunicators communicators = row.make({.memory = device.memory(),
+                                              .region = region,
+                                              .rank = options.rank,
+                                              .device = is_on_gpus(options) ? &device : nullptr,
+                                              .timeout = plan_of(options).timeout});
   ControlChannel control(std::move(communicators.control));
   return measure_collectives(
       {.device = device, .communicator = *communicators.data, .control = control},
@@ -81,7 +110,8 @@ ExitCode be_rank(const CommOptions& options) {
     throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
   PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
-  const CommunicatorRow row = find_communicator(options.communicator, region.world_size());
+  const CommunicatorRow row =
+      find_communicator(options.communicator, region.world_size(), is_on_gpus(options));
   const auto rows = measure_with(row, options, &region);
   if (options.rank == 0) print(rows, options, row.name);
   return ExitCode::ok;
@@ -97,8 +127,10 @@ ExitCode run_alone(const CommunicatorRow& row, const CommOptions& options,
   return ExitCode::ok;
 }
 
+/// `device`: "cpu", or the rank's GPU.
 std::vector<std::string> arguments_of_rank(const CommunicatorRow& row, const CommOptions& options,
-                                           const SharedRegion& region, Size rank, int cpu) {
+                                           const SharedRegion& region, Size rank, int cpu,
+                                           const std::string& device) {
   const CommPlan plan = plan_of(options);
   std::vector<std::string> arguments{
       "comm",
@@ -106,9 +138,12 @@ std::vector<std::string> arguments_of_rank(const CommunicatorRow& row, const Com
       fmt::format("--region={}", region.descriptor()),
       fmt::format("--as-rank={}", rank),
       fmt::format("--cpu={}", cpu),
+      fmt::format("--device={}", device),
+      fmt::format("--warmup-iters={}", plan.warm_up_calls),
       fmt::format("--timeout={}", options.timeout_seconds),
       fmt::format("--collective={}", fmt::join(plan.collectives, ",")),
       fmt::format("--sizes={}", fmt::join(plan.sizes, ","))};
+  if (plan.calls) arguments.push_back(fmt::format("--iters={}", *plan.calls));
   if (options.json) arguments.emplace_back("--json");
   return arguments;
 }
@@ -130,21 +165,26 @@ void warn_of_shared_cores(const Topology& topology, Size ranks) {
                           ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
 }
 
+/// `gpus`: of the ranks; empty: values lie in the host's memory.
 ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
-                       const Topology& topology, Size ranks) {
+                       const Topology& topology, Size ranks, const std::vector<std::string>& gpus) {
   InterruptWatch interrupt;  // before any thread is made
   const CommPlan plan = plan_of(options);
   const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
                                                    static_cast<int>(topology.cores.size()));
-  warn_of_shared_cores(topology, ranks);
-  const std::string header = options.json ? "" : header_line(topology, ranks, row.name);
+  if (gpus.empty()) warn_of_shared_cores(topology, ranks);
+  std::string header;
+  if (!options.json)
+    header = gpus.empty() ? header_line(topology, ranks, row.name)
+                          : fmt::format("{}; communicator {}\n\n", fmt::join(gpus, ", "), row.name);
   RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
                             return interrupt.requested();
                           }};
   for (Size rank = 0; rank < ranks; ++rank) {
     const std::size_t core = static_cast<std::size_t>(rank) % topology.cores.size();
     processes.arguments.push_back(
-        arguments_of_rank(row, options, region, rank, topology.cores[core].cpu));
+        arguments_of_rank(row, options, region, rank, topology.cores[core].cpu,
+                          gpus.empty() ? "cpu" : gpus.at(static_cast<std::size_t>(rank))));
   }
   const RankOutcome outcome = run_ranks(region, processes);
   if (outcome.interrupted) return ExitCode::interrupted;
@@ -153,11 +193,26 @@ ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
   return ExitCode::ok;
 }
 
+/// Between GPUs, each with a process; by default all that are listed, or all there are.
+ExitCode run_between_gpus(const CommOptions& options, const Topology& topology) {
+  const std::string device = options.device == "auto" ? "cuda" : options.device;
+  require_communicator_of(options.communicator, true);
+  if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
+  const Size usual = device == "cuda" ? std::ssize(CudaModule(device).devices())
+                                      : devices_listed(device);
+  const Size ranks = options.nproc.value_or(usual);
+  const auto gpus = gpus_of_replicas(device, ranks, false);
+  const CommunicatorRow row = find_communicator(options.communicator, std::max<Size>(2, ranks), true);
+  return run_processes(row, options, topology, ranks, gpus);
+}
+
 ExitCode comm_command(const CommOptions& options) {
   if (options.region) return be_rank(options);
   refuse_outside_ranks("comm");
   require_communicator(options.communicator);
   const Topology topology = discover_topology();
+  if (is_on_gpus(options)) return run_between_gpus(options, topology);
+  require_communicator_of(options.communicator, false);
   const auto several = std::max<Size>(2, static_cast<Size>(topology.cores.size()));
   const Size usual = find_communicator(options.communicator, several).several_ranks ? several : 1;
   const Size ranks = options.nproc.value_or(usual);
@@ -167,7 +222,7 @@ ExitCode comm_command(const CommOptions& options) {
         fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
         "leave out --communicator");
   require_memory_for(plan_of(options), ranks);
-  return row.several_ranks ? run_processes(row, options, topology, ranks)
+  return row.several_ranks ? run_processes(row, options, topology, ranks, {})
                            : run_alone(row, options, topology);
 }
 
@@ -185,6 +240,8 @@ Command make_comm_command() {
        .examples = {{"ptbench comm", "all-reduce between as many ranks as there are cores"},
                     {"ptbench comm -n 2 --collective all_reduce,broadcast --sizes 4K,1M,16M",
                      "two collectives at three sizes"},
+                    {"ptbench comm --device cuda -b 8 -e 128M -f 2",
+                     "all-reduce between all GPUs, at sizes as nccl-tests takes them"},
                     {"ptbench comm --json", "for a script, with raw numbers"}},
        .options = {},
        .run = {}},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/error.h"
+#include "src/comm/nccl_module.h"
 #include "src/comm/shared_memory.h"
 #include "src/comm/solo.h"
 
@@ -31,6 +32,12 @@ std::vector<CommunicatorRow> communicator_catalog() {
            .needs = "ranks on one host",
            .several_ranks = true,
            .make = make_shared_memory},
+         {.name = "nccl",
+           .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
+           .needs = "a GPU for each rank",
+           .several_ranks = true,
+           .on_gpus = true,
+           .make = [](const CommunicatorSetup& setup) { return make_nccl(setup); }},
           {.name = std::string(SoloCommunicator::kName),
            .summary = "a world of one rank, which has nobody to talk to",
            .needs = "one rank",
@@ -40,8 +47,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
 
 std::vector<AbsentCommunicator> absent_communicators() {
   return {{.name = "mpi", .several_hosts = true},
-          {.name = "gloo", .several_hosts = true},
-          {.name = "nccl", .several_hosts = false}};
+          {.name = "gloo", .several_hosts = true}};
 }
 
 std::vector<std::string> communicator_choices(bool several_ranks) {
@@ -57,13 +63,23 @@ std::vector<std::string> communicator_names(bool several_ranks) {
   return names;
 }
 
-CommunicatorRow find_communicator(std::string_view name, Size world_size) {
+CommunicatorRow find_communicator(std::string_view name, Size world_size, bool on_gpus) {
   for (const CommunicatorRow& row : communicator_catalog()) {
-    const bool is_best = row.several_ranks == (world_size > 1);
+    const bool is_best =
+        world_size > 1 ? row.several_ranks && row.on_gpus == on_gpus : !row.several_ranks;
     if (name == kAutomaticCommunicator ? is_best : name == row.name) return row;
   }
   require_communicator(name);
   throw Defect("the option table lets only known communicators through");
+}
+
+void require_communicator_of(std::string_view name, bool on_gpus) {
+  for (const CommunicatorRow& row : communicator_catalog())
+    if (row.name == name && row.several_ranks && row.on_gpus != on_gpus)
+      throw usage_error(fmt::format("--communicator {}: it moves values of {}, and ranks train on {}",
+                                    name, on_gpus ? "CPUs" : "GPUs", on_gpus ? "GPUs" : "CPUs"),
+                        on_gpus ? "leave it out, or use --device cpu"
+                                : "leave it out, or use --device cuda");
 }
 
 void require_communicator(std::string_view name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ struct CommunicatorSetup {
   const SharedRegion* region = nullptr;  ///< of the ranks of this host; null: this rank is alone
   Size rank = 0;
   Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
+  Communicator::Timeout timeout = std::chrono::seconds(60);  ///< of waits while it is made
 };
 
 /// What one rank has to talk to others with.
@@ -31,6 +33,7 @@ struct CommunicatorRow {
   std::string summary;         ///< one line for `ptbench list`
   std::string needs;           ///< of the machine or the run; a few words
   bool several_ranks = false;  ///< takes worlds above one
+  bool on_gpus = false;        ///< of values in the memory of CUDA devices, and no others
   RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
@@ -59,8 +62,12 @@ struct AbsentCommunicator {
 /// Throws a capability error for a communicator that has a name and that this build lacks.
 void require_communicator(std::string_view name);
 
-/// The row of that name; of "auto" the best for a world of that many ranks. Throws a capability
-/// error for one that this build lacks, and a defect for a name that nobody knows.
-[[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size);
+/// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws a
+/// capability error for one that this build lacks, and a defect for a name that nobody knows.
+[[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size,
+                                                bool on_gpus = false);
+
+/// Throws a usage error where the communicator of that name moves no values that lie there.
+void require_communicator_of(std::string_view name, bool on_gpus);
 
 }  // namespace ptbench

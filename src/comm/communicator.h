@@ -75,6 +75,9 @@ class Communicator {
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual Size rank() const = 0;
   [[nodiscard]] virtual Size world_size() const = 0;
+  /// Whether it works on the device whose queues it is given to order, so that these can record it:
+  /// nothing that is started waits on the host.
+  [[nodiscard]] virtual bool works_on_device() const { return false; }
   /// Where arenas should lie so that this communicator reduces them fastest.
   [[nodiscard]] virtual MemorySource& memory() = 0;
 

@@ -18,6 +18,7 @@ class PassingCommunicator : public Communicator {
   [[nodiscard]] std::string name() const override { return inner_.name(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
+  [[nodiscard]] bool works_on_device() const override { return inner_.works_on_device(); }
   [[nodiscard]] MemorySource& memory() override { return inner_.memory(); }
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
                                         const Event* after) override {

@@ -113,6 +113,8 @@ enum class Change : std::uint32_t {
 struct RankBlock {
   /// Operations that it has worked on, in all channels; for who watches whether it gets on.
   alignas(kLinePair) std::atomic<std::uint64_t> worked;
+  /// Operations of the world that it has started on its device, of a communicator that works there.
+  std::atomic<std::uint64_t> started_on_device;
   /// Rung for this rank by whoever makes a change that it sleeps for.
   alignas(kLinePair) FutexWord bell;
   /// A set of Change for each channel.

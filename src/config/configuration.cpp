@@ -130,6 +130,10 @@ bool uses_graph(const RunConfig& config) {
   if (mode != OnOffAuto::on) return possible && mode != OnOffAuto::off;
   if (config.device.is_cpu())
     throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
+  if (strategy.several_ranks && config.options.nproc == 1)
+    throw capability_error(
+        fmt::format("--graph on: one rank of strategy '{}' has no graph", strategy.name),
+        "leave it out, or use --strategy serial");
   if (!strategy.records_steps)
     throw capability_error(
         fmt::format("--graph on: steps of strategy '{}' cannot be one graph", strategy.name),
@@ -210,7 +214,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
     if (mode != OnOffAuto::automatic)
       others.push_back({option, mode == OnOffAuto::on ? "on" : "off"});
   };
-  if (!config.device.is_cpu()) others.push_back({"device", config.device.id});
+  if (!config.device.is_cpu()) others.push_back({"device", config.device.text()});
   if (config.batch.accumulation_steps != config.strategy.accumulation_steps)
     others.push_back({"accumulate", fmt::format("{}", config.batch.accumulation_steps)});
   if (config.loss_scale.kind != usual_loss_scale(config.precision).kind)
@@ -255,11 +259,28 @@ std::vector<OptionValue> RunConfig::imbalance() const {
   return made;
 }
 
-RunConfig configure_run(const RunOptions& options, const Topology& topology) {
+namespace {
+
+/// Where --nproc was left out, a list of devices says how many replicas there are.
+RunOptions with_listed_replicas(RunOptions options, const StrategyRow& strategy) {
+  const bool is_from_outside = options.place.rank.has_value() && !options.orders.region;
+  const bool is_given =
+      is_from_outside ||
+      std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
+          options.assignments.end();
+  if (!is_given && options.nproc == 1 && strategy.several_ranks)
+    options.nproc = devices_listed(options.device);
+  return options;
+}
+
+}  // namespace
+
+RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   RunConfig config;
+  config.strategy = find_strategy(given.strategy);
+  const RunOptions options = with_listed_replicas(given, config.strategy);
   config.options = options;
   config.workload = find_workload(options.workload);
-  config.strategy = find_strategy(options.strategy);
   require_possible_world(options, config.strategy);
   require_enough_cores(options, topology);
   require_possible_imbalance(options, config.strategy);
@@ -267,6 +288,8 @@ RunConfig configure_run(const RunOptions& options, const Topology& topology) {
   // When an emulated device is warm, only a clock could say.
   if (config.device.is_emulated && !options.warmup) config.options.warmup = 1;
   require_communicator(options.communicator);
+  if (options.nproc > 1 && !config.strategy.one_process)
+    require_communicator_of(options.communicator, !config.device.is_cpu());
   require_sensible_ends(options);
   config.precision = precision_of(options, config.strategy, config.device);
   config.type = multiplied_type(config.precision);

@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <numeric>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "kernels/cuda_module.h"
 #include "src/base/error.h"
+#include "src/base/number.h"
+#include "src/base/units.h"
+#include "src/comm/nccl_module.h"
 #include "src/config/precision.h"
 #include "src/device/emulated.h"
 #include "workloads/lower.h"
@@ -37,9 +44,6 @@ std::optional<std::string> missing_operator(const CudaModule& engine, const Work
 std::optional<Obstacle> obstacle_of(const CudaModule& engine, const RunOptions& options,
                                     const StrategyRow& strategy, const Workload& workload) {
   const std::string& id = engine.device().id;
-  if (options.nproc > 1)
-    return Obstacle{fmt::format("--device {}: one rank trains on a GPU, not {}", id, options.nproc),
-                    "leave --nproc out, or use --device cpu"};
   const std::string& capability = engine.device().compute_capability;
   const std::string precision = options.precision.value_or(
       strategy.mixed_precision ? mixed_precision_of(capability) : "fp32");
@@ -55,9 +59,38 @@ std::optional<Obstacle> obstacle_of(const CudaModule& engine, const RunOptions& 
   return std::nullopt;
 }
 
-ChosenDevice chosen(const CudaModule& engine) {
+/// The numbers behind the colon of a device; empty where there is none.
+std::vector<std::size_t> listed(const std::string& device) {
+  std::vector<std::size_t> indices;
+  const std::size_t colon = device.find(':');
+  if (colon == std::string::npos) return indices;
+  for (std::string_view rest = std::string_view(device).substr(colon + 1);;) {
+    const std::size_t end = rest.find('+');
+    indices.push_back(static_cast<std::size_t>(parse_whole(rest.substr(0, end)).value_or(0)));
+    if (end == std::string_view::npos) return indices;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::string counted(std::size_t gpus) { return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"); }
+
+/// Ranks share one plan, whose algorithms each GPU has to have, and wait for the slowest.
+void require_alike(const std::string& device, const CudaDeviceInfo& first,
+                   const CudaDeviceInfo& other) {
+  if (first.name == other.name && first.memory_bytes == other.memory_bytes) return;
+  const auto text = [](const CudaDeviceInfo& one) {
+    return fmt::format("{} is {} with {}", one.id, one.name, format_bytes(one.memory_bytes));
+  };
+  throw capability_error(
+      fmt::format("--device {}: the GPUs are unlike: {}, {}", device, text(first), text(other)),
+      "name alike ones, as cuda:0+1");
+}
+
+/// As many GPUs as there are replicas; `engine` is of this process's.
+ChosenDevice chosen(const CudaModule& engine, std::vector<std::string> of_replicas) {
   const CudaDeviceInfo& device = engine.device();
   return {.id = device.id,
+          .of_replicas = std::move(of_replicas),
           .name = device.name,
           .memory_bytes = device.memory_bytes,
           .compute_capability = device.compute_capability,
@@ -73,12 +106,28 @@ bool has_driver() {
   return false;
 }
 
+/// Throws what keeps the run from it. What a rank opens is its own device.
+ChosenDevice choose_gpus(const RunOptions& options, const StrategyRow& strategy,
+                         const Workload& workload) {
+  std::vector<std::string> ids =
+      gpus_of_replicas(options.device, options.nproc, options.oversubscribe);
+  if (options.nproc > 1 && !strategy.one_process)
+    if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
+  const Size own = strategy.one_process ? 0 : options.place.rank.value_or(0);
+  const CudaModule engine(ids.at(static_cast<std::size_t>(own)));
+  if (const auto obstacle = obstacle_of(engine, options, strategy, workload))
+    throw capability_error(obstacle->message, obstacle->remedy);
+  return chosen(engine, std::move(ids));
+}
+
 ChosenDevice choose_automatically(const RunOptions& options, const StrategyRow& strategy,
                                   const Workload& workload) {
   if (!has_driver()) return {};
   try {
-    const CudaModule engine("cuda");
-    if (!obstacle_of(engine, options, strategy, workload)) return chosen(engine);
+    RunOptions on_gpus = options;
+    on_gpus.device = "cuda";
+    on_gpus.oversubscribe = false;
+    return choose_gpus(on_gpus, strategy, workload);
   } catch (const Error& error) {
     if (error.code() != ExitCode::capability) throw;
   }
@@ -102,14 +151,81 @@ void require_no_clock(const ChosenDevice& device, const RunOptions& options) {
 
 }  // namespace
 
+bool is_device(std::string_view text) {
+  if (text == "cpu" || text == "cuda" || text == "auto") return true;
+  if (!text.starts_with("cuda:")) return false;
+  for (text.remove_prefix(5);;) {
+    const std::size_t end = text.find('+');
+    if (!parse_whole(text.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::string> gpus_of_replicas(const std::string& device, Size wanted, bool may_share) {
+  std::vector<std::size_t> indices = listed(device);
+  const CudaModule first(indices.empty() ? "cuda" : fmt::format("cuda:{}", indices.front()));
+  const std::vector<CudaDeviceInfo>& all = first.devices();
+  const bool names_them = !indices.empty();
+  if (indices.empty()) {
+    indices.resize(all.size());
+    std::iota(indices.begin(), indices.end(), std::size_t{0});
+  }
+  const auto replicas = static_cast<std::size_t>(wanted);
+  std::vector<std::size_t> different = indices;
+  std::ranges::sort(different);
+  const bool repeats = std::ranges::adjacent_find(different) != different.end();
+  if ((replicas > indices.size() || repeats) && !may_share)
+    throw capability_error(
+        repeats ? fmt::format("--device {}: a GPU is named twice", device)
+                : fmt::format("--nproc {}: {} of {} for as many ranks", replicas,
+                              counted(indices.size()),
+                              names_them ? "--device " + device : "this host"),
+        fmt::format("use --nproc {}, or let ranks share a GPU, for tests, with --oversubscribe",
+                    std::ranges::unique(different).begin() - different.begin()));
+  if (names_them && replicas < indices.size())
+    throw usage_error(fmt::format("--device {}: {} for {} rank{}", device,
+                                  counted(indices.size()), replicas, replicas == 1 ? "" : "s"),
+                      fmt::format("use --nproc {}, or name {}", indices.size(),
+                                  replicas == 1 ? "one" : fmt::format("{}", replicas)));
+  std::vector<std::string> ids;
+  for (std::size_t replica = 0; replica < replicas; ++replica)
+    ids.push_back(fmt::format("cuda:{}", indices[replica % indices.size()]));
+  for (const std::string& id : ids) {
+    const auto found = std::ranges::find(all, id, &CudaDeviceInfo::id);
+    if (found == all.end()) (void)CudaModule(id);  // throws, and names those that are
+    require_alike(device, first.device(), *found);
+  }
+  return ids;
+}
+
+std::string ChosenDevice::text() const {
+  if (is_cpu()) return id;
+  std::string text;
+  for (std::size_t i = 0; i < of_replicas.size(); ++i) {
+    const auto before = std::span(of_replicas).first(i);
+    if (std::ranges::find(before, of_replicas[i]) != before.end()) continue;
+    text += text.empty() ? of_replicas[i] : "+" + of_replicas[i].substr(of_replicas[i].find(':') + 1);
+  }
+  return text;
+}
+
+Size ChosenDevice::most_replicas() const {
+  Size most = 1;
+  for (const std::string& one : of_replicas)
+    most = std::max<Size>(most, std::ranges::count(of_replicas, one));
+  return most;
+}
+
+Size devices_listed(const std::string& device) {
+  return std::max<Size>(1, std::ssize(listed(device)));
+}
+
 ChosenDevice choose_device(const RunOptions& options, const StrategyRow& strategy,
                            const Workload& workload) {
   if (options.device == "auto") return choose_automatically(options, strategy, workload);
   if (!options.device.starts_with("cuda")) return {};
-  const CudaModule engine(options.device);
-  if (const auto obstacle = obstacle_of(engine, options, strategy, workload))
-    throw capability_error(obstacle->message, obstacle->remedy);
-  ChosenDevice device = chosen(engine);
+  ChosenDevice device = choose_gpus(options, strategy, workload);
   require_no_clock(device, options);
   return device;
 }

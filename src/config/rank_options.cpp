@@ -9,6 +9,7 @@
 
 #include "src/base/number.h"
 #include "src/comm/catalog.h"
+#include "src/config/device_choice.h"
 #include "src/config/run_option_rows.h"
 #include "src/ranks/rank_card.h"
 
@@ -20,18 +21,6 @@ using Row = OptionRow<RunOptions>;
 constexpr const char* kCommunication = "Several ranks";
 constexpr std::uint64_t kMostShare = 1'000'000'000;
 constexpr double kMostSlower = 1000;
-
-/// "cpu", "cuda", "auto", or "cuda:" and indices separated by '+'.
-bool is_device(std::string_view text) {
-  if (text == "cpu" || text == "cuda" || text == "auto") return true;
-  if (!text.starts_with("cuda:")) return false;
-  for (text.remove_prefix(5);;) {
-    const std::size_t end = text.find('+');
-    if (!parse_whole(text.substr(0, end))) return false;
-    if (end == std::string_view::npos) return true;
-    text.remove_prefix(end + 1);
-  }
-}
 
 void set_device(RunOptions& options, const OptionInfo& option, std::string_view text) {
   if (!is_device(text)) refuse_value(option, text);

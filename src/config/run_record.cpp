@@ -33,6 +33,7 @@ void add_machine_warnings(const RunConfig& config, const Topology& topology, Run
                                .message = fmt::format("this is a {} build: its speed says nothing",
                                                       build_info().build_type),
                                .remedy = "Build with the CMake preset 'release'."});
+  if (!config.device.is_cpu()) return;  // its host threads mostly sleep
   const Size threads = config.threads * config.options.nproc;
   const Size cores = std::ssize(topology.cores);
   if (threads > cores)
@@ -51,6 +52,12 @@ void add_device_warning(const ChosenDevice& device, RunRecord& record) {
         {.code = "emulated-device",
          .message = fmt::format("{} is emulated ({}): it has no speed", device.id, device.name),
          .remedy = "Measure on a real device."});
+  if (device.most_replicas() > 1)
+    record.warnings.push_back(
+        {.code = "shared-device",
+         .message = fmt::format("{} replicas share a GPU: their times compare with nothing",
+                                device.most_replicas()),
+         .remedy = "Use --nproc with as many replicas as there are GPUs."});
 }
 
 void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
@@ -77,7 +84,8 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
-  record.strategy.devices.assign(static_cast<std::size_t>(config.options.nproc), config.device.id);
+  for (Size replica = 0; replica < config.options.nproc; ++replica)
+    record.strategy.devices.push_back(config.device.of_replica(replica));
   if (config.device.is_cpu()) record.strategy.threads = config.threads;
   record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.precision = config.precision;
@@ -102,9 +110,11 @@ ResultFile begin_result(const std::vector<std::string>& command_line, const Topo
   file.environment = describe_environment(topology);
   file.environment.devices.push_back(
       {.id = "cpu", .name = topology.cpu_model, .memory_bytes = topology.memory_bytes});
-  if (!device.is_cpu())
-    file.environment.devices.push_back(
-        {.id = device.id, .name = device.name, .memory_bytes = device.memory_bytes});
+  for (const std::string& id : device.of_replicas)  // which are alike
+    if (std::ranges::find(file.environment.devices, id, &DeviceRecord::id) ==
+        file.environment.devices.end())
+      file.environment.devices.push_back(
+          {.id = id, .name = device.name, .memory_bytes = device.memory_bytes});
   file.environment.libraries["onednn"] = onednn_version();
   return file;
 }

@@ -9,6 +9,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/error.h"
+#include "src/device/emulated.h"
 #include "src/device/host_mirror.h"
 #include "src/measure/statistics.h"
 
@@ -21,7 +22,8 @@ constexpr Size kRoot = 0;
 constexpr double kSecondsPerRow = 0.1;  // in the calls themselves
 constexpr double kLeastCalls = 10;
 constexpr double kMostCalls = 1000;
-constexpr int kWarmUpCalls = 5;  // pages appear in the first
+constexpr Size kCallsOnDevice = 20;  // one after the other, as many as nccl-tests do
+constexpr int kRowsOnDevice = 5;
 
 /// Small whole numbers that differ by rank, index and call.
 struct Pattern {
@@ -176,27 +178,49 @@ Collective find_collective(const std::string& name) {
 /// Measures one collective at one size.
 class Measuring {
  public:
-  Measuring(Collective collective, const Call& call, Communicator::Timeout timeout)
-      : collective_(std::move(collective)), call_(call), timeout_(timeout) {}
+  Measuring(Collective collective, const Call& call, const CommPlan& plan)
+      : collective_(std::move(collective)), call_(call), plan_(plan), timeout_(plan.timeout) {}
 
   /// Complete on rank 0.
   [[nodiscard]] CommMeasurement measure(Size count) {
-    std::vector<double> warm_up;
-    for (int i = 0; i < kWarmUpCalls; ++i) warm_up.push_back(time_call());
+    std::vector<double> warm_up;  // pages appear in the first
+    for (Size i = 0; i < std::max<Size>(1, plan_.warm_up_calls); ++i) warm_up.push_back(time_call());
     Size wrong = check();
-    const Size calls = agree_on_calls(warm_up);
-    std::vector<double> seconds;
-    seconds.reserve(static_cast<std::size_t>(calls));
-    for (Size i = 0; i < calls; ++i) seconds.push_back(time_call());
+    const std::vector<double> seconds =
+        call_.communicator().works_on_device() ? time_rows() : time_calls(agree_on_calls(warm_up));
+    if (call_.communicator().works_on_device()) (void)time_call();
     wrong += check();
     return {.collective = collective_.name,
             .ranks = call_.ranks(),
             .count = count,
             .seconds = median_of_slowest(seconds),
+            .is_timed = !is_emulated(call_.on.device.name()),
             .wrong = sum_of(wrong)};
   }
 
  private:
+  std::vector<double> time_calls(Size calls) {
+    std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(calls));
+    for (Size i = 0; i < calls; ++i) seconds.push_back(time_call());
+    return seconds;
+  }
+
+  /// Of one call, each: what it takes while others are before and behind it.
+  std::vector<double> time_rows() {
+    const Size calls = plan_.calls.value_or(kCallsOnDevice);
+    std::vector<double> seconds;
+    for (int row = 0; row < kRowsOnDevice; ++row) {
+      wait(call_.communicator().start_barrier());
+      const double begin = clock_.now();
+      Ticket last{};
+      for (Size i = 0; i < calls; ++i) last = collective_.start(call_);
+      wait(last);
+      seconds.push_back((clock_.now() - begin) / static_cast<double>(calls));
+    }
+    return seconds;
+  }
+
   void wait(Ticket ticket) { call_.communicator().wait(ticket, timeout_); }
 
   double time_call() {
@@ -218,6 +242,7 @@ class Measuring {
   Size agree_on_calls(std::span<const double> warm_up) {
     const double seconds = std::max(median(warm_up), 1e-9);
     auto calls = static_cast<Size>(std::clamp(kSecondsPerRow / seconds, kLeastCalls, kMostCalls));
+    if (plan_.calls) calls = *plan_.calls;
     call_.on.control.broadcast(std::as_writable_bytes(std::span(&calls, 1)), kRoot, timeout_);
     return calls;
   }
@@ -246,6 +271,7 @@ class Measuring {
 
   Collective collective_;
   const Call& call_;
+  const CommPlan& plan_;
   Communicator::Timeout timeout_;
   SteadyClock clock_;
   Pattern pattern_{.call = 0};
@@ -305,7 +331,7 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
       const bool has_whole = name == "gather" && rank.communicator.rank() == kRoot;
       const Call call{
           .on = rank, .values = mirror(values, own), .whole = mirror(whole, has_whole ? all : 0)};
-      results.push_back(Measuring(find_collective(name), call, plan.timeout).measure(all));
+      results.push_back(Measuring(find_collective(name), call, plan).measure(all));
     }
   return results;
 }

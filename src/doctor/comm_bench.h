@@ -16,6 +16,7 @@ struct CommMeasurement {
   Size ranks = 1;
   Size count = 0;      ///< floats
   double seconds = 0;  ///< median over calls of the slowest rank's time
+  bool is_timed = true;  ///< false on emulated devices, whose times mean nothing
   Size wrong = 0;      ///< values that are not what they should be, on all ranks together
 
   [[nodiscard]] Bytes bytes() const { return float_bytes(count); }
@@ -37,6 +38,8 @@ struct CommPlan {
   std::vector<std::string> collectives;  ///< of comm_collectives()
   std::vector<Bytes> sizes;              ///< multiples of 4
   Communicator::Timeout timeout{};       ///< of each wait
+  std::optional<Size> calls = std::nullopt;  ///< that are timed; empty: as many as take a while
+  Size warm_up_calls = 5;
 };
 
 /// What measures have to do with: a device whose memory communicates, who moves its values, and who
@@ -52,9 +55,11 @@ struct CommBenchRank {
 
 /// Measures every collective at every size; all ranks call it with the same plan. Before each call,
 /// outside the time, every rank writes its values anew, so that they lie in its own caches, and
-/// meets the others. A call ends when the host knows that its values are there. Sums are of small
-/// whole numbers, so that they are exact. Only rank 0 gets the result. Throws the communicator's
-/// errors.
+/// meets the others. A call ends when the host knows that its values are there. Where the
+/// communicator works on the device, calls are started one after the other and the last is waited
+/// for, as nccl-tests do, and a time is a mean over them; values are checked of calls besides. Sums
+/// are of small whole numbers, so that they are exact. Only rank 0 gets the result. Throws the
+/// communicator's errors.
 [[nodiscard]] std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank,
                                                                const CommPlan& plan);
 

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/error.h"
 #include "src/base/number.h"
 #include "src/comm/catalog.h"
+#include "src/config/device_choice.h"
 
 namespace ptbench {
 namespace {
@@ -68,10 +70,36 @@ void set_communicator(CommOptions& options, const OptionInfo& option, std::strin
   options.communicator = text;
 }
 
-std::vector<Bytes> default_sizes() {
+/// From the least to the most, as nccl-tests count them.
+std::vector<Bytes> sizes_between(const CommOptions& options) {
+  constexpr Size kFactor = 4;
+  const Bytes least = options.least.value_or(sizeof(float));
+  const Bytes most = options.most.value_or(std::max(least, Bytes{64} << 20U));
+  const auto factor = static_cast<Bytes>(options.factor.value_or(kFactor));
+  if (least > most)
+    throw usage_error("--minbytes is more than --maxbytes", "give a smaller --minbytes");
   std::vector<Bytes> sizes;
-  for (Bytes bytes = sizeof(float); bytes <= Bytes{64} << 20U; bytes *= 4) sizes.push_back(bytes);
+  for (Bytes bytes = least; bytes <= most; bytes *= factor) sizes.push_back(bytes);
   return sizes;
+}
+
+/// One size, to `field`.
+Row size_row(OptionInfo info, std::optional<Bytes> CommOptions::* field) {
+  info.value = "SIZE";
+  info.excludes = {"sizes"};
+  info.domain = "a multiple of 4 bytes up to 64G";
+  return Row{std::move(info),
+             [=](CommOptions& options, const OptionInfo& option, std::string_view text) {
+               const auto bytes = parse_size(text);
+               if (!bytes) refuse_value(option, text);
+               options.*field = *bytes;
+             }};
+}
+
+/// "cpu", "cuda", "auto", or "cuda:" and numbers separated by '+'.
+void set_comm_device(CommOptions& options, const OptionInfo& option, std::string_view text) {
+  if (!is_device(text)) refuse_value(option, text);
+  options.device = text;
 }
 
 std::vector<Row> shown_rows() {
@@ -98,6 +126,47 @@ std::vector<Row> shown_rows() {
                .example = "4K,1M",
                .domain = "multiples of 4 bytes up to 64G, separated by commas"},
               set_sizes},
+          size_row({.name = "minbytes",
+                    .short_name = 'b',
+                    .group = group,
+                    .help = "the smallest size",
+                    .fallback = "4"},
+                   &CommOptions::least),
+          size_row({.name = "maxbytes",
+                    .short_name = 'e',
+                    .group = group,
+                    .help = "the largest size",
+                    .fallback = "64M"},
+                   &CommOptions::most),
+          whole_option({.name = "stepfactor",
+                        .short_name = 'f',
+                        .value = "N",
+                        .group = group,
+                        .help = "each size is so many times the one before",
+                        .fallback = "4",
+                        .excludes = {"sizes"}},
+                       &CommOptions::factor, 2, 1U << 20U),
+          whole_option({.name = "iters",
+                        .value = "N",
+                        .group = group,
+                        .help = "calls that are timed at each size",
+                        .fallback = "as many as take 0.1 s; on GPUs 20"},
+                       &CommOptions::calls, 1, 1'000'000),
+          whole_option({.name = "warmup-iters",
+                        .short_name = 'w',
+                        .value = "N",
+                        .group = group,
+                        .help = "calls before these",
+                        .fallback = "5"},
+                       &CommOptions::warm_up, 1, 1'000'000),
+          Row{{.name = "device",
+               .value = "DEVICE",
+               .group = group,
+               .help = "where values lie: cpu, cuda (all GPUs) or cuda:0+1 (these)",
+               .fallback = "cpu; with --communicator nccl, cuda",
+               .domain = "cpu, cuda, cuda:I+J+... or auto",
+               .choices = {"auto", "cpu", "cuda"}},
+              set_comm_device},
           Row{{.name = "communicator",
                .value = "NAME",
                .group = group,
@@ -143,9 +212,11 @@ OptionTable<CommOptions> comm_option_table() {
 
 CommPlan plan_of(const CommOptions& options) {
   return {.collectives = options.collectives,
-          .sizes = options.sizes.empty() ? default_sizes() : options.sizes,
+          .sizes = options.sizes.empty() ? sizes_between(options) : options.sizes,
           .timeout = std::chrono::ceil<Communicator::Timeout>(
-              std::chrono::duration<double>(options.timeout_seconds))};
+              std::chrono::duration<double>(options.timeout_seconds)),
+          .calls = options.calls,
+          .warm_up_calls = options.warm_up.value_or(CommPlan().warm_up_calls)};
 }
 
 }  // namespace ptbench

@@ -14,6 +14,12 @@ struct CommOptions {
   std::optional<Size> nproc;  ///< empty: as many as cores, at least 2
   std::vector<std::string> collectives{"all_reduce"};
   std::vector<Bytes> sizes;  ///< empty: 4 B to 64 MiB
+  std::optional<Bytes> least;   ///< of sizes from here
+  std::optional<Bytes> most;    ///< to here
+  std::optional<Size> factor;   ///< each so many times the one before
+  std::optional<Size> calls;    ///< that are timed at each size
+  std::optional<Size> warm_up;  ///< calls before these
+  std::string device = "auto";  ///< "cpu", or GPUs as run has them
   std::string communicator = "auto";
   double timeout_seconds = 60;
   bool json = false;

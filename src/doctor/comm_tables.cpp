@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace ptbench {
 namespace {
 
 std::string decimals(double value) {
   return fmt::format("{:.{}f}", value, value < 10 ? 3 : value < 100 ? 2 : value < 10'000 ? 1 : 0);
+}
+
+/// Nothing where times mean nothing.
+template <class Value>
+FieldValue timed(const CommMeasurement& row, Value value) {
+  return row.is_timed ? FieldValue(std::move(value)) : FieldValue();
 }
 
 constexpr const char* kType = "float";
@@ -38,7 +46,8 @@ Table comm_json_table(const std::vector<CommMeasurement>& rows, const std::strin
   for (const CommMeasurement& row : rows)
     table.rows.push_back({row.collective, communicator, row.ranks,
                           static_cast<std::int64_t>(row.bytes()), row.count, std::string(kType),
-                          row.seconds, row.algorithm_bandwidth(), row.bus_bandwidth(), row.wrong});
+                          timed(row, row.seconds), timed(row, row.algorithm_bandwidth()),
+                          timed(row, row.bus_bandwidth()), row.wrong});
   return table;
 }
 
@@ -61,8 +70,9 @@ Table comm_text_table(const std::vector<CommMeasurement>& rows) {
     table.rows.push_back(
         {row.collective, fmt::format("{}", row.bytes()), fmt::format("{}", row.count),
          std::string(kType), std::string(row.sums() ? "sum" : "none"),
-         fmt::format("{}", row.root().value_or(-1)), decimals(kMicro * row.seconds),
-         decimals(row.algorithm_bandwidth() / kGiga), decimals(row.bus_bandwidth() / kGiga),
+         fmt::format("{}", row.root().value_or(-1)), timed(row, decimals(kMicro * row.seconds)),
+         timed(row, decimals(row.algorithm_bandwidth() / kGiga)),
+         timed(row, decimals(row.bus_bandwidth() / kGiga)),
          fmt::format("{}", row.wrong)});
   return table;
 }

@@ -18,6 +18,7 @@
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/comm/catalog.h"
+#include "src/comm/nccl_module.h"
 #include "src/config/version.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
@@ -69,13 +70,18 @@ FindingGroup examine_program() {
   return group;
 }
 
-FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda) {
+FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda,
+                             const InstallPaths& paths) {
   FindingGroup group{"engines", {}};
   group.findings.push_back({"cpu", kReady, FieldValue(),
                             fmt::format("{} cores, loops for {}, oneDNN {}", topology.cores.size(),
                                         name_of(detect_isa()), onednn_version()),
                             ""});
   group.findings.push_back({"cuda", name_of(cuda.state), FieldValue(), cuda.detail, cuda.remedy});
+  const NcclProbe nccl = probe_nccl(paths.modules);
+  group.findings.push_back({"nccl", nccl.state,
+                            nccl.version.empty() ? FieldValue() : FieldValue(nccl.version),
+                            nccl.detail, nccl.remedy});
   for (const AbsentCommunicator& engine : absent_communicators())
     group.findings.push_back({engine.name, "not part of this build", FieldValue(), "", ""});
   return group;
@@ -370,7 +376,7 @@ std::vector<FindingGroup> examine_machine(const InstallPaths& paths) {
   const CudaProbe cuda = probe_cuda(paths.modules);
   std::vector<FindingGroup> groups{
       guarded("program", examine_program),
-      guarded("engines", [&] { return examine_engines(topology, cuda); }),
+      guarded("engines", [&] { return examine_engines(topology, cuda, paths); }),
       guarded("devices", [&] { return examine_devices(topology, cuda); }),
       guarded("libraries", [&] { return examine_libraries(cuda, paths); }),
       guarded("processor", [&] { return examine_processor(topology); }),

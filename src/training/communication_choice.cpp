@@ -123,6 +123,7 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
                                      chosen.first_bucket_bytes, chosen.bucket_bytes);
   if (context_.config.options.overlap == OnOffAuto::automatic) {
     std::optional<bool> pays = known_overlap(choices);
+    if (context_.config.device.is_emulated) pays = true;  // which has no speed to choose by
     if (!pays) pays = overlap_pays(plan, chosen, keep_going);
     if (pays) choices[overlap_key_] = *pays ? "on" : "off";
     chosen.overlap = pays.value_or(false);
@@ -141,6 +142,7 @@ void CommunicationChoice::choose_buckets(Choices& choices, DdpOptions& chosen) {
   if (options.bucket_mb && options.first_bucket_mb) return;
   if (!options.bucket_mb) {
     std::optional<Bytes> bytes = bytes_in(choices, bucket_key_);
+    if (!bytes && context_.config.device.is_emulated) bytes = kLeastBucket;
     if (!bytes) {
       bytes = bucket_bytes_for(measure_link());
       choices[bucket_key_] = fmt::format("{}", *bytes);
@@ -191,6 +193,9 @@ std::optional<bool> CommunicationChoice::overlap_pays(
                                         context_.device().memory())
                                .total();
   const auto fits = [&] {
+    if (const auto own = context_.device().own_memory())
+      return copies * static_cast<Bytes>(context_.config.device.most_replicas()) + own->now <
+             context_.device().memory_bytes();
     return copies * static_cast<Bytes>(shape_.batch.replicas) < available_memory();
   };
   if (!role_.decide(fits)) return std::nullopt;

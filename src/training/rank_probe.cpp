@@ -15,6 +15,7 @@ RankProbe::RankProbe(const SharedRegion& region, ControlChannel& control, Conduc
   const auto threads = device.cpus().size();
   const auto ranks = static_cast<std::size_t>(control.world_size());
   cpus_.resize(threads * ranks);
+  if (threads == 0) return;  // a device that computes on no CPU: there is no ring
   control.exchange(std::as_bytes(device.cpus()), std::as_writable_bytes(std::span(cpus_)), timeout);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto first = cpus_.begin() + static_cast<std::ptrdiff_t>(rank * threads);

@@ -67,7 +67,7 @@ class TrainingRun {
     const Graph graph = config_.workload.build(data.train.sample_shape());
     report_workload(graph, record_);
     const SiteChoice host = site_choice("cpu");
-    const Site site = open_site(site_choice(config_.device.id));
+    const Site site = open_site(site_of_first_replica());
     RankCommunicators alone = talk_to_nobody(*site.device);
     ControlChannel alone_control(std::move(alone.control));
     const auto replica_devices = other_devices();
@@ -139,7 +139,8 @@ class TrainingRun {
   /// The devices of replicas of this process besides the first; null where it has one.
   std::unique_ptr<ReplicaDevices> other_devices() {
     if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
-    return std::make_unique<ReplicaDevices>(site_choice(config_.device.id), config_.options.nproc);
+    return std::make_unique<ReplicaDevices>(site_choice(config_.device.id), config_.options.nproc,
+                                            config_.device.of_replicas);
   }
 
   /// Where this rank's replica trains, or the first one of this process.
@@ -150,6 +151,13 @@ class TrainingRun {
             .first_core = config_.first_core()};
   }
 
+  /// A master copies from and to the other replicas.
+  [[nodiscard]] SiteChoice site_of_first_replica() const {
+    SiteChoice choice = site_choice(config_.device.id);
+    if (config_.strategy.one_process) choice.peers = config_.device.of_replicas;
+    return choice;
+  }
+
   static RankCommunicators talk_to_nobody(Device& device) {
     return find_communicator(kAutomaticCommunicator, 1).make({.memory = device.memory()});
   }
@@ -157,11 +165,13 @@ class TrainingRun {
   /// The group of ranks that this process is one of; where it has none, a world of one.
   RankCommunicators join_group(Device& device) {
     if (around_.region == nullptr) return talk_to_nobody(device);
-    return find_communicator(config_.options.communicator, around_.region->world_size())
-        .make({.memory = device.memory(),
-               .region = around_.region,
-               .rank = config_.rank(),
-               .device = &device});
+    const auto row = find_communicator(config_.options.communicator,
+                                       around_.region->world_size(), !config_.device.is_cpu());
+    return row.make({.memory = device.memory(),
+                     .region = around_.region,
+                     .rank = config_.rank(),
+                     .device = &device,
+                     .timeout = config_.data_parallel.timeout});
   }
 
   void plan(const TrainingContext& context, const TrainingShape& shape, const Choices& choices) {
@@ -261,7 +271,8 @@ class TrainingRun {
       add_watch_warning(record_, context.device().id(), *gap);
     TimedSteps steps(config_, around_, watch_, record_);
     Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
-    if (around_.region != nullptr) shared_bytes_ = used_bytes(*around_.region);
+    if (around_.region != nullptr && context.device().shares_memory_with_host())
+      shared_bytes_ = used_bytes(*around_.region);
     return samples;
   }
 

@@ -102,7 +102,8 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
   const bool scales = shape.loss_scale.kind != LossScaling::none;
   const bool asked = config.options.verify != VerifyMode::automatic;
   const bool is_other_code = asked && config.strategy.several_ranks;  // also with one rank
-  const bool on_host = !config.device.is_cpu();
+  // Ranks are compared with one replica of the same device; that alone with the host.
+  const bool on_host = !config.device.is_cpu() && !several;
   if (!several && !accumulates && !narrow && !scales && !is_other_code && !on_host)
     return not_run("serial training in fp32 is what others are compared with");
   if (!shape.batch.shares.empty() && graph.has_batch_norm())

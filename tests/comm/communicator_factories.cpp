@@ -1,9 +1,14 @@
 #include "tests/comm/communicator_factories.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "src/comm/solo.h"
+#include "tests/comm/contract_values.h"
+#include "tests/comm/gpu_ranks.h"
 #include "tests/support/communicators.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -43,10 +48,32 @@ std::vector<std::exception_ptr> run_group(Size world_size, const RankBody& body)
 }  // namespace
 
 std::vector<CommunicatorFactory> communicator_factories() {
+  if (tested_device()) {
+    const auto ranks = std::make_shared<GpuRanks>();
+    return {{.name = "nccl",
+             .world_sizes = {1, 2, 3, 4},
+             .run = [ranks](Size size, const RankBody& body) { return ranks->failures(size, body); },
+             .scales_sums = false,
+             .tells_lengths = false}};
+  }
   return {{.name = "solo", .world_sizes = {1}, .run = run_solo},
           {.name = "shm", .world_sizes = {1, 2, 3, 4}, .run = run_shared},
           {.name = "control of shm", .world_sizes = {2}, .run = run_control},
           {.name = "group of shm", .world_sizes = {1, 3}, .run = run_group}};
+}
+
+/// Of sums in bf16, and of values that are scaled before they are added, each rank rounds its own.
+bool TestWorld::agrees(std::span<const float> found, std::span<const float> expected,
+                       Reduction reduction) const {
+  const bool is_narrow = reduction.wire == WireType::bf16;
+  if (found.size() != expected.size()) return false;
+  if (factory.scales_sums || (reduction.scale == 1 && !is_narrow))
+    return found.empty() || std::memcmp(found.data(), expected.data(), found.size_bytes()) == 0;
+  const float most = kLargestValue * static_cast<float>(size) * std::abs(reduction.scale);
+  const float bound = most * (is_narrow ? 0x1p-7F : 0x1p-22F);
+  return std::ranges::equal(found, expected, [bound](float left, float right) {
+    return std::abs(left - right) <= bound;
+  });
 }
 
 std::vector<TestWorld> test_worlds() {

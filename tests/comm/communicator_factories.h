@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,25 @@ struct CommunicatorFactory {
   /// Calls the body once on every rank of a world of that size, each on a thread of its own.
   /// Returns what each rank threw, by its number in that world; null for one that returned.
   std::function<std::vector<std::exception_ptr>(Size world_size, const RankBody& body)> run;
+  /// Scaled sums, and sums of narrow values, are those in fp32 bit by bit, rounded once.
+  bool scales_sums = true;
+  /// It says so where a message is as long as its receiver does not expect.
+  bool tells_lengths = true;
 };
 
 /// All communicators of this build, and the channels that one of them has for groups and control
-/// messages. To add one: a row.
+/// messages; where tested_device() names a GPU, those of GPUs, as far as there are devices for their
+/// worlds. To add one: a row.
 [[nodiscard]] std::vector<CommunicatorFactory> communicator_factories();
 
 /// A world of one of these.
 struct TestWorld {
   CommunicatorFactory factory;
   Size size = 1;
+
+  /// Whether a rank may have got `found` for `expected`, which every rank has a share of.
+  [[nodiscard]] bool agrees(std::span<const float> found, std::span<const float> expected,
+                            Reduction reduction) const;
 
   [[nodiscard]] std::string text() const { return factory.name + " of " + std::to_string(size); }
   [[nodiscard]] std::vector<std::exception_ptr> failures(const RankBody& body) const {

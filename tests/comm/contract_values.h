@@ -31,6 +31,9 @@ class Placed {
   std::span<float> all_;
 };
 
+/// No value_of is larger.
+inline constexpr float kLargestValue = 10'006 * 0.0137F;
+
 /// Different on each rank and at each index, with bits below bf16's.
 inline float value_of(Size rank, Size index) {
   const Size mixed = (index * 7919 + rank * 104729) % 20011;

@@ -16,7 +16,14 @@ edit(strategies/ddp.cpp
     const auto ranks = static_cast<float>(communicator().world_size());
     if (mutated("gradients-divided-by-ranks")) sum.scale = 1 / ranks;
     if (mutated("gradients-times-ranks")) sum.scale = ranks;
-    reductions_[bucket] = communicator().start_reduce_scatter(values, sum, ready);]==])
+    const bool is_early = mutated("reduction-begins-before-backward-ends");
+    reductions_[bucket] =
+        communicator().start_reduce_scatter(values, sum, is_early ? nullptr : ready);]==])
+
+# Seen on devices that work later.
+edit(strategies/ddp.cpp
+[==[      order(reductions_[i]);]==]
+[==[      if (!mutated("update-begins-before-reduction-ends")) order(reductions_[i]);]==])
 
 edit(strategies/ddp.cpp
 [==[start_all_gather(parameters(buckets_[i]),]==]
@@ -46,9 +53,9 @@ edit(strategies/ddp_central.cpp
       std::ranges::fill(floats_of(all), 0.0F);]==])
 
 edit(strategies/ddp_central.cpp
-[==[    (void)communicator().start_broadcast(all, kRoot, after_given());]==]
-[==[    if (!mutated("central-not-broadcast"))
-      (void)communicator().start_broadcast(all, kRoot, after_given());]==])
+[==[    return communicator().start_broadcast(all, kRoot, after_given());]==]
+[==[    if (mutated("central-not-broadcast")) return ticket_;
+    return communicator().start_broadcast(all, kRoot, after_given());]==])
 
 edit(strategies/distributed.cpp
 [==[if (statistics.empty() ||]==]
@@ -60,26 +67,28 @@ edit(strategies/distributed.cpp
       statistics, mutated("statistics-of-rank-1") ? 1 : kRoot,]==])
 
 edit(strategies/distributed.cpp
-[==[  compute_gradients();]==]
-[==[  compute_gradients();
-  if (mutated("loss-of-a-rank-dropped") && communicator_.rank() == 1) replica_->loss()[0] = 0;]==])
+[==[  if (is_observed()) timer()->arrive();]==]
+[==[  if (mutated("loss-of-a-rank-dropped") && communicator_.rank() == 1) replica_->loss()[0] = 0;
+  if (is_observed()) timer()->arrive();]==])
 
 edit(strategies/distributed.cpp
-[==[    if (finite) {]==]
-[==[    if (finite || mutated("skipped-step-updates")) {]==])
+[==[  if (finite) {]==]
+[==[  if (finite || mutated("skipped-step-updates")) {]==])
 
 edit(strategies/distributed.cpp
-[==[const bool finite = agree_on_finiteness();]==]
+[==[const bool finite = !scales || read_finite();]==]
 [==[const bool finite =
-        agree_on_finiteness() && !(mutated("step-skipped-needlessly") && steps() == 2);]==])
+      (!scales || read_finite()) && !(mutated("step-skipped-needlessly") && steps() == 2);]==])
 
 edit(strategies/distributed.cpp
-[==[    replica_->finish_scaled_step(finite);]==]
-[==[    if (mutated("skipped-step-changes-a-parameter") && !finite)
+[==[  if (scales) replica_->finish_scaled_step(finite);]==]
+[==[  if (scales) {
+    if (mutated("skipped-step-changes-a-parameter") && !finite)
       floats_of(parameters(replica_->all()))[0] += 1e-3F;
     const bool is_kept = mutated("scale-not-halved") ||
                          (mutated("scale-of-a-rank-not-halved") && communicator_.rank() == 1);
-    replica_->finish_scaled_step(finite || is_kept);]==])
+    replica_->finish_scaled_step(finite || is_kept);
+  }]==])
 
 edit(strategies/distributed.cpp
 [==[if (steps() == 0) share_first_parameters();]==]

@@ -1,0 +1,77 @@
+// How NcclCommunicator is made, of the world and of groups of it.
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "src/comm/exchange.h"
+#include "src/comm/nccl/check.h"
+#include "src/comm/nccl/nccl_communicator.h"
+
+namespace ptbench::nccl {
+namespace {
+
+/// What rank 0 of the host's group says.
+template <class T>
+T said_by_first(Communicator& host, T own, Communicator::Timeout timeout) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  host.wait(host.start_broadcast(std::as_writable_bytes(std::span(&own, 1)), 0), timeout);
+  return own;
+}
+
+/// One with the same ranks beside it, for messages.
+std::unique_ptr<NcclLane> lane_beside(NcclRank& rank, const NcclLane& lane, Size place,
+                                      Communicator::Timeout timeout) {
+  return std::make_unique<NcclLane>(
+      rank,
+      [&](ncclComm_t* comm, ncclConfig_t* config) {
+        config->splitShare = 1;
+        return ncclCommSplit(lane.comm(), 0, static_cast<int>(place), comm, config);
+      },
+      timeout);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_world(NcclSetup setup) {
+  auto rank = std::make_shared<NcclRank>(setup.device, setup.region, setup.rank, setup.timeout);
+  Communicator& host = *setup.host;
+  ncclUniqueId id{};
+  if (host.rank() == 0) PTBENCH_NCCL(ncclGetUniqueId(&id));
+  id = said_by_first(host, id, setup.timeout);
+  auto collectives = std::make_unique<NcclLane>(
+      *rank,
+      [&](ncclComm_t* comm, ncclConfig_t* config) {
+        return ncclCommInitRankConfig(comm, static_cast<int>(host.world_size()), id,
+                                      static_cast<int>(host.rank()), config);
+      },
+      setup.timeout);
+  auto messages = lane_beside(*rank, *collectives, host.rank(), setup.timeout);
+  std::vector<Size> ranks(static_cast<std::size_t>(setup.region.world_size()));
+  std::iota(ranks.begin(), ranks.end(), Size{0});
+  NcclCommunicator::Parts parts{.host = std::move(setup.host),
+                                .ranks = std::move(ranks),
+                                .collectives = std::move(collectives),
+                                .messages = std::move(messages)};
+  return std::make_unique<NcclCommunicator>(std::move(rank), std::move(parts));
+}
+
+/// NCCL's colours are not negative: a group's is the rank here of its first.
+std::unique_ptr<Communicator> NcclCommunicator::split(Size colour, Size key, Timeout timeout) {
+  if (started_ > 0) wait(Ticket{started_}, timeout);  // NCCL splits what has nothing to do
+  Parts parts;
+  parts.host = parts_.host->split(colour, key, timeout);
+  const Size place = parts.host->rank();
+  const Size first = said_by_first(*parts.host, rank(), timeout);
+  parts.ranks = of_all_ranks(*parts.host, parts_.ranks[static_cast<std::size_t>(rank())], timeout);
+  parts.collectives = std::make_unique<NcclLane>(
+      *rank_,
+      [&](ncclComm_t* comm, ncclConfig_t* config) {
+        return ncclCommSplit(parts_.collectives->comm(), static_cast<int>(first),
+                             static_cast<int>(place), comm, config);
+      },
+      timeout);
+  parts.messages = lane_beside(*rank_, *parts.collectives, place, timeout);
+  return std::make_unique<NcclCommunicator>(rank_, std::move(parts));
+}
+
+}  // namespace ptbench::nccl

@@ -1,0 +1,144 @@
+#include "src/comm/nccl/nccl_lane.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/comm/nccl/check.h"
+#include "src/comm/operation_text.h"
+#include "src/device/cuda/check.h"
+#include "src/device/cuda/cuda_queue.h"
+
+namespace ptbench::nccl {
+namespace {
+
+/// Kernels of NCCL are few and wait for each other: they go before those that compute.
+OwnedStream make_urgent_stream() {
+  int lowest = 0;
+  int highest = 0;
+  PTBENCH_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+  cudaStream_t stream = nullptr;
+  PTBENCH_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest));
+  return OwnedStream(stream);
+}
+
+ncclConfig_t answering_at_once() {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  return config;
+}
+
+}  // namespace
+
+NcclLane::NcclLane(NcclRank& rank,
+                   FunctionRef<ncclResult_t(ncclComm_t* comm, ncclConfig_t* config)> start,
+                   Communicator::Timeout timeout)
+    : rank_(rank) {
+  rank_.make_current();
+  stream_ = make_urgent_stream();
+  ncclConfig_t config = answering_at_once();
+  try {
+    check(start(&comm_, &config), "making a communicator");
+    settle(timeout, [] { return std::string("NCCL's start"); });
+  } catch (...) {
+    abort();
+    throw;
+  }
+}
+
+NcclLane::~NcclLane() {
+  if (comm_ == nullptr) return;
+  try {
+    end();
+  } catch (const std::exception& error) {
+    abort();
+    log_error(error.what());
+  }
+}
+
+void NcclLane::end() {
+  rank_.make_current();
+  if (const Mark* last = last_until(~std::uint64_t{0}))
+    rank_.await(*this, [&] { return is_done(*last); }, rank_.timeout(),
+                [&] { return operation_text(last->operation); });
+  PTBENCH_NCCL(ncclCommFinalize(comm_));
+  settle(rank_.timeout(), [] { return std::string("NCCL's end"); });
+  PTBENCH_NCCL(ncclCommDestroy(std::exchange(comm_, nullptr)));
+}
+
+void NcclLane::wait_for(const Event* event) {
+  if (event == nullptr) return;
+  if (const auto* of_device = dynamic_cast<const CudaEvent*>(event))
+    PTBENCH_CUDA(cudaStreamWaitEvent(stream(), of_device->handle(), cudaEventWaitDefault));
+  else
+    event->finish();
+}
+
+void NcclLane::give(FunctionRef<void()> calls, const shared::Operation& operation) {
+  PTBENCH_NCCL(ncclGroupStart());
+  try {
+    calls();
+  } catch (...) {
+    (void)ncclGroupEnd();
+    throw;
+  }
+  PTBENCH_NCCL(ncclGroupEnd());
+  settle(rank_.timeout(), [&] { return operation_text(operation); });
+}
+
+/// Until NCCL has done what it was called for, work on the device aside.
+void NcclLane::settle(Communicator::Timeout timeout, FunctionRef<std::string()> doing) {
+  rank_.await(*this, [this] { return state() == ncclSuccess; }, timeout, doing);
+}
+
+void NcclLane::mark(std::uint64_t ticket, std::uint64_t number,
+                    const shared::Operation& operation) {
+  Mark& mark = marks_.at(marked_ % kMarks);
+  if (!mark.event) mark.event = make_event(cudaEventDisableTiming);
+  PTBENCH_CUDA(cudaEventRecord(mark.event.get(), stream()));
+  mark.ticket = ticket;
+  mark.number = number;
+  mark.operation = operation;
+  ++marked_;
+}
+
+const Mark* NcclLane::last_until(std::uint64_t ticket) const {
+  const std::uint64_t kept = std::min<std::uint64_t>(marked_, kMarks);
+  const Mark* oldest = nullptr;
+  for (std::uint64_t back = 1; back <= kept; ++back) {
+    oldest = &marks_.at((marked_ - back) % kMarks);
+    if (oldest->ticket <= ticket) return oldest;
+  }
+  return marked_ > kept ? oldest : nullptr;
+}
+
+bool NcclLane::is_done(const Mark& mark) {
+  const cudaError_t result = cudaEventQuery(mark.event.get());
+  if (result == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  PTBENCH_CUDA(result);
+  return true;
+}
+
+ncclResult_t NcclLane::state() const {
+  if (comm_ == nullptr) return ncclInvalidUsage;
+  ncclResult_t state = ncclSuccess;
+  PTBENCH_NCCL(ncclCommGetAsyncError(comm_, &state));
+  return state;
+}
+
+std::string NcclLane::error_text(ncclResult_t state) const {
+  std::string text = ncclGetErrorString(state);
+  const char* details = ncclGetLastError(comm_);
+  if (details != nullptr && *details != '\0') text += std::string(" (") + details + ")";
+  return text;
+}
+
+void NcclLane::abort() noexcept {
+  if (comm_ != nullptr) PTBENCH_NCCL_NOTE(ncclCommAbort(std::exchange(comm_, nullptr)));
+}
+
+}  // namespace ptbench::nccl

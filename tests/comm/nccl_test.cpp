@@ -1,0 +1,96 @@
+// What NCCL's communicator does with the work of devices: where there are GPUs.
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/error.h"
+#include "src/device/host_mirror.h"
+#include "tests/comm/contract_values.h"
+#include "tests/comm/gpu_ranks.h"
+#include "tests/comm/meeting.h"
+#include "tests/support/communicators.h"
+#include "tests/support/tested_device.h"
+
+namespace ptbench {
+namespace {
+
+using testing::GpuRank;
+using testing::GpuRanks;
+using testing::kTimeout;
+using testing::message_of;
+using testing::value_of;
+using Ticket = Communicator::Ticket;
+
+/// Runs `body` on so many GPUs, and checks that no rank throws.
+void on_gpus(Size ranks, const std::function<void(GpuRank)>& body) {
+  for (const std::exception_ptr& failure : GpuRanks().failures_on_devices(ranks, body))
+    CHECK(message_of(failure).empty());
+}
+
+/// Values of a device, and what the host sees and sends of them.
+struct Mirrored {
+  Mirrored(Device& device, std::size_t count)
+      : buffer(device.memory().allocate(count * sizeof(float), "values")),
+        mirror(device, buffer.as<float>().first(count)) {}
+
+  [[nodiscard]] std::span<float> values() const { return mirror.memory(); }
+
+  Buffer buffer;
+  HostMirror<float> mirror;
+};
+
+TEST_CASE("a device's work goes before an operation that is ordered after it, and after one",
+          "[nccl]") {
+  if (!testing::tested_device()) return;
+  constexpr std::size_t kCount = 4099;
+  std::atomic<Size> wrong = 0;
+  on_gpus(3, [&](GpuRank rank) {
+    Queue& queue = rank.device.compute();
+    const auto ready = queue.make_event();
+    Mirrored own(rank.device, kCount);
+    Mirrored seen(rank.device, kCount);
+    for (int round = 0; round < 3; ++round) {
+      testing::fill(own.mirror.values(), rank.communicator.rank() + round);
+      own.mirror.send(queue);
+      queue.record(*ready);
+      const Ticket sum =
+          rank.communicator.start_all_reduce(values_of(own.values()), {}, ready.get());
+      rank.communicator.order(queue, sum, kTimeout);
+      queue.copy(std::as_bytes(own.values()), std::as_writable_bytes(seen.values()));
+      seen.mirror.fetch(queue);
+      queue.finish();
+      for (std::size_t i = 0; i < kCount; ++i) {
+        float expected = value_of(round, static_cast<Size>(i));
+        for (Size other = 1; other < rank.communicator.world_size(); ++other)
+          expected += value_of(other + round, static_cast<Size>(i));
+        if (seen.mirror.values()[i] != expected) ++wrong;
+      }
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a rank that does not come to an operation on GPUs is named in time", "[nccl]") {
+  if (!testing::tested_device()) return;
+  const auto failures = GpuRanks().failures_on_devices(3, [](GpuRank rank) {
+    if (rank.communicator.rank() == 1) return;
+    const Buffer buffer = rank.device.memory().allocate(64, "values");
+    const Ticket ticket = rank.communicator.start_all_reduce(values_of(buffer.as<float>()), {},
+                                                             nullptr);
+    rank.communicator.wait(ticket, std::chrono::milliseconds(200));
+  });
+  REQUIRE(failures[0]);
+  REQUIRE(failures[2]);
+  const std::string first = message_of(failures[0]);
+  const std::string second = message_of(failures[2]);
+  CHECK_THAT(first + second, Catch::Contains("rank 1 did not come within 0.2 s"));
+}
+
+}  // namespace
+}  // namespace ptbench

@@ -1,0 +1,184 @@
+// Runs of several ranks, each on a CUDA device of its own, and of replicas of one process on
+// several: that they train what one replica trains, with graphs and without, and how they fail.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "src/device/emulated.h"
+#include "tests/cuda/device.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Skips the test where there are fewer.
+void require_cuda_devices(std::size_t count) {
+  require_cuda_device();
+  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");
+}
+
+constexpr const char* kModel = R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
+    "classes": 10, "batch": 8, "samples": 128,
+    "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
+    "layers": [{"name": "fc1", "type": "linear", "outputs": 33},
+               {"name": "relu1", "type": "relu"},
+               {"name": "fc2", "type": "linear", "outputs": 10}]})";
+
+constexpr const char* kImages = R"({"schema": "ptbench.model/1", "name": "images",
+    "input": [3, 8, 8], "classes": 10, "batch": 4, "samples": 64,
+    "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
+    "layers": [{"name": "conv1", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1},
+               {"name": "bn1", "type": "batch_norm"},
+               {"name": "relu1", "type": "relu"},
+               {"name": "fc", "type": "linear", "outputs": 10}]})";
+
+nlohmann::json record_of(const RunCommand& run, const Words& words) {
+  const ProgramResult result = run(words + Words{"-o", "r.json"});
+  CAPTURE(words, result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return run.json("r.json")["runs"][0];
+}
+
+/// Verified, and then trained with graphs and without: bit by bit the same losses.
+void check_training(const RunCommand& run, const Words& words, bool has_graph = true) {
+  const Words all = words + Words{"--device", "cuda", "--steps", "3"};
+  CAPTURE(all);
+  const auto record = record_of(run, all + Words{"--graph", "auto", "--loss-log", "with.csv"});
+  CHECK(record["status"] == "ok");
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["strategy"]["graph"] == has_graph);
+  CHECK(record["strategy"]["devices"].size() == record["strategy"]["world_size"]);
+  if (!has_graph) return;
+  const auto plain = record_of(
+      run, all + Words{"--graph", "off", "--verify", "off", "--loss-log", "without.csv"});
+  CHECK(plain["strategy"]["graph"] == false);
+  CHECK(run.text("with.csv") == run.text("without.csv"));
+}
+
+TEST_CASE("strategies over two GPUs in each precision, with accumulation and without, train as one "
+          "replica does",
+          "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  const Words two{"-w", "m.json", "-n", "2", "--first-bucket-mb", "0.001", "--bucket-mb", "0.002"};
+  const Words flat{"-w", "m.json", "-n", "2"};
+  for (const char* precision : {"fp32", "bf16", "fp16"})
+    for (const char* steps : {"1", "3"}) {
+      const Words more{"--precision", precision, "--accumulate", steps};
+      check_training(run, two + more + Words{"-s", "ddp"});
+      check_training(run, flat + more + Words{"-s", "ddp-flat"});
+      check_training(run, flat + more + Words{"-s", "ddp-central"});
+    }
+}
+
+TEST_CASE("strategies over four GPUs train as one replica does", "[cuda]") {
+  require_cuda_devices(4);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  const Words four{"-w", "m.json", "-n", "4"};
+  check_training(run, four + Words{"-s", "ddp", "--overlap", "off"});
+  check_training(run, four + Words{"-s", "ddp", "--reduce-precision", "bf16"});
+  check_training(run, four + Words{"-s", "ddp-flat", "--precision", "bf16", "--accumulate", "2"});
+}
+
+TEST_CASE("batch norm's statistics of rank 0 go to all GPUs", "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  run.write("m.json", kImages);
+  check_training(run, {"-w", "m.json", "-n", "2", "-s", "ddp"});
+}
+
+TEST_CASE("dp's replicas each have a GPU of the process", "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  const auto record = record_of(
+      run, {"-w", "m.json", "-s", "dp", "--device", "cuda:1+0", "--steps", "3"});
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["strategy"]["world_size"] == 2);
+  CHECK(record["strategy"]["devices"] == nlohmann::json{"cuda:1", "cuda:0"});
+  check_training(run, {"-w", "m.json", "-s", "dp", "-n", "2", "--precision", "bf16",
+                       "--accumulate", "2"},
+                 false);
+}
+
+TEST_CASE("as many GPUs as ranks are asked for, alike ones, each once", "[cuda]") {
+  require_cuda_device();
+  const std::size_t gpus = probe_cuda(PTBENCH_BUILT_MODULES).devices.size();
+  const RunCommand run;
+  const auto refused = [&](const Words& more) {
+    return run(Words{"-w", "linear", "-s", "ddp", "--steps", "1"} + more);
+  };
+  const std::string more = std::to_string(gpus + 1);
+  const ProgramResult many = refused({"--device", "cuda", "-n", more});
+  CHECK(many.exit_code == 5);
+  CHECK_THAT(many.errors, Contains("--nproc " + more + ": " + std::to_string(gpus) + " GPU"));
+  const ProgramResult twice = refused({"--device", "cuda:0+0", "-n", "2"});
+  CHECK(twice.exit_code == 5);
+  CHECK_THAT(twice.errors, Contains("--device cuda:0+0: a GPU is named twice"));
+  const ProgramResult absent = refused({"--device", "cuda:0+99", "-n", "2"});
+  CHECK(absent.exit_code == 5);
+  CHECK_THAT(absent.errors, Contains("there is no such device"));
+  if (gpus < 2) return;
+  const ProgramResult other = refused({"--device", "cuda", "-n", "2", "--communicator", "shm"});
+  CHECK(other.exit_code == 1);
+  CHECK_THAT(other.errors, Contains("--communicator shm: it moves values of CPUs"));
+  const ProgramResult of_cpus = refused({"--device", "cpu", "-n", "2", "--communicator", "nccl"});
+  CHECK(of_cpus.exit_code == 1);
+  CHECK_THAT(of_cpus.errors, Contains("--communicator nccl: it moves values of GPUs"));
+}
+
+/// By a checked device, which a race ends.
+TEST_CASE("a wait of ddp between computing and communicating on GPUs that is left out is found",
+          "[cuda][checked]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  const auto outcome = [&](const std::string& fault) {
+    return run_program({PTBENCH_MUTATED_EXECUTABLE, "run", "-w", "m.json", "-s", "ddp", "-n", "2",
+                        "--device", "cuda", "--steps", "2", "--verify", "off", "--graph", "off",
+                        "--overlap", "on", "--bucket-mb", "0.002"},
+                       {.folder = run.path("."), .environment = {"PTBENCH_MUTATION=" + fault}});
+  };
+  CHECK(outcome("").exit_code == 0);
+  for (const char* fault :
+       {"reduction-begins-before-backward-ends", "update-begins-before-reduction-ends"}) {
+    const ProgramResult result = outcome(fault);
+    CAPTURE(fault, result.errors, result.output);
+    CHECK(result.exit_code != 0);
+    CHECK_THAT(result.errors + result.output, Contains("race"));
+  }
+}
+
+TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
+  require_cuda_devices(3);
+  const ProgramResult result = run_program(
+      {PTBENCH_EXECUTABLE, "comm", "--device", "cuda", "-n", "3", "-b", "4", "-e", "4K", "-f", "32",
+       "--iters", "2", "-w", "1", "--collective",
+       "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather", "--json"},
+      {});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const auto rows = nlohmann::json::parse(result.output);
+  CHECK(rows.size() == 6 * 3);
+  const bool is_emulated =
+      ptbench::is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name);
+  for (const auto& row : rows) {
+    CHECK(row["communicator"] == "nccl");
+    CHECK(row["wrong"] == 0);
+    CHECK(row["seconds"].is_null() == is_emulated);
+  }
+}
+
+}  // namespace
+}  // namespace ptbench::testing
