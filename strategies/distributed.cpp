@@ -203,8 +203,6 @@ void Distributed::take_step() {
     replay_step();
   else
     make_step();
-  // Orders the queue after what `update` has started, too: tickets are in order.
-  sum_over_ranks(replica_->loss());
   replica_->program().parameters_changed();
 }
 
@@ -222,6 +220,8 @@ void Distributed::make_step() {
     count_update();
   }
   if (scales) replica_->finish_scaled_step(finite);
+  // Orders the queue after what `update` has started, too: tickets are in order.
+  sum_over_ranks(replica_->loss());
 }
 
 /// Whether gradients are finite the device finds out itself: an update leaves all as it is where
@@ -239,8 +239,9 @@ void Distributed::record_step() {
 
 void Distributed::replay_step() {
   replica_->replay_step(next_update());
+  sum_over_ranks(replica_->loss());
   const bool scales = !replica_->updates_slice_by_slice();
-  const bool was_made = !scales || replica_->read_finite();
+  const bool was_made = !scales || read_finite();
   if (was_made) count_update();
   if (scales) replica_->finish_scaled_step(was_made);
 }

@@ -1,11 +1,17 @@
 // How NcclCommunicator is made, of the world and of groups of it.
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <numeric>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "src/comm/exchange.h"
 #include "src/comm/nccl/check.h"
 #include "src/comm/nccl/nccl_communicator.h"
+#include "src/device/cuda/check.h"
 
 namespace ptbench::nccl {
 namespace {
@@ -16,6 +22,25 @@ T said_by_first(Communicator& host, T own, Communicator::Timeout timeout) {
   static_assert(std::is_trivially_copyable_v<T>);
   host.wait(host.start_broadcast(std::as_writable_bytes(std::span(&own, 1)), 0), timeout);
   return own;
+}
+
+/// Where ranks share a GPU, which NCCL refuses to those of one host: has it take each for a host of
+/// its own, between which values go by sockets. For tests; what the environment says already stays.
+void let_ranks_share(Communicator& host, Communicator::Timeout timeout) {
+  int device = 0;
+  std::array<char, 32> own{};
+  PTBENCH_CUDA(cudaGetDevice(&device));
+  PTBENCH_CUDA(cudaDeviceGetPCIBusId(own.data(), static_cast<int>(own.size()), device));
+  auto all = of_all_ranks(host, own, timeout);
+  std::ranges::sort(all);
+  if (std::ranges::adjacent_find(all) == all.end()) return;
+  const std::string id = "ptbench-" + std::to_string(host.rank());
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread of the process reads these
+  setenv("NCCL_HOSTID", id.c_str(), 0);
+  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  for (const char* way : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"})
+    setenv(way, "1", 0);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 /// One with the same ranks beside it, for messages.
@@ -35,6 +60,8 @@ std::unique_ptr<NcclLane> lane_beside(NcclRank& rank, const NcclLane& lane, Size
 std::unique_ptr<Communicator> make_world(NcclSetup setup) {
   auto rank = std::make_shared<NcclRank>(setup.device, setup.region, setup.rank, setup.timeout);
   Communicator& host = *setup.host;
+  rank->make_current();
+  let_ranks_share(host, setup.timeout);
   ncclUniqueId id{};
   if (host.rank() == 0) PTBENCH_NCCL(ncclGetUniqueId(&id));
   id = said_by_first(host, id, setup.timeout);
