@@ -207,9 +207,8 @@ void Distributed::take_step() {
 }
 
 void Distributed::make_step() {
-  replica_->compute_gradients([this](Range slice, const Event& ready) {
-    on_gradients(slice, ready);
-  });
+  replica_->compute_gradients(
+      [this](Range slice, const Event& ready) { on_gradients(slice, ready); });
   on_backward_end();
   if (is_observed()) timer()->arrive();
   const bool scales = !replica_->updates_slice_by_slice();
@@ -227,13 +226,12 @@ void Distributed::make_step() {
 /// Whether gradients are finite the device finds out itself: an update leaves all as it is where
 /// they are not.
 void Distributed::record_step() {
-  replica_->record_step(
-      [this](Range slice, const Event& ready) { on_gradients(slice, ready); },
-      [this] {
-        on_backward_end();
-        if (!replica_->updates_slice_by_slice()) find_non_finite();
-        if (const auto last = update(next_update())) order(*last);
-      });
+  replica_->record_step([this](Range slice, const Event& ready) { on_gradients(slice, ready); },
+                        [this] {
+                          on_backward_end();
+                          if (!replica_->updates_slice_by_slice()) find_non_finite();
+                          if (const auto last = update(next_update())) order(*last);
+                        });
   sums_.reset();  // of what was not done
 }
 

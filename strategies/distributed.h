@@ -56,8 +56,8 @@ class Distributed : public Strategy {
   void order(Communicator::Ticket ticket);
 
  private:
-  /// Backward has announced the gradients of `slice`, which are final after `ready`: starts what can
-  /// be started of their reduction.
+  /// Backward has announced the gradients of `slice`, which are final after `ready`: starts what
+  /// can be started of their reduction.
   virtual void on_gradients(Range slice, const Event& ready) = 0;
   /// Backward was given to the queue: starts the rest.
   virtual void on_backward_end() = 0;

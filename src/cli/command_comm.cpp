@@ -198,11 +198,12 @@ ExitCode run_between_gpus(const CommOptions& options, const Topology& topology) 
   const std::string device = options.device == "auto" ? "cuda" : options.device;
   require_communicator_of(options.communicator, true);
   if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
-  const Size usual = device == "cuda" ? std::ssize(CudaModule(device).devices())
-                                      : devices_listed(device);
+  const Size usual =
+      device == "cuda" ? std::ssize(CudaModule(device).devices()) : devices_listed(device);
   const Size ranks = options.nproc.value_or(usual);
   const auto gpus = gpus_of_replicas(device, ranks, false);
-  const CommunicatorRow row = find_communicator(options.communicator, std::max<Size>(2, ranks), true);
+  const CommunicatorRow row =
+      find_communicator(options.communicator, std::max<Size>(2, ranks), true);
   return run_processes(row, options, topology, ranks, gpus);
 }
 

@@ -32,7 +32,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
            .needs = "ranks on one host",
            .several_ranks = true,
            .make = make_shared_memory},
-         {.name = "nccl",
+          {.name = "nccl",
            .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
            .needs = "a GPU for each rank",
            .several_ranks = true,
@@ -46,8 +46,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
 }
 
 std::vector<AbsentCommunicator> absent_communicators() {
-  return {{.name = "mpi", .several_hosts = true},
-          {.name = "gloo", .several_hosts = true}};
+  return {{.name = "mpi", .several_hosts = true}, {.name = "gloo", .several_hosts = true}};
 }
 
 std::vector<std::string> communicator_choices(bool several_ranks) {
@@ -76,10 +75,10 @@ CommunicatorRow find_communicator(std::string_view name, Size world_size, bool o
 void require_communicator_of(std::string_view name, bool on_gpus) {
   for (const CommunicatorRow& row : communicator_catalog())
     if (row.name == name && row.several_ranks && row.on_gpus != on_gpus)
-      throw usage_error(fmt::format("--communicator {}: it moves values of {}, and ranks train on {}",
-                                    name, on_gpus ? "CPUs" : "GPUs", on_gpus ? "GPUs" : "CPUs"),
-                        on_gpus ? "leave it out, or use --device cpu"
-                                : "leave it out, or use --device cuda");
+      throw usage_error(
+          fmt::format("--communicator {}: it moves values of {}, and ranks train on {}", name,
+                      on_gpus ? "CPUs" : "GPUs", on_gpus ? "GPUs" : "CPUs"),
+          on_gpus ? "leave it out, or use --device cpu" : "leave it out, or use --device cuda");
 }
 
 void require_communicator(std::string_view name) {

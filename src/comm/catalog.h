@@ -62,8 +62,8 @@ struct AbsentCommunicator {
 /// Throws a capability error for a communicator that has a name and that this build lacks.
 void require_communicator(std::string_view name);
 
-/// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws a
-/// capability error for one that this build lacks, and a defect for a name that nobody knows.
+/// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws
+/// a capability error for one that this build lacks, and a defect for a name that nobody knows.
 [[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size,
                                                 bool on_gpus = false);
 

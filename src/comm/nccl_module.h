@@ -28,7 +28,6 @@ struct NcclProbe {
 /// For the row of the catalog: data travel between GPUs, and control messages between the host's
 /// processes. Throws a capability error that says what is missing.
 [[nodiscard]] RankCommunicators make_nccl(
-    const CommunicatorSetup& setup,
-    const std::filesystem::path& modules = install_paths().modules);
+    const CommunicatorSetup& setup, const std::filesystem::path& modules = install_paths().modules);
 
 }  // namespace ptbench

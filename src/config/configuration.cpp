@@ -265,9 +265,8 @@ namespace {
 RunOptions with_listed_replicas(RunOptions options, const StrategyRow& strategy) {
   const bool is_from_outside = options.place.rank.has_value() && !options.orders.region;
   const bool is_given =
-      is_from_outside ||
-      std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
-          options.assignments.end();
+      is_from_outside || std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
+                             options.assignments.end();
   if (!is_given && options.nproc == 1 && strategy.several_ranks)
     options.nproc = devices_listed(options.device);
   return options;

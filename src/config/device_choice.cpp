@@ -72,7 +72,9 @@ std::vector<std::size_t> listed(const std::string& device) {
   }
 }
 
-std::string counted(std::size_t gpus) { return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"); }
+std::string counted(std::size_t gpus) {
+  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+}
 
 /// Ranks share one plan, whose algorithms each GPU has to have, and wait for the slowest.
 void require_alike(const std::string& device, const CudaDeviceInfo& first,
@@ -177,15 +179,15 @@ std::vector<std::string> gpus_of_replicas(const std::string& device, Size wanted
   const bool repeats = std::ranges::adjacent_find(different) != different.end();
   if ((replicas > indices.size() || repeats) && !may_share)
     throw capability_error(
-        repeats ? fmt::format("--device {}: a GPU is named twice", device)
-                : fmt::format("--nproc {}: {} of {} for as many ranks", replicas,
-                              counted(indices.size()),
-                              names_them ? "--device " + device : "this host"),
+        repeats
+            ? fmt::format("--device {}: a GPU is named twice", device)
+            : fmt::format("--nproc {}: {} of {} for as many ranks", replicas,
+                          counted(indices.size()), names_them ? "--device " + device : "this host"),
         fmt::format("use --nproc {}, or let ranks share a GPU, for tests, with --oversubscribe",
                     std::ranges::unique(different).begin() - different.begin()));
   if (names_them && replicas < indices.size())
-    throw usage_error(fmt::format("--device {}: {} for {} rank{}", device,
-                                  counted(indices.size()), replicas, replicas == 1 ? "" : "s"),
+    throw usage_error(fmt::format("--device {}: {} for {} rank{}", device, counted(indices.size()),
+                                  replicas, replicas == 1 ? "" : "s"),
                       fmt::format("use --nproc {}, or name {}", indices.size(),
                                   replicas == 1 ? "one" : fmt::format("{}", replicas)));
   std::vector<std::string> ids;
@@ -205,7 +207,8 @@ std::string ChosenDevice::text() const {
   for (std::size_t i = 0; i < of_replicas.size(); ++i) {
     const auto before = std::span(of_replicas).first(i);
     if (std::ranges::find(before, of_replicas[i]) != before.end()) continue;
-    text += text.empty() ? of_replicas[i] : "+" + of_replicas[i].substr(of_replicas[i].find(':') + 1);
+    text +=
+        text.empty() ? of_replicas[i] : "+" + of_replicas[i].substr(of_replicas[i].find(':') + 1);
   }
   return text;
 }

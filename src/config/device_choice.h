@@ -13,11 +13,11 @@ namespace ptbench {
 
 /// Where the replicas of a run compute.
 struct ChosenDevice {
-  std::string id = "cpu";          ///< or "cuda:0": this rank's, or the first replica's
+  std::string id = "cpu";                     ///< or "cuda:0": this rank's, or the first replica's
   std::vector<std::string> of_replicas = {};  ///< of each rank or replica; empty for the CPU
-  std::string name;                ///< its maker's; empty for the CPU
-  Bytes memory_bytes = 0;          ///< of its own; 0 for the CPU
-  std::string compute_capability;  ///< of a GPU: "9.0"
+  std::string name;                           ///< its maker's; empty for the CPU
+  Bytes memory_bytes = 0;                     ///< of its own; 0 for the CPU
+  std::string compute_capability;             ///< of a GPU: "9.0"
   /// A program that behaves like a device, for tests: it computes, and how long that takes says
   /// nothing.
   bool is_emulated = false;
@@ -46,11 +46,11 @@ struct ChosenDevice {
 /// else 1.
 [[nodiscard]] Size devices_listed(const std::string& device);
 
-/// What --device stands for: with several ranks or replicas, `cuda` is the first so many GPUs. `auto` is a GPU where there is a driver for one, a device, and an
-/// engine that computes all that the run asks for, and else the CPU. Throws capability errors that
-/// name what is missing of a device that was asked for by name (module, library, driver, device,
-/// precision, operator, NCCL, as many GPUs, alike ones), and a usage error where an emulated device
-/// would have to be timed.
+/// What --device stands for: with several ranks or replicas, `cuda` is the first so many GPUs.
+/// `auto` is a GPU where there is a driver for one, a device, and an engine that computes all that
+/// the run asks for, and else the CPU. Throws capability errors that name what is missing of a
+/// device that was asked for by name (module, library, driver, device, precision, operator, NCCL,
+/// as many GPUs, alike ones), and a usage error where an emulated device would have to be timed.
 [[nodiscard]] ChosenDevice choose_device(const RunOptions& options, const StrategyRow& strategy,
                                          const Workload& workload);
 

@@ -22,10 +22,9 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
   const double data = config.device.is_cpu() ? data_bytes(config, graph) : 0;
   // Unequal shares together are as large as so many of the largest. (No sum of micro-batches that
   // options allow overflows.)
-  const double ranks = config.device.is_cpu()
-                           ? static_cast<double>(config.batch.together()) /
-                                 static_cast<double>(config.batch_size())
-                           : static_cast<double>(config.device.most_replicas());
+  const double ranks = config.device.is_cpu() ? static_cast<double>(config.batch.together()) /
+                                                    static_cast<double>(config.batch_size())
+                                              : static_cast<double>(config.device.most_replicas());
   return data + ranks * static_cast<double>(
                             estimate_memory(graph, batch, config.type, config.optimizer).total());
 }

@@ -184,7 +184,8 @@ class Measuring {
   /// Complete on rank 0.
   [[nodiscard]] CommMeasurement measure(Size count) {
     std::vector<double> warm_up;  // pages appear in the first
-    for (Size i = 0; i < std::max<Size>(1, plan_.warm_up_calls); ++i) warm_up.push_back(time_call());
+    for (Size i = 0; i < std::max<Size>(1, plan_.warm_up_calls); ++i)
+      warm_up.push_back(time_call());
     Size wrong = check();
     const std::vector<double> seconds =
         call_.communicator().works_on_device() ? time_rows() : time_calls(agree_on_calls(warm_up));

@@ -14,10 +14,10 @@ namespace ptbench {
 struct CommMeasurement {
   std::string collective;
   Size ranks = 1;
-  Size count = 0;      ///< floats
-  double seconds = 0;  ///< median over calls of the slowest rank's time
+  Size count = 0;        ///< floats
+  double seconds = 0;    ///< median over calls of the slowest rank's time
   bool is_timed = true;  ///< false on emulated devices, whose times mean nothing
-  Size wrong = 0;      ///< values that are not what they should be, on all ranks together
+  Size wrong = 0;        ///< values that are not what they should be, on all ranks together
 
   [[nodiscard]] Bytes bytes() const { return float_bytes(count); }
   [[nodiscard]] bool sums() const;  ///< whether it adds, or only moves values
@@ -35,9 +35,9 @@ struct CommMeasurement {
 [[nodiscard]] std::vector<std::string> comm_collectives();
 
 struct CommPlan {
-  std::vector<std::string> collectives;  ///< of comm_collectives()
-  std::vector<Bytes> sizes;              ///< multiples of 4
-  Communicator::Timeout timeout{};       ///< of each wait
+  std::vector<std::string> collectives;      ///< of comm_collectives()
+  std::vector<Bytes> sizes;                  ///< multiples of 4
+  Communicator::Timeout timeout{};           ///< of each wait
   std::optional<Size> calls = std::nullopt;  ///< that are timed; empty: as many as take a while
   Size warm_up_calls = 5;
 };

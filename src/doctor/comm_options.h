@@ -13,7 +13,7 @@ namespace ptbench {
 struct CommOptions {
   std::optional<Size> nproc;  ///< empty: as many as cores, at least 2
   std::vector<std::string> collectives{"all_reduce"};
-  std::vector<Bytes> sizes;  ///< empty: 4 B to 64 MiB
+  std::vector<Bytes> sizes;     ///< empty: 4 B to 64 MiB
   std::optional<Bytes> least;   ///< of sizes from here
   std::optional<Bytes> most;    ///< to here
   std::optional<Size> factor;   ///< each so many times the one before

@@ -72,8 +72,7 @@ Table comm_text_table(const std::vector<CommMeasurement>& rows) {
          std::string(kType), std::string(row.sums() ? "sum" : "none"),
          fmt::format("{}", row.root().value_or(-1)), timed(row, decimals(kMicro * row.seconds)),
          timed(row, decimals(row.algorithm_bandwidth() / kGiga)),
-         timed(row, decimals(row.bus_bandwidth() / kGiga)),
-         fmt::format("{}", row.wrong)});
+         timed(row, decimals(row.bus_bandwidth() / kGiga)), fmt::format("{}", row.wrong)});
   return table;
 }
 

@@ -47,8 +47,9 @@ void predict_memory(const ProgramPlan& plan, const TrainingContext& context,
       plan.memory(shape.optimizer, shape.batch.accumulation_steps > 1, memory);
   facts.data_bytes = data.total();
   if (!context.device().own_memory()) facts.data_bytes += staged_bytes(context, shape);
-  if (shape.one_process) facts.data_bytes += dp_memory(plan, shape.batch.replicas, memory,
-                                  context.device().shares_memory_with_host());
+  if (shape.one_process)
+    facts.data_bytes +=
+        dp_memory(plan, shape.batch.replicas, memory, context.device().shares_memory_with_host());
 }
 
 MemoryRecord memory_of(std::span<const RankFacts> ranks, Bytes arenas) {

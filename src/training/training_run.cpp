@@ -165,8 +165,8 @@ class TrainingRun {
   /// The group of ranks that this process is one of; where it has none, a world of one.
   RankCommunicators join_group(Device& device) {
     if (around_.region == nullptr) return talk_to_nobody(device);
-    const auto row = find_communicator(config_.options.communicator,
-                                       around_.region->world_size(), !config_.device.is_cpu());
+    const auto row = find_communicator(config_.options.communicator, around_.region->world_size(),
+                                       !config_.device.is_cpu());
     return row.make({.memory = device.memory(),
                      .region = around_.region,
                      .rank = config_.rank(),

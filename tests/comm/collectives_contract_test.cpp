@@ -253,11 +253,11 @@ TEST_CASE("several operations can be on their way at once", "[comm]") {
     for (const bool in_place : {true, false}) {
       constexpr Size kBuckets = 40;
       constexpr Size kBucket = 1003;
-      constexpr int kRounds = 20;
+      const int rounds = world.factory.rounds;
       const std::vector<Floats> results = results_of(world, [&](Communicator& communicator) {
         Placed values(communicator, in_place, kBuckets * kBucket);
         Floats all;
-        for (int round = 0; round < kRounds; ++round) {
+        for (int round = 0; round < rounds; ++round) {
           fill(values.span(), communicator.rank() + round);
           std::vector<Communicator::Ticket> tickets;
           for (Size bucket = 0; bucket < kBuckets; ++bucket)
@@ -276,8 +276,8 @@ TEST_CASE("several operations can be on their way at once", "[comm]") {
       const Size ranks = world.size;
       Size wrong = 0;
       for (const Floats& result : results) {
-        REQUIRE(result.size() == static_cast<std::size_t>(kRounds * kBuckets * kBucket));
-        for (int round = 0; round < kRounds; ++round)
+        REQUIRE(result.size() == static_cast<std::size_t>(rounds * kBuckets * kBucket));
+        for (int round = 0; round < rounds; ++round)
           for (Size i = 0; i < kBuckets * kBucket; ++i) {
             float sum = value_of(round, i);
             for (Size rank = 1; rank < ranks; ++rank) sum += value_of(rank + round, i);

@@ -50,11 +50,13 @@ std::vector<std::exception_ptr> run_group(Size world_size, const RankBody& body)
 std::vector<CommunicatorFactory> communicator_factories() {
   if (tested_device()) {
     const auto ranks = std::make_shared<GpuRanks>();
-    return {{.name = "nccl",
-             .world_sizes = {1, 2, 3, 4},
-             .run = [ranks](Size size, const RankBody& body) { return ranks->failures(size, body); },
-             .scales_sums = false,
-             .tells_lengths = false}};
+    return {
+        {.name = "nccl",
+         .world_sizes = {1, 2, 3, 4},
+         .run = [ranks](Size size, const RankBody& body) { return ranks->failures(size, body); },
+         .scales_sums = false,
+         .tells_lengths = false,
+         .rounds = 2}};
   }
   return {{.name = "solo", .world_sizes = {1}, .run = run_solo},
           {.name = "shm", .world_sizes = {1, 2, 3, 4}, .run = run_shared},

@@ -24,11 +24,12 @@ struct CommunicatorFactory {
   bool scales_sums = true;
   /// It says so where a message is as long as its receiver does not expect.
   bool tells_lengths = true;
+  int rounds = 20;  ///< of what is done again and again
 };
 
 /// All communicators of this build, and the channels that one of them has for groups and control
-/// messages; where tested_device() names a GPU, those of GPUs, as far as there are devices for their
-/// worlds. To add one: a row.
+/// messages; where tested_device() names a GPU, those of GPUs, as far as there are devices for
+/// their worlds. To add one: a row.
 [[nodiscard]] std::vector<CommunicatorFactory> communicator_factories();
 
 /// A world of one of these.

@@ -17,9 +17,7 @@ namespace ptbench::testing {
 class GpuRanks::Driven {
  public:
   explicit Driven(Size rank) {
-    run([&] {
-      site_ = CudaModule(fmt::format("cuda:{}", rank), PTBENCH_BUILT_MODULES).open();
-    });
+    run([&] { site_ = CudaModule(fmt::format("cuda:{}", rank), PTBENCH_BUILT_MODULES).open(); });
   }
   ~Driven() {
     run([this] { site_ = Site(); });
@@ -72,8 +70,8 @@ std::vector<std::exception_ptr> GpuRanks::failures_on_devices(
   return thrown;
 }
 
-std::vector<std::exception_ptr> GpuRanks::failures(
-    Size world_size, const std::function<void(Communicator&)>& body) {
+std::vector<std::exception_ptr> GpuRanks::failures(Size world_size,
+                                                   const std::function<void(Communicator&)>& body) {
   return failures_on_devices(world_size, [&](GpuRank rank) {
     HostValues values(rank.communicator, rank.device);
     body(values);

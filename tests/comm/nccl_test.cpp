@@ -81,8 +81,8 @@ TEST_CASE("a rank that does not come to an operation on GPUs is named in time", 
   const auto failures = GpuRanks().failures_on_devices(3, [](GpuRank rank) {
     if (rank.communicator.rank() == 1) return;
     const Buffer buffer = rank.device.memory().allocate(64, "values");
-    const Ticket ticket = rank.communicator.start_all_reduce(values_of(buffer.as<float>()), {},
-                                                             nullptr);
+    const Ticket ticket =
+        rank.communicator.start_all_reduce(values_of(buffer.as<float>()), {}, nullptr);
     rank.communicator.wait(ticket, std::chrono::milliseconds(200));
   });
   REQUIRE(failures[0]);

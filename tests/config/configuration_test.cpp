@@ -94,7 +94,7 @@ TEST_CASE("ranks bring memory for a model as wide as its data", "[app]") {
 }
 
 TEST_CASE("a communicator that this build lacks is an absent capability", "[app]") {
-  for (const std::string name : {"mpi", "gloo", "nccl"}) {
+  for (const std::string name : {"mpi", "gloo"}) {
     try {
       (void)configured({"-s", "ddp", "-n", "2", "--communicator", name});
       FAIL("it was taken");

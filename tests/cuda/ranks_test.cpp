@@ -58,15 +58,16 @@ void check_training(const RunCommand& run, const Words& words, bool has_graph = 
   CHECK(record["strategy"]["graph"] == has_graph);
   CHECK(record["strategy"]["devices"].size() == record["strategy"]["world_size"]);
   if (!has_graph) return;
-  const auto plain = record_of(
-      run, all + Words{"--graph", "off", "--verify", "off", "--loss-log", "without.csv"});
+  const auto plain =
+      record_of(run, all + Words{"--graph", "off", "--verify", "off", "--loss-log", "without.csv"});
   CHECK(plain["strategy"]["graph"] == false);
   CHECK(run.text("with.csv") == run.text("without.csv"));
 }
 
-TEST_CASE("strategies over two GPUs in each precision, with accumulation and without, train as one "
-          "replica does",
-          "[cuda]") {
+TEST_CASE(
+    "strategies over two GPUs in each precision, with accumulation and without, train as one "
+    "replica does",
+    "[cuda]") {
   require_cuda_devices(2);
   const RunCommand run;
   run.write("m.json", kModel);
@@ -102,14 +103,14 @@ TEST_CASE("dp's replicas each have a GPU of the process", "[cuda]") {
   require_cuda_devices(2);
   const RunCommand run;
   run.write("m.json", kModel);
-  const auto record = record_of(
-      run, {"-w", "m.json", "-s", "dp", "--device", "cuda:1+0", "--steps", "3"});
+  const auto record =
+      record_of(run, {"-w", "m.json", "-s", "dp", "--device", "cuda:1+0", "--steps", "3"});
   CHECK(record["verification"]["status"] == "passed");
   CHECK(record["strategy"]["world_size"] == 2);
   CHECK(record["strategy"]["devices"] == nlohmann::json{"cuda:1", "cuda:0"});
-  check_training(run, {"-w", "m.json", "-s", "dp", "-n", "2", "--precision", "bf16",
-                       "--accumulate", "2"},
-                 false);
+  check_training(
+      run, {"-w", "m.json", "-s", "dp", "-n", "2", "--precision", "bf16", "--accumulate", "2"},
+      false);
 }
 
 TEST_CASE("as many GPUs as ranks are asked for, alike ones, each once", "[cuda]") {
@@ -145,9 +146,26 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
   const RunCommand run;
   run.write("m.json", kModel);
   const auto outcome = [&](const std::string& fault) {
-    return run_program({PTBENCH_MUTATED_EXECUTABLE, "run", "-w", "m.json", "-s", "ddp", "-n", "2",
-                        "--device", "cuda", "--steps", "2", "--verify", "off", "--graph", "off",
-                        "--overlap", "on", "--bucket-mb", "0.002"},
+    return run_program({PTBENCH_MUTATED_EXECUTABLE,
+                        "run",
+                        "-w",
+                        "m.json",
+                        "-s",
+                        "ddp",
+                        "-n",
+                        "2",
+                        "--device",
+                        "cuda",
+                        "--steps",
+                        "2",
+                        "--verify",
+                        "off",
+                        "--graph",
+                        "off",
+                        "--overlap",
+                        "on",
+                        "--bucket-mb",
+                        "0.002"},
                        {.folder = run.path("."), .environment = {"PTBENCH_MUTATION=" + fault}});
   };
   CHECK(outcome("").exit_code == 0);
@@ -162,11 +180,11 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
 
 TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
   require_cuda_devices(3);
-  const ProgramResult result = run_program(
-      {PTBENCH_EXECUTABLE, "comm", "--device", "cuda", "-n", "3", "-b", "4", "-e", "4K", "-f", "32",
-       "--iters", "2", "-w", "1", "--collective",
-       "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather", "--json"},
-      {});
+  const ProgramResult result =
+      run_program({PTBENCH_EXECUTABLE, "comm", "--device", "cuda", "-n", "3", "-b", "4", "-e", "4K",
+                   "-f", "32", "--iters", "2", "-w", "1", "--collective",
+                   "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather", "--json"},
+                  {});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
   const auto rows = nlohmann::json::parse(result.output);

@@ -371,13 +371,15 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
   };
   const std::vector<Mistake> mistakes{
       {{"--device", "cuda:99"}, 5, "--device cuda:99: there is no such device, only cuda:0"},
-      {{"--device", "cuda:0+1"}, 1, "one replica trains on one device"},
+      {{"--device", "cuda:0+1"}, 1, "2 GPUs for 1 rank"},
       {{"--device", "cpu", "--precision", "fp16"}, 5, "--precision fp16: no CPU multiplies it"},
       {{"--device", "cpu", "--precision", "tf32"}, 5, "--precision tf32: no CPU multiplies it"},
       {{"--device", "cuda", "-s", "amp", "--precision", "tf32"}, 1, "'amp' is mixed precision"},
       {{"--device", "cuda", "-s", "amp", "--precision", "fp32"}, 1, "'amp' is mixed precision"},
-      {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "one rank trains on a GPU, not 2"},
-      {{"--device", "cuda", "--graph", "on", "-s", "ddp"}, 5, "strategy 'ddp' cannot be one graph"},
+      {{"--device", "cuda", "-s", "ddp", "-n", "2"}, 5, "--nproc 2: 1 GPU of this host"},
+      {{"--device", "cuda", "--graph", "on", "-s", "ddp"},
+       5,
+       "one rank of strategy 'ddp' has no graph"},
       {{"--device", "cpu", "--graph", "on"}, 5, "--graph on: a CPU has no graphs"},
       {{"--device", "cpu", "--pin-memory"}, 5, "--pin-memory: a CPU's batches are sent nowhere"},
       {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};

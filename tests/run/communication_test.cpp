@@ -26,7 +26,7 @@ TEST_CASE("a record has the size of buckets that was used", "[run]") {
 
 TEST_CASE("a communicator that this build lacks is an absent capability", "[run]") {
   const RunCommand run;
-  for (const char* name : {"mpi", "gloo", "nccl"}) {
+  for (const char* name : {"mpi", "gloo"}) {
     const ProgramResult result = run({"-s", "ddp", "-n", "2", "--communicator", name});
     CHECK(result.exit_code == 5);
     CHECK_THAT(result.errors, Contains(std::string("no ") + name + " communicator") &&

@@ -47,8 +47,7 @@ class ScaledSum {
     is_own_ = true;
   }
   ~ScaledSum() {
-    if (is_own_ && lane_.comm() != nullptr)
-      PTBENCH_NCCL_NOTE(ncclRedOpDestroy(sum_, lane_.comm()));
+    if (is_own_ && lane_.comm() != nullptr) PTBENCH_NCCL_NOTE(ncclRedOpDestroy(sum_, lane_.comm()));
   }
   ScaledSum(const ScaledSum&) = delete;
   ScaledSum& operator=(const ScaledSum&) = delete;
@@ -123,8 +122,8 @@ NcclCommunicator::Travelling NcclCommunicator::pack(Values values, const Operati
   const Bytes bytes = size_of(values.count()) * sizeof(std::uint16_t);
   // Work that was started reads the smaller ones still.
   if (packed_.empty() || packed_.back().as<std::byte>().size() < bytes)
-    packed_.push_back(memory().allocate(std::bit_ceil(std::max<Bytes>(bytes, 1)),
-                                        "gradients on their way"));
+    packed_.push_back(
+        memory().allocate(std::bit_ceil(std::max<Bytes>(bytes, 1)), "gradients on their way"));
   auto* packed = packed_.back().as<std::uint16_t>().data();
   pack_bf16(reinterpret_cast<const float*>(values.bytes.data()), values.count(), packed, stream());
   return {.data = reinterpret_cast<std::byte*>(packed),
@@ -157,15 +156,12 @@ Communicator::Ticket NcclCommunicator::start_reduction(
 
 Communicator::Ticket NcclCommunicator::start_all_reduce(Values values, Reduction reduction,
                                                         const Event* after) {
-  return start_reduction({.collective = Collective::all_reduce,
-                          .wire = reduction.wire,
-                          .scale = reduction.scale},
-                         values, after, {0, values.count()},
-                         [&](const Travelling& all, ncclRedOp_t sum) {
-                           PTBENCH_NCCL(ncclAllReduce(all.data, all.data, size_of(all.count),
-                                                      type_of(all.type), sum,
-                                                      parts_.collectives->comm(), stream()));
-                         });
+  return start_reduction(
+      {.collective = Collective::all_reduce, .wire = reduction.wire, .scale = reduction.scale},
+      values, after, {0, values.count()}, [&](const Travelling& all, ncclRedOp_t sum) {
+        PTBENCH_NCCL(ncclAllReduce(all.data, all.data, size_of(all.count), type_of(all.type), sum,
+                                   parts_.collectives->comm(), stream()));
+      });
 }
 
 /// Parts of unlike lengths are reduced one by one: as many bytes go over each link, as a ring of a
@@ -187,36 +183,33 @@ Communicator::Ticket NcclCommunicator::start_reduce_scatter(Values values, Reduc
                               type_of(all.type), sum, static_cast<int>(root), comm, stream()));
     }
   };
-  return start_reduction({.collective = Collective::reduce_scatter,
-                          .wire = reduction.wire,
-                          .scale = reduction.scale},
-                         values, after, own_part(values.count()), calls);
+  return start_reduction(
+      {.collective = Collective::reduce_scatter, .wire = reduction.wire, .scale = reduction.scale},
+      values, after, own_part(values.count()), calls);
 }
 
 Communicator::Ticket NcclCommunicator::start_reduce(Values values, Size root, Reduction reduction,
                                                     const Event* after) {
   require_member(root);
   const bool is_root = rank() == root;
-  return start_reduction({.collective = Collective::reduce,
-                          .wire = reduction.wire,
-                          .at_root = reduction.at_root,
-                          .scale = reduction.scale,
-                          .root = root},
-                         values, after, is_root ? Range{0, values.count()} : Range{},
-                         [&](const Travelling& all, ncclRedOp_t sum) {
-                           PTBENCH_NCCL(ncclReduce(all.data, is_root ? all.data : nullptr,
-                                                   size_of(all.count), type_of(all.type), sum,
-                                                   static_cast<int>(root),
-                                                   parts_.collectives->comm(), stream()));
-                         });
+  return start_reduction(
+      {.collective = Collective::reduce,
+       .wire = reduction.wire,
+       .at_root = reduction.at_root,
+       .scale = reduction.scale,
+       .root = root},
+      values, after, is_root ? Range{0, values.count()} : Range{},
+      [&](const Travelling& all, ncclRedOp_t sum) {
+        PTBENCH_NCCL(ncclReduce(all.data, is_root ? all.data : nullptr, size_of(all.count),
+                                type_of(all.type), sum, static_cast<int>(root),
+                                parts_.collectives->comm(), stream()));
+      });
 }
 
 Communicator::Ticket NcclCommunicator::start_all_gather(Values values, const Event* after) {
-  const Operation operation{.collective = Collective::all_gather,
-                            .type = values.type,
-                            .bytes = values.bytes.size()};
-  const Travelling all{
-      .data = values.bytes.data(), .count = values.count(), .type = values.type};
+  const Operation operation{
+      .collective = Collective::all_gather, .type = values.type, .bytes = values.bytes.size()};
+  const Travelling all{.data = values.bytes.data(), .count = values.count(), .type = values.type};
   const ncclDataType_t type = type_of(values.type);
   return start(operation, after, [&] {
     if (all.count == 0) return;
@@ -245,8 +238,7 @@ Communicator::Ticket NcclCommunicator::start_gather(std::span<const std::byte> p
   const bool is_root = rank() == root;
   ensure(!is_root || whole.size() == part.size() * size_of(world_size()),
          "a gather's whole holds every rank's part");
-  const Operation operation{
-      .collective = Collective::gather, .root = root, .bytes = part.size()};
+  const Operation operation{.collective = Collective::gather, .root = root, .bytes = part.size()};
   return start(operation, after, [&] {
     if (part.empty()) return;
     std::byte* own = is_root ? whole.data() + size_of(rank()) * part.size() : nullptr;
@@ -256,8 +248,8 @@ Communicator::Ticket NcclCommunicator::start_gather(std::span<const std::byte> p
     give(operation, [&] {
       const ncclComm_t comm = parts_.collectives->comm();
       if (!is_root)
-        PTBENCH_NCCL(ncclSend(part.data(), part.size(), ncclUint8, static_cast<int>(root), comm,
-                              stream()));
+        PTBENCH_NCCL(
+            ncclSend(part.data(), part.size(), ncclUint8, static_cast<int>(root), comm, stream()));
       for (Size from = 0; is_root && from < world_size(); ++from)
         if (from != root)
           PTBENCH_NCCL(ncclRecv(whole.data() + size_of(from) * part.size(), part.size(), ncclUint8,
@@ -285,8 +277,8 @@ Communicator::Ticket NcclCommunicator::start_barrier() {
   float* token = token_.as<float>().data();
   return start(operation, nullptr, [&] {
     give(operation, [&] {
-      PTBENCH_NCCL(ncclAllReduce(token, token, 1, ncclFloat32, ncclSum,
-                                 parts_.collectives->comm(), stream()));
+      PTBENCH_NCCL(ncclAllReduce(token, token, 1, ncclFloat32, ncclSum, parts_.collectives->comm(),
+                                 stream()));
     });
   });
 }
@@ -351,8 +343,9 @@ void NcclCommunicator::wait(Ticket ticket, Timeout timeout) {
 void NcclCommunicator::finish(NcclLane& lane, std::uint64_t ticket, Timeout timeout) {
   const Mark* mark = lane.last_until(ticket);
   if (mark == nullptr) return;
-  rank_->await(lane, [&] { return NcclLane::is_done(*mark); }, timeout,
-               [&] { return text_of(mark->operation); }, mark->number);
+  rank_->await(
+      lane, [&] { return NcclLane::is_done(*mark); }, timeout,
+      [&] { return text_of(mark->operation); }, mark->number);
 }
 
 void NcclCommunicator::order(Queue& queue, Ticket ticket, Timeout timeout) {

@@ -60,8 +60,9 @@ NcclLane::~NcclLane() {
 void NcclLane::end() {
   rank_.make_current();
   if (const Mark* last = last_until(~std::uint64_t{0}))
-    rank_.await(*this, [&] { return is_done(*last); }, rank_.timeout(),
-                [&] { return operation_text(last->operation); });
+    rank_.await(
+        *this, [&] { return is_done(*last); }, rank_.timeout(),
+        [&] { return operation_text(last->operation); });
   PTBENCH_NCCL(ncclCommFinalize(comm_));
   settle(rank_.timeout(), [] { return std::string("NCCL's end"); });
   PTBENCH_NCCL(ncclCommDestroy(std::exchange(comm_, nullptr)));

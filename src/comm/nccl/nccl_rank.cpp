@@ -59,13 +59,14 @@ void NcclRank::await(NcclLane& lane, FunctionRef<bool()> holds, Communicator::Ti
   for (int turn = 0; !holds(); ++turn) {
     require_going(doing);
     if (const ncclResult_t state = lane.state(); state != ncclSuccess && state != ncclInProgress)
-      give_up(run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), lane.error_text(state)),
-                        "NCCL_DEBUG=WARN in the environment has NCCL say more"));
+      give_up(
+          run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), lane.error_text(state)),
+                    "NCCL_DEBUG=WARN in the environment has NCCL say more"));
     if (deadline.nap(kNap) <= std::chrono::nanoseconds(0))
-      give_up(run_error(
-          fmt::format("rank {}: {}: {} within {:g} s", rank_, doing(), late_ranks(number),
-                      std::chrono::duration<double>(timeout).count()),
-          "see what became of it, or give a longer --timeout"));
+      give_up(
+          run_error(fmt::format("rank {}: {}: {} within {:g} s", rank_, doing(), late_ranks(number),
+                                std::chrono::duration<double>(timeout).count()),
+                    "see what became of it, or give a longer --timeout"));
     if (turn < shared::kSpins)
       sched_yield();
     else
