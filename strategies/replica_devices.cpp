@@ -70,8 +70,8 @@ class ReplicaDevices::DrivenSite {
 };
 
 ReplicaDevices::ReplicaDevices(const SiteChoice& first, Size replicas,
-                               std::span<const std::string> devices,
-                               const std::vector<SiteRow>& catalog)
+                               const std::vector<SiteRow>& catalog,
+                               std::span<const std::string> devices)
     : shares_cores_(first.threads * replicas > std::ssize(first.topology.cores)) {
   const auto waiting = shares_cores_ ? DriverThread::Waiting::sleep : DriverThread::Waiting::spin;
   SiteChoice choice = first;

@@ -22,8 +22,9 @@ class ReplicaDevices final : public ProbePeers {
   /// Sites as `first` says, which is replica 0's: replica r has the cores from threads · r on,
   /// wrapping round when there are more threads than cores. `replicas` counts replica 0. `devices`:
   /// of each replica; empty: as `first` has it.
-  ReplicaDevices(const SiteChoice& first, Size replicas, std::span<const std::string> devices = {},
-                 const std::vector<SiteRow>& catalog = site_catalog());
+  ReplicaDevices(const SiteChoice& first, Size replicas,
+                 const std::vector<SiteRow>& catalog = site_catalog(),
+                 std::span<const std::string> devices = {});
   ~ReplicaDevices() override;
   ReplicaDevices(const ReplicaDevices&) = delete;
   ReplicaDevices& operator=(const ReplicaDevices&) = delete;

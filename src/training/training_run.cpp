@@ -140,7 +140,7 @@ class TrainingRun {
   std::unique_ptr<ReplicaDevices> other_devices() {
     if (!config_.strategy.one_process || config_.options.nproc == 1) return nullptr;
     return std::make_unique<ReplicaDevices>(site_choice(config_.device.id), config_.options.nproc,
-                                            config_.device.of_replicas);
+                                            site_catalog(), config_.device.of_replicas);
   }
 
   /// Where this rank's replica trains, or the first one of this process.
