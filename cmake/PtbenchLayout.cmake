@@ -10,3 +10,14 @@ file(RELATIVE_PATH PTBENCH_MODULE_FROM_BIN
   "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/ptbench")
 file(RELATIVE_PATH PTBENCH_SCHEMA_FROM_BIN
   "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_DATADIR}/ptbench/schema")
+file(RELATIVE_PATH PTBENCH_SHARE_FROM_BIN
+  "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_DATADIR}/ptbench")
+
+# What users' programs import, and the scripts of other engines, as they lie in the sources.
+foreach(folder python peers)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/ptbench")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}"
+    "${PROJECT_BINARY_DIR}/share/ptbench/${folder}" SYMBOLIC)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" OPTIONAL
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/ptbench/${folder}" PATTERN "__pycache__" EXCLUDE)
+endforeach()

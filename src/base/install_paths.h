@@ -7,8 +7,11 @@ namespace ptbench {
 /// Where the program's own files lie. Folders need not exist: who opens a file there says what is
 /// missing.
 struct InstallPaths {
-  std::filesystem::path modules;  ///< of libptbench_*.so
-  std::filesystem::path schema;   ///< of the published JSON Schemas
+  std::filesystem::path modules;      ///< of libptbench_*.so
+  std::filesystem::path schema;       ///< of the published JSON Schemas
+  std::filesystem::path python;       ///< of the Python package, for PYTHONPATH
+  std::filesystem::path peers;        ///< of other engines' training scripts
+  std::filesystem::path peer_python;  ///< interpreter that `scripts/peers` makes beside builds
 };
 
 /// Relative to `executable`: in an installed prefix, which may have been moved, or in a build

@@ -238,6 +238,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
   if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
+  if (config.options.engine == "pytorch") others.push_back({"engine", config.options.engine});
   for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
   if (config.options.samples)
@@ -279,6 +280,12 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   config.strategy = find_strategy(given.strategy);
   const RunOptions options = with_listed_replicas(given, config.strategy);
   config.options = options;
+  if (options.program) {
+    configure_program(options, std::ssize(topology.cores), config);
+    return config;
+  }
+  if (options.name)
+    throw usage_error("--name is what a --program is called", "leave it out, or add --program");
   config.workload = find_workload(options.workload);
   require_possible_world(options, config.strategy);
   require_enough_cores(options, topology);
@@ -323,6 +330,7 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
                       .batch_per_replica = config.batch_size(),
                       .precision = config.precision},
                      other_options(config));
+  if (options.engine == "pytorch") config.program = pytorch_command(config);
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/config/device_choice.h"
+#include "src/config/program_command.h"
 #include "src/config/run_config.h"
 #include "src/data/sampler.h"
 #include "src/device/topology.h"
@@ -23,14 +24,15 @@ struct RunConfig {
   OptimizerSpec optimizer;
   ElementType type = ElementType::f32;  ///< of what is multiplied
   LossScaleSpec loss_scale = {};
-  std::string precision;       ///< its name on the command line
-  ChosenDevice device;         ///< of every replica
-  bool graph = false;          ///< each step is given to the device as one graph
-  int threads = 1;             ///< of one CPU replica
-  BatchShape batch;            ///< as this process has it, or its first replica
-  Size synthetic_samples = 0;  ///< in an epoch; 0 for real data
-  DdpOptions data_parallel;    ///< how several ranks communicate
-  std::string id;              ///< of the record
+  std::string precision;                  ///< its name on the command line
+  ChosenDevice device;                    ///< of every replica
+  bool graph = false;                     ///< each step is given to the device as one graph
+  int threads = 1;                        ///< of one CPU replica
+  BatchShape batch;                       ///< as this process has it, or its first replica
+  Size synthetic_samples = 0;             ///< in an epoch; 0 for real data
+  DdpOptions data_parallel;               ///< how several ranks communicate
+  std::string id;                         ///< of the record
+  std::optional<ProgramCommand> program;  ///< what trains, where ptbench itself does not
   /// Samples in one replica's micro-batch, the largest.
   [[nodiscard]] Size batch_size() const {
     return batch.shares.empty() ? batch.micro_batch : std::ranges::max(batch.shares);
@@ -53,7 +55,7 @@ struct RunConfig {
   [[nodiscard]] Size processes() const { return strategy.one_process ? 1 : options.nproc; }
   /// Whether ranks of its own have to be started.
   [[nodiscard]] bool needs_ranks() const {
-    return options.nproc > 1 && !strategy.one_process && !options.orders.region;
+    return options.nproc > 1 && !strategy.one_process && !options.orders.region && !program;
   }
 };
 

@@ -177,6 +177,14 @@ void append_hidden(RunOptionRows& rows) {
                                 .scope = OptionScope::leading,
                                 .hidden = true},
                                &ProcessOrders::turns));
+  orders.push_back(text_option({.name = "steps-socket",
+                                .value = "FILE",
+                                .group = group,
+                                .help = "have --program report its steps at this local socket",
+                                .hint = ValueHint::file,
+                                .scope = OptionScope::leading,
+                                .hidden = true},
+                               &ProcessOrders::steps_socket));
   for (OptionRow<ProcessOrders>& row : orders)
     rows.push_back(option_of_part(&RunOptions::orders, std::move(row)));
 }

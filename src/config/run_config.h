@@ -57,6 +57,7 @@ struct ProcessOrders {
   std::optional<std::string> keep_plan;  ///< where a `prepare` writes its choices, beside the cache
   std::optional<std::string> progress_prefix;  ///< shown before this process's own progress
   std::optional<std::string> turns;            ///< socket at which turns are granted
+  std::optional<std::string> steps_socket;     ///< at which a program reports its steps
 
   friend bool operator==(const ProcessOrders&, const ProcessOrders&) = default;
 };
@@ -65,6 +66,9 @@ struct ProcessOrders {
 /// and its default depends on the workload, the data or the machine. Every field has its row in
 /// run_option_table(), which alone knows names, defaults, ranges and help.
 struct RunOptions {
+  std::string engine = "native";
+  std::optional<std::string> program;  ///< command of the shell, with its placeholders
+  std::optional<std::string> name;     ///< of the program, in records
   std::string workload = "mlp";
   std::string strategy = "serial";
   Size nproc = 1;

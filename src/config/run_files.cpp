@@ -25,8 +25,8 @@ void refuse_shared_files(const RunOptions& options) {
 
 std::unique_ptr<OutputFile> open_trace(const RunOptions& options) {
   if (!options.trace) return nullptr;
-  make_trace_folder(*options.trace,
-                    find_strategy(options.strategy).one_process ? 1 : options.nproc);
+  const bool one_process = !options.program && find_strategy(options.strategy).one_process;
+  make_trace_folder(*options.trace, one_process ? 1 : options.nproc);
   return std::make_unique<OutputFile>(trace_path(*options.trace, options.place.rank.value_or(0)));
 }
 

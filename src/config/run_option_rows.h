@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kMostSamples = 1'000'000'000'000;
 inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000;
 
 void append_training(RunOptionRows& rows);
+/// Another engine, or a program of the user.
+void append_program(RunOptionRows& rows);
 void append_arithmetic(RunOptionRows& rows);
 void append_machine(RunOptionRows& rows);
 void append_communication(RunOptionRows& rows);

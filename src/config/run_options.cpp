@@ -12,6 +12,7 @@ namespace ptbench {
 OptionTable<RunOptions> run_option_table() {
   RunOptionRows rows;
   append_training(rows);
+  append_program(rows);
   append_arithmetic(rows);
   append_machine(rows);
   append_communication(rows);

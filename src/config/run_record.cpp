@@ -74,12 +74,34 @@ void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
                                .remedy = "Leave that out to measure the machine as it is."});
 }
 
+/// What is known of a program before it has said hello.
+RunRecord begin_program_record(const RunConfig& config) {
+  RunRecord record;
+  record.id = config.id;
+  record.engine = {
+      .name = config.program->engine, .version = {}, .command = config.program->command};
+  record.workload.name = config.workload.name;
+  record.strategy.name = config.strategy.name;
+  record.strategy.world_size = config.program->world_size.value_or(1);
+  record.strategy.precision = config.precision;
+  if (config.options.threads) record.strategy.threads = config.options.threads;
+  if (config.batch.micro_batch > 0) record.strategy.batch_per_replica = config.batch_size();
+  record.strategy.global_batch = config.program->global_batch;
+  record.verification.reason = "a program is measured as it is";
+  return record;
+}
+
 }  // namespace
 
 RunRecord begin_record(const RunConfig& config, const Topology& topology) {
+  if (config.program && config.program->engine == "program") return begin_program_record(config);
   RunRecord record;
   record.id = config.id;
-  record.engine = {.name = "native", .version = build_info().version, .command = {}};
+  if (config.program)
+    record.engine = {
+        .name = config.program->engine, .version = {}, .command = config.program->command};
+  else
+    record.engine = {.name = "native", .version = build_info().version, .command = {}};
   record.workload.name = config.workload.name;
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;

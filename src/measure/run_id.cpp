@@ -5,8 +5,10 @@
 namespace ptbench {
 
 std::string run_id(const RunKey& key, std::span<const OptionValue> others) {
-  std::string id = fmt::format("{}/{}/n{}/b{}/{}", key.workload, key.strategy, key.world_size,
-                               key.batch_per_replica, key.precision);
+  std::string id = fmt::format("{}/{}", key.workload, key.strategy);
+  if (key.world_size > 0) id += fmt::format("/n{}", key.world_size);
+  if (key.batch_per_replica > 0) id += fmt::format("/b{}", key.batch_per_replica);
+  id += fmt::format("/{}", key.precision);
   for (const OptionValue& other : others) id += fmt::format("/{}={}", other.option, other.value);
   return id;
 }

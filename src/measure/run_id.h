@@ -18,8 +18,8 @@ struct OptionValue {
 struct RunKey {
   std::string_view workload;
   std::string_view strategy;
-  Size world_size = 1;
-  Size batch_per_replica = 0;  ///< samples
+  Size world_size = 1;         ///< 0: not known before a program says so, and left out
+  Size batch_per_replica = 0;  ///< samples; 0: the same
   std::string_view precision;
 };
 

@@ -50,9 +50,14 @@ class Measurement {
         begin_(clock.now()) {}
 
   Samples run() {
-    warm_up();
-    if (!samples_.interrupted)
-      config_.turns == nullptr ? sample_until_stopped() : sample_in_turns();
+    try {
+      warm_up();
+      if (!samples_.interrupted)
+        config_.turns == nullptr ? sample_until_stopped() : sample_in_turns();
+    } catch (const NoMoreSteps&) {
+      if (in_slice_) end_slice(config_.slice_seconds);
+      (void)stop_if_interrupted();
+    }
     samples_.elapsed_seconds = elapsed();
     return std::move(samples_);
   }

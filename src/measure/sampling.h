@@ -70,6 +70,9 @@ struct SamplingProgress {
   std::optional<double> seconds_left;  ///< estimated
 };
 
+/// Thrown by a step that cannot be made, since there are no more: what was sampled before it stays.
+struct NoMoreSteps {};
+
 /// For steps that are done when they return.
 inline constexpr auto kNothingToFinish = [] {};
 
@@ -79,7 +82,7 @@ inline constexpr auto kNothingToFinish = [] {};
 /// `interrupted` and `progress` are called between samples and between warm-up steps, outside the
 /// time that counts, so `progress` is also the place to write logs; so is the probe, at the ends of
 /// slices. After warm-up, nothing is allocated between steps. What `step` and `finish` throw passes
-/// through.
+/// through, but for NoMoreSteps, which ends the samples without a reason.
 [[nodiscard]] Samples measure(FunctionRef<void()> step, const SamplingConfig& config,
                               StopRule& rule, const Clock& clock, FunctionRef<bool()> interrupted,
                               FunctionRef<void(const SamplingProgress&)> progress,

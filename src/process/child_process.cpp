@@ -59,12 +59,15 @@ struct Pipe {
 struct Start {
   const char* program;
   char* const* arguments;
+  char* const* environment;
   pid_t parent;
   int input;
   int output;
   int errors;   ///< -1: stays as it is
   int failure;  ///< gets errno if the program does not start
   bool leads_group;
+  bool leads_session;
+  int owner_end_signal;
 };
 
 bool take_streams(const Start& start) {
@@ -74,13 +77,16 @@ bool take_streams(const Start& start) {
 
 [[noreturn]] void become(const Start& start) noexcept {
   // Who died before it could be watched leaves another parent.
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != start.parent) _exit(127);
-  if (start.leads_group) (void)setpgid(0, 0);
+  if (prctl(PR_SET_PDEATHSIG, start.owner_end_signal) == 0 && getppid() != start.parent) _exit(127);
+  if (start.leads_session)
+    (void)setsid();
+  else if (start.leads_group)
+    (void)setpgid(0, 0);
   if (take_streams(start)) {
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
-    (void)execv(start.program, start.arguments);
+    (void)execve(start.program, start.arguments, start.environment);
   }
   const int error_number = errno;
   (void)!write(start.failure, &error_number, sizeof error_number);
@@ -120,6 +126,20 @@ void keep_exit_codes() {
     (void)std::signal(SIGCHLD, SIG_DFL);
 }
 
+/// What is added comes first, and what it names anew is left out of the owner's environment.
+std::vector<char*> environment_with(std::vector<std::string>& added) {
+  std::vector<char*> pointers;
+  for (std::string& variable : added) pointers.push_back(variable.data());
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    const std::string_view variable(*inherited);
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    if (std::ranges::none_of(added, [name](const auto& one) { return one.starts_with(name); }))
+      pointers.push_back(*inherited);
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 /// The program's name and its arguments, as exec wants them.
 std::vector<char*> pointers_to(std::string& program, std::vector<std::string>& arguments) {
   std::vector<char*> pointers{program.data()};
@@ -145,6 +165,7 @@ struct ChildProcess::State {
     keep_exit_codes();
     std::string program = command.program.string();
     const std::vector<char*> pointers = pointers_to(program, command.arguments);
+    const std::vector<char*> environment = environment_with(command.environment);
     Pipe output_pipe(command.program);
     Pipe errors_pipe(command.program);
     Pipe failure_pipe(command.program);
@@ -153,12 +174,15 @@ struct ChildProcess::State {
       throw cannot_start(command.program, errno, "check the limit of open files (ulimit -n)");
     const Start start{.program = program.c_str(),
                       .arguments = pointers.data(),
+                      .environment = environment.data(),
                       .parent = getpid(),
                       .input = nothing.number(),
                       .output = command.on_output ? output_pipe.write.number() : nothing.number(),
                       .errors = command.on_errors ? errors_pipe.write.number() : -1,
                       .failure = failure_pipe.write.number(),
-                      .leads_group = command.leads_group};
+                      .leads_group = command.leads_group,
+                      .leads_session = command.leads_session,
+                      .owner_end_signal = command.owner_end_signal};
     id = fork();
     if (id == 0) become(start);
     if (id < 0)
@@ -202,7 +226,9 @@ struct ChildProcess::State {
             .also = events[3].revents != 0};
   }
 
-  void signal(int number) const { (void)kill(command.leads_group ? -id : id, number); }
+  [[nodiscard]] bool leads_others() const { return command.leads_group || command.leads_session; }
+
+  void signal(int number) const { (void)kill(leads_others() ? -id : id, number); }
 
   void reap_leader() {
     if (leader) return;
@@ -220,8 +246,8 @@ struct ChildProcess::State {
 
   /// Whether somebody of the group is still there, and may be.
   bool others_remain() {
-    if (!command.leads_group || kill(-id, 0) != 0) return false;
-    if (steady_clock::now() < *deadline) return true;
+    if (!leads_others() || kill(-id, 0) != 0) return false;
+    if (!command.leads_session && steady_clock::now() < *deadline) return true;
     signal(SIGKILL);
     return false;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -22,7 +23,12 @@ struct ChildCommand {
   /// It leads a process group of its own, which signals, the deadline and its owner's end reach as
   /// a whole: its own children are in it, but those that leave it.
   bool leads_group{};
+  /// It leads a session of its own, out of reach of the terminal's Ctrl-C. Signals reach its
+  /// process group; what is left of that when the leader has ended is killed at once.
+  bool leads_session{};
+  std::vector<std::string> environment{};  ///< "NAME=value", beside and before the owner's
   // NOLINTEND(readability-redundant-member-init)
+  int owner_end_signal = SIGKILL;  ///< that the kernel sends when the owner ends; 0: none
 };
 
 /// How a process ended.
@@ -33,10 +39,11 @@ struct ChildExit {
 };
 
 /// A process that this one started, owned: it is killed and reaped with its owner, and the kernel
-/// kills it when the thread that started it ends, in whatever way. It stays in the owner's process
-/// group, so that Ctrl-C reaches both, unless it leads its own; its environment is the owner's, no
-/// signal is blocked, and standard input is empty. The owner's standard streams must be open.
-/// Move-only; for one thread.
+/// kills it (or sends another signal, where the command says so) when the thread that started it
+/// ends, in whatever way. It stays in the owner's process group, so that Ctrl-C reaches both,
+/// unless it leads its own; its environment is the owner's and what the command adds, no signal is
+/// blocked, and standard input is empty. The owner's standard streams must be open. Move-only; for
+/// one thread.
 class ChildProcess {
  public:
   using Duration = std::chrono::milliseconds;

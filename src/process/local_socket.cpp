@@ -17,12 +17,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-struct AbstractAddress {
-  explicit AbstractAddress(std::string_view name) {
-    // The null character at the front makes it abstract.
-    ensure(name.size() + 1 <= sizeof address.sun_path, "a socket's name is short");
+static_assert(kMostSocketName == sizeof(sockaddr_un::sun_path));
+
+struct LocalAddress {
+  explicit LocalAddress(std::string_view name) {
+    ensure(name.size() < kMostSocketName, "a socket's name is short");
     address.sun_family = AF_UNIX;
-    std::ranges::copy(name, std::begin(address.sun_path) + 1);
+    // The null character at the front makes a name abstract, and ends a path.
+    const std::ptrdiff_t front = name.starts_with('/') ? 0 : 1;
+    std::ranges::copy(name, std::begin(address.sun_path) + front);
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
@@ -32,6 +35,13 @@ struct AbstractAddress {
 
 Descriptor new_socket() {
   return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+std::optional<ucred> peer_of(const Descriptor& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
 }
 
 /// Room for one descriptor beside a message.
@@ -53,14 +63,17 @@ Descriptor descriptor_in(msghdr& message) {
 }  // namespace
 
 bool belongs_to_this_user(const Descriptor& socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == getuid();
+  const std::optional<ucred> peer = peer_of(socket);
+  return peer && peer->uid == getuid();
+}
+
+int peer_process(const Descriptor& socket) {
+  const std::optional<ucred> peer = peer_of(socket);
+  return peer ? peer->pid : 0;
 }
 
 Descriptor listen_at(std::string_view name, int& error_number) {
-  const AbstractAddress address(name);
+  const LocalAddress address(name);
   Descriptor socket = new_socket();
   if (bind(socket.number(), address.get(), address.size) == 0 &&
       listen(socket.number(), SOMAXCONN) == 0)
@@ -70,7 +83,7 @@ Descriptor listen_at(std::string_view name, int& error_number) {
 }
 
 Descriptor connect_to(std::string_view name, int& error_number) {
-  const AbstractAddress address(name);
+  const LocalAddress address(name);
   Descriptor socket = new_socket();
   if (connect(socket.number(), address.get(), address.size) == 0) return socket;
   error_number = errno;

@@ -11,8 +11,11 @@
 
 namespace ptbench {
 
-// Sockets of this host that carry whole messages: AF_UNIX, SOCK_SEQPACKET, abstract names. None of
-// them blocks.
+// Sockets of this host that carry whole messages: AF_UNIX, SOCK_SEQPACKET. A name that begins with
+// a slash is a path, others are abstract. None of them blocks.
+
+/// Names are shorter.
+inline constexpr std::size_t kMostSocketName = 108;
 
 /// No message is longer.
 inline constexpr std::size_t kMostMessage = std::size_t{64} << 10U;
@@ -27,6 +30,8 @@ struct SocketMessage {
 
 /// Who is at the other end of `socket`, by the kernel's word.
 [[nodiscard]] bool belongs_to_this_user(const Descriptor& socket);
+/// The process there, the same way; 0 where it has a number that means nothing here.
+[[nodiscard]] int peer_process(const Descriptor& socket);
 
 /// Closed where the system refuses; `error_number` says why, EADDRINUSE for a name that is taken.
 [[nodiscard]] Descriptor listen_at(std::string_view name, int& error_number);

@@ -27,6 +27,7 @@
 #include "src/measure/spread.h"
 #include "src/process/interrupt.h"
 #include "src/process/progress.h"
+#include "src/programs/program_run.h"
 #include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_source.h"
 #include "src/session/noise_store.h"
@@ -54,7 +55,9 @@ ExitCode exit_code_of(Status status) {
 void measure_here(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
                   RunRecord& record) {
   try {
-    if (config.needs_ranks())
+    if (config.program)
+      measure_program(config, around, record);
+    else if (config.needs_ranks())
       measure_on_ranks(config, topology, around, record);
     else
       train_and_measure(config, topology, around, record);
@@ -85,6 +88,7 @@ SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
           .arguments = std::move(arguments.common),
           .first_arguments = std::move(arguments.first),
           .plan_file = config.options.plan_file,
+          .starts_program = config.program.has_value(),
           .id = config.id,
           .longest_stop = config.options.timeout(),
           .repetition_seconds = rule.repetition_seconds(),
@@ -196,7 +200,8 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                                .files = files,
                                .region = region};
   const PressureWatch pressure;
-  if (is_one_process(options))
+  const bool is_repetition = options.orders.pass != RunPass::all;
+  if (config.program ? is_repetition : is_one_process(options))
     measure_here(config, topology, around, record);
   else
     measure_by_processes(config, prior, around, record);
@@ -340,7 +345,8 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 
 ExitCode run_command(const RunOptions& options) {
   if (options.orders.region) return be_rank(options);
-  if (options.orders.pass == RunPass::all || options.orders.launched_ranks) {
+  const bool starts_processes = options.program || options.engine == "pytorch";
+  if (!starts_processes && (options.orders.pass == RunPass::all || options.orders.launched_ranks)) {
     const RankPlace place = find_place(options);
     if (place.world_size > 1 || options.orders.launched_ranks)
       return be_outside_rank(options, place);
@@ -349,7 +355,8 @@ ExitCode run_command(const RunOptions& options) {
   InterruptWatch interrupt;  // before any thread is made
   require_possible_repeats(options);
   const Topology topology = discover_topology();
-  const RunConfig config = configure_run(options, topology);
+  RunConfig config = configure_run(options, topology);
+  if (config.program && options.steps) config.options.repeats = 1;
   return measure_and_publish(config, topology, topology, interrupt, nullptr, {});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -115,7 +116,9 @@ struct RunSession::State {
   [[nodiscard]] fs::path result_file() const { return folder.file("result.json"); }
 
   [[nodiscard]] SessionProcess::Limits limits_of(const Task& task) const {
-    return {.silence = task.deadline, .stop = setup.longest_stop};
+    return {.silence = task.deadline,
+            .stop = setup.longest_stop,
+            .starts_program = setup.starts_program};
   }
 
   [[nodiscard]] Task next_repetition(const std::string& label) const {
@@ -188,7 +191,14 @@ struct RunSession::State {
     arguments.push_back("--output=" + result_file().string());
     if (around.progress.visible() && !stepper)
       arguments.push_back("--progress-prefix=" + task.label);
-    if (!setup.launcher) return {.program = setup.program, .arguments = std::move(arguments)};
+    if (setup.starts_program)
+      arguments.push_back("--steps-socket=" +
+                          folder.file(fmt::format("steps-{}", repetitions + 1)).string());
+    if (!setup.launcher)
+      return {.program = setup.program,
+              .arguments = std::move(arguments),
+              // Who started a program ends it first.
+              .owner_end_signal = setup.starts_program ? SIGTERM : SIGKILL};
     return launch(*setup.launcher, setup.program, std::move(arguments));
   }
 
@@ -221,11 +231,12 @@ RunSession::~RunSession() = default;
 bool RunSession::prepare() {
   State& state = *state_;
   const bool done =
-      state.perform({.name = "the preparation",
-                     .label = state.setup.preparation,
-                     .arguments = arguments_of_preparation(state.setup, state.own_plan()),
-                     .deadline = kLongestSilence}) &&
-      state.extend_plan();
+      state.setup.starts_program ||
+      (state.perform({.name = "the preparation",
+                      .label = state.setup.preparation,
+                      .arguments = arguments_of_preparation(state.setup, state.own_plan()),
+                      .deadline = kLongestSilence}) &&
+       state.extend_plan());
   state.may_repeat = done && std::ranges::find(state.setup.arguments, "--verify=only") ==
                                  state.setup.arguments.end();
   return state.may_repeat;

@@ -48,8 +48,10 @@ std::vector<std::string> arguments_of_repetition(const SessionSetup& setup,
   if (is_first)
     arguments.insert(arguments.end(), setup.first_arguments.begin(), setup.first_arguments.end());
   arguments.emplace_back(is_first ? "--pass=first" : "--pass=next");
-  arguments.push_back("--plan=" + setup.plan_file.value_or(own_plan.string()));
-  arguments.emplace_back("--verify=off");
+  if (!setup.starts_program) {
+    arguments.push_back("--plan=" + setup.plan_file.value_or(own_plan.string()));
+    arguments.emplace_back("--verify=off");
+  }
   if (!is_of_fixed_length(setup)) {
     arguments.push_back(fmt::format("--max-time={}", seconds));
     arguments.push_back(fmt::format("--min-time={}", setup.least_seconds));

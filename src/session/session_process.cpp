@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/process/process_tree.h"
+
 namespace ptbench {
 namespace {
 
@@ -14,9 +16,21 @@ constexpr ChildProcess::Duration kInterruptionGrace =
 
 }  // namespace
 
+SessionProcess::OrphanEnd::OrphanEnd(bool wanted) : is_wanted(wanted) {
+  if (is_wanted) adopt_orphans();
+}
+
+SessionProcess::OrphanEnd::~OrphanEnd() {
+  if (is_wanted) end_descendants(TreePart::left_behind);
+}
+
 SessionProcess::SessionProcess(ChildCommand command, Limits limits, InterruptWatch& interrupt,
                                Progress& progress)
-    : limits_(limits), interrupt_(interrupt), messages_(progress), process_([&] {
+    : limits_(limits),
+      interrupt_(interrupt),
+      messages_(progress),
+      orphan_end_(limits.starts_program),
+      process_([&] {
         command.on_errors = [this](std::string_view text) {
           heard_ = true;
           messages_.take(text);

@@ -25,6 +25,7 @@ class SessionProcess {
   struct Limits {
     std::optional<ChildProcess::Duration> silence;  ///< empty: it may be silent for ever
     ChildProcess::Duration stop;                    ///< of one that was stopped (SIGSTOP)
+    bool starts_program = false;  ///< what it leaves behind, should it be killed, is killed too
   };
 
   /// Starts it. `interrupt` and `progress` outlive the process. The command's streams are taken.
@@ -48,9 +49,19 @@ class SessionProcess {
   void end_if_stopped();
   void pass_on_interrupt();
 
+  /// Ends what a process that is gone has left behind.
+  struct OrphanEnd {
+    explicit OrphanEnd(bool wanted);
+    OrphanEnd(const OrphanEnd&) = delete;
+    OrphanEnd& operator=(const OrphanEnd&) = delete;
+    ~OrphanEnd();
+    bool is_wanted;
+  };
+
   Limits limits_;
   InterruptWatch& interrupt_;
   ProcessMessages messages_;
+  OrphanEnd orphan_end_;  ///< after the process
   ChildProcess process_;
   std::optional<StopLimit> stop_;  ///< of the wait that goes on
   bool heard_ = false;             ///< since the limit of silence was set

@@ -180,7 +180,8 @@ RunRecord SessionResults::lost(Status status, std::string reason) const {
 std::optional<std::string> SessionResults::different_starts() const {
   const RunRecord* first = nullptr;
   for (const RunRecord& record : records_) {
-    if (!record.loss.first) continue;
+    const bool is_native = record.engine.name.value_or("native") == "native";
+    if (!is_native || !record.loss.first) continue;
     if (first == nullptr) first = &record;
     if (record.strategy.plan_hash != first->strategy.plan_hash) continue;
     if (*record.loss.first != *first->loss.first)

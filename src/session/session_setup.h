@@ -24,7 +24,8 @@ struct SessionSetup {
   std::optional<std::string> plan_file;      ///< the user's --plan
   bool extends_plan = false;                 ///< what it lacks is added to it, not refused
   std::optional<RankLauncher> launcher = std::nullopt;  ///< empty: each process starts its ranks
-  std::string id;                         ///< of the record, should no process write one
+  bool starts_program = false;  ///< its processes start one that trains, and prepare nothing
+  std::string id;               ///< of the record, should no process write one
   std::string preparation = "preparing";  ///< what progress calls it
   /// For a process that is stopped (SIGSTOP): then it is killed.
   std::chrono::milliseconds longest_stop{60'000};

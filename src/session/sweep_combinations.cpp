@@ -71,10 +71,12 @@ Combination Expansion::of(Assignments assignments) const {
     const OptionRow<RunOptions>& row = *rows_.at(given.name);
     row.set(result.options, row.info, given.text);
   }
+  result.options.assignments = result.assignments;
   return result;
 }
 
 Combination Expansion::without_useless(Combination result) const {
+  if (result.options.program) return result;
   if (takes_nproc(result.options.strategy)) return result;
   if (ranks_communicate_)
     leave_out_sharing(result.assignments);
@@ -95,7 +97,9 @@ void share_threads(const Expansion& expansion, const Topology& topology,
   const Size threads = usual_threads(most, topology);
   for (Combination& combination : combinations) {
     const RunOptions& options = combination.options;
-    if (options.threads || usual_threads(options.nproc, topology) == threads) continue;
+    const bool takes_threads = !options.program || has_placeholder(*options.program, "threads");
+    if (options.threads || !takes_threads || usual_threads(options.nproc, topology) == threads)
+      continue;
     assign(expansion, "threads", fmt::format("{}", threads), combination);
   }
 }
@@ -120,7 +124,7 @@ std::optional<Workload> workload_of(const RunOptions& options) {
 
 void share_global_batch(const Expansion& expansion, std::vector<Combination>& combinations) {
   for (Combination& combination : combinations) {
-    if (combination.options.global_batch) continue;
+    if (combination.options.global_batch || combination.options.program) continue;
     const std::optional<Workload> workload = workload_of(combination.options);
     if (workload)
       assign(expansion, "global-batch", fmt::format("{}", workload->batch), combination);

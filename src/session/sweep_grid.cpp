@@ -75,7 +75,9 @@ RunRecord impossible_record(const Combination& combination, const SweepOptions& 
   RunRecord record;
   record.status = Status::skipped;
   record.reason = reason;
-  record.workload.name = workload ? workload->name : options.workload;
+  record.workload.name = options.program ? options.name.value_or("program")
+                         : workload      ? workload->name
+                                         : options.workload;
   if (options.workload.ends_with(".json")) record.workload.file = options.workload;
   record.strategy.name = strategy.name;
   record.strategy.world_size = options.nproc;
@@ -94,10 +96,11 @@ RunRecord possible_record(const RunConfig& config) {
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.options.nproc;
-  record.strategy.threads = config.threads;
-  record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.precision = config.precision;
+  record.strategy.threads = config.threads;
   record.strategy.batch_per_replica = config.batch_size();
+  if (config.options.program) return record;
+  record.strategy.accumulation_steps = config.batch.accumulation_steps;
   record.strategy.global_batch = config.batch.global_batch();
   record.data.workers = config.options.data_workers;
   return record;
@@ -246,6 +249,7 @@ SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> ass
           .arguments = pass_on(assignments).common,
           .launcher = {},
           .scaling = {},
+          .starts_program = config.program.has_value(),
           .reads_data = config.options.data != "synthetic"};
 }
 

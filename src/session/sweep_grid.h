@@ -22,6 +22,7 @@ struct SweepRow {
   std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
   std::optional<RankLauncher> launcher = std::nullopt;  ///< starts its ranks; empty: ptbench does
   std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
+  bool starts_program = false;         ///< that trains in ptbench's place
   bool reads_data = false;  ///< from a directory: only its processes know whether that will do
 
   [[nodiscard]] const std::string& id() const { return record.id; }

@@ -56,13 +56,17 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
   Cell& started = cell(row, side);
   const auto rounds = static_cast<double>(length_.rounds);
   const double seconds = length_.max_time_seconds / rounds;
+  std::vector<std::string> arguments = rows_[row].arguments;
+  const std::vector<std::string>& own = sides_[side].arguments;
+  arguments.insert(arguments.end(), own.begin(), own.end());
   started.session =
       around_.make_session({.program = sides_[side].program,
-                            .arguments = rows_[row].arguments,
+                            .arguments = std::move(arguments),
                             .first_arguments = {},
                             .plan_file = plan_file,
                             .extends_plan = extends_plan,
                             .launcher = rows_[row].launcher,
+                            .starts_program = rows_[row].starts_program,
                             .id = rows_[row].id(),
                             .preparation = "preparing " + place(row, side),
                             .longest_stop = length_.longest_stop,

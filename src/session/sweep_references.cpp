@@ -21,7 +21,9 @@ bool has(const Assignments& assignments, std::string_view name) {
 
 std::optional<Combination> References::all_cores(const RunConfig& config,
                                                  const Assignments& given) const {
-  if (most_cores_ < 2 || cores_of(config.options.nproc * config.threads) != most_cores_) return {};
+  if (config.options.program || most_cores_ < 2 ||
+      cores_of(config.options.nproc * config.threads) != most_cores_)
+    return {};
   Assignments serial = baseline(config, given).assignments;
   leave_out(serial, std::array<std::string_view, 2>{"batch-size", "threads"});
   const Size batch = config.batch.together();
@@ -33,7 +35,8 @@ std::optional<Combination> References::all_cores(const RunConfig& config,
 
 std::optional<Combination> References::same_micro_batch(const RunConfig& config,
                                                         const Assignments& given) const {
-  if (mode_ != ScalingMode::strong || config.options.nproc == 1 || !config.batch.shares.empty())
+  if (config.options.program || mode_ != ScalingMode::strong || config.options.nproc == 1 ||
+      !config.batch.shares.empty())
     return {};
   Assignments serial = baseline(config, given).assignments;
   leave_out(serial, std::array<std::string_view, 1>{"batch-size"});
@@ -42,6 +45,7 @@ std::optional<Combination> References::same_micro_batch(const RunConfig& config,
 }
 
 Combination References::baseline(const RunConfig& config, Assignments given) const {
+  if (config.options.program) return one_rank(config, std::move(given));
   const StrategyRow serial = find_strategy("serial");
   leave_out_sharing(given);
   leave_out(given, std::array<std::string_view, 3>{"strategy", "accumulate", "precision"});
@@ -55,6 +59,10 @@ Combination References::baseline(const RunConfig& config, Assignments given) con
 
 Combination References::one_rank(const RunConfig& config, Assignments given) const {
   leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
+  if (config.options.program) {  // its work stands in its command
+    given.push_back({"nproc", "1"});
+    return expansion_.of(std::move(given));
+  }
   return expansion_.of(with_work_of(config, std::move(given)));
 }
 

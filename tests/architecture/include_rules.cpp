@@ -28,10 +28,10 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const Words all{"base",    "process",   "device",  "comm",    "ranks",      "data",
-                         "kernels", "workloads", "measure", "judge",   "strategies", "reports",
-                         "charts",  "page",      "publish", "exports", "config",     "training",
-                         "session", "compare",   "doctor",  "cli"};
+  static const Words all{"base",     "process",   "device",  "comm",    "ranks",      "data",
+                         "kernels",  "workloads", "measure", "judge",   "strategies", "reports",
+                         "charts",   "page",      "publish", "exports", "config",     "training",
+                         "programs", "session",   "compare", "doctor",  "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
       {"process", "src/process/", {"base"}},
@@ -61,10 +61,13 @@ const std::vector<Room>& rooms() {
        "src/training/",
        {"config", "reports", "strategies", "measure", "workloads", "kernels", "data", "comm",
         "device", "process", "base"}},
+      {"programs",
+       "src/programs/",
+       {"training", "config", "reports", "measure", "device", "process", "base"}},
       {"session",
        "src/session/",
-       {"training", "config", "publish", "reports", "strategies", "judge", "measure", "data",
-        "ranks", "comm", "device", "process", "base"}},
+       {"programs", "training", "config", "publish", "reports", "strategies", "judge", "measure",
+        "data", "ranks", "comm", "device", "process", "base"}},
       {"compare",
        "src/compare/",
        {"config", "publish", "reports", "judge", "measure", "device", "base"}},
@@ -117,7 +120,7 @@ const std::vector<Library>& libraries() {
       {"nlohmann/json",
        {"nlohmann/"},
        {"src/measure/", "workloads/", "reports/", "page/", "exports/", "src/training/",
-        "src/session/", "src/compare/"}},
+        "src/programs/", "src/session/", "src/compare/"}},
       {"valijson", {"valijson/"}, {"reports/"}},
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"Boost.Math", {"boost/math/"}, {"src/measure/"}},

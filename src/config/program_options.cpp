@@ -1,0 +1,34 @@
+#include "src/config/run_option_rows.h"
+
+namespace ptbench {
+
+void append_program(RunOptionRows& rows) {
+  const std::string group = "Who trains";
+  rows.push_back(choice_option({.name = "engine",
+                                .value = "native|pytorch|auto",
+                                .group = group,
+                                .help = "ptbench itself, or the same training by the PyTorch "
+                                        "scripts that come with it; auto is native",
+                                .fallback = "native",
+                                .choices = {"native", "pytorch", "auto"},
+                                .grid = true},
+                               &RunOptions::engine));
+  rows.push_back(text_option(
+      {.name = "program",
+       .value = "COMMAND",
+       .group = group,
+       .help = "a program of your own, started by the shell, which tells its steps "
+               "(docs/steps_protocol.md); {n}, {b}, {global_batch}, {precision}, {strategy}, "
+               "{threads} and {seed} in it stand for what these options say",
+       .example = "torchrun --nproc-per-node {n} train.py --batch {b}"},
+      &RunOptions::program));
+  rows.push_back(text_option({.name = "name",
+                              .value = "NAME",
+                              .group = group,
+                              .help = "what records call the program",
+                              .fallback = "the script's",
+                              .example = "my-model"},
+                             &RunOptions::name));
+}
+
+}  // namespace ptbench

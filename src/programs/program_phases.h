@@ -1,0 +1,21 @@
+#pragma once
+
+#include "reports/trace_json.h"
+#include "src/base/size.h"
+#include "src/measure/record.h"
+#include "src/measure/step_trace.h"
+#include "src/programs/program_ranks.h"
+
+namespace ptbench {
+
+/// What of its steps a rank told: means over the steps of which any phase was told, with what no
+/// phase was told of as `other`. All empty where there is no such step.
+[[nodiscard]] PhasesRecord phases_of(const ProgramRanks::Observed& observed);
+
+/// Forward and backward of a step; empty where neither was told.
+[[nodiscard]] std::optional<double> compute_seconds_of(const PhasesRecord& phases);
+
+/// The same steps as a trace shows them: phases as spans, all communication as collectives.
+[[nodiscard]] TraceRecorder trace_of(const ProgramRanks::Observed& observed);
+
+}  // namespace ptbench

@@ -1,0 +1,109 @@
+#include "src/programs/program_steps.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "src/measure/sampling.h"
+#include "src/process/process_tree.h"
+
+namespace ptbench {
+namespace {
+
+constexpr double kSecondsPerTick = 1e-9;
+/// What the program is granted beyond the steps that it has reported, where there is no plan.
+constexpr double kAheadSeconds = 0.2;
+/// The first grant, when nothing is known of the pace.
+constexpr Size kFirstSteps = 2;
+constexpr Size kMostStepsAhead = 1'000'000;
+constexpr double kPaceWeight = 0.1;  ///< of the newest step
+
+// How the program comes to rest: loaders fill their queues, teams of threads stop spinning.
+constexpr std::chrono::milliseconds kLongestUnrest{250};
+constexpr std::chrono::microseconds kBetweenLooks{300};
+
+}  // namespace
+
+double ProgramSteps::now() const { return kSecondsPerTick * static_cast<double>(nanoseconds_); }
+
+bool ProgramSteps::take() {
+  const auto step = program_.server().ranks().take();
+  if (!step) return false;
+  taken_ = step->number;
+  nanoseconds_ += step->nanoseconds;
+  const double seconds = kSecondsPerTick * static_cast<double>(step->nanoseconds);
+  pace_ = taken_ <= kFirstSteps ? seconds : (1 - kPaceWeight) * pace_ + kPaceWeight * seconds;
+  return true;
+}
+
+void ProgramSteps::step() {
+  while (!take()) {
+    if (program_.has_left() || program_.is_interrupted()) throw NoMoreSteps{};
+    is_planned_ ? grant_plan() : grant_ahead();
+    listen();
+  }
+}
+
+void ProgramSteps::listen() {
+  program_.listen();
+  if (!is_planned_) grant_ahead();
+}
+
+Size ProgramSteps::steps_within(double seconds) const {
+  constexpr double kLeastPace = 1e-9;
+  const double steps = std::ceil(seconds / std::max(pace_, kLeastPace));
+  return static_cast<Size>(std::clamp(steps, 1.0, static_cast<double>(kMostStepsAhead)));
+}
+
+void ProgramSteps::grant_ahead() {
+  const std::int64_t done = program_.server().ranks().done();
+  const Size ahead = pace_ > 0 ? steps_within(kAheadSeconds) : kFirstSteps;
+  // Half of it is enough between two words, and spares it some.
+  if (program_.server().granted() - done <= ahead / 2) program_.server().grant(done + ahead);
+}
+
+void ProgramSteps::grant_plan() {
+  if (program_.server().granted() > taken_) return;
+  const Size by_time = plan_end_ > now() ? steps_within(plan_end_ - now()) : 1;
+  program_.server().grant(std::max(taken_ + by_time, plan_last_step_));
+}
+
+void ProgramSteps::expect(double seconds, Size steps) {
+  is_planned_ = true;
+  plan_end_ = now() + seconds;
+  plan_last_step_ = taken_ + steps;
+}
+
+void ProgramSteps::rest() {
+  ProgramServer& server = program_.server();
+  while (server.ranks().done() < server.granted()) {
+    if (program_.has_left() || program_.is_interrupted()) return;
+    program_.listen();
+  }
+  while (take()) ++dropped_;
+  const std::vector<int> processes = descendants();
+  const auto end = std::chrono::steady_clock::now() + kLongestUnrest;
+  for (int quiet = 0; quiet < 2 && std::chrono::steady_clock::now() < end;) {
+    quiet = are_asleep(processes) ? quiet + 1 : 0;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+void ProgramSteps::settle(double seconds) {
+  const double begin = now();
+  do {
+    step();
+    ++dropped_;
+  } while (now() - begin < seconds);
+}
+
+void ProgramSteps::observe(Size steps) {
+  ProgramServer& server = program_.server();
+  server.ranks().keep_phases();
+  server.grant(server.granted() + steps, true);
+  rest();
+}
+
+}  // namespace ptbench

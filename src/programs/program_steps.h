@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/clock.h"
+#include "src/base/size.h"
+#include "src/programs/running_program.h"
+
+namespace ptbench {
+
+/// The steps of a program, one by one, as if this process made them: the program is granted steps
+/// ahead, and each is taken once all ranks have reported it. The clock shows how long the steps
+/// lasted until now, by the program's own clock, each as long as the slowest rank took; time
+/// between steps does not count.
+class ProgramSteps final : public Clock {
+ public:
+  /// `program` has said hello and outlives the steps.
+  explicit ProgramSteps(RunningProgram& program) : program_(program) {}
+
+  [[nodiscard]] double now() const override;
+
+  /// Takes the next step. Throws NoMoreSteps where the program has left, or was interrupted.
+  void step();
+
+  /// Next come at least so many seconds and steps and then a rest: the program is granted all of
+  /// them at once, as far as its pace tells how many they are. Without a plan it is granted steps
+  /// ahead of those that it reports, so that it never waits.
+  void expect(double seconds, Size steps);
+  /// Waits until the program has done all that it was granted and sleeps. Steps that were not taken
+  /// are dropped.
+  void rest();
+  /// Takes steps that do not count: at least one, and what begins within so many seconds.
+  void settle(double seconds);
+  /// Makes so many steps of which phases are wanted.
+  void observe(Size steps);
+
+  /// Steps that were dropped, or did not count.
+  [[nodiscard]] Size dropped() const { return dropped_; }
+  /// Seconds of a step, lately; 0 before there was one.
+  [[nodiscard]] double pace() const { return pace_; }
+
+ private:
+  [[nodiscard]] bool take();
+  [[nodiscard]] Size steps_within(double seconds) const;
+  void grant_ahead();
+  void grant_plan();
+  void listen();
+
+  RunningProgram& program_;
+  std::int64_t nanoseconds_ = 0;  ///< of all steps so far
+  std::int64_t taken_ = 0;        ///< number of the last one
+  double pace_ = 0;
+  bool is_planned_ = false;
+  double plan_end_ = 0;              ///< of the clock, at least
+  std::int64_t plan_last_step_ = 0;  ///< its number, at least
+  Size dropped_ = 0;
+};
+
+}  // namespace ptbench
