@@ -82,14 +82,43 @@ std::vector<SweepFiles> kept_files(const GateOptions& options) {
 
 std::vector<SweepSide> sides_of(const GateOptions& options, const Topology& topology) {
   std::vector<SweepSide> sides;
-  for (const std::string* const program : {&options.base, &options.fresh}) {
-    SweepSide side{.program = fs::absolute(*program),
+  if (options.compares_programs()) {
+    for (const auto* const command : {&options.base_program, &options.fresh_program})
+      sides.push_back({.program = "/proc/self/exe",
+                       .header = begin_result(options.command_line, topology),
+                       .earlier = {},
+                       .arguments = {"--program=" + command->value()}});
+    return sides;
+  }
+  for (const auto* const program : {&options.base, &options.fresh}) {
+    SweepSide side{.program = fs::absolute(program->value()),
                    .header = begin_result(options.command_line, topology),
                    .earlier = {}};
     side.header.generator = unknown_build();
     sides.push_back(std::move(side));
   }
   return sides;
+}
+
+/// What both sides measure. Programs are called alike, so that they are compared.
+GateOptions with_both_sides(GateOptions options) {
+  require_two_sides(options);
+  if (options.compares_programs()) {
+    const Topology topology = discover_topology();
+    options.run.program = options.base_program;
+    options.run.assignments = options.measured;
+    if (!options.run.name) {
+      options.run.name = configure_run(options.run, topology).workload.name;
+      options.measured.push_back({"name", *options.run.name});
+    }
+    RunOptions fresh = options.run;
+    fresh.program = options.fresh_program;
+    (void)configure_run(fresh, topology);
+  } else {
+    require_ptbench("base", *options.base);
+    require_ptbench("new", *options.fresh);
+  }
+  return options;
 }
 
 /// Whether another pair could still bring a verdict: at the looks, only what is undecided goes on.
@@ -146,13 +175,12 @@ ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile,
   return exit_code_of(comparison, options.judged.strict);
 }
 
-ExitCode gate_command(const GateOptions& options) {
+ExitCode gate_command(const GateOptions& given) {
   refuse_outside_ranks("gate");
-  refuse_shared_files(options);
+  refuse_shared_files(given);
+  const GateOptions options = with_both_sides(given);
   ComparisonFiles files(options.judged.outputs);
   std::vector<SweepFiles> kept = kept_files(options);
-  require_ptbench("base", options.base);
-  require_ptbench("new", options.fresh);
   InterruptWatch interrupt;  // before any thread is made
   const SteadyClock clock;
   Progress progress(clock);
@@ -184,7 +212,8 @@ ExitCode gate_command(const GateOptions& options) {
 Command make_gate_command() {
   return with_options<GateOptions>(
       {.name = "gate",
-       .summary = "measure two builds in lockstep and judge the new one; the exit code gates CI",
+       .summary = "measure two builds, or programs, in lockstep and judge the new one; the exit "
+                  "code gates CI",
        .description =
            "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
            "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
@@ -194,7 +223,10 @@ Command make_gate_command() {
                      "has a training step become slower by 5 %?"},
                     {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "
                      "--detect 3% -o gate.md",
-                     "a smaller change, on two ranks, for a pull request"}},
+                     "a smaller change, on two ranks, for a pull request"},
+                    {"ptbench gate --base-program 'python3 old/train.py' --new-program 'python3 "
+                     "new/train.py'",
+                     "two versions of your own training script"}},
        .options = {},
        .run = {}},
       gate_option_table(), gate_command);

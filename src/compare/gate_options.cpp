@@ -1,9 +1,12 @@
 #include "src/compare/gate_options.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "src/base/error.h"
 #include "src/config/run_options.h"
 #include "src/judge/lockstep.h"
 
@@ -25,7 +28,7 @@ bool is_left_out(const OptionInfo& option) {
     case OptionScope::training_files:
     case OptionScope::first_repetition:
     case OptionScope::place: return true;
-    default: return option.hidden;
+    default: return option.hidden || option.name == "program";
   }
 }
 
@@ -48,20 +51,33 @@ GateRow of_compare(const OptionRow<CompareConfig>& row) {
                                  std::string_view text) { row.set(gate.judged, option, text); }};
 }
 
-OptionInfo program(const char* name, const char* help) {
+OptionInfo build(const char* name, const char* help) {
   return {.name = name,
           .value = "PTBENCH",
           .group = kGate,
           .help = help,
           .example = "../old/ptbench",
-          .hint = ValueHint::file,
-          .required = true};
+          .excludes = {"base-program", "new-program"},
+          .hint = ValueHint::file};
+}
+
+OptionInfo user_program(const char* name, const char* help) {
+  return {.name = name,
+          .value = "COMMAND",
+          .group = kGate,
+          .help = help,
+          .example = "python3 old/train.py --batch {b}"};
 }
 
 std::vector<GateRow> own_rows() {
   return {
-      text_option(program("base", "the build to compare with"), &GateOptions::base),
-      text_option(program("new", "the build to judge"), &GateOptions::fresh),
+      text_option(build("base", "the build to compare with"), &GateOptions::base),
+      text_option(build("new", "the build to judge"), &GateOptions::fresh),
+      text_option(user_program("base-program",
+                               "in place of builds: the program to compare with, "
+                               "as --program of run"),
+                  &GateOptions::base_program),
+      text_option(user_program("new-program", "the program to judge"), &GateOptions::fresh_program),
       whole_option({.name = "max-pairs",
                     .value = "N",
                     .group = kGate,
@@ -84,6 +100,18 @@ std::vector<GateRow> own_rows() {
 }
 
 }  // namespace
+
+void require_two_sides(const GateOptions& options) {
+  const bool are_programs = options.base_program || options.fresh_program;
+  const char* const missing = are_programs ? options.base_program ? "new-program" : "base-program"
+                              : !options.base ? "base"
+                                              : "new";
+  const bool is_whole =
+      are_programs ? options.base_program && options.fresh_program : options.base && options.fresh;
+  if (!is_whole)
+    throw usage_error(fmt::format("--{} is missing", missing),
+                      "give --base and --new, or --base-program and --new-program");
+}
 
 OptionTable<GateOptions> gate_option_table() {
   std::vector<GateRow> rows = own_rows();

@@ -15,8 +15,13 @@ namespace ptbench {
 struct GateOptions {
   RunOptions run;                         ///< what both builds measure
   std::vector<NamedAssignment> measured;  ///< the same, as given: for the processes to start
-  std::string base;                       ///< program
-  std::string fresh;                      ///< program
+  std::optional<std::string> base;        ///< build of ptbench
+  std::optional<std::string> fresh;       ///< build of ptbench
+  // Or this one measures two programs of the user:
+  std::optional<std::string> base_program;   ///< command
+  std::optional<std::string> fresh_program;  ///< command
+
+  [[nodiscard]] bool compares_programs() const { return base_program.has_value(); }
   /// How the result is judged, printed and written; it names no files to compare.
   CompareConfig judged;
   Size max_pairs = kUsualMostPairs;
@@ -25,6 +30,9 @@ struct GateOptions {
 
   std::vector<std::string> command_line;  ///< argv, for the record
 };
+
+/// Throws a usage error unless both sides are builds, or both are programs.
+void require_two_sides(const GateOptions& options);
 
 /// The options of `ptbench gate`: its own, those of `compare` that say how results are judged and
 /// written, and those of `run` that say what is measured.

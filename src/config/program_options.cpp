@@ -25,8 +25,8 @@ void append_program(RunOptionRows& rows) {
   rows.push_back(text_option({.name = "name",
                               .value = "NAME",
                               .group = group,
-                              .help = "what records call the program",
-                              .fallback = "the script's",
+                              .help = "what records call the program; by default its script's "
+                                      "name",
                               .example = "my-model"},
                              &RunOptions::name));
 }

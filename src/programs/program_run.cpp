@@ -125,6 +125,7 @@ class ProgramRun {
                                       .wake = [] {}},
                     steps_, probe_);
     if (turns) plan.config.turns = &*turns;
+    if (plan.config.warmup_steps.value_or(0) > 0) steps_.expect(0, *plan.config.warmup_steps);
     return ptbench::measure([this] { steps_.step(); }, plan.config, *plan.rule, steps_,
                             [this] { return watch_.is_interrupted(); },
                             [this](const SamplingProgress& progress) { show(progress); });
