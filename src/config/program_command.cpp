@@ -185,7 +185,9 @@ std::string name_of_program(std::string_view command) {
   std::string first;
   while (!command.empty()) {
     const std::size_t blank = command.find_first_of(" \t\n");
-    const std::filesystem::path word(command.substr(0, blank));
+    std::string plain(command.substr(0, blank));
+    std::erase_if(plain, [](char letter) { return letter == '\'' || letter == '"'; });
+    const std::filesystem::path word(plain);
     command.remove_prefix(blank == std::string_view::npos ? command.size() : blank + 1);
     if (word.empty()) continue;
     const std::string extension = word.extension().string();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -138,9 +139,13 @@ void RunningProgram::require_success() const {
 
 std::string RunningProgram::how_it_ended() const {
   if (!ended_) return "closed its connection";
-  if (ended_->signal != 0)
-    return fmt::format("was killed by signal {}{}", ended_->signal,
-                       ended_->signal == SIGKILL ? " (out of memory?)" : "");
+  // The shell tells of who it waited for by 128 and the signal.
+  constexpr int kOfSignals = 128;
+  const bool is_by_shell = ended_->code > kOfSignals && ended_->code < kOfSignals + NSIG;
+  const int signal = is_by_shell ? ended_->code - kOfSignals : ended_->signal;
+  if (signal != 0)
+    return fmt::format("was killed by signal {}{}", signal,
+                       signal == SIGKILL ? " (out of memory?)" : "");
   return fmt::format("ended with exit code {}", ended_->code);
 }
 
