@@ -153,10 +153,12 @@ class ProgramRun {
     const ProgramRanks& ranks = program_.server().ranks();
     const ProgramHello& first = *ranks.hellos().front();
     record_.engine.version = first.framework;
-    record_.strategy.world_size = std::ssize(ranks.hellos());
-    record_.strategy.devices.clear();
+    // DataParallel has several replicas in a process, which another engine's configuration knows.
+    if (config_.options.program) record_.strategy.world_size = std::ssize(ranks.hellos());
+    record_.strategy.devices.resize(static_cast<std::size_t>(record_.strategy.world_size), "cpu");
     for (const auto& hello : ranks.hellos())
-      record_.strategy.devices.push_back(hello->device.value_or("cpu"));
+      if (hello->device)
+        record_.strategy.devices.at(static_cast<std::size_t>(hello->rank)) = *hello->device;
     record_.strategy.global_batch = ranks.samples();
     if (!record_.strategy.batch_per_replica) record_.strategy.batch_per_replica = first.samples;
     if (first.precision && !options_.precision) record_.strategy.precision = *first.precision;

@@ -19,6 +19,8 @@ constexpr double kAheadSeconds = 0.2;
 constexpr Size kFirstSteps = 2;
 constexpr Size kMostStepsAhead = 1'000'000;
 constexpr double kPaceWeight = 0.1;  ///< of the newest step
+/// Times the newest step, at the most: one that compiled something is not remembered for long.
+constexpr double kMostBeside = 2;
 
 // How the program comes to rest: loaders fill their queues, teams of threads stop spinning.
 constexpr std::chrono::milliseconds kLongestUnrest{250};
@@ -35,6 +37,7 @@ bool ProgramSteps::take() {
   nanoseconds_ += step->nanoseconds;
   const double seconds = kSecondsPerTick * static_cast<double>(step->nanoseconds);
   pace_ = taken_ <= kFirstSteps ? seconds : (1 - kPaceWeight) * pace_ + kPaceWeight * seconds;
+  pace_ = std::min(pace_, kMostBeside * seconds);
   return true;
 }
 
@@ -52,6 +55,7 @@ void ProgramSteps::listen() {
 }
 
 Size ProgramSteps::steps_within(double seconds) const {
+  if (pace_ <= 0) return kFirstSteps;
   constexpr double kLeastPace = 1e-9;
   const double steps = std::ceil(seconds / std::max(pace_, kLeastPace));
   return static_cast<Size>(std::clamp(steps, 1.0, static_cast<double>(kMostStepsAhead)));
@@ -59,7 +63,7 @@ Size ProgramSteps::steps_within(double seconds) const {
 
 void ProgramSteps::grant_ahead() {
   const std::int64_t done = program_.server().ranks().done();
-  const Size ahead = pace_ > 0 ? steps_within(kAheadSeconds) : kFirstSteps;
+  const Size ahead = steps_within(kAheadSeconds);
   // Half of it is enough between two words, and spares it some.
   if (program_.server().granted() - done <= ahead / 2) program_.server().grant(done + ahead);
 }

@@ -247,6 +247,49 @@ TEST_CASE("whoever of ptbench is killed, nothing of a program is left", "[run][p
   CHECK(ends(begun.run.text("daemon")));
 }
 
+/// The shipped scripts' part is played by the scripted program, which is called as Python is.
+TEST_CASE("PyTorch is an engine where there is a Python with it", "[run][program]") {
+  const RunCommand place;
+  const auto ptbench = [&](std::vector<std::string> arguments, const std::string& python) {
+    arguments.insert(arguments.begin(), PTBENCH_EXECUTABLE);
+    return testing::run_program(arguments, {.folder = place.path("."),
+                                            .environment = {"PTBENCH_PYTHON=" + python},
+                                            .deadline = std::chrono::minutes(1)});
+  };
+  const std::vector<std::string> what{"-w", "linear", "-b", "64", "--threads", "1", "--engine"};
+  std::vector<std::string> run{"run", "--steps", "8", "-o", "r.json"};
+  run.insert(run.end(), what.begin(), what.end());
+  run.emplace_back("pytorch");
+  const ProgramResult absent = ptbench(run, "/nowhere/python");
+  CHECK(absent.exit_code == 5);
+  CHECK_THAT(absent.errors, Contains("/nowhere/python") && Contains("scripts/peers"));
+
+  place.write("python", "#!/bin/sh\necho \"$@\"\nexec " + scripted("durations=3") + "\n");
+  std::filesystem::permissions(place.path("python"), std::filesystem::perms::owner_all);
+  const std::string python = place.path("python").string();
+  const ProgramResult result = ptbench(run, python);
+  const auto record = record_of(place, result);
+  CHECK(record["id"] == "linear/serial/n1/b64/fp32/threads=1/engine=pytorch");
+  CHECK(record["engine"]["name"] == "pytorch");
+  CHECK(record["optimizer"]["name"] == "adam");
+  CHECK_THAT(result.errors, Contains("train.py --workload=linear --strategy=serial --nproc=1 "
+                                     "--batch-size=64 --accumulate=1 --precision=fp32 "
+                                     "--optimizer=adam"));
+  run.insert(run.end(), {"--bucket-mb", "1", "-s", "ddp"});
+  CHECK_THAT(ptbench(run, python).errors, Contains("--bucket-mb is not known to the PyTorch"));
+
+  std::vector<std::string> sweep{"sweep", "--rounds", "1", "--max-time", "0.5", "-o", "s.json"};
+  sweep.insert(sweep.end(), what.begin(), what.end());
+  sweep.emplace_back("native,pytorch");
+  const ProgramResult both = ptbench(sweep, python);
+  CAPTURE(both.output, both.errors);
+  CHECK(both.exit_code == 0);
+  const auto runs = place.json("s.json")["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["engine"]["name"] == "native");
+  CHECK(runs[1]["engine"]["name"] == "pytorch");
+}
+
 TEST_CASE("gates and sweeps measure programs in lockstep", "[run][program]") {
   const RunCommand place;
   const auto ptbench = [&](std::vector<std::string> arguments) {
