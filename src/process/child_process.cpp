@@ -86,6 +86,7 @@ bool take_streams(const Start& start) {
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (start.leads_session) (void)std::signal(SIGPIPE, SIG_DFL);  // the owner may ignore it
     (void)execve(start.program, start.arguments, start.environment);
   }
   const int error_number = errno;

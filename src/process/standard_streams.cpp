@@ -19,6 +19,8 @@ void reserve_standard_streams() {
 
 void let_large_writes_fail() { (void)std::signal(SIGXFSZ, SIG_IGN); }
 
+void let_unread_writes_fail() { (void)std::signal(SIGPIPE, SIG_IGN); }
+
 void leave_lost_terminal() {
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     errno = 0;

@@ -15,6 +15,10 @@ void reserve_standard_streams();
 /// process by SIGXFSZ.
 void let_large_writes_fail();
 
+/// Lets a write to a pipe that nobody reads any more fail, instead of ending the process by
+/// SIGPIPE. Programs that it starts inherit that, but for leaders of sessions.
+void let_unread_writes_fail();
+
 /// Lets standard output and error lead nowhere where they led to a terminal that hung up: who has
 /// nobody to talk to any more can still save what it has.
 void leave_lost_terminal();

@@ -242,8 +242,8 @@ class ProgramRun {
     record_.warnings.push_back(
         {.code = "program-killed",
          .message =
-             fmt::format("the program had not ended {} s after its last step, and was killed",
-                         options_.timeout().count() / 1000),
+             fmt::format("the program had not ended {:g} s after its last step, and was killed",
+                         options_.timeout_seconds),
          .remedy = "Let it end after its loop, or give a longer --timeout."});
   }
 

@@ -12,6 +12,7 @@
 #include "src/base/install_paths.h"
 #include "src/measure/step_protocol.h"
 #include "src/process/process_tree.h"
+#include "src/process/standard_streams.h"
 #include "src/training/run_watch.h"
 
 namespace ptbench {
@@ -26,6 +27,8 @@ constexpr milliseconds kMoment{100};
 constexpr milliseconds kLongestInterval{1000};
 /// For who was asked to end, until it is killed.
 constexpr milliseconds kGrace{2000};
+
+double seconds_of(milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string python_path() {
   std::string path = "PYTHONPATH=" + install_paths().python.string();
@@ -51,6 +54,7 @@ RunningProgram::RunningProgram(Setup setup, Progress& progress)
       errors_(progress),
       process_([&] {
         adopt_orphans();
+        let_unread_writes_fail();  // who is told of the program may end first
         ChildCommand command = command_of(setup_, server_.path());
         command.on_output = [this](std::string_view text) { output_.take(text); };
         command.on_errors = [this](std::string_view text) { errors_.take(text); };
@@ -95,8 +99,8 @@ void RunningProgram::await_hellos() {
                                   kStepsProtocol, last_words()),
                       "let its training loop go through ptbench.steps (docs/steps_protocol.md)");
     if (silent_ >= setup_.timeout)
-      throw run_error(fmt::format("the program said no hello ({}) for {} s: {} did not{}",
-                                  kStepsProtocol, setup_.timeout.count() / 1000, who, last_words()),
+      throw run_error(fmt::format("the program said no hello ({}) for {:g} s: {} did not{}",
+                                  kStepsProtocol, seconds_of(setup_.timeout), who, last_words()),
                       "let its training loop go through ptbench.steps (docs/steps_protocol.md), or "
                       "give a longer --timeout");
   }
@@ -114,8 +118,8 @@ void RunningProgram::listen() {
   }
   if (silent_ < setup_.timeout) return;
   throw run_error(
-      fmt::format("rank {} of the program has reported nothing for {} s, after step {}{}",
-                  ranks.slowest(), setup_.timeout.count() / 1000, ranks.done(), last_words()),
+      fmt::format("rank {} of the program has reported nothing for {:g} s, after step {}{}",
+                  ranks.slowest(), seconds_of(setup_.timeout), ranks.done(), last_words()),
       "see where it hangs, or give a longer --timeout");
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("what a program does wrong is one clear error", "[run][program]") {
 
 TEST_CASE("a program that says nothing is not waited for", "[run][program]") {
   const RunCommand run;
-  const std::vector<std::string> soon{"--timeout", "0.5"};
+  const std::vector<std::string> soon{"--timeout", "4"};
   CHECK_THAT(reason_of(run, measure(run, "echo out; echo problem >&2; exit 4", soon)),
              Contains("ended with exit code 4 before it said hello") && Contains("problem"));
   CHECK_THAT(reason_of(run, measure(run, scripted("before=silence"), soon)),
@@ -173,7 +173,7 @@ TEST_CASE("a program that says nothing is not waited for", "[run][program]") {
   CHECK_THAT(reason_of(run, measure(run, scripted("at=9 fault=hang"), soon)),
              Contains("rank 0 of the program has reported nothing"));
   const auto record = record_of(
-      run, measure(run, scripted("at=1 fault=linger"), {"--timeout", "0.5", "--steps", "5"}));
+      run, measure(run, scripted("at=1 fault=linger"), {"--timeout", "4", "--steps", "5"}));
   CHECK(record["warnings"].dump().find("program-killed") != std::string::npos);
 }
 
