@@ -16,12 +16,12 @@ namespace {
 using namespace ptbench;
 using namespace ptbench::testing;
 
-constexpr Size kElements = 1013;  // prime: no slice or share is a whole number of vectors
-constexpr std::array<Range, 7> kSlices{
-    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kElements}, {0, kElements}}};
+constexpr Size kArenaElements = 1013;  // prime: no slice or share is a whole number of vectors
+constexpr std::array<Range, 7> kArenaSlices{
+    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kArenaElements}, {0, kArenaElements}}};
 
-std::vector<OwnedRange> owned_ranges(int threads) {
-  constexpr std::array<Size, 6> cuts{0, 1, 16, 129, 500, kElements};
+std::vector<OwnedRange> arena_ranges(int threads) {
+  constexpr std::array<Size, 6> cuts{0, 1, 16, 129, 500, kArenaElements};
   std::vector<OwnedRange> owned;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
     owned.push_back({{cuts[i], cuts[i + 1]}, static_cast<int>(i) % threads});
@@ -39,9 +39,9 @@ std::vector<float> draw(Size elements, std::uint64_t stream) {
 /// An arena with canaries round it, and passes over it.
 struct Arena {
   explicit Arena(const KernelBackend& backend, int threads)
-      : gradients(static_cast<std::size_t>(kElements)),
-        passes(backend.plan_arena_passes(gradients.span(), owned_ranges(threads))) {
-    std::ranges::copy(draw(kElements, 1), gradients.span().begin());
+      : gradients(static_cast<std::size_t>(kArenaElements)),
+        passes(backend.plan_arena_passes(gradients.span(), arena_ranges(threads))) {
+    std::ranges::copy(draw(kArenaElements, 1), gradients.span().begin());
   }
 
   void add(Range slice, std::span<const float> terms) const {
@@ -64,7 +64,7 @@ struct Arena {
 TEST_CASE("passes assign and add to a slice and to nothing else") {
   for_each_backend([](const KernelBackend& backend, int threads) {
     Arena arena(backend, threads);
-    for (const Range slice : kSlices) {
+    for (const Range slice : kArenaSlices) {
       INFO("slice " << slice.begin << " to " << slice.end);
       const std::vector<float> terms = draw(slice.size(), 2);
       std::vector<float> expected(arena.gradients.span().begin(), arena.gradients.span().end());
@@ -87,32 +87,32 @@ TEST_CASE("one value that is not finite is found wherever it is, in its slice on
   for_each_backend([](const KernelBackend& backend, int threads) {
     Arena arena(backend, threads);
     const std::span<float> gradients = arena.gradients.span();
-    CHECK(arena.finite({0, kElements}));
+    CHECK(arena.finite({0, kArenaElements}));
     CHECK(arena.finite({5, 5}));
     gradients[3] = std::numeric_limits<float>::max();
     gradients[4] = std::numeric_limits<float>::denorm_min();
-    CHECK(arena.finite({0, kElements}));
+    CHECK(arena.finite({0, kArenaElements}));
     bool found = true;
     bool elsewhere = false;
-    for (Size i = 0; i < kElements; i += 11) {  // comes by every place of a vector
+    for (Size i = 0; i < kArenaElements; i += 11) {  // comes by every place of a vector
       float& gradient = gradients[static_cast<std::size_t>(i)];
       const float kept = gradient;
       gradient = std::array{kNan, kInfinity, -kInfinity}.at(static_cast<std::size_t>(i % 3));
-      found = found && !arena.finite({0, kElements}) && !arena.finite({i, i + 1});
-      elsewhere = elsewhere || !arena.finite({0, i}) || !arena.finite({i + 1, kElements});
+      found = found && !arena.finite({0, kArenaElements}) && !arena.finite({i, i + 1});
+      elsewhere = elsewhere || !arena.finite({0, i}) || !arena.finite({i + 1, kArenaElements});
       gradient = kept;
     }
     CHECK(found);
     CHECK_FALSE(elsewhere);
     for (const float bad : {kNan, -kNan, kInfinity, -kInfinity}) {
       gradients[500] = bad;
-      CHECK_FALSE(arena.finite({0, kElements}));
+      CHECK_FALSE(arena.finite({0, kArenaElements}));
     }
     // Two infinities of opposite signs must not cancel into something finite.
     gradients[500] = kInfinity;
     gradients[501] = -kInfinity;
-    CHECK_FALSE(arena.finite({0, kElements}));
-    CHECK(arena.finite({502, kElements}));
+    CHECK_FALSE(arena.finite({0, kArenaElements}));
+    CHECK(arena.finite({502, kArenaElements}));
   });
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("several terms are added in their order, and slices are searched toget
   for_each_backend([](const KernelBackend& backend, int threads) {
     Arena arena(backend, threads);
     const std::span<float> gradients = arena.gradients.span();
-    const Range slice{3, kElements - 2};
+    const Range slice{3, kArenaElements - 2};
     const std::vector<std::vector<float>> terms{draw(slice.size(), 4), draw(slice.size(), 5),
                                                 draw(slice.size(), 6)};
     std::vector<float> expected(gradients.begin(), gradients.end());
@@ -130,7 +130,7 @@ TEST_CASE("several terms are added in their order, and slices are searched toget
     arena.passes->add(slice, views);
     CHECK(same_bits(gradients, expected));
     gradients[700] = std::numeric_limits<float>::quiet_NaN();
-    const std::array<Range, 2> around{{{0, 700}, {701, kElements}}};
+    const std::array<Range, 2> around{{{0, 700}, {701, kArenaElements}}};
     const std::array<Range, 2> across{{{0, 100}, {690, 710}}};
     CHECK(arena.finite(around));
     CHECK_FALSE(arena.finite(across));
@@ -149,6 +149,6 @@ TEST_CASE("infinities and NaN survive assigning and adding") {
     terms[7] = -kInfinity;
     arena.add({100, 120}, terms);
     CHECK(std::isnan(arena.gradients.span()[107]));
-    CHECK_FALSE(arena.finite({0, kElements}));
+    CHECK_FALSE(arena.finite({0, kArenaElements}));
   });
 }

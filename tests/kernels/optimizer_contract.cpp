@@ -15,7 +15,7 @@ namespace {
 using namespace ptbench;
 using namespace ptbench::testing;
 
-constexpr Size kElements = 1013;  // prime: no slice or share is a whole number of vectors
+constexpr Size kParameters = 1013;  // prime: no slice or share is a whole number of vectors
 constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
 /// Arenas of one optimizer with canaries round each.
@@ -23,7 +23,7 @@ class Arenas {
  public:
   explicit Arenas(const OptimizerSpec& spec) {
     for (int arena = 0; arena < 2 + spec.state_arenas(); ++arena)
-      buffers_.emplace_back(static_cast<std::size_t>(kElements));
+      buffers_.emplace_back(static_cast<std::size_t>(kParameters));
     const CounterRandom random(7, 1);
     for (std::size_t i = 0; i < parameters().size(); ++i)
       parameters()[i] = is_padding(i) ? 0 : random.uniform(i, -1, 1);
@@ -101,7 +101,7 @@ std::string text_of(const OptimizerSpec& spec) {
 /// The arena among the members: odd cuts, each member more than once, one range of a single
 /// element.
 std::vector<OwnedRange> owned_ranges(int threads) {
-  constexpr std::array<Size, 7> cuts{0, 1, 16, 129, 500, 900, kElements};
+  constexpr std::array<Size, 7> cuts{0, 1, 16, 129, 500, 900, kParameters};
   std::vector<OwnedRange> owned;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
     owned.push_back({{cuts[i], cuts[i + 1]}, static_cast<int>(i) % threads});
@@ -109,7 +109,7 @@ std::vector<OwnedRange> owned_ranges(int threads) {
 }
 
 constexpr std::array<Range, 6> kSlices{
-    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kElements}}};
+    {{0, 0}, {0, 7}, {7, 7}, {7, 640}, {640, 641}, {641, kParameters}}};
 
 /// How far rounding may take one element in one step from the arenas `before` it: a few ε of each
 /// term that is added, carried through the division by Adam's root.
@@ -140,8 +140,8 @@ Tolerance tolerance_of(const OptimizerSpec& spec, const Arenas& before, std::siz
 void check_step(const OptimizerSpec& spec, const Arenas& before, const Arenas& after, Size step) {
   Arenas expected(spec);
   expected.copy_from(before);
-  ReferenceBackend().plan_optimizer(spec, expected.view(), {})->step({0, kElements}, step);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(kElements); ++i) {
+  ReferenceBackend().plan_optimizer(spec, expected.view(), {})->step({0, kParameters}, step);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kParameters); ++i) {
     const Tolerance tolerance = tolerance_of(spec, before, i, step);
     bool near = std::abs(after.parameters()[i] - expected.parameters()[i]) <= tolerance.parameter;
     for (std::size_t arena = 0; arena < static_cast<std::size_t>(spec.state_arenas()); ++arena)
@@ -187,7 +187,7 @@ TEST_CASE("optimizers leave zeros that never get a gradient at zero") {
       const auto optimizer = backend.plan_optimizer(spec, arenas.view(), owned_ranges(threads));
       for (Size step = 1; step <= 3; ++step) {
         arenas.draw_gradients(step);
-        optimizer->step({0, kElements}, step);
+        optimizer->step({0, kParameters}, step);
       }
       bool zero = true;
       for (std::size_t i = 0; i < arenas.parameters().size(); ++i)
@@ -204,12 +204,12 @@ TEST_CASE("no bit of an update depends on slices or on who owns them") {
     for_each_backend([&](const KernelBackend& backend, int threads) {
       Arenas whole(spec);
       Arenas sliced(spec);
-      const auto one = backend.plan_optimizer(spec, whole.view(), {{{0, kElements}, 0}});
+      const auto one = backend.plan_optimizer(spec, whole.view(), {{{0, kParameters}, 0}});
       const auto many = backend.plan_optimizer(spec, sliced.view(), owned_ranges(threads));
       for (Size step = 1; step <= 3; ++step) {
         whole.draw_gradients(step);
         sliced.draw_gradients(step);
-        one->step({0, kElements}, step);
+        one->step({0, kParameters}, step);
         for (const Range slice : kSlices) many->step(slice, step);
       }
       CHECK(whole.same_bits_outside(sliced, {0, 0}));
@@ -230,7 +230,7 @@ TEST_CASE("a gradient scale undoes a loss scale: the update is that of the gradi
       for (Size step = 1; step <= 3; ++step) {
         plain.draw_gradients(step);
         before.copy_from(plain);
-        one->step({0, kElements}, step);
+        one->step({0, kParameters}, step);
         // One step from the same place: errors of earlier steps are not this one's.
         scaled.copy_from(before);
         for (float& gradient : scaled.gradients()) gradient *= kScale;
@@ -260,11 +260,11 @@ TEST_CASE("an update that the device is told to skip leaves every bit as it is")
         skipped.draw_gradients(step);
         before.copy_from(skipped);
         skip[0] = 1;
-        sometimes->step({0, kElements}, step);
+        sometimes->step({0, kParameters}, step);
         CHECK(skipped.same_bits_outside(before, {0, 0}));
         skip[0] = 0;
-        sometimes->step({0, kElements}, step);
-        always->step({0, kElements}, step);
+        sometimes->step({0, kParameters}, step);
+        always->step({0, kParameters}, step);
         CHECK(skipped.same_bits_outside(plain, {0, 0}));
       }
     });

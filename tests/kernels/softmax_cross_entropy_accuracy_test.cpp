@@ -18,7 +18,7 @@ using namespace ptbench::testing;
 /// A sample's loss and gradient come from differences of logits, each off by up to ε/2 of itself, a
 /// sum over classes, an exponential and a logarithm (a few ε): together some ε of 1 + the sample's
 /// widest difference.
-constexpr double kFewEpsilon = 4.0 * kFloatEpsilon;
+constexpr double kRounding = 4.0 * kFloatEpsilon;
 
 struct ExpectedLoss {
   std::vector<Expected> loss;
@@ -32,7 +32,7 @@ ExpectedLoss expected_loss(const SoftmaxCrossEntropySpec& spec, const OperatorDa
                                                     double{data.loss_scale}, gradient);
   const auto classes = static_cast<std::size_t>(spec.classes);
   const auto global_batch = static_cast<double>(spec.global_batch);
-  const double sums = kFewEpsilon * std::sqrt(static_cast<double>(spec.classes));
+  const double sums = kRounding * std::sqrt(static_cast<double>(spec.classes));
   ExpectedLoss result;
   double loss_tolerance = 0;
   for (std::size_t sample = 0; sample < data.labels.size(); ++sample) {
@@ -44,14 +44,14 @@ ExpectedLoss expected_loss(const SoftmaxCrossEntropySpec& spec, const OperatorDa
     for (std::size_t i = 0; i < classes; ++i) {
       const bool is_label = static_cast<std::int32_t>(i) == data.labels[sample];
       const double probability = std::exp(row[i] - reference::log_sum_exp(row));
-      const double tolerance = (scale * probability + (is_label ? kFewEpsilon : 0) + kFlushed) *
+      const double tolerance = (scale * probability + (is_label ? kRounding : 0) + kFlushed) *
                                double{data.loss_scale} / global_batch;
       result.gradient.push_back(kept_as(spec.type, gradient[sample * classes + i], tolerance));
     }
   }
   const double loss = reference::softmax_cross_entropy_forward<double>(spec, logits, data.labels);
   // The result is a float itself.
-  result.loss = {{loss, loss_tolerance / global_batch + kFewEpsilon * std::abs(loss)}};
+  result.loss = {{loss, loss_tolerance / global_batch + kRounding * std::abs(loss)}};
   return result;
 }
 

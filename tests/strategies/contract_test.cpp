@@ -14,7 +14,7 @@
 namespace ptbench::testing {
 namespace {
 
-constexpr int kSteps = 30;
+constexpr int kContractSteps = 30;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kWatched = true;
 #else
@@ -57,7 +57,7 @@ bool can_run(const StrategyRow& row) { return !row.mixed_precision || has_bf16_p
 
 /// Against one fp32 replica that takes the global batch at once.
 void check_matches_reference(const StrategyRow& row, const std::string& name, Size batch,
-                             OptimizerSpec optimizer, int threads, int steps = kSteps) {
+                             OptimizerSpec optimizer, int threads, int steps = kContractSteps) {
   if (!can_run(row)) return;
   CAPTURE(row.name, name, batch, name_of(optimizer.kind), threads);
   const Workload workload = find_workload(name);
@@ -206,8 +206,8 @@ TEST_CASE("accumulation, bf16 and loss scaling combine", "[strategies]") {
   all.type = ElementType::bf16;
   Training expected(cpu, workload, plain);
   Training actual(cpu, workload, all);
-  const std::vector<float> losses = actual.losses(kSteps);
-  const std::vector<float> oracle = expected.losses(kSteps);
+  const std::vector<float> losses = actual.losses(kContractSteps);
+  const std::vector<float> oracle = expected.losses(kContractSteps);
   for (std::size_t step = 0; step < losses.size(); ++step)
     CHECK(std::abs(losses[step] - oracle[step]) <= 2e-2F * std::max(1.0F, oracle[step]));
   CHECK(actual.strategy().replica().scaler().skipped() == 0);

@@ -22,9 +22,9 @@ namespace ptbench::testing {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kSteps = 4;
+constexpr int kRankSteps = 4;
 #else
-constexpr int kSteps = 20;
+constexpr int kRankSteps = 20;
 #endif
 
 std::vector<StrategyRow> rows() {
@@ -79,9 +79,9 @@ void check_matches_oracle(const Graph& graph, const RanksSpec& spec, const Bound
   CAPTURE(spec.row.name, spec.world_size, spec.training.step.accumulation_steps,
           name_of(spec.training.step.optimizer.kind), spec.options.bucket_bytes,
           spec.options.overlap);
-  const std::vector<Trained> ranks = train_ranks(graph, spec, kSteps);
+  const std::vector<Trained> ranks = train_ranks(graph, spec, kRankSteps);
   CHECK(are_equal(ranks));
-  const Apart apart = distance(ranks.front(), train_oracle(graph, spec, kSteps));
+  const Apart apart = distance(ranks.front(), train_oracle(graph, spec, kRankSteps));
   CHECK(apart.loss <= bounds.loss);
   CHECK(apart.parameters <= bounds.parameters);
 }
@@ -130,7 +130,7 @@ TEST_CASE("buckets of all sizes, overlapped or not, give the same bits", "[strat
                                       .bucket_bytes = bucket_bytes,
                                       .overlap = overlap});
       check_matches_oracle(graph, spec);
-      all.push_back(train_ranks(graph, spec, kSteps).front());
+      all.push_back(train_ranks(graph, spec, kRankSteps).front());
     }
   CHECK(are_equal(all));
 }
@@ -145,8 +145,8 @@ TEST_CASE("data parallel needs no other ranks", "[strategies]") {
     SoloCommunicator alone(memory);
     ControlChannel control = control_alone(memory);
     RankTraining training(deep_graph(), spec, backend, alone, control);
-    const Trained trained = train(training.strategy(), kSteps);
-    CHECK(matches(trained, train_oracle(deep_graph(), spec, kSteps), {}));
+    const Trained trained = train(training.strategy(), kRankSteps);
+    CHECK(matches(trained, train_oracle(deep_graph(), spec, kRankSteps), {}));
   }
 }
 
@@ -177,10 +177,10 @@ TEST_CASE("loss scaling changes nothing where gradients are finite", "[strategie
   for (const StrategyRow& row : rows())
     for (const Size world_size : {1, 2, 4}) {
       RanksSpec spec = spec_of(row, world_size, sgd());
-      const Trained plain = train_ranks(deep_graph(), spec, kSteps).front();
+      const Trained plain = train_ranks(deep_graph(), spec, kRankSteps).front();
       spec.training.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
       check_matches_oracle(deep_graph(), spec);
-      const Trained scaled = train_ranks(deep_graph(), spec, kSteps).front();
+      const Trained scaled = train_ranks(deep_graph(), spec, kRankSteps).front();
       CHECK(scaled.losses == plain.losses);
       CHECK(scaled.arena == plain.arena);
     }

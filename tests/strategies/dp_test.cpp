@@ -22,9 +22,9 @@ namespace ptbench::testing {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kSteps = 4;
+constexpr int kReplicaSteps = 4;
 #else
-constexpr int kSteps = 20;
+constexpr int kReplicaSteps = 20;
 #endif
 
 TrainingSpec spec_of(Size replicas, const OptimizerSpec& optimizer = sgd()) {
@@ -40,20 +40,20 @@ TrainingSpec in_turn(TrainingSpec spec) {
   return spec;
 }
 
-Trained train_on_cpu(const Graph& graph, const TrainingSpec& spec, int steps = kSteps) {
+Trained train_on_cpu(const Graph& graph, const TrainingSpec& spec, int steps = kReplicaSteps) {
   CpuDevice device(discover_topology(), spec.threads);
   const CpuBackend backend(device);
   Training training(backend, graph, spec);
   return train(training.strategy(), steps);
 }
 
-struct Bounds {
+struct ReplicaBounds {
   double loss = 1e-5;
   double parameters = 1e-4;
 };
-constexpr Bounds kBf16Bounds{.loss = 1e-2, .parameters = 5e-2};
+constexpr ReplicaBounds kReplicaBf16Bounds{.loss = 1e-2, .parameters = 5e-2};
 
-void check_matches_oracle(const Graph& graph, const TrainingSpec& spec, const Bounds& bounds = {}) {
+void check_matches_oracle(const Graph& graph, const TrainingSpec& spec, const ReplicaBounds& bounds = {}) {
   CAPTURE(spec.replicas, spec.threads, spec.step.accumulation_steps, spec.samples,
           name_of(spec.step.optimizer.kind));
   const Apart apart = distance(train_on_cpu(graph, spec), train_on_cpu(graph, in_turn(spec)));
@@ -76,7 +76,7 @@ TEST_CASE("dp matches plain loops that take the global batch at once", "[strateg
     whole.micro_batch = spec.global_batch();
     whole.step.accumulation_steps = 1;
     Training oracle(reference, mlp_graph(), whole);
-    const Apart apart = distance(train_on_cpu(mlp_graph(), spec), train(oracle.strategy(), kSteps));
+    const Apart apart = distance(train_on_cpu(mlp_graph(), spec), train(oracle.strategy(), kReplicaSteps));
     CHECK(apart.loss <= 1e-5);
     CHECK(apart.parameters <= 1e-4);
   }
@@ -120,7 +120,7 @@ TEST_CASE("dp in bf16 stays within its bounds", "[strategies]") {
     spec.type = ElementType::bf16;
     spec.step.accumulation_steps = 2;
     spec.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
-    check_matches_oracle(graph, spec, kBf16Bounds);
+    check_matches_oracle(graph, spec, kReplicaBf16Bounds);
   }
 }
 

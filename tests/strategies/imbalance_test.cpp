@@ -144,7 +144,7 @@ DataSource data_of(const SharesSpec& spec) {
   return synthetic_data({.sample_shape = {20}, .classes = 4, .samples = spec.samples(), .seed = 1});
 }
 
-constexpr int kSteps = 6;
+constexpr int kShareSteps = 6;
 
 std::vector<Trained> train_shares(const SharesSpec& spec) {
   std::vector<Trained> trained(spec.shares.size());
@@ -155,7 +155,7 @@ std::vector<Trained> train_shares(const SharesSpec& spec) {
     ControlChannel control = control_of(shared);
     const auto strategy = build_rank(spec, data, backend, shared, control);
     if (shared.rank() == 1) strategy->replica().slow_down(Drag(0.5, clock));
-    trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kSteps);
+    trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kShareSteps);
   });
   return trained;
 }
@@ -165,7 +165,7 @@ Trained train_unsplit(const SharesSpec& spec) {
   const ReferenceBackend backend;
   Training training(backend, mlp_graph(),
                     {.micro_batch = spec.together(), .step = spec.step, .samples = spec.samples()});
-  return train(training.strategy(), kSteps);
+  return train(training.strategy(), kShareSteps);
 }
 
 TEST_CASE("unequal shares, one of them slow, match one replica over unsplit micro-batches",
@@ -206,10 +206,10 @@ TEST_CASE("each rank drags the steps that it makes, so that none falls asleep", 
     }));
     if (!conductor.leads()) return conductor.follow(*strategy);
     conductor.lead(*strategy);
-    for (int step = 0; step < kSteps; ++step) (void)strategy->step();
+    for (int step = 0; step < kShareSteps; ++step) (void)strategy->step();
     conductor.stop();
   });
-  CHECK(drags == std::vector<int>{kSteps, kSteps});
+  CHECK(drags == std::vector<int>{kShareSteps, kShareSteps});
 }
 
 /// Two candidates of a linear layer that keep its parameters differently.

@@ -12,9 +12,9 @@ namespace {
 bool always() { return true; }
 
 /// Every look at it takes the same time.
-class TickingClock final : public Clock {
+class SteppingClock final : public Clock {
  public:
-  explicit TickingClock(double tick) : tick_(tick) {}
+  explicit SteppingClock(double tick) : tick_(tick) {}
   [[nodiscard]] double now() const override { return tick_ * static_cast<double>(++looks_); }
   [[nodiscard]] int looks() const { return looks_; }
 
@@ -48,7 +48,7 @@ double sum_of(const PhasesRecord& phases) {
 TEST_CASE("the phases of a serial step are its own and add up", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy;
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
+  const PhasesRecord phases = measure_phases(copy.strategy(), SteppingClock(kTick), always).phases;
   // A phase looks at the clock when it begins and when it ends.
   CHECK(phases.data == Approx(kTick));
   CHECK(phases.forward == Approx(kTick));
@@ -62,7 +62,7 @@ TEST_CASE("the phases of a serial step are its own and add up", "[strategies]") 
 TEST_CASE("the phases of all micro-batches count", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy(4);
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
+  const PhasesRecord phases = measure_phases(copy.strategy(), SteppingClock(kTick), always).phases;
   CHECK(phases.data == Approx(4 * kTick));
   CHECK(phases.forward == Approx(4 * kTick));
   CHECK(phases.backward == Approx(5 * kTick));
@@ -72,7 +72,7 @@ TEST_CASE("the phases of all micro-batches count", "[strategies]") {
 TEST_CASE("looking for overflow belongs to the optimizer", "[strategies]") {
   constexpr double kTick = 1e-3;
   Copy copy(1, {.kind = LossScaling::fixed, .value = 128});
-  const PhasesRecord phases = measure_phases(copy.strategy(), TickingClock(kTick), always).phases;
+  const PhasesRecord phases = measure_phases(copy.strategy(), SteppingClock(kTick), always).phases;
   CHECK(phases.backward == Approx(kTick));
   CHECK(phases.optimizer == Approx(2 * kTick));
 }
@@ -102,7 +102,7 @@ TEST_CASE("fast steps are many, slow ones few, very slow ones fewer", "[strategi
            {1e-3, 10 + 28}, {2e-3, 10 + 20}, {2e-2, 10 + 3}, {0.15, 2 + 2}, {10, 2 + 1}}) {
     CAPTURE(tick);
     Copy copy;
-    (void)measure_phases(copy.strategy(), TickingClock(tick), always);
+    (void)measure_phases(copy.strategy(), SteppingClock(tick), always);
     CHECK(copy.strategy().steps() == steps);
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("a copy is observed without a trace on the one that is timed", "[strat
   Copy timed;
   Copy copy;
   Copy undisturbed;
-  (void)measure_phases(copy.strategy(), TickingClock(1e-2), always);
+  (void)measure_phases(copy.strategy(), SteppingClock(1e-2), always);
   CHECK(timed.strategy().steps() == 0);
   CHECK(timed.training.losses(5) == undisturbed.training.losses(5));
 }
@@ -128,14 +128,14 @@ TEST_CASE("observing changes no result", "[strategies]") {
 TEST_CASE("a pass that is told to end early keeps what it has", "[strategies]") {
   Copy unmeasured;
   const PhasesRecord none =
-      measure_phases(unmeasured.strategy(), TickingClock(1e-3), [] { return false; }).phases;
+      measure_phases(unmeasured.strategy(), SteppingClock(1e-3), [] { return false; }).phases;
   CHECK_FALSE(none.other.has_value());
   CHECK(unmeasured.strategy().steps() == 0);
 
   Copy brief;
   int asked = 0;
   const PhasesRecord some =
-      measure_phases(brief.strategy(), TickingClock(1e-3), [&] { return ++asked <= 12; }).phases;
+      measure_phases(brief.strategy(), SteppingClock(1e-3), [&] { return ++asked <= 12; }).phases;
   CHECK(brief.strategy().steps() == 12);
   CHECK(some.data == Approx(1e-3));
 }
@@ -144,7 +144,7 @@ TEST_CASE("nobody observes after a pass, also after one that threw", "[strategie
   for (const bool throws : {false, true}) {
     CAPTURE(throws);
     Copy copy;
-    const TickingClock clock(1e-3);
+    const SteppingClock clock(1e-3);
     int asked = 0;
     const auto pass = [&] {
       (void)measure_phases(copy.strategy(), clock, [&] {

@@ -18,7 +18,7 @@
 namespace ptbench::testing {
 namespace {
 
-bool always() { return true; }
+bool without_end() { return true; }
 
 /// What two ranks trace of the steps 2 to 4, and have trained after one more.
 struct TracedRanks {
@@ -48,7 +48,7 @@ TracedRanks trace_ranks(const RanksSpec& spec) {
     TracedCommunicator communicator(shared, timer);
     ControlChannel control(shared.make_control());
     RankTraining training(mlp_graph(), spec, backend, communicator, control);
-    trace_steps(training.strategy(), timer, {.first = 2, .count = 2}, clock, always);
+    trace_steps(training.strategy(), timer, {.first = 2, .count = 2}, clock, without_end);
     traced.trained[rank] = train(training.strategy(), 1);
   });
   return traced;
@@ -171,7 +171,7 @@ TEST_CASE("a trace of dp shows what each replica did, and the waiting of the fir
   const SteadyClock clock;
   TraceRecorder recorder(3, 3);
   PhaseTimer timer(clock, nullptr, &recorder);
-  trace_steps(training.strategy(), timer, {.first = 1, .count = 2}, clock, always);
+  trace_steps(training.strategy(), timer, {.first = 1, .count = 2}, clock, without_end);
   CHECK(recorder.whole_steps().size() == 3);
   const auto count = [&](std::size_t track, StepPhase phase) {
     return std::ranges::count(recorder.tracks()[track].spans(), phase, &TracedSpan::phase);
@@ -205,7 +205,7 @@ TEST_CASE("steps are traced from the one on that was asked for", "[strategies]")
     const SteadyClock clock;
     TraceRecorder recorder(1, 10);
     PhaseTimer timer(clock, nullptr, &recorder);
-    trace_steps(training.strategy(), timer, window, clock, always);
+    trace_steps(training.strategy(), timer, window, clock, without_end);
     const auto traced = recorder.whole_steps();
     REQUIRE(static_cast<Size>(traced.size()) == steps);
     CHECK(traced.front().number == first);

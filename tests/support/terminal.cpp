@@ -16,7 +16,7 @@
 namespace ptbench::testing {
 namespace {
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+std::vector<char*> argument_pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -69,8 +69,8 @@ TerminalResult run_on_terminal(const std::vector<std::string>& command, unsigned
   variables.emplace_back("TERM=xterm");
   for (char** variable = environ; *variable != nullptr; ++variable)
     variables.emplace_back(*variable);
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> environment = pointers_to(variables);
+  const std::vector<char*> arguments = argument_pointers(words);
+  const std::vector<char*> environment = argument_pointers(variables);
   winsize size{};
   size.ws_col = columns;
   size.ws_row = 24;

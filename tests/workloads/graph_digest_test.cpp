@@ -8,7 +8,7 @@
 namespace ptbench {
 namespace {
 
-Graph graph_of(const Workload& workload) { return workload.build(workload.input_shape); }
+Graph built_graph(const Workload& workload) { return workload.build(workload.input_shape); }
 
 /// Two linear layers with a ReLU between.
 Graph small_graph() {
@@ -27,7 +27,7 @@ TEST_CASE("a digest is the same on every host", "[workloads]") {
 
 TEST_CASE("a model file of a workload of the catalog has its digest", "[workloads]") {
   const Workload file = find_workload(PTBENCH_SOURCE_DIR "/models/resnet18.json");
-  CHECK(graph_digest(graph_of(file)) == graph_digest(graph_of(find_workload("resnet18"))));
+  CHECK(graph_digest(built_graph(file)) == graph_digest(built_graph(find_workload("resnet18"))));
 }
 
 TEST_CASE("names of layers are no part of a digest, everything else is", "[workloads]") {
@@ -64,7 +64,7 @@ TEST_CASE("names of layers are no part of a digest, everything else is", "[workl
   CHECK(is_new(other));
   for (const Workload& workload : workload_catalog()) {
     INFO(workload.name);
-    CHECK(is_new(graph_of(workload)));
+    CHECK(is_new(built_graph(workload)));
   }
 }
 

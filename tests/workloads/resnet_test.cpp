@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Graph graph_of(const char* name) {
+Graph resnet_of(const char* name) {
   const Workload workload = find_workload(name);
   return workload.build(workload.input_shape);
 }
@@ -69,7 +69,7 @@ void check_names_are_unique(const Graph& graph) {
 }
 
 TEST_CASE("resnet18 has the layers of the paper", "[workloads]") {
-  const Graph graph = graph_of("resnet18");
+  const Graph graph = resnet_of("resnet18");
   CHECK(graph.parameter_count() == 11'173'962);
   CHECK(trained_layers(graph) ==
         torchvision_layers({2, 2, 2, 2}, 2, {"layer2.0", "layer3.0", "layer4.0"}));
@@ -89,7 +89,7 @@ TEST_CASE("resnet18 has the layers of the paper", "[workloads]") {
 }
 
 TEST_CASE("resnet50 has the layers of torchvision's", "[workloads]") {
-  const Graph graph = graph_of("resnet50");
+  const Graph graph = resnet_of("resnet50");
   CHECK(graph.parameter_count() == 25'557'032);
   CHECK(trained_layers(graph) ==
         torchvision_layers({3, 4, 6, 3}, 3, {"layer1.0", "layer2.0", "layer3.0", "layer4.0"}));
@@ -122,12 +122,12 @@ TEST_CASE("a forward pass of resnet50 takes 4.089 billion multiply-adds", "[work
     }
   }
   CHECK(forward == 4'089'184'256.0);
-  CHECK(graph_of("resnet50").flops_per_sample() == 2 * (3 * forward - first));
+  CHECK(resnet_of("resnet50").flops_per_sample() == 2 * (3 * forward - first));
 }
 
 TEST_CASE("ResNets' convolutions are drawn as torchvision draws them", "[workloads]") {
   for (const char* name : {"resnet18", "resnet50"})
-    for (const Node& node : graph_of(name).nodes)
+    for (const Node& node : resnet_of(name).nodes)
       if (const auto* conv = std::get_if<Conv2dLayer>(&node.layer)) {
         CHECK(conv->init == ConvInit::kaiming_normal);
         CHECK_FALSE(conv->bias);

@@ -19,19 +19,19 @@ using namespace ptbench::testing;
 using Catch::Matchers::Contains;
 
 /// A file's bytes from its header and its data; the length in front is true unless given.
-std::string file_of(const std::string& header, const std::string& data) {
+std::string weights_bytes(const std::string& header, const std::string& data) {
   const auto length = std::bit_cast<std::array<char, 8>>(std::uint64_t{header.size()});
   return std::string(length.data(), length.size()) + header + data;
 }
 
-std::string file_of(std::uint64_t length, const std::string& header, const std::string& data) {
-  std::string bytes = file_of(header, data);
+std::string weights_bytes(std::uint64_t length, const std::string& header, const std::string& data) {
+  std::string bytes = weights_bytes(header, data);
   std::memcpy(bytes.data(), &length, sizeof(length));
   return bytes;
 }
 
 /// Message and remedy of the usage error that reading `bytes` ends with.
-std::string complaint(const std::string& bytes) {
+std::string weights_complaint(const std::string& bytes) {
   std::istringstream stream(bytes);
   try {
     (void)read_weights(stream, bytes.size(), "broken.safetensors");
@@ -46,7 +46,7 @@ std::string complaint(const std::string& bytes) {
 
 /// The same for the header {"t": FIELDS} before four zero bytes.
 std::string complaint_about_tensor(const std::string& fields) {
-  return complaint(file_of(R"({"t":)" + fields + "}", std::string(4, '\0')));
+  return weights_complaint(weights_bytes(R"({"t":)" + fields + "}", std::string(4, '\0')));
 }
 
 std::vector<NamedTensor> some_tensors() {
@@ -94,7 +94,7 @@ TEST_CASE("the data of a weights file is aligned") {
 }
 
 TEST_CASE("weights files are written as the safetensors library writes them") {
-  const std::string library = file_of(
+  const std::string library = weights_bytes(
       R"({"__metadata__":{"format":"pt"},"a.weight":{"dtype":"F32","shape":[2,3],)"
       R"("data_offsets":[0,24]},"b":{"dtype":"F32","shape":[2],"data_offsets":[24,32]},)"
       R"("s":{"dtype":"F32","shape":[],"data_offsets":[32,36]}}    )",
@@ -123,38 +123,38 @@ TEST_CASE("weights: what is not a readable file is said to be so") {
 }
 
 TEST_CASE("weights: lying lengths are found before anything is read") {
-  CHECK_THAT(complaint(""), Contains("shorter than 8 bytes"));
-  CHECK_THAT(complaint("1234567"), Contains("shorter than 8 bytes"));
-  CHECK_THAT(complaint(file_of(3, "{}", "")), Contains("header of 3 bytes and holds 2"));
-  CHECK_THAT(complaint(file_of(std::uint64_t{1} << 63U, "{}", "")), Contains("promises a header"));
-  CHECK_THAT(complaint(file_of(~std::uint64_t{0}, "{}", "")), Contains("promises a header"));
+  CHECK_THAT(weights_complaint(""), Contains("shorter than 8 bytes"));
+  CHECK_THAT(weights_complaint("1234567"), Contains("shorter than 8 bytes"));
+  CHECK_THAT(weights_complaint(weights_bytes(3, "{}", "")), Contains("header of 3 bytes and holds 2"));
+  CHECK_THAT(weights_complaint(weights_bytes(std::uint64_t{1} << 63U, "{}", "")), Contains("promises a header"));
+  CHECK_THAT(weights_complaint(weights_bytes(~std::uint64_t{0}, "{}", "")), Contains("promises a header"));
 
   // A gigabyte that is not there on the disk, but that the file says it has.
   constexpr std::uint64_t kGigabyte = 1'000'000'000;
   const TemporaryDirectory directory;
   const std::string path =
-      directory.write("broken.safetensors", file_of(kGigabyte, std::string(8, ' '), ""));
+      directory.write("broken.safetensors", weights_bytes(kGigabyte, std::string(8, ' '), ""));
   std::filesystem::resize_file(path, kGigabyte + 8);
   CHECK_THROWS_WITH(read_weights(path), Contains("header takes 954 MiB, and at most 16.0 MiB"));
 }
 
 TEST_CASE("weights: headers that are not what they should be") {
-  CHECK_THAT(complaint(file_of("", "")), Contains("not JSON"));
-  CHECK_THAT(complaint(file_of("{", "")), Contains("not JSON"));
-  CHECK_THAT(complaint(file_of("{} x", "")), Contains("not JSON"));
-  CHECK_THAT(complaint(file_of("\x80\x02}q", "")), Contains("not JSON"));
-  CHECK_THAT(complaint(file_of("[]", "")), Contains("not a JSON object"));
-  CHECK_THAT(complaint(file_of("7", "")), Contains("not a JSON object"));
-  CHECK_THAT(complaint(file_of(std::string(1'000'000, '['), "")), Contains("nested too deeply"));
+  CHECK_THAT(weights_complaint(weights_bytes("", "")), Contains("not JSON"));
+  CHECK_THAT(weights_complaint(weights_bytes("{", "")), Contains("not JSON"));
+  CHECK_THAT(weights_complaint(weights_bytes("{} x", "")), Contains("not JSON"));
+  CHECK_THAT(weights_complaint(weights_bytes("\x80\x02}q", "")), Contains("not JSON"));
+  CHECK_THAT(weights_complaint(weights_bytes("[]", "")), Contains("not a JSON object"));
+  CHECK_THAT(weights_complaint(weights_bytes("7", "")), Contains("not a JSON object"));
+  CHECK_THAT(weights_complaint(weights_bytes(std::string(1'000'000, '['), "")), Contains("nested too deeply"));
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += R"({"a":)";
-  CHECK_THAT(complaint(file_of(deep, "")), Contains("nested too deeply"));
+  CHECK_THAT(weights_complaint(weights_bytes(deep, "")), Contains("nested too deeply"));
   const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  CHECK_THAT(complaint(file_of(R"({"t":)" + tensor + R"(,"t":)" + tensor + "}", "1234")),
+  CHECK_THAT(weights_complaint(weights_bytes(R"({"t":)" + tensor + R"(,"t":)" + tensor + "}", "1234")),
              Contains("two tensors 't'"));
   // Nothing from a file reaches a terminal as it is, nor at full length.
-  CHECK_THAT(complaint(file_of("{\"\\u001b[2J\":1}", "")), Contains("'\\x1b[2J'"));
-  CHECK(complaint(file_of("{\"" + std::string(100'000, 'n') + "\":1}", "")).size() < 1000);
+  CHECK_THAT(weights_complaint(weights_bytes("{\"\\u001b[2J\":1}", "")), Contains("'\\x1b[2J'"));
+  CHECK(weights_complaint(weights_bytes("{\"" + std::string(100'000, 'n') + "\":1}", "")).size() < 1000);
 }
 
 TEST_CASE("weights: tensors that are not what they should be") {
@@ -204,7 +204,7 @@ TEST_CASE("weights: tensors must cover the data, once") {
     const auto tensor = [](const std::string& offsets) {
       return R"({"dtype":"F32","shape":[1],"data_offsets":)" + offsets + "}";
     };
-    return complaint(file_of(R"({"a":)" + tensor(first) + R"(,"b":)" + tensor(second) + "}",
+    return weights_complaint(weights_bytes(R"({"a":)" + tensor(first) + R"(,"b":)" + tensor(second) + "}",
                              std::string(bytes, '\0')));
   };
   CHECK(two("[0,4]", "[4,8]", 8) == "no complaint");
@@ -222,7 +222,7 @@ TEST_CASE("weights: tensors must cover the data, once") {
 TEST_CASE("weights: a file that is larger than the memory, or shrinks, is refused") {
   constexpr std::uint64_t kElements = std::uint64_t{1} << 50U;
   const std::string text =
-      file_of(R"({"t":{"dtype":"F32","shape":[)" + std::to_string(kElements) +
+      weights_bytes(R"({"t":{"dtype":"F32","shape":[)" + std::to_string(kElements) +
                   R"(],"data_offsets":[0,)" + std::to_string(4 * kElements) + "]}}",
               "");
   std::istringstream sparse(text);

@@ -10,7 +10,7 @@
 namespace ptbench::emulator {
 namespace {
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+std::size_t with_whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 bool overlaps(const AllocationTable& table, const U8* at, std::size_t bytes) {
   const Allocation* last = table.below(at + bytes - 1);
@@ -21,7 +21,7 @@ bool overlaps(const AllocationTable& table, const U8* at, std::size_t bytes) {
 
 void* PageLockedMemory::allocate(std::size_t bytes) {
   void* at =
-      mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, with_whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   std::memset(at, 0xff, bytes);
   allocated_.add({static_cast<U8*>(at), bytes, ++last_number_, 0});
@@ -31,7 +31,7 @@ void* PageLockedMemory::allocate(std::size_t bytes) {
 bool PageLockedMemory::release(void* at) {
   const Allocation* found = allocated_.starting_at(at);
   if (found == nullptr) return false;
-  munmap(at, whole_pages(found->bytes));
+  munmap(at, with_whole_pages(found->bytes));
   return allocated_.remove(at);
 }
 
