@@ -14,7 +14,7 @@ void Traffic::add(U32 operation, bool writes) {
 }
 
 void Traffic::tell(const Scheduler& scheduler) const {
-  constexpr U64 kWordBytes = 4;
+  constexpr U64 kBytesOfWord = 4;
   struct Total {
     U64 operations = 0;
     Words words;
@@ -29,8 +29,8 @@ void Traffic::tell(const Scheduler& scheduler) const {
     total.words.written += words.written;
   }
   for (const auto& [name, total] : totals)
-    remark(text("count: ", total.operations, " × ", name, ": ", total.words.read * kWordBytes,
-                " bytes read, ", total.words.written * kWordBytes, " bytes written"));
+    remark(text("count: ", total.operations, " × ", name, ": ", total.words.read * kBytesOfWord,
+                " bytes read, ", total.words.written * kBytesOfWord, " bytes written"));
 }
 
 }  // namespace ptbench::emulator
