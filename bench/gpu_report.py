@@ -40,11 +40,15 @@ def beside(row, device_name, predicted):
     """`row` with what it is compared with: PyTorch's figures, if it has them, and the prediction."""
     done = row["figures"] and row["status"] == "passed"
     own = row["figures"]["samples_per_second"] if done else None
-    peer = row["pytorch"]["samples_per_second"] if row["pytorch"] else None
+
+    def ratio_to(peer):
+        return own / peer["samples_per_second"] if own and peer and peer["samples_per_second"] else None
+
     value = predicted.get((row["workload"], row["precision"], row["batch"]))
     if own is None or not is_predicted(device_name):
         value = None
-    return row | {"ratio_to_pytorch": own / peer if own and peer else None,
+    return row | {"ratio_to_pytorch": ratio_to(row["pytorch"]),
+                  "ratio_to_pytorch_compiled": ratio_to(row["pytorch_compiled"]),
                   "predicted_samples_per_second": value,
                   "ratio_to_prediction": own / value if value else None}
 
@@ -96,14 +100,19 @@ def share(value):
     return "-" if value is None else f"{100 * value:.0f} %"
 
 
+def peer_text(peer):
+    return "-" if not peer else with_interval(peer["samples_per_second"], peer["range"])
+
+
 def run_cells(row):
-    kept, peer = row["figures"], row["pytorch"]
+    kept = row["figures"]
     done = kept and row["status"] == "passed"
     own = with_interval(kept["samples_per_second"], kept["ci95"]) if done else row["status"]
     graph = "-" if not kept or kept["graph"] is None else "on" if kept["graph"] else "off"
-    theirs = "-" if not peer else with_interval(peer["samples_per_second"], peer["range"])
     return [f"`{row['workload']}`", row["precision"], row["batch"], graph, own,
-            share(kept["utilization"] if kept else None), theirs, ratio(row["ratio_to_pytorch"]),
+            share(kept["utilization"] if kept else None),
+            peer_text(row["pytorch"]), ratio(row["ratio_to_pytorch"]),
+            peer_text(row["pytorch_compiled"]), ratio(row["ratio_to_pytorch_compiled"]),
             number(row["predicted_samples_per_second"]), ratio(row["ratio_to_prediction"])]
 
 
@@ -150,5 +159,5 @@ its rounds. "of peak": executed operations as a share of the products that were 
 Predictions are those of docs/gpu_steps.md, for an H100 SXM alone.
 
 {table(["workload", "precision", "batch", "graph", "samples/s (95 %)", "of peak", "PyTorch eager (range)", "ratio",
-        "predicted", "of it"], [run_cells(row) for row in found["runs"]])}
+        "PyTorch compiled (range)", "ratio", "predicted", "of it"], [run_cells(row) for row in found["runs"]])}
 """

@@ -137,9 +137,15 @@ class Real(unittest.TestCase):
         self.assertEqual(sum(row["pytorch"] is not None for row in found["runs"]), 16)
         mlp = next(row for row in found["runs"] if row["workload"] == "mlp")
         self.assertEqual((mlp["batch"], mlp["ratio_to_pytorch"]), (128, 2))
+        compiled = [(row["workload"], row["precision"], row["graph"]) for row in found["runs"]
+                    if row["ratio_to_pytorch_compiled"]]
+        self.assertEqual(sorted(compiled), [("mlp", "bf16", "auto"), ("mlp", "fp32", "auto"),
+                                            ("resnet50", "bf16", "auto")])
+        self.assertEqual(sum("--compile" in command for command in programs.commands), 3)
         self.assertGreater(mlp["ratio_to_prediction"], 0)
         self.assertIn("| verify resnet50 tf32 | passed |", text)
-        self.assertIn("2,000,000 (1,900,000 to 2,100,000) | 50 % | 1,000,000 (900,000 to 2,000,000) | 2.00 |", text)
+        self.assertIn("2,000,000 (1,900,000 to 2,100,000) | 50 % | 1,000,000 (900,000 to 2,000,000) | 2.00 | - |", text)
+        self.assertIn("| 2.00 | 1,000,000 (900,000 to 2,000,000) | 2.00 |", text)
         self.assertNotIn("of/the/machine", json.dumps(found))
         self.assertNotIn(str(ROOT), text)
 
