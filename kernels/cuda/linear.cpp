@@ -8,6 +8,7 @@
 #include "kernels/cuda/bias_gradient.h"
 #include "kernels/cuda/casts.h"
 #include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/small_linear.h"
 #include "kernels/cuda/typed.h"
 #include "src/base/error.h"
 
@@ -164,18 +165,44 @@ class Linear final : public Operator {
   Product data_;
 };
 
-class LinearPlan final : public OperatorPlan {
+/// What all plans of a layer share: how it lies in an arena.
+class LinearArena : public OperatorPlan {
  public:
-  LinearPlan(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site)
-      : spec_(spec), algorithms_(std::move(algorithms)), site_(site) {}
+  explicit LinearArena(const LinearSpec& spec) : spec_(spec) {}
 
-  [[nodiscard]] ParameterLayout layout() const override {
+  [[nodiscard]] ParameterLayout layout() const final {
     const Size all = Layout(spec_).elements;
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return rounded_bytes(spec_); }
+  void import_parameters(std::span<const std::span<const float>> tensors,
+                         std::span<float> arena) const final {
+    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
+    std::ranges::copy(tensors[0], arena.begin());
+    std::ranges::copy(tensors[1], arena.begin() + Layout(spec_).bias);
+  }
+  void export_parameters(std::span<const float> arena,
+                         std::span<const std::span<float>> tensors) const final {
+    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
+    std::ranges::copy(arena.first(tensors[0].size()), tensors[0].begin());
+    const auto bias = static_cast<std::size_t>(Layout(spec_).bias);
+    std::ranges::copy(arena.subspan(bias, tensors[1].size()), tensors[1].begin());
+  }
+
+ protected:
+  [[nodiscard]] const LinearSpec& spec() const { return spec_; }
+
+ private:
+  LinearSpec spec_;
+};
+
+class LinearPlan final : public LinearArena {
+ public:
+  LinearPlan(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site)
+      : LinearArena(spec), algorithms_(std::move(algorithms)), site_(site) {}
+
+  [[nodiscard]] Bytes workspace_bytes() const override { return rounded_bytes(spec()); }
   [[nodiscard]] Bytes scratch_bytes() const override {
-    return open_gradient_bytes(spec_) + algorithms_.workspace();
+    return open_gradient_bytes(spec()) + algorithms_.workspace();
   }
   [[nodiscard]] std::string description() const override {
     std::string text =
@@ -184,28 +211,72 @@ class LinearPlan final : public OperatorPlan {
     if (algorithms_.data) text += "; data: " + algorithms_.data->description;
     return text;
   }
-  void import_parameters(std::span<const std::span<const float>> tensors,
-                         std::span<float> arena) const override {
-    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
-    std::ranges::copy(tensors[0], arena.begin());
-    std::ranges::copy(tensors[1], arena.begin() + Layout(spec_).bias);
-  }
-  void export_parameters(std::span<const float> arena,
-                         std::span<const std::span<float>> tensors) const override {
-    ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
-    std::ranges::copy(arena.first(tensors[0].size()), tensors[0].begin());
-    const auto bias = static_cast<std::size_t>(Layout(spec_).bias);
-    std::ranges::copy(arena.subspan(bias, tensors[1].size()), tensors[1].begin());
-  }
   [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
-    return make_typed<Linear>(spec_.type, spec_, algorithms_, site_, bindings);
+    return make_typed<Linear>(spec().type, spec(), algorithms_, site_, bindings);
   }
 
  private:
-  LinearSpec spec_;
   Algorithms algorithms_;
   OperatorSite site_;
 };
+
+template <class T>
+class DirectLinear final : public Operator {
+ public:
+  DirectLinear(const LinearSpec& spec, const OperatorSite& site, const Bindings& bindings)
+      : device_(site.device),
+        layer_{.input = elements<T>(bindings.inputs[0]).data(),
+               .weight = bindings.parameters.data(),
+               .bias = bindings.parameters.data() + Layout(spec).bias,
+               .output = elements<T>(bindings.output).data(),
+               .batch = spec.batch,
+               .inputs = spec.inputs,
+               .outputs = spec.outputs,
+               .relu = spec.relu},
+        gradients_{.output_gradient = bindings.output_gradients.empty()
+                                          ? nullptr
+                                          : elements<T>(bindings.output_gradients[0]).data(),
+                   .weight = bindings.gradients.data(),
+                   .bias = bindings.gradients.data() + Layout(spec).bias,
+                   .input = bindings.input_gradients.empty()
+                                ? nullptr
+                                : elements<T>(bindings.input_gradients[0]).data(),
+                   .adds = false} {}
+
+  void forward() override { small_linear(layer_, device_.stream()); }
+  void backward(GradientMode mode) override {
+    gradients_.adds = mode == GradientMode::add;
+    small_linear_gradients(layer_, gradients_, device_.stream());
+  }
+
+ private:
+  const CudaDevice& device_;
+  SmallLinear<T> layer_;
+  SmallLinearGradients<T> gradients_;
+};
+
+class DirectLinearPlan final : public LinearArena {
+ public:
+  DirectLinearPlan(const LinearSpec& spec, const OperatorSite& site)
+      : LinearArena(spec), site_(site) {}
+
+  [[nodiscard]] std::string description() const override { return "a launch a pass"; }
+  [[nodiscard]] std::unique_ptr<Operator> bind(const Bindings& bindings) const override {
+    return make_typed<DirectLinear>(spec().type, spec(), site_, bindings);
+  }
+
+ private:
+  OperatorSite site_;
+};
+
+constexpr std::string_view kDirect = "direct";
+
+/// Whether the products are nothing beside the launches that they save.
+bool is_small(const LinearSpec& spec) {
+  constexpr Size kWeights = 256;
+  constexpr Size kBatch = 256;
+  return spec.inputs * spec.outputs <= kWeights && spec.batch <= kBatch;
+}
 
 /// A candidate's name and what it stands for.
 struct Candidate {
@@ -240,6 +311,7 @@ std::vector<Candidate> all_candidates(const LinearSpec& spec, const OperatorSite
 
 std::vector<std::string> candidates_of(const LinearSpec& spec, const OperatorSite& site) {
   std::vector<std::string> names;
+  if (is_small(spec)) names.emplace_back(kDirect);
   for (Candidate& candidate : all_candidates(spec, site))
     names.push_back(std::move(candidate.name));
   return names;
@@ -247,6 +319,8 @@ std::vector<std::string> candidates_of(const LinearSpec& spec, const OperatorSit
 
 std::unique_ptr<OperatorPlan> plan_operator(const LinearSpec& spec, std::string_view candidate,
                                             const OperatorSite& site) {
+  if (candidate == kDirect)
+    return is_small(spec) ? std::make_unique<DirectLinearPlan>(spec, site) : nullptr;
   for (Candidate& known : all_candidates(spec, site))
     if (known.name == candidate)
       return std::make_unique<LinearPlan>(spec, std::move(known.algorithms), site);

@@ -1,5 +1,4 @@
 #include "kernels/cuda/softmax_kernels.h"
-#include "kernels/cuda/sum.h"
 #include "kernels/cuda/typed.h"
 
 namespace ptbench::cuda {
@@ -18,7 +17,7 @@ class SoftmaxCrossEntropy final : public Operator {
                .labels = bindings.labels.data(),
                .batch = spec.batch,
                .classes = spec.classes},
-        rows_(rows_of(spec, elements<float>(bindings.workspace).data())),
+        rows_(rows_of(spec, bindings.workspace)),
         gradient_(bindings.input_gradients.empty()
                       ? nullptr
                       : elements<T>(bindings.input_gradients[0]).data()),
@@ -26,9 +25,7 @@ class SoftmaxCrossEntropy final : public Operator {
         loss_(bindings.loss.data()) {}
 
   void forward() override {
-    softmax_rows(input_, rows_, device_.stream());
-    sum_in_double(rows_.losses, spec_.batch, static_cast<double>(spec_.global_batch), loss_,
-                  device_.stream());
+    softmax_rows(input_, rows_, spec_.global_batch, loss_, device_.stream());
   }
   void backward(GradientMode /*mode*/) override {
     if (gradient_ == nullptr) return;  // nothing is trained
@@ -36,10 +33,13 @@ class SoftmaxCrossEntropy final : public Operator {
   }
 
  private:
-  static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, float* workspace) {
-    return {.losses = workspace,
-            .maxima = workspace + spec.batch,
-            .log_sums = workspace + 2 * spec.batch};
+  static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, std::span<std::byte> workspace) {
+    const Bytes rows = float_bytes(kRows * spec.batch);
+    float* lists = elements<float>(workspace.first(rows)).data();
+    return {.losses = lists,
+            .maxima = lists + spec.batch,
+            .log_sums = lists + 2 * spec.batch,
+            .done = elements<unsigned>(workspace.subspan(rows)).data()};
   }
 
   SoftmaxCrossEntropySpec spec_;
@@ -56,7 +56,9 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
   SoftmaxCrossEntropyPlan(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site)
       : spec_(spec), site_(site) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override { return float_bytes(kRows * spec_.batch); }
+  [[nodiscard]] Bytes workspace_bytes() const override {
+    return float_bytes(kRows * spec_.batch) + sizeof(unsigned);
+  }
   [[nodiscard]] std::string description() const override {
     return "softmax_cross_entropy, a warp a sample";
   }

@@ -1,9 +1,10 @@
 // Softmax with cross-entropy: a warp a sample, so that a row's maximum and sum never leave
-// registers.
+// registers; the last block to finish adds up the samples' losses, which saves a launch.
 #include <cmath>
 
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/softmax_kernels.h"
+#include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "src/device/cuda/check.h"
 
@@ -14,11 +15,9 @@ constexpr int kRowsOfBlock = 8;
 
 __device__ Size row_of_warp() { return Size{blockIdx.x} * kRowsOfBlock + threadIdx.y; }
 
+/// The row of a warp, whose first thread writes.
 template <class T>
-__global__ void __launch_bounds__(kWarp* kRowsOfBlock)
-    rows_kernel(LabelledLogits<T> input, SoftmaxRows rows) {
-  const Size row = row_of_warp();
-  if (row >= input.batch) return;  // the whole warp
+__device__ void compute_row(const LabelledLogits<T>& input, const SoftmaxRows& rows, Size row) {
   const T* logits = input.logits + row * input.classes;
   const int lane = static_cast<int>(threadIdx.x);
 
@@ -34,6 +33,31 @@ __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
   rows.losses[row] = log_sum - (widened(logits[input.labels[row]]) - maximum);
   rows.maxima[row] = maximum;
   rows.log_sums[row] = log_sum;
+}
+
+/// Whether all other blocks have written; one block hears so, and finds what they wrote.
+__device__ bool is_last_block(unsigned* done) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) is_last = atomicAdd(done, 1U) == gridDim.x - 1;
+  __syncthreads();
+  __threadfence();
+  return is_last;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWarp* kRowsOfBlock)
+    rows_kernel(LabelledLogits<T> input, SoftmaxRows rows, double global_batch, float* loss) {
+  static_assert(kWarp * kRowsOfBlock == kSummands);
+  const Size row = row_of_warp();
+  if (row < input.batch) compute_row(input, rows, row);
+  if (!is_last_block(rows.done)) return;
+  const int thread = static_cast<int>(threadIdx.y * kWarp + threadIdx.x);
+  const double sum = sum_of_block(rows.losses, input.batch, thread);
+  if (thread != 0) return;
+  loss[0] = static_cast<float>(sum / global_batch);
+  rows.done[0] = 0;
 }
 
 template <class T>
@@ -60,8 +84,10 @@ unsigned blocks_of(Size batch) {
 }  // namespace
 
 template <class T>
-void softmax_rows(const LabelledLogits<T>& input, const SoftmaxRows& rows, cudaStream_t stream) {
-  rows_kernel<<<blocks_of(input.batch), dim3(kWarp, kRowsOfBlock), 0, stream>>>(input, rows);
+void softmax_rows(const LabelledLogits<T>& input, const SoftmaxRows& rows, Size global_batch,
+                  float* loss, cudaStream_t stream) {
+  rows_kernel<<<blocks_of(input.batch), dim3(kWarp, kRowsOfBlock), 0, stream>>>(
+      input, rows, static_cast<double>(global_batch), loss);
   PTBENCH_CUDA_LAUNCHED(rows_kernel);
 }
 
@@ -74,9 +100,12 @@ void softmax_gradient(const LabelledLogits<T>& input, const SoftmaxRows& rows, S
   PTBENCH_CUDA_LAUNCHED(gradient_kernel);
 }
 
-template void softmax_rows(const LabelledLogits<float>&, const SoftmaxRows&, cudaStream_t);
-template void softmax_rows(const LabelledLogits<Bf16>&, const SoftmaxRows&, cudaStream_t);
-template void softmax_rows(const LabelledLogits<F16>&, const SoftmaxRows&, cudaStream_t);
+template void softmax_rows(const LabelledLogits<float>&, const SoftmaxRows&, Size, float*,
+                           cudaStream_t);
+template void softmax_rows(const LabelledLogits<Bf16>&, const SoftmaxRows&, Size, float*,
+                           cudaStream_t);
+template void softmax_rows(const LabelledLogits<F16>&, const SoftmaxRows&, Size, float*,
+                           cudaStream_t);
 template void softmax_gradient(const LabelledLogits<float>&, const SoftmaxRows&, Size, const float*,
                                float*, cudaStream_t);
 template void softmax_gradient(const LabelledLogits<Bf16>&, const SoftmaxRows&, Size, const float*,
