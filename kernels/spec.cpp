@@ -94,8 +94,9 @@ struct Facts<LinearSpec> : NoBuffers {
 template <>
 struct Facts<Conv2dSpec> : NoBuffers {
   static std::string key(const Conv2dSpec& s) {
-    return fmt::format("conv2d {}->{} {}{}{}{}{}", text_of(s.input), s.outputs, text_of(s.window),
-                       s.bias ? " bias" : "", s.plain_input ? " plain" : "",
+    return fmt::format("conv2d {}->{} {}{}{}{}{}{}{}", text_of(s.input), s.outputs,
+                       text_of(s.window), s.bias ? " bias" : "", s.add ? " add" : "",
+                       s.relu ? " relu" : "", s.plain_input ? " plain" : "",
                        first_suffix(s.input_gradient), type_suffix(s.type));
   }
   static Flops flops(const Conv2dSpec& s) {
@@ -107,9 +108,11 @@ struct Facts<Conv2dSpec> : NoBuffers {
   static OperatorTensors tensors(const Conv2dSpec& s) {
     TensorSpec input = native(s.input, s.type);
     if (s.plain_input) input.format = TensorFormat::plain;
-    return {.inputs = {input},
-            .output = native(s.output(), s.type),
-            .input_gradient = s.input_gradient};
+    const TensorSpec output = native(s.output(), s.type);
+    OperatorTensors tensors{
+        .inputs = {input}, .output = output, .input_gradient = s.input_gradient};
+    if (s.add) tensors.inputs.push_back(output);
+    return tensors;
   }
   /// nn.Conv2d, as nn.Linear: inputs are channels × kernel.
   static std::vector<ParameterSpec> parameters(const Conv2dSpec& s) {

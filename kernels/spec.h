@@ -46,13 +46,16 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-/// Cross-correlation as nn.Conv2d computes it; the output is native. W is outputs × channels ×
-/// kernel height × kernel width when exported.
+/// Cross-correlation as nn.Conv2d computes it; with a bias also + the second input, an image as the
+/// output, where `add`, and then max(0, y) where `relu`. The output is native. W is outputs ×
+/// channels × kernel height × kernel width when exported.
 struct Conv2dSpec {
   ImageShape input;
   Size outputs = 0;  ///< channels of the output
   Window window = {};
   bool bias = false;
+  bool add = false;          ///< only with a bias
+  bool relu = false;         ///< only with a bias
   bool plain_input = false;  ///< the input is plain (the data themselves); else native
   bool input_gradient = true;
   ElementType type = ElementType::f32;

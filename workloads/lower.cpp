@@ -62,8 +62,12 @@ class Fusion {
     const std::vector<std::size_t> nodes = group(before);
     const Node& first = graph_.nodes[nodes.front()];
     if (is<ReluLayer>(graph_.nodes[nodes.back()])) return false;  // ends its operator
-    if (is<AddLayer>(node)) return is<BatchNormLayer>(first) && nodes.size() == 1;
-    return is<BatchNormLayer>(first) || (is<LinearLayer>(first) && nodes.size() == 1);
+    const auto* convolution = std::get_if<Conv2dLayer>(&first.layer);
+    const bool biased = convolution != nullptr && convolution->bias;
+    if (is<AddLayer>(node))
+      return nodes.size() == 1 &&
+             (is<BatchNormLayer>(first) || (biased && first.inputs[0] >= 0));  // not of the data
+    return is<BatchNormLayer>(first) || is<LinearLayer>(first) || biased;
   }
 
   const Graph& graph_;
@@ -205,21 +209,20 @@ class Lowerer {
     return add_operator({.spec = spec, .node = node.name, .inputs = {input}});
   }
 
-  Size lower_layer(const Conv2dLayer& layer, const Node& node, const Group& /*nodes*/) {
+  Size lower_layer(const Conv2dLayer& layer, const Node& node, const Group& nodes) {
     Size input = typed(value(node.inputs[0]));
     const bool is_plain = tensor(input).spec.format == TensorFormat::plain;
     // Only the data are plain images; anything else that is plain would need its gradient so.
     if (is_plain && tensor(input).needs_gradient) input = native(input);
     Conv2dSpec spec = LayerTraits<Conv2dLayer>::spec(layer, entering(input));
     spec.type = lowering_.type;
-    return add_operator({.spec = spec, .node = node.name, .inputs = {input}});
+    return add_followed(spec, node.name, input, nodes);
   }
 
-  Size lower_layer(const BatchNormLayer& layer, const Node& node, const Group& nodes) {
-    const Size source = value(node.inputs[0]);
-    const bool row = tensor(source).spec.shape.rank() == 2;
-    LoweredOperator lowered{.spec = {}, .node = node.name, .inputs = {native(source)}};
-    BatchNormSpec spec = LayerTraits<BatchNormLayer>::spec(layer, entering(lowered.inputs[0]));
+  /// The operator of a group, whose additions and ReLU are part of `spec`.
+  template <class Spec>
+  Size add_followed(Spec spec, const std::string& name, Size input, const Group& nodes) {
+    LoweredOperator lowered{.spec = {}, .node = name, .inputs = {input}};
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       const Node& fused = graph_.nodes[nodes[i]];
       if (is<ReluLayer>(fused)) {
@@ -233,7 +236,15 @@ class Lowerer {
     }
     spec.input_gradient = inputs_need(lowered.inputs);
     lowered.spec = spec;
-    const Size output = add_operator(std::move(lowered));
+    return add_operator(std::move(lowered));
+  }
+
+  Size lower_layer(const BatchNormLayer& layer, const Node& node, const Group& nodes) {
+    const Size source = value(node.inputs[0]);
+    const bool row = tensor(source).spec.shape.rank() == 2;
+    const Size input = native(source);
+    const Size output = add_followed(LayerTraits<BatchNormLayer>::spec(layer, entering(input)),
+                                     node.name, input, nodes);
     return row ? plain(output) : output;
   }
 

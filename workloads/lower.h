@@ -50,10 +50,11 @@ struct Use {
 /// The uses of every tensor, in forward order.
 [[nodiscard]] std::vector<std::vector<Use>> uses_of(const LoweredGraph& graph);
 
-/// The operators of `graph`. What is fused: a ReLU that alone uses a linear layer or a batch norm;
-/// an addition that alone uses a batch norm. Images are native, everything else plain; the data
-/// stay plain for a convolution. A tensor with several users is forked, unless a batch norm made
-/// it for two, which sums their gradients itself.
+/// The operators of `graph`. What is fused: a ReLU that alone uses a linear layer, a batch norm or
+/// a convolution with a bias; an addition that alone uses a batch norm or such a convolution of
+/// what has a gradient. Images are native, everything else plain; the data stay plain for a
+/// convolution. A tensor with several users is forked, unless a batch norm made it for two, which
+/// sums their gradients itself.
 [[nodiscard]] LoweredGraph lower(const Graph& graph, const Lowering& lowering);
 
 }  // namespace ptbench

@@ -5,54 +5,26 @@
 #include <utility>
 
 #include "kernels/cpu/add_values.h"
+#include "kernels/cpu/conv2d_channels.h"
 #include "kernels/cpu/conv2d_layout.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/operators.h"
+#include "kernels/cpu/rectify_values.h"
 #include "src/base/error.h"
 
 namespace ptbench {
 namespace {
 
+using conv2d::Channels;
 using conv2d::kPasses;
 using conv2d::Layout;
 using conv2d::MemberScratch;
-using conv2d::Method;
 using conv2d::Part;
 using conv2d::Partition;
 using conv2d::Piece;
 using conv2d::Way;
 using onednn::Kernel;
 using onednn::Pass;
-
-/// Some channels of all samples of a native image: where they lie in it, and packed.
-class Channels {
- public:
-  Channels(const ImageShape& image, Range channels, ElementType type)
-      : image_(image),
-        first_(channels.begin / kChannelBlock),
-        row_(static_cast<std::size_t>(channel_blocks(channels.size()) * image.pixels() *
-                                      kChannelBlock) *
-             bytes_of(type)),
-        type_(type) {}
-
-  [[nodiscard]] std::size_t offset(Size sample) const {
-    return static_cast<std::size_t>(plane_offset(image_, sample, first_)) * bytes_of(type_);
-  }
-  void gather(const std::byte* image, std::byte* packed) const {
-    for (Size sample = 0; sample < image_.batch; ++sample, packed += row_)
-      std::memcpy(packed, image + offset(sample), row_);
-  }
-  void scatter(const std::byte* packed, std::byte* image) const {
-    for (Size sample = 0; sample < image_.batch; ++sample, packed += row_)
-      std::memcpy(image + offset(sample), packed, row_);
-  }
-
- private:
-  ImageShape image_;
-  Size first_;       ///< block
-  std::size_t row_;  ///< bytes of one sample's
-  ElementType type_;
-};
 
 class Conv2d final : public Operator {
  public:
@@ -65,10 +37,13 @@ class Conv2d final : public Operator {
     for (const auto& transfers : layout_->transfers)
       copies_.emplace_back(transfers, bindings.parameters.data(), bindings.workspace.data(),
                            layout_->members);
-    for (const Pass pass : kPasses)
+    open_gradient();
+    for (const Pass pass : kPasses) {
+      if (pass == Pass::data && input_gradient(0).empty()) continue;
       for (int member = 0; member < static_cast<int>(layout_->of(pass).size()); ++member)
         kernels_[static_cast<std::size_t>(pass)].push_back(
             bind_part(pass, member, arena_of(pass, member)));
+    }
     if (bindings.addends.empty()) return;
     for (int member = 0; member < (layout_->sums() ? 1 : members(Pass::weights)); ++member)
       added_.push_back(bind_part(Pass::weights, member, addends()));
@@ -83,7 +58,9 @@ class Conv2d final : public Operator {
 
   void forward() override {
     team_.run(members(Pass::forward), [this](int member) {
+      if (layout_->spec.add) bring_addend(member);
       run(Pass::forward, member);
+      if (layout_->spec.relu) rectify_values(isa_, layout_->spec.type, computed(member));
       if (layout_->packs())
         channels(Pass::forward, member).scatter(packed(member), bindings_.output.data());
     });
@@ -92,12 +69,13 @@ class Conv2d final : public Operator {
   void backward(GradientMode mode) override {
     const bool adds = mode == GradientMode::add;
     ensure(!adds || !added_.empty(), "a convolution that adds has memory for it");
+    if (opening_ != nullptr) opening_->backward(mode);
     team_.run(layout_->members, [this, adds](int member) {
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
-      if (member < members(Pass::data)) {
+      if (member < std::ssize(kernels_[static_cast<std::size_t>(Pass::data)])) {
         run(Pass::data, member);
         if (layout_->packs())
-          channels(Pass::data, member).scatter(packed(member), bindings_.input_gradients[0].data());
+          channels(Pass::data, member).scatter(packed(member), input_gradient(0).data());
       }
       if (member < members(Pass::weights)) {
         if (layout_->packs())
@@ -130,12 +108,57 @@ class Conv2d final : public Operator {
     kernels_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(member)]->run();
   }
 
+  [[nodiscard]] std::span<std::byte> input_gradient(std::size_t input) const {
+    const auto& all = bindings_.input_gradients;
+    return input < all.size() ? all[input] : std::span<std::byte>();
+  }
+
+  /// Prepares the gradient in front of the rectifier and of the addition, which the passes read in
+  /// place of the output's and which is the addend's too.
+  void open_gradient() {
+    const Conv2dSpec& spec = layout_->spec;
+    const TensorSpec image = *tensors_of(spec).output;
+    std::span<std::byte> open = input_gradient(1);
+    if (!spec.relu && open.empty()) return;
+    Bindings bound;
+    bound.output = bindings_.output;
+    bound.output_gradients = bindings_.output_gradients;
+    if (spec.relu && open.empty())
+      open = bindings_.scratch.subspan(layout_->open_gradient, bindings_.output.size());
+    bound.input_gradients = {open};
+    opening_ = spec.relu ? plan_operator(ReluSpec{.tensor = image}, team_, isa_)->bind(bound)
+                         : plan_operator(AddSpec{.tensor = image}, team_, isa_)->bind(bound);
+    bindings_.output_gradients = {open};
+  }
+
+  /// Where this member's part of the output is computed.
+  [[nodiscard]] std::span<std::byte> computed(int member) const {
+    const Part& p = part(Pass::forward, member);
+    ImageShape image = layout_->spec.output();
+    image.batch = p.samples.size();
+    image.channels = p.channels.size();
+    const Bytes bytes = static_cast<Bytes>(native_elements(image)) * bytes_of(layout_->spec.type);
+    if (layout_->packs()) return {packed(member), bytes};
+    const auto begin = output_of(Pass::forward, member) - bindings_.output.data();
+    return bindings_.output.subspan(static_cast<std::size_t>(begin), bytes);
+  }
+
+  /// To where the sums are added to it.
+  void bring_addend(int member) const {
+    const std::span<std::byte> to = computed(member);
+    const std::byte* addend = bindings_.inputs[1].data();
+    if (layout_->packs())
+      channels(Pass::forward, member).gather(addend, to.data());
+    else
+      std::memcpy(to.data(), addend + (to.data() - bindings_.output.data()), to.size());
+  }
+
   /// Where this member's part of the input or its gradient begins.
   [[nodiscard]] const std::byte* input_of(Pass pass, int member) const {
     const Conv2dSpec& spec = layout_->spec;
     const Part& p = part(pass, member);
     const std::byte* image =
-        pass == Pass::data ? bindings_.input_gradients[0].data() : bindings_.inputs[0].data();
+        pass == Pass::data ? input_gradient(0).data() : bindings_.inputs[0].data();
     if (pass == Pass::data && layout_->packs()) return packed(member);
     if (pass == Pass::data && layout_->way.partition == Partition::channels)
       return image + channels(pass, member).offset(0);
@@ -235,6 +258,7 @@ class Conv2d final : public Operator {
   Isa isa_;
   std::vector<WeightCopies> copies_;
   std::array<std::vector<std::unique_ptr<Kernel>>, 3> kernels_;
+  std::unique_ptr<Operator> opening_;  ///< makes the gradient of open_gradient(); null: none
   /// The weights passes to the addends, of members that write to the arena; none where nobody adds.
   std::vector<std::unique_ptr<Kernel>> added_;
 };
@@ -331,39 +355,12 @@ class Conv2dPlan final : public OperatorPlan {
   Isa isa_;
 };
 
-/// Every combination of what each pass can do.
-std::vector<Way> ways_of(const Conv2dSpec& spec, Partition partition, int threads) {
-  std::vector<Way> ways = {{.partition = partition}};
-  for (const Pass pass : kPasses) {
-    if (pass == Pass::data && !spec.input_gradient) continue;
-    std::vector<Way> more;
-    for (const Way& way : ways)
-      for (const Method method : methods_of(spec, partition, pass, threads)) {
-        more.push_back(way);
-        more.back().methods[static_cast<std::size_t>(pass)] = method;
-      }
-    ways = std::move(more);
-  }
-  return ways;
-}
-
-/// Every name there is, of the ways that exist and of those that do not.
-std::vector<Way> thinkable_ways() {
-  std::vector<Way> ways;
-  for (const Partition partition : {Partition::batch, Partition::channels})
-    for (const Method forward : {Method::direct, Method::winograd, Method::gemm})
-      for (const Method weights : {Method::direct, Method::winograd, Method::gemm})
-        for (const Method data : {Method::direct, Method::winograd, Method::gemm})
-          ways.push_back({.partition = partition, .methods = {forward, weights, data}});
-  return ways;
-}
-
 }  // namespace
 
 std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
-  std::vector<Way> ways = ways_of(spec, Partition::batch, threads);
+  std::vector<Way> ways = conv2d::ways_of(spec, Partition::batch, threads);
   if (conv2d::channels_may_win(spec, threads))
-    for (const Way& way : ways_of(spec, Partition::channels, threads))
+    for (const Way& way : conv2d::ways_of(spec, Partition::channels, threads))
       if (conv2d::make_layout(spec, way, threads) != nullptr) ways.push_back(way);
   std::vector<std::string> names;
   names.reserve(ways.size());
@@ -373,7 +370,7 @@ std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
 
 std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
                                             Team& team, Isa isa) {
-  for (const Way& way : thinkable_ways()) {
+  for (const Way& way : conv2d::thinkable_ways()) {
     if (candidate != way.name(spec)) continue;
     if (way.partition == Partition::channels && !conv2d::channels_may_win(spec, team.size()))
       return nullptr;

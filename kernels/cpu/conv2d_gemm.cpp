@@ -154,10 +154,19 @@ class GemmKernel final : public onednn::Kernel {
       unfold(sample);
       onednn::multiply({.rows = g_.shape.outputs, .columns = pixels, .inner = g_.inner}, weights,
                        unfolded_, output_);
-      if (g_.shape.bias)
-        for (Size i = 0; i < g_.shape.outputs * pixels; ++i)
-          output_[i] += static_cast<const float*>(memory_.bias)[i / pixels];
-      write_sample(g_.output_layout, output_, sample_of(memory_.output, g_.output_layout, sample));
+      T* output = sample_of(memory_.output, g_.output_layout, sample);
+      if (g_.shape.bias) finish(output);
+      write_sample(g_.output_layout, output_, output);
+    }
+  }
+
+  /// What follows the product. `sample`: what the output holds.
+  void finish(const T* sample) {
+    const Size pixels = g_.output.pixels();
+    for (Size i = 0; i < g_.shape.outputs * pixels; ++i) {
+      float& value = output_[i];
+      value += static_cast<const float*>(memory_.bias)[i / pixels];
+      if (g_.shape.add) value += widen(sample[g_.output_layout.at(i / pixels, i % pixels)]);
     }
   }
 

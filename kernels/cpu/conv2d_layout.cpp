@@ -74,6 +74,8 @@ Part part_of_member(const Conv2dSpec& spec, Partition partition, Pass pass, int 
 Conv2dSpec spec_of(const Conv2dSpec& whole, Pass pass, const Part& part) {
   Conv2dSpec spec = whole;
   spec.bias = whole.bias && pass != Pass::data;
+  spec.add = whole.add && pass == Pass::forward;
+  spec.relu = false;
   spec.input.batch = part.samples.size();
   (pass == Pass::data ? spec.input.channels : spec.outputs) = part.channels.size();
   return spec;
@@ -217,6 +219,9 @@ void place_scratch(Layout& layout) {
     layout.scratch_bytes += round_up(bytes, kScratchAlignment);
     return begin;
   };
+  if (layout.spec.relu)
+    layout.open_gradient = place(static_cast<Bytes>(native_elements(layout.spec.output())) *
+                                 bytes_of(layout.spec.type));
   for (int member = 0; member < layout.members; ++member) {
     Bytes packed = 0;
     Bytes scratchpad = 0;
@@ -269,6 +274,31 @@ std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass
     methods.push_back(Method::winograd);
   if (methods.empty()) methods.push_back(Method::gemm);
   return methods;
+}
+
+std::vector<Way> ways_of(const Conv2dSpec& spec, Partition partition, int threads) {
+  std::vector<Way> ways = {{.partition = partition}};
+  for (const Pass pass : kPasses) {
+    if (pass == Pass::data && !spec.input_gradient) continue;
+    std::vector<Way> more;
+    for (const Way& way : ways)
+      for (const Method method : methods_of(spec, partition, pass, threads)) {
+        more.push_back(way);
+        more.back().methods[static_cast<std::size_t>(pass)] = method;
+      }
+    ways = std::move(more);
+  }
+  return ways;
+}
+
+std::vector<Way> thinkable_ways() {
+  std::vector<Way> ways;
+  for (const Partition partition : {Partition::batch, Partition::channels})
+    for (const Method forward : {Method::direct, Method::winograd, Method::gemm})
+      for (const Method weights : {Method::direct, Method::winograd, Method::gemm})
+        for (const Method data : {Method::direct, Method::winograd, Method::gemm})
+          ways.push_back({.partition = partition, .methods = {forward, weights, data}});
+  return ways;
 }
 
 bool channels_may_win(const Conv2dSpec& spec, int threads) {

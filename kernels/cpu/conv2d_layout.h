@@ -68,6 +68,7 @@ struct Layout {
   std::vector<std::vector<WeightTransfer>> transfers;  ///< of each copy
   Bytes copy_bytes = 0;                                ///< the workspace
   std::vector<MemberScratch> scratch;
+  Bytes open_gradient = 0;  ///< where that in front of a rectifier lies in the scratch memory
   Bytes scratch_bytes = 0;
   int members = 1;  ///< the members of the pass that has most
 
@@ -93,6 +94,11 @@ struct Layout {
 /// partition does not go with the spec.
 [[nodiscard]] std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass pass,
                                              int threads);
+
+/// Every combination of what each pass can do.
+[[nodiscard]] std::vector<Way> ways_of(const Conv2dSpec& spec, Partition partition, int threads);
+/// Every name there is, of the ways that exist and of those that do not.
+[[nodiscard]] std::vector<Way> thinkable_ways();
 
 /// Whether cutting by channels can be faster than by samples.
 [[nodiscard]] bool channels_may_win(const Conv2dSpec& spec, int threads);

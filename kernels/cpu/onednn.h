@@ -110,7 +110,8 @@ struct InnerProductShape {
 /// Gray 2016), and rounds more.
 enum class ConvolutionMethod { direct, winograd };
 
-/// As plan_inner_product; `shape` is what one thread computes, its bias that of this pass.
+/// As plan_inner_product; `shape` is what one thread computes, its bias that of this pass. Of a
+/// forward pass that adds, the output holds the addend when the pass begins. The caller rectifies.
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_convolution(
     const Conv2dSpec& shape, ConvolutionMethod method, Pass pass,
     const std::optional<WeightLayout>& weights);

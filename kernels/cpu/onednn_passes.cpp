@@ -14,16 +14,21 @@
 namespace ptbench::onednn {
 namespace {
 
-dnnl::primitive_attr attributes(bool relu = false) {
+/// What follows a product: + what the output holds, then max(0, ·), which makes 0 of NaN.
+struct Epilogue {
+  bool add = false;
+  bool relu = false;
+};
+
+dnnl::primitive_attr attributes(Epilogue epilogue = {}) {
   dnnl::primitive_attr attributes;
   // The scratchpad is ours: predicted, allocated before the first step, and free of the rule that
   // creator and executor are one thread.
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (relu) {
-    dnnl::post_ops ops;
-    ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attributes.set_post_ops(ops);
-  }
+  dnnl::post_ops ops;
+  if (epilogue.add) ops.append_sum();
+  if (epilogue.relu) ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  attributes.set_post_ops(ops);
   return attributes;
 }
 
@@ -177,8 +182,8 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
         .output = {{shape.rows, shape.outputs}, type_of(shape.type), memory::format_tag::ab}};
     const auto forward = [&](const memory::desc& input, const memory::desc& with, bool relu) {
       return inner_product_forward::primitive_desc(
-          {dnnl::prop_kind::forward_training, input, with, t.bias, t.output}, attributes(relu),
-          engine);
+          {dnnl::prop_kind::forward_training, input, with, t.bias, t.output},
+          attributes({.relu = relu}), engine);
     };
     const auto planned = [&](const auto& desc, const memory::desc& chosen) {
       return std::make_shared<PlannedPass>(what, desc, arguments_of(pass, t, chosen),
@@ -238,7 +243,7 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Convol
         {dnnl::prop_kind::forward_training, algorithm, t.input,
          pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
          t.output, strides, padding, padding},
-        attributes(), engine);
+        attributes({.add = shape.add}), engine);
     if (pass == Pass::forward) return planned(forward, forward.weights_desc());
     if (pass == Pass::weights) {
       const convolution_backward_weights::primitive_desc desc(

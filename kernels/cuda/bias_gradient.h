@@ -6,8 +6,8 @@
 
 namespace ptbench::cuda {
 
-/// What a linear layer's backward pass does before its products, on activations of type T: float,
-/// or Bf16. All of it row-major in device memory.
+/// What the backward pass of a linear layer or a convolution does first, on activations of type T:
+/// float, Bf16 or F16. All of it row-major in device memory.
 template <class T>
 struct BiasGradient {
   const T* output_gradient;  ///< rows × columns

@@ -38,9 +38,21 @@ Bytes part(Size elements, Bytes element) {
   return round_up(static_cast<Bytes>(elements) * element, float_bytes(kUnit));
 }
 
+/// In how many parts the pixels of an image with a bias are summed side by side. Rows of pixels are
+/// read as fewer and longer ones, of as many columns as give blocks to a whole device.
+Size parts_of_bias(const Conv2dSpec& spec) {
+  constexpr Size kColumns = 8192;
+  constexpr Size kRows = 16;  // of a block at once
+  const Size pixels = spec.output().batch * spec.output().pixels();
+  Size parts = spec.bias ? std::min(kColumns / spec.outputs, pixels / kRows) : 1;
+  while (parts > 1 && pixels % parts != 0) --parts;
+  return std::max(parts, Size{1});
+}
+
 /// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the
 /// workspace the packed input, then the weight in the type of images; in the scratch memory the
-/// input's gradient before it is unpacked, then the library's workspace.
+/// input's gradient before it is unpacked, then the gradient in front of a rectifier, then parts of
+/// the bias's gradient, then the library's workspace.
 struct Layout {
   explicit Layout(const Conv2dSpec& spec)
       : convolution(packed(spec)),
@@ -50,7 +62,13 @@ struct Layout {
         elements(bias + (spec.bias ? round_up(spec.outputs, kUnit) : 0)),
         input(spec.plain_input ? part(convolution.input.elements(), bytes_of(spec.type)) : 0),
         copy(kept_type(spec.type) == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
-        input_gradient(spec.input_gradient ? input : 0) {}
+        input_gradient(spec.input_gradient ? input : 0),
+        open_gradient(spec.relu ? part(spec.output().elements(), bytes_of(spec.type)) : 0),
+        bias_parts(parts_of_bias(spec)),
+        partial_bias(bias_parts == 1 ? 0 : part(bias_parts * spec.outputs, sizeof(float))) {}
+
+  /// Of the scratch memory, in front of the library's.
+  [[nodiscard]] Bytes scratch() const { return input_gradient + open_gradient + partial_bias; }
 
   Conv2dSpec convolution;
   Size weights;  ///< elements
@@ -59,6 +77,9 @@ struct Layout {
   Bytes input;
   Bytes copy;  ///< of weight and bias, as they lie in the arena
   Bytes input_gradient;
+  Bytes open_gradient;
+  Size bias_parts;
+  Bytes partial_bias;
 };
 
 template <class T>
@@ -68,6 +89,7 @@ class Conv2d final : public Operator {
          const Bindings& bindings)
       : spec_(spec),
         layout_(spec),
+        device_(site.device),
         stream_(site.device.stream()),
         input_(elements<T>(bindings.inputs[0]).data()),
         packed_input_(spec.plain_input ? elements<T>(bindings.workspace).data() : nullptr),
@@ -75,10 +97,22 @@ class Conv2d final : public Operator {
         copy_(layout_.copy == 0 ? nullptr
                                 : elements<T>(bindings.workspace.subspan(layout_.input)).data()),
         gradients_(bindings.gradients.data()),
-        forward_(site.cudnn.handle(), passes.forward,
-                 operands(bindings, elements<T>(bindings.output).data())) {
+        output_(elements<T>(bindings.output)),
+        forward_(site.cudnn.handle(), passes.forward, forward_operands(bindings)) {
     if (bindings.output_gradients.empty() || bindings.output_gradients[0].empty()) return;
     output_gradient_ = elements<T>(bindings.output_gradients[0]).data();
+    open_gradient_ = output_gradient_;
+    if (bindings.input_gradients.size() > 1 && !bindings.input_gradients[1].empty())
+      opened_ = elements<T>(bindings.input_gradients[1]).data();
+    else if (spec.relu)
+      opened_ = elements<T>(bindings.scratch.subspan(layout_.input_gradient, layout_.open_gradient))
+                    .data();
+    if (opened_ != nullptr) open_gradient_ = opened_;
+    if (layout_.bias_parts > 1)
+      partial_bias_ =
+          elements<float>(bindings.scratch.subspan(layout_.input_gradient + layout_.open_gradient,
+                                                   layout_.partial_bias))
+              .data();
     bind_backward(passes, site, bindings);
   }
 
@@ -94,15 +128,10 @@ class Conv2d final : public Operator {
 
   void backward(GradientMode mode) override {
     const bool adds = mode == GradientMode::add;
-    if (spec_.bias)
-      bias_gradient(BiasGradient<T>{.output_gradient = output_gradient_,
-                                    .output = nullptr,
-                                    .open_gradient = nullptr,
-                                    .bias = gradients_ + layout_.bias,
-                                    .rows = spec_.output().batch * spec_.output().pixels(),
-                                    .columns = spec_.outputs,
-                                    .adds = adds},
-                    stream_);
+    if (opened_ != nullptr && !spec_.relu)  // the addend's gradient is the output's
+      device_.compute().copy(std::as_bytes(std::span(output_gradient_, output_.size())),
+                             std::as_writable_bytes(std::span(opened_, output_.size())));
+    if (spec_.bias) sum_bias(adds);
     compute_weights(adds);
     if (!data_) return;
     data_->run();
@@ -112,6 +141,29 @@ class Conv2d final : public Operator {
   }
 
  private:
+  /// With a rectifier, writes the gradient in front of it in the same pass.
+  void sum_bias(bool adds) {
+    float* bias = gradients_ + layout_.bias;
+    const Size parts = layout_.bias_parts;
+    bias_gradient(BiasGradient<T>{.output_gradient = output_gradient_,
+                                  .output = spec_.relu ? output_.data() : nullptr,
+                                  .open_gradient = opened_,
+                                  .bias = parts == 1 ? bias : partial_bias_,
+                                  .rows = spec_.output().batch * spec_.output().pixels() / parts,
+                                  .columns = parts * spec_.outputs,
+                                  .adds = adds && parts == 1},
+                  stream_);
+    if (parts == 1) return;
+    bias_gradient(BiasGradient<float>{.output_gradient = partial_bias_,
+                                      .output = nullptr,
+                                      .open_gradient = nullptr,
+                                      .bias = bias,
+                                      .rows = parts,
+                                      .columns = spec_.outputs,
+                                      .adds = adds},
+                  stream_);
+  }
+
   void compute_weights(bool adds) {
     ensure(!adds || addends_ != nullptr, "a convolution that adds has memory for it");
     (adds ? addend_ : weights_)->run();
@@ -128,13 +180,17 @@ class Conv2d final : public Operator {
     return {.x = packed_input_ == nullptr ? input_ : packed_input_,
             .weights = parameters,
             .y = y,
-            .bias = spec_.bias ? parameters + layout_.bias : nullptr,
-            .workspace = bindings.scratch.subspan(layout_.input_gradient)};
+            .workspace = bindings.scratch.subspan(layout_.scratch())};
+  }
+  [[nodiscard]] ConvolutionOperands forward_operands(const Bindings& bindings) const {
+    ConvolutionOperands forward = operands(bindings, output_.data());
+    if (spec_.bias) forward.bias = static_cast<const T*>(forward.weights) + layout_.bias;
+    if (spec_.add) forward.addend = bindings.inputs[1].data();
+    return forward;
   }
 
   void bind_backward(const Passes& passes, const OperatorSite& site, const Bindings& bindings) {
-    ConvolutionOperands backward = operands(bindings, output_gradient_);
-    backward.bias = nullptr;
+    ConvolutionOperands backward = operands(bindings, open_gradient_);
     if (passes.data && !bindings.input_gradients[0].empty()) {
       input_gradient_ = elements<T>(bindings.input_gradients[0]).data();
       if (packed_input_ != nullptr) packed_gradient_ = elements<T>(bindings.scratch).data();
@@ -152,13 +208,18 @@ class Conv2d final : public Operator {
 
   Conv2dSpec spec_;
   Layout layout_;
+  CudaDevice& device_;
   cudaStream_t stream_;
   const T* input_;
   T* packed_input_;  ///< null where the input is native
   const float* parameters_;
   T* copy_;  ///< of the weight; null in f32
   float* gradients_;
+  std::span<T> output_;
   const T* output_gradient_ = nullptr;
+  T* opened_ = nullptr;  ///< the gradient in front of rectifier and addition; null: the output's
+  const T* open_gradient_ = nullptr;  ///< what the passes read
+  float* partial_bias_ = nullptr;     ///< parts × outputs
   T* input_gradient_ = nullptr;
   T* packed_gradient_ = nullptr;
   float* addends_ = nullptr;
@@ -191,7 +252,7 @@ class Conv2dPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes workspace_bytes() const override { return layout_.input + layout_.copy; }
   [[nodiscard]] Bytes scratch_bytes() const override {
-    return layout_.input_gradient + passes_.workspace();
+    return layout_.scratch() + passes_.workspace();
   }
   [[nodiscard]] Bytes addend_bytes() const override { return float_bytes(layout_.weights); }
   [[nodiscard]] std::string description() const override {

@@ -15,7 +15,8 @@ constexpr std::int64_t kX = 1;
 constexpr std::int64_t kWeights = 2;
 constexpr std::int64_t kY = 3;
 constexpr std::int64_t kBias = 4;
-constexpr std::int64_t kProduct = 5;
+constexpr std::int64_t kAddend = 5;
+constexpr std::int64_t kBetween = 6;  // and on: what one operation gives the next
 
 /// What engines load at once. Arenas place tensors at multiples of 16 floats, and their copies in
 /// narrow types half as far from each other.
@@ -154,46 +155,71 @@ Descriptor pointwise(cudnnPointwiseMode_t mode) {
   Descriptor made(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   made.set(CUDNN_ATTR_POINTWISE_MODE, mode);
   made.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+  if (mode == CUDNN_POINTWISE_RELU_FWD)
+    made.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_PROPAGATE_NAN);
   made.finalize();
   return made;
 }
 
-/// to = from, or from + addend where there is one.
-Descriptor pointwise_of(Handle mode, Handle from, Handle addend, Handle to) {
+/// to = mode(from), or mode(from, operand) where there is one.
+Descriptor pointwise_of(Handle mode, Handle from, Handle operand, Handle to) {
   Descriptor made(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
   made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
-  if (addend != nullptr) made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, addend);
+  if (operand != nullptr) made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, operand);
   made.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
   made.finalize();
   return made;
 }
 
-/// The operations of a pass. Where one follows the convolution, what lies between is in f32 and in
-/// no memory.
-std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& parts) {
-  const cudnnDataType_t type = value_of(spec.type);
-  const OperationNames names = names_of(pass);
-  const Layout output = layout_of(spec.output());
-  const Layout filter = weights_of(spec);
-  const Handle window = parts.keep(window_of(spec.window));
-  const Handle x = parts.keep(tensor(kX, layout_of(spec.input), type));
-  const Handle y = parts.keep(tensor(kY, output, type));
-  const bool adds_bias = pass == ConvolutionPass::forward && spec.bias;
-  const bool widens = pass == ConvolutionPass::weights && kept_type(spec.type) != ElementType::f32;
-  const Handle weights = parts.keep(tensor(kWeights, filter, widens ? CUDNN_DATA_FLOAT : type));
-  if (!adds_bias && !widens) return {parts.keep(convolution_of(names, window, x, weights, y))};
+/// What follows the convolution of a pass, element by element.
+struct Step {
+  cudnnPointwiseMode_t mode;
+  Handle operand = nullptr;  ///< besides what the operation before gives
+};
 
-  const Handle product =
-      parts.keep(tensor(kProduct, adds_bias ? output : filter, CUDNN_DATA_FLOAT, true));
-  const Handle mode =
-      parts.keep(pointwise(adds_bias ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_IDENTITY));
-  if (widens)
-    return {parts.keep(convolution_of(names, window, x, product, y)),
-            parts.keep(pointwise_of(mode, product, nullptr, weights))};
-  const Handle bias = parts.keep(tensor(kBias, channels_last(1, spec.outputs, 1, 1), type));
-  return {parts.keep(convolution_of(names, window, x, weights, product)),
-          parts.keep(pointwise_of(mode, product, bias, y))};
+std::vector<Step> steps_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& parts) {
+  if (pass == ConvolutionPass::weights && kept_type(spec.type) != ElementType::f32)
+    return {{.mode = CUDNN_POINTWISE_IDENTITY}};  // narrow to f32
+  std::vector<Step> steps;
+  if (pass != ConvolutionPass::forward) return steps;
+  const cudnnDataType_t type = value_of(spec.type);
+  const auto add = [&](std::int64_t id, const Layout& layout) {
+    steps.push_back({.mode = CUDNN_POINTWISE_ADD, .operand = parts.keep(tensor(id, layout, type))});
+  };
+  if (spec.add) add(kAddend, layout_of(spec.output()));
+  if (spec.bias) add(kBias, channels_last(1, spec.outputs, 1, 1));
+  if (spec.relu) steps.push_back({.mode = CUDNN_POINTWISE_RELU_FWD});
+  return steps;
+}
+
+/// The operations of a pass. What lies between two of them is in f32 and in no memory.
+std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& parts) {
+  const std::vector<Step> steps = steps_of(spec, pass, parts);
+  const bool to_weights = pass == ConvolutionPass::weights;
+  const cudnnDataType_t type = value_of(spec.type);
+  const Handle x = parts.keep(tensor(kX, layout_of(spec.input), type));
+  Handle weights =
+      parts.keep(tensor(kWeights, weights_of(spec), to_weights ? CUDNN_DATA_FLOAT : type));
+  Handle y = parts.keep(tensor(kY, layout_of(spec.output()), type));
+  Handle& written = to_weights ? weights : y;  // by the last step, where there are some
+  const Handle result = written;
+  std::int64_t id = kBetween;
+  const auto between = [&] {
+    const Layout layout = to_weights ? weights_of(spec) : layout_of(spec.output());
+    return parts.keep(tensor(id++, layout, CUDNN_DATA_FLOAT, true));
+  };
+  if (!steps.empty()) written = between();
+  const Handle window = parts.keep(window_of(spec.window));
+  std::vector<Handle> operations{parts.keep(convolution_of(names_of(pass), window, x, weights, y))};
+  Handle value = written;
+  for (const Step& step : steps) {
+    const Handle to = &step == &steps.back() ? result : between();
+    const Handle mode = parts.keep(pointwise(step.mode));
+    operations.push_back(parts.keep(pointwise_of(mode, value, step.operand, to)));
+    value = to;
+  }
+  return operations;
 }
 
 /// All descriptors of a pass; the last one is the graph of its operations.
@@ -309,10 +335,13 @@ Convolution::Convolution(cudnnHandle_t handle, std::shared_ptr<const Convolution
   const auto pointer = [](const void* memory) { return const_cast<void*>(memory); };  // NOLINT
   std::vector<std::int64_t> ids{kX, kWeights, kY};
   std::vector<void*> pointers{pointer(operands.x), pointer(operands.weights), pointer(operands.y)};
-  if (operands.bias != nullptr) {
-    ids.push_back(kBias);
-    pointers.push_back(pointer(operands.bias));
-  }
+  const auto take = [&](std::int64_t id, const void* memory) {
+    if (memory == nullptr) return;
+    ids.push_back(id);
+    pointers.push_back(pointer(memory));
+  };
+  take(kBias, operands.bias);
+  take(kAddend, operands.addend);
   ensure(operands.workspace.size() >= plan_->workspace(), "a convolution has its workspace");
   memory_.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const std::int64_t>(ids));
   memory_.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::span<void* const>(pointers));

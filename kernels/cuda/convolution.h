@@ -15,7 +15,7 @@
 namespace ptbench::cuda {
 
 enum class ConvolutionPass : std::uint8_t {
-  forward,  ///< y = x ∗ W (+ bias)
+  forward,  ///< y = x ∗ W (+ bias) (+ addend), rectified where the spec says so
   data,     ///< the gradient of x from that of y
   weights,  ///< the gradient of W, in f32, from x and the gradient of y
 };
@@ -69,6 +69,7 @@ struct ConvolutionOperands {
   const void* weights = nullptr;   ///< or their gradient
   const void* y = nullptr;         ///< or its gradient
   const void* bias = nullptr;      ///< an element an output, of a forward pass that adds one
+  const void* addend = nullptr;    ///< as y, of a forward pass that adds one
   std::span<std::byte> workspace;  ///< as much as the plan needs
 };
 

@@ -88,6 +88,10 @@ struct AttributeType<cudnnPointwiseMode_t> {
   static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_POINTWISE_MODE;
 };
 template <>
+struct AttributeType<cudnnNanPropagation_t> {
+  static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_NAN_PROPOGATION;
+};
+template <>
 struct AttributeType<cudnnBackendHeurMode_t> {
   static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_HEUR_MODE;
 };

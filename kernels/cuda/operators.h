@@ -26,7 +26,8 @@ struct OperatorSite {
 // of one, null where there is no such candidate.
 
 /// Candidates are named "forward=I weights=I data=I" (data only where the input's gradient is
-/// wanted): of each product the algorithm that comes I-th in cuBLASLt's own order.
+/// wanted): of each product the algorithm that comes I-th in cuBLASLt's own order. Before them, for
+/// layers of up to 256 weights and 256 samples, comes "direct": an own kernel a pass.
 ///
 /// The arena holds the weight as it is exported, then from a multiple of 16 floats on the bias. In
 /// narrow types the products take both from a rounded copy of the arena: cuBLASLt adds biases of
@@ -38,7 +39,8 @@ struct OperatorSite {
                                                           const OperatorSite& site);
 
 /// Candidates are named "forward=I weights=I data=I": of each pass the plan that comes I-th in
-/// cuDNN's own order.
+/// cuDNN's own order. Bias, addend and ReLU are in the forward pass's graph; backward, the gradient
+/// in front of the ReLU is written first.
 ///
 /// The arena holds the weight as outputs × height × width × channels, then from a multiple of 16
 /// floats on the bias. Channels of plain images are padded to 16 bytes; what is padded is zero, and
@@ -80,7 +82,8 @@ struct OperatorSite {
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const ReorderSpec& spec,
                                                           const OperatorSite& site);
 
-/// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order.
+/// Softmax with cross-entropy, a warp a sample; the loss is summed in double, in a fixed order. A
+/// launch a pass.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const SoftmaxCrossEntropySpec& spec,
                                                           const OperatorSite& site);
 

@@ -27,8 +27,8 @@ struct SoftmaxRows {
 
 /// Fills `rows`, and loss[0] = (Σ losses) / global_batch, added up in double precision and a fixed
 /// order by the block that is done last. Reads batch · classes · sizeof(T) bytes once from memory
-/// (the second pass over a row finds it in the cache): bound by memory, or by launching it where the
-/// batch is small.
+/// (the second pass over a row finds it in the cache): bound by memory, or by launching it where
+/// the batch is small.
 template <class T>
 void softmax_rows(const LabelledLogits<T>& input, const SoftmaxRows& rows, Size global_batch,
                   float* loss, cudaStream_t stream);

@@ -14,13 +14,14 @@ namespace ptbench::reference {
           .width = spec.window.kernel_width};
 }
 
-/// `bias` is empty unless spec.bias.
+/// `bias` is empty unless spec.bias, `addend` unless spec.add.
 template <class T>
-void conv2d_forward(const Conv2dSpec& spec, std::span<const T> input,
+void conv2d_forward(const Conv2dSpec& spec, std::span<const T> input, std::span<const T> addend,
                     std::span<const ParameterOf<T>> weight, std::span<const ParameterOf<T>> bias,
                     std::span<T> output) {
   const Images x(input, spec.input);
   const Images w(weight, weight_shape(spec));
+  const Images z(addend, spec.output());
   const Images y(output, spec.output());
   for (Size sample = 0; sample < spec.input.batch; ++sample) {
     for (Size out = 0; out < spec.outputs; ++out) {
@@ -32,7 +33,8 @@ void conv2d_forward(const Conv2dSpec& spec, std::span<const T> input,
             sum += widened(x(sample, in, tap.row, tap.column)) *
                    multiplied_as<T>(w(out, in, tap.kernel_row, tap.kernel_column));
           });
-        y(sample, out, row, column) = narrowed<T>(sum);
+        if (spec.add) sum += widened(z(sample, out, row, column));
+        y(sample, out, row, column) = narrowed<T>(spec.relu ? rectify(sum) : sum);
       });
     }
   }
@@ -105,6 +107,18 @@ void conv2d_backward_input(const Conv2dSpec& spec, std::span<const ParameterOf<T
       });
 }
 
+/// The gradient in front of the rectifier and of the addition, `open`, which is the addend's too:
+/// `output` is what forward wrote.
+template <class T>
+void conv2d_open_gradient(const Conv2dSpec& spec, std::span<const T> output,
+                          std::span<const T> output_gradient, std::span<T> open) {
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const double gradient = widened(output_gradient[i]);
+    open[i] = narrowed<T>(spec.relu ? rectify_gradient(widened(output[i]), gradient) : gradient);
+  }
+}
+
+/// `output_gradient`: in front of the rectifier.
 template <class T>
 void conv2d_backward(const Conv2dSpec& spec, std::span<const T> input,
                      std::span<const ParameterOf<T>> weight, std::span<const T> output_gradient,

@@ -72,13 +72,20 @@ class Conv2dOperator final : public Operator {
         gradients_(halves(bound.gradients)) {}
 
   void forward() override {
-    conv2d_forward<T>(spec_, input_of<T>(bound_), parameters_.weight, parameters_.bias,
-                      elements<T>(bound_.output));
+    conv2d_forward<T>(spec_, input_of<T>(bound_),
+                      spec_.add ? input_of<T>(bound_, 1) : std::span<const T>(), parameters_.weight,
+                      parameters_.bias, elements<T>(bound_.output));
   }
 
   void backward(GradientMode mode) override {
+    const auto open_to = [&](std::span<T> to) {
+      conv2d_open_gradient<T>(spec_, elements<T>(bound_.output), output_gradient_of<T>(bound_), to);
+    };
+    const std::span<T> open = elements<T>(bound_.scratch);
+    open_to(open);
+    open_to(input_gradient_of<T>(bound_, 1));
     conv2d_backward<T>(spec_, input_of<T>(bound_), parameters_.weight,
-                       output_gradient_of<T>(bound_),
+                       spec_.relu ? open : output_gradient_of<T>(bound_),
                        {gradients_.weight, gradients_.bias, input_gradient_of<T>(bound_), mode});
     std::ranges::fill(gradients_.padding, 0.0F);
   }
@@ -96,7 +103,15 @@ class Conv2dOperator final : public Operator {
 };
 
 template <>
-struct Implementation<Conv2dSpec> : NoMemory, NothingToCheck {
+struct Implementation<Conv2dSpec> {
+  /// The gradient in front of a rectifier.
+  static OperatorMemory memory(const Conv2dSpec& spec) {
+    const auto elements = static_cast<Bytes>(spec.relu ? spec.output().elements() : 0);
+    return {.scratch = elements * bytes_of(spec.type)};
+  }
+  static void check(const Conv2dSpec& spec) {
+    ensure(spec.bias || (!spec.add && !spec.relu), "a convolution that goes on has a bias");
+  }
   static std::unique_ptr<Operator> make(const Conv2dSpec& spec, const Bindings& bound) {
     return make_typed<Conv2dOperator>(spec.type, spec, bound);
   }

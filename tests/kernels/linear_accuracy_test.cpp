@@ -1,6 +1,8 @@
 // Linear layers against the plain loops in double, on values that do round.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "kernels/reference/linear.h"
 #include "tests/support/backends.h"
@@ -111,4 +113,22 @@ TEST_CASE("linear layers agree with sums in double within their type's rounding"
           CHECK(first_outside(result.input_gradients[0], gradients.input) == -1);
         });
   }
+}
+
+TEST_CASE("a diverged model shows behind a small rectified layer: NaN stays NaN") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const LinearSpec spec{.batch = 2, .inputs = 1, .outputs = 1, .relu = true};
+  OperatorData data = make_data(spec, 1, Values::integers);
+  data.inputs = {{kNan, 2}};
+  data.parameters = {{-1}, {1}};
+  data.output_gradients = {{3, 5}};
+  for_each_candidate(
+      spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+        if (candidate != "direct") return;  // libraries' epilogues may write 0
+        const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+        CHECK(std::isnan(result.output[0]));
+        CHECK(result.output[1] == 0);
+        CHECK(result.gradients[1] == std::vector<float>{3});
+        CHECK(result.input_gradients[0] == std::vector<float>{-3, 0});
+      });
 }

@@ -50,6 +50,29 @@ TEST_CASE("a residual block becomes four operators", "[workloads]") {
                           });
 }
 
+TEST_CASE("what follows a convolution with a bias is part of it", "[workloads]") {
+  Graph graph = residual();
+  graph.nodes.erase(graph.nodes.begin() + 4);  // bn2
+  for (Node& node : graph.nodes)
+    for (Size& input : node.inputs) input -= input > 3 ? 1 : 0;
+  graph.nodes[4].inputs = {2, 3};
+  const auto keys = [&](bool first, bool second) {
+    std::get<Conv2dLayer>(graph.nodes[0].layer).bias = first;
+    std::get<Conv2dLayer>(graph.nodes[3].layer).bias = second;
+    return keys_of(lower(graph, {.batch = 2, .global_batch = 2}));
+  };
+  CHECK(keys(false, true)[2] == "conv2d b2 16x8x8->16 k3x3 s1x1 p1x1 bias add relu");
+  CHECK(keys(false, false)[3] == "add 2x16x8x8 native");
+  CHECK(keys(false, false)[4] == "relu 2x16x8x8 native");
+  graph.nodes[1].layer = ReluLayer{};
+  CHECK(keys(true, true)[0] == "conv2d b2 3x8x8->16 k3x3 s1x1 p1x1 bias relu plain first");
+  // Of the data nobody has a gradient, and an addend's would ask for it.
+  graph.nodes[1].layer = AddLayer{};
+  graph.nodes[1].inputs = {0, -1};
+  for (const std::size_t node : {0UL, 3UL}) graph.nodes[node].layer = conv3x3(3);
+  CHECK(keys(true, true)[0] == "conv2d b2 3x8x8->3 k3x3 s1x1 p1x1 bias plain first");
+}
+
 TEST_CASE("tf32 is of products alone, and all tensors are f32", "[workloads]") {
   const LoweredGraph graph =
       lower(residual(), {.batch = 2, .global_batch = 2, .type = ElementType::tf32});

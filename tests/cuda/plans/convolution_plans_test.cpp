@@ -91,17 +91,28 @@ TEST_CASE("cuDNN has plans for every convolution of resnet18 in tf32") {
   check_all("resnet18", ElementType::tf32);
 }
 
-TEST_CASE("cuDNN has plans for odd channels, and for a bias in the same pass") {
-  for (const ElementType type :
-       {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32})
-    for (const int capability : {80, 90}) {
-      const Conv2dSpec spec{.input = {.batch = 2, .channels = 5, .height = 9, .width = 7},
-                            .outputs = 3,
-                            .window = Window::square(3, 2, 1),
-                            .bias = true,
-                            .type = type};
-      check_plans(properties_of(capability), spec, ConvolutionPass::forward);
-    }
+TEST_CASE("cuDNN has plans for odd channels, and for all that may follow in the same pass") {
+  const Conv2dSpec odd{.input = {.batch = 2, .channels = 5, .height = 9, .width = 7},
+                       .outputs = 3,
+                       .window = Window::square(3, 2, 1),
+                       .bias = true};
+  const Conv2dSpec even{.input = {.batch = 32, .channels = 64, .height = 14, .width = 14},
+                        .outputs = 128,
+                        .window = Window::square(3, 1, 1),
+                        .bias = true};
+  for (const int capability : {80, 90}) {
+    const Descriptor properties = properties_of(capability);
+    for (const ElementType type :
+         {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32})
+      for (Conv2dSpec spec : {odd, even})
+        for (const bool add : {false, true})
+          for (const bool relu : {false, true}) {
+            spec.type = type;
+            spec.add = add;
+            spec.relu = relu;
+            check_plans(properties, spec, ConvolutionPass::forward);
+          }
+  }
 }
 
 }  // namespace ptbench::testing

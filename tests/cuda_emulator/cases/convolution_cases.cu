@@ -111,15 +111,19 @@ bool convolutions(bool faulty) {
   return right;
 }
 
-/// y = max(0, x * w + bias), or max(0, x * w + bias + other).
+/// Where another image is added, if at all.
+enum class Other { none, before_bias, behind_bias };
+
+/// y = max(0, x * w + bias), or max(0, x * w + other + bias), or max(0, x * w + bias + other).
 struct Fusion {
   cudnnDataType_t type;
   cudnnDataType_t bias_type;
-  bool has_other;
+  Other other;
   static constexpr Problem kProblem{2, 5, 6, 7, 9, {3, 3}, {1, 1}, {1, 1}};
 
   /// cuDNN has engines for it that need no compiling.
-  [[nodiscard]] bool is_plain() const { return type == bias_type && !has_other; }
+  [[nodiscard]] bool is_plain() const { return type == bias_type && other != Other::behind_bias; }
+  [[nodiscard]] bool has_other() const { return other != Other::none; }
 };
 
 /// Its operations, in no order.
@@ -132,13 +136,20 @@ Descriptor graph_of(cudnnHandle_t handle, const Fusion& fusion) {
     between.push_back(tensor(id, CUDNN_DATA_FLOAT, problem.y(), true));
   Descriptor kind = convolution(problem);
   std::vector<Descriptor> steps;
-  steps.push_back(pointwise(CUDNN_POINTWISE_RELU_FWD, between[fusion.has_other ? 2 : 1], nullptr,
+  steps.push_back(pointwise(CUDNN_POINTWISE_RELU_FWD, between[fusion.has_other() ? 2 : 1], nullptr,
                             tensor('y', fusion.type, problem.y())));
   steps.push_back(operation(kForward, kind, tensor('x', fusion.type, problem.x()),
                             tensor('w', fusion.type, problem.w()), between[0]));
-  steps.push_back(pointwise(CUDNN_POINTWISE_ADD, bias, &between[0], between[1]));
-  if (fusion.has_other)
-    steps.push_back(pointwise(CUDNN_POINTWISE_ADD, between[1], &other, between[2]));
+  std::size_t computed = 0;
+  const auto add_other = [&] {
+    steps.push_back(
+        pointwise(CUDNN_POINTWISE_ADD, between[computed], &other, between[computed + 1]));
+    ++computed;
+  };
+  if (fusion.other == Other::before_bias) add_other();
+  steps.push_back(pointwise(CUDNN_POINTWISE_ADD, bias, &between[computed], between[computed + 1]));
+  ++computed;
+  if (fusion.other == Other::behind_bias) add_other();
   std::vector<cudnnBackendDescriptor_t> handles;
   for (const Descriptor& step : steps) handles.push_back(step.get());
   return graph(handle, handles);
@@ -171,7 +182,7 @@ bool fused(const Fusion& fusion) {
   const std::vector<float> other = numbers(wanted.size(), 4);
   for (std::size_t index = 0; index < wanted.size(); ++index)
     wanted[index] = std::fmax(
-        0.0F, wanted[index] + bias[index % bias.size()] + (fusion.has_other ? other[index] : 0));
+        0.0F, wanted[index] + bias[index % bias.size()] + (fusion.has_other() ? other[index] : 0));
   const Operand device_x(kind_of(fusion.type), x);
   const Operand device_w(kind_of(fusion.type), w);
   const Operand device_bias(kind_of(fusion.bias_type), bias);
@@ -187,7 +198,7 @@ bool fused(const Fusion& fusion) {
                   {'w', device_w.get()},
                   {'b', device_bias.get()},
                   {'y', device_y.get()}};
-    if (fusion.has_other) memory['o'] = device_other.get();
+    if (fusion.has_other()) memory['o'] = device_other.get();
     run(handle, stream, configuration, memory);
     right = same("fused", device_y.read(), rounded(kind_of(fusion.type), wanted)) && right;
   }
@@ -197,10 +208,10 @@ bool fused(const Fusion& fusion) {
 /// The faulty one has no convolution.
 bool fused_graphs(bool faulty) {
   bool right = true;
-  for (const bool has_other : {false, true}) {
-    right = fused({CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, has_other}) && right;
-    right = fused({CUDNN_DATA_BFLOAT16, CUDNN_DATA_BFLOAT16, has_other}) && right;
-    right = fused({CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, has_other}) && right;
+  for (const Other other : {Other::none, Other::before_bias, Other::behind_bias}) {
+    right = fused({CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, other}) && right;
+    right = fused({CUDNN_DATA_BFLOAT16, CUDNN_DATA_BFLOAT16, other}) && right;
+    right = fused({CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, other}) && right;
   }
   if (faulty) {
     const Descriptor x = tensor('x', CUDNN_DATA_FLOAT, {1, 1, 1, 1});

@@ -1,5 +1,6 @@
 #include "tests/cuda_emulator/cudnn/compute.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -89,7 +90,8 @@ void add_before(const Convolution& convolution, const Memory& memory, std::vecto
 void apply(const Pointwise& step, const Memory& memory, std::vector<float>& values) {
   for (float& value : values) value *= step.x_factor;
   if (step.mode == CUDNN_POINTWISE_RELU_FWD)
-    for (float& value : values) value = value < 0 ? 0 : value;
+    for (float& value : values)
+      if (value < 0 || (std::isnan(value) && !step.keeps_nan)) value = 0;
   if (!step.b) return;
   const Placement placement(*step.b, step.y);
   const void* data = memory.at(step.b->id);

@@ -63,10 +63,16 @@ bool Graph::is_plain() const {
     if (tensor.element != result().element) return false;
   if (steps.empty()) return true;
   const std::vector<std::int64_t> bias{1, result().dimensions[1], 1, 1};
-  if (convolution.direction != Direction::forward || steps.size() > 2 || !steps.front().b ||
-      steps.front().b->dimensions != bias)
-    return false;
-  return steps.size() == 1 || steps.back().mode == CUDNN_POINTWISE_RELU_FWD;
+  if (convolution.direction != Direction::forward) return false;
+  auto step = steps.begin();
+  const auto adds = [&](const std::vector<std::int64_t>& dimensions) {
+    return step != steps.end() && step->b && step->b->dimensions == dimensions;
+  };
+  if (adds(result().dimensions)) ++step;  // an image first
+  if (!adds(bias)) return false;
+  ++step;
+  if (step != steps.end() && step->mode == CUDNN_POINTWISE_RELU_FWD) ++step;
+  return step == steps.end();
 }
 
 std::vector<Tensor> Graph::in_memory() const {

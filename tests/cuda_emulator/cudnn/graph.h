@@ -40,6 +40,7 @@ struct Pointwise {
   Tensor y;
   float x_factor = 1;
   float b_factor = 1;
+  bool keeps_nan = false;  ///< of max(0, ·)
 };
 [[nodiscard]] Pointwise pointwise_of(const Descriptor& operation);
 void check_pointwise(const Descriptor& descriptor);
@@ -53,8 +54,9 @@ struct Graph {
   [[nodiscard]] const Tensor& result() const {
     return steps.empty() ? convolution.result() : steps.back().y;
   }
-  /// Whether it is what cuDNN has compiled engines for: a convolution of one type, alone or with a
-  /// bias, or with a bias and ReLU.
+  /// Whether it is what cuDNN has compiled engines for: a convolution of one type, alone or + a
+  /// bias, before which another image may be added and behind which ReLU may stand (as the real one
+  /// says of described devices: tests/cuda/plans).
   [[nodiscard]] bool is_plain() const;
   /// All tensors that lie in memory.
   [[nodiscard]] std::vector<Tensor> in_memory() const;

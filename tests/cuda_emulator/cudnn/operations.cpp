@@ -184,7 +184,10 @@ Pointwise pointwise_of(const Descriptor& operation) {
       .b = std::nullopt,
       .y = operand(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC),
       .x_factor = static_cast<float>(operation.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 1)),
-      .b_factor = static_cast<float>(operation.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1))};
+      .b_factor = static_cast<float>(operation.number(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1)),
+      .keeps_nan = descriptor.has(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) &&
+                   descriptor.one<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) ==
+                       CUDNN_PROPAGATE_NAN};
   if (operation.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC))
     pointwise.b = operand(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
   if (pointwise.b.has_value() != (pointwise.mode == CUDNN_POINTWISE_ADD))
