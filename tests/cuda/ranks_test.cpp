@@ -7,18 +7,13 @@
 
 #include "src/device/emulated.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
 namespace {
 
 using Catch::Contains;
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 /// Skips the test where there are fewer.
 void require_cuda_devices(std::size_t count) {
@@ -40,13 +35,6 @@ constexpr const char* kImages = R"({"schema": "ptbench.model/1", "name": "images
                {"name": "bn1", "type": "batch_norm"},
                {"name": "relu1", "type": "relu"},
                {"name": "fc", "type": "linear", "outputs": 10}]})";
-
-nlohmann::json record_of(const RunCommand& run, const Words& words) {
-  const ProgramResult result = run(words + Words{"-o", "r.json"});
-  CAPTURE(words, result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  return run.json("r.json")["runs"][0];
-}
 
 /// Verified, and then trained with graphs and without: bit by bit the same losses.
 void check_training(const RunCommand& run, const Words& words, bool has_graph = true) {

@@ -8,6 +8,7 @@
 
 #include "src/device/emulated.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
@@ -16,20 +17,6 @@ namespace {
 using Catch::Contains;
 
 const std::string kDigits = PTBENCH_TEST_DATA "/digits";
-
-using Words = std::vector<std::string>;
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-nlohmann::json record_of(const RunCommand& run, const Words& words) {
-  const ProgramResult result = run(words + Words{"-o", "r.json"});
-  CAPTURE(result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  return run.json("r.json")["runs"][0];
-}
 
 bool tells_of_emulation(const nlohmann::json& record) {
   return std::ranges::any_of(
