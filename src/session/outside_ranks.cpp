@@ -171,8 +171,10 @@ RankPlace find_place(const RunOptions& options) {
 }
 
 void tell(const RunOptions& options, const RankPlace& place) {
-  log_note(
-      describe(place, host_name(), find_communicator(options.communicator, place.world_size).name));
+  log_note(describe(
+      place, host_name(),
+      find_communicator(options.communicator, place.world_size, options.device.starts_with("cuda"))
+          .name));
 }
 
 void refuse_outside_ranks(std::string_view command) {
