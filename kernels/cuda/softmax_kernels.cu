@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
   const double sum = sum_of_block(rows.losses, input.batch, thread);
   if (thread != 0) return;
   loss[0] = static_cast<float>(sum / global_batch);
-  rows.done[0] = 0;
+  atomicExch(rows.done, 0U);  // as all blocks touch it
 }
 
 template <class T>
