@@ -53,7 +53,8 @@ struct ReplicaBounds {
 };
 constexpr ReplicaBounds kReplicaBf16Bounds{.loss = 1e-2, .parameters = 5e-2};
 
-void check_matches_oracle(const Graph& graph, const TrainingSpec& spec, const ReplicaBounds& bounds = {}) {
+void check_matches_oracle(const Graph& graph, const TrainingSpec& spec,
+                          const ReplicaBounds& bounds = {}) {
   CAPTURE(spec.replicas, spec.threads, spec.step.accumulation_steps, spec.samples,
           name_of(spec.step.optimizer.kind));
   const Apart apart = distance(train_on_cpu(graph, spec), train_on_cpu(graph, in_turn(spec)));
@@ -76,7 +77,8 @@ TEST_CASE("dp matches plain loops that take the global batch at once", "[strateg
     whole.micro_batch = spec.global_batch();
     whole.step.accumulation_steps = 1;
     Training oracle(reference, mlp_graph(), whole);
-    const Apart apart = distance(train_on_cpu(mlp_graph(), spec), train(oracle.strategy(), kReplicaSteps));
+    const Apart apart =
+        distance(train_on_cpu(mlp_graph(), spec), train(oracle.strategy(), kReplicaSteps));
     CHECK(apart.loss <= 1e-5);
     CHECK(apart.parameters <= 1e-4);
   }

@@ -24,7 +24,8 @@ std::string weights_bytes(const std::string& header, const std::string& data) {
   return std::string(length.data(), length.size()) + header + data;
 }
 
-std::string weights_bytes(std::uint64_t length, const std::string& header, const std::string& data) {
+std::string weights_bytes(std::uint64_t length, const std::string& header,
+                          const std::string& data) {
   std::string bytes = weights_bytes(header, data);
   std::memcpy(bytes.data(), &length, sizeof(length));
   return bytes;
@@ -125,9 +126,12 @@ TEST_CASE("weights: what is not a readable file is said to be so") {
 TEST_CASE("weights: lying lengths are found before anything is read") {
   CHECK_THAT(weights_complaint(""), Contains("shorter than 8 bytes"));
   CHECK_THAT(weights_complaint("1234567"), Contains("shorter than 8 bytes"));
-  CHECK_THAT(weights_complaint(weights_bytes(3, "{}", "")), Contains("header of 3 bytes and holds 2"));
-  CHECK_THAT(weights_complaint(weights_bytes(std::uint64_t{1} << 63U, "{}", "")), Contains("promises a header"));
-  CHECK_THAT(weights_complaint(weights_bytes(~std::uint64_t{0}, "{}", "")), Contains("promises a header"));
+  CHECK_THAT(weights_complaint(weights_bytes(3, "{}", "")),
+             Contains("header of 3 bytes and holds 2"));
+  CHECK_THAT(weights_complaint(weights_bytes(std::uint64_t{1} << 63U, "{}", "")),
+             Contains("promises a header"));
+  CHECK_THAT(weights_complaint(weights_bytes(~std::uint64_t{0}, "{}", "")),
+             Contains("promises a header"));
 
   // A gigabyte that is not there on the disk, but that the file says it has.
   constexpr std::uint64_t kGigabyte = 1'000'000'000;
@@ -145,16 +149,19 @@ TEST_CASE("weights: headers that are not what they should be") {
   CHECK_THAT(weights_complaint(weights_bytes("\x80\x02}q", "")), Contains("not JSON"));
   CHECK_THAT(weights_complaint(weights_bytes("[]", "")), Contains("not a JSON object"));
   CHECK_THAT(weights_complaint(weights_bytes("7", "")), Contains("not a JSON object"));
-  CHECK_THAT(weights_complaint(weights_bytes(std::string(1'000'000, '['), "")), Contains("nested too deeply"));
+  CHECK_THAT(weights_complaint(weights_bytes(std::string(1'000'000, '['), "")),
+             Contains("nested too deeply"));
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += R"({"a":)";
   CHECK_THAT(weights_complaint(weights_bytes(deep, "")), Contains("nested too deeply"));
   const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  CHECK_THAT(weights_complaint(weights_bytes(R"({"t":)" + tensor + R"(,"t":)" + tensor + "}", "1234")),
-             Contains("two tensors 't'"));
+  CHECK_THAT(
+      weights_complaint(weights_bytes(R"({"t":)" + tensor + R"(,"t":)" + tensor + "}", "1234")),
+      Contains("two tensors 't'"));
   // Nothing from a file reaches a terminal as it is, nor at full length.
   CHECK_THAT(weights_complaint(weights_bytes("{\"\\u001b[2J\":1}", "")), Contains("'\\x1b[2J'"));
-  CHECK(weights_complaint(weights_bytes("{\"" + std::string(100'000, 'n') + "\":1}", "")).size() < 1000);
+  CHECK(weights_complaint(weights_bytes("{\"" + std::string(100'000, 'n') + "\":1}", "")).size() <
+        1000);
 }
 
 TEST_CASE("weights: tensors that are not what they should be") {
@@ -204,8 +211,8 @@ TEST_CASE("weights: tensors must cover the data, once") {
     const auto tensor = [](const std::string& offsets) {
       return R"({"dtype":"F32","shape":[1],"data_offsets":)" + offsets + "}";
     };
-    return weights_complaint(weights_bytes(R"({"a":)" + tensor(first) + R"(,"b":)" + tensor(second) + "}",
-                             std::string(bytes, '\0')));
+    return weights_complaint(weights_bytes(
+        R"({"a":)" + tensor(first) + R"(,"b":)" + tensor(second) + "}", std::string(bytes, '\0')));
   };
   CHECK(two("[0,4]", "[4,8]", 8) == "no complaint");
   CHECK(two("[4,8]", "[0,4]", 8) == "no complaint");
@@ -223,8 +230,8 @@ TEST_CASE("weights: a file that is larger than the memory, or shrinks, is refuse
   constexpr std::uint64_t kElements = std::uint64_t{1} << 50U;
   const std::string text =
       weights_bytes(R"({"t":{"dtype":"F32","shape":[)" + std::to_string(kElements) +
-                  R"(],"data_offsets":[0,)" + std::to_string(4 * kElements) + "]}}",
-              "");
+                        R"(],"data_offsets":[0,)" + std::to_string(4 * kElements) + "]}}",
+                    "");
   std::istringstream sparse(text);
   CHECK_THROWS_WITH(read_weights(sparse, text.size() + 4 * kElements, "w"),
                     Contains("more than the memory left"));

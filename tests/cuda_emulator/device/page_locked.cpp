@@ -20,8 +20,8 @@ bool overlaps(const AllocationTable& table, const U8* at, std::size_t bytes) {
 }  // namespace
 
 void* PageLockedMemory::allocate(std::size_t bytes) {
-  void* at =
-      mmap(nullptr, with_whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* at = mmap(nullptr, with_whole_pages(bytes), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   std::memset(at, 0xff, bytes);
   allocated_.add({static_cast<U8*>(at), bytes, ++last_number_, 0});
