@@ -1,5 +1,4 @@
 // How communicators begin, end, and notice that others are gone.
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -67,37 +66,55 @@ bool duplicate(bool faulty) {
   });
 }
 
-/// The last rank dies, or stops, before it takes part; the others wait until they abort.
-bool lost(bool stops) {
-  return in_processes(3, [=](const Rank& rank) {
+/// An all-reduce of which another rank is no part: what comes of it in so many milliseconds, until
+/// it is given up. ncclNumResults where the stream did not wait.
+ncclResult_t waited_for(ncclComm_t comm, int milliseconds) {
+  const StreamOwner stream;
+  const DeviceArray<float> values(std::vector<float>(8, 1.0F));
+  NCCL_CHECK(
+      ncclAllReduce(values.get(), values.get(), 8, ncclFloat32, ncclSum, comm, stream.get()));
+  ncclResult_t state = ncclSuccess;
+  bool waits = true;
+  for (int turn = 0; turn < milliseconds && state == ncclSuccess; ++turn) {
+    usleep(1000);
+    NCCL_CHECK(ncclCommGetAsyncError(comm, &state));
+    waits = waits && cudaStreamQuery(stream.get()) == cudaErrorNotReady;
+  }
+  NCCL_CHECK(ncclCommAbort(comm));
+  stream.finish();
+  return waits ? state : ncclNumResults;
+}
+
+/// The last rank dies before it takes part: the others are told.
+bool dead_rank(bool) {
+  return in_processes(3, [](const Rank& rank) {
     CASE_CHECK(cudaSetDevice(rank.rank));
     ncclComm_t comm = nullptr;
     NCCL_CHECK(ncclCommInitRank(&comm, rank.ranks, rank.id, rank.rank));
-    if (rank.rank == 2 && !stops) _exit(0);
-    if (rank.rank == 2) {
-      usleep(100000);  // as if it were stopped
-      NCCL_CHECK(ncclCommAbort(comm));
-      return true;
-    }
-    const StreamOwner stream;
-    const DeviceArray<float> values(std::vector<float>(8, 1.0F));
-    NCCL_CHECK(
-        ncclAllReduce(values.get(), values.get(), 8, ncclFloat32, ncclSum, comm, stream.get()));
-    ncclResult_t state = ncclSuccess;
-    for (int turn = 0; turn < (stops ? 20 : 2000) && state == ncclSuccess; ++turn) {
-      usleep(1000);
-      NCCL_CHECK(ncclCommGetAsyncError(comm, &state));
-      if (cudaStreamQuery(stream.get()) != cudaErrorNotReady) return false;
-    }
-    NCCL_CHECK(ncclCommAbort(comm));
-    stream.finish();
-    return state == (stops ? ncclSuccess : ncclRemoteError);
+    if (rank.rank == 2) _exit(0);
+    return waited_for(comm, 20000) == ncclRemoteError;
   });
 }
-bool dead_rank(bool) { return lost(false); }
-bool stopped_rank(bool) { return lost(true); }
 
-/// Even and odd ranks, in the opposite order; the last rank is of neither.
+/// The last rank stops before it takes part: the other waits, and nobody tells it why.
+bool stopped_rank(bool) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  return in_processes(2, [ends](const Rank& rank) {
+    CASE_CHECK(cudaSetDevice(rank.rank));
+    ncclComm_t comm = nullptr;
+    NCCL_CHECK(ncclCommInitRank(&comm, rank.ranks, rank.id, rank.rank));
+    char given_up = 0;
+    if (rank.rank == 1) {
+      const bool is_told = read(ends[0], &given_up, 1) == 1;
+      NCCL_CHECK(ncclCommAbort(comm));
+      return is_told;
+    }
+    const bool right = waited_for(comm, 20) == ncclSuccess;
+    return write(ends[1], &given_up, 1) == 1 && right;
+  });
+}
+
 bool split(bool) {
   return in_processes(4, [](const Rank& rank) {
     const RankOwner all(rank);
