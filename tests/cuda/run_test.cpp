@@ -247,31 +247,6 @@ TEST_CASE("a run on a CUDA device repeats every bit", "[cuda]") {
   CHECK(run.text("first.safetensors") == run.text("second.safetensors"));
 }
 
-#ifdef PTBENCH_COUNT_CALLS
-struct LibraryCalls {
-  std::uint64_t products = 0;      ///< of cuBLASLt
-  std::uint64_t convolutions = 0;  ///< passes of cuDNN
-};
-
-LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
-  const RunCommand run;
-  const ProgramResult result =
-      run_program(Words{PTBENCH_EXECUTABLE, "run"} + words +
-                      Words{"--device", "cuda:0", "--graph", graph, "--verify", "off", "--warmup",
-                            "1", "--steps", std::to_string(steps)},
-                  {.folder = run.path("."),
-                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
-                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
-                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
-  CAPTURE(result.errors, result.output);
-  REQUIRE(result.exit_code == 0);
-  std::istringstream text(run.text("calls"));
-  LibraryCalls calls;
-  text >> calls.products >> calls.convolutions;
-  return calls;
-}
-#endif
-
 /// What `words` train with the graph is, bit by bit, what they train without. Steps are skipped in
 /// both as `skips` says.
 void check_graph(const Words& words, bool skips = false) {
@@ -304,16 +279,6 @@ TEST_CASE("a graph of the step trains as the step does, bit by bit", "[cuda]") {
       {"-w", "mlp", "-b", "4", "--precision", "fp16", "--optimizer", "adamw", "--lr", "0.1"}, true);
 }
 
-#ifdef PTBENCH_COUNT_CALLS
-TEST_CASE("a step that is a graph asks nothing of the libraries", "[cuda]") {
-  require_cuda_device();
-  const auto products = [](int steps) {
-    return calls_of({"-w", "mlp", "-b", "4"}, steps, "on").products;
-  };
-  CHECK(products(2) == products(5));
-}
-#endif
-
 TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
   require_cuda_device();
   const Words common{"-w",       "mlp", "--data", kDigits, "-b",       "64",
@@ -325,30 +290,6 @@ TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {
   CHECK(accuracy > 0.8);
   CHECK(std::abs(accuracy - cpu["accuracy"]["test"].get<double>()) <= 0.01);
 }
-
-#ifdef PTBENCH_COUNT_CALLS
-/// Of one step.
-LibraryCalls calls_of_a_step(const Words& words) {
-  const LibraryCalls fewer = calls_of(words, 2, "off");
-  const LibraryCalls more = calls_of(words, 3, "off");
-  return {more.products - fewer.products, more.convolutions - fewer.convolutions};
-}
-
-TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {
-  require_cuda_device();
-  // Forward and weights of each layer, and the data of all but the first.
-  CHECK(calls_of_a_step({"-w", "mlp", "-b", "4"}).products == 8);
-  CHECK(calls_of_a_step({"-w", "mlp", "-b", "4", "--accumulate", "3"}).products == 24);
-  // So small that own kernels are offered, which come first where nothing is timed.
-  CHECK(calls_of_a_step({"-w", "linear"}).products == 0);
-  for (const std::string precision : {"fp32", "bf16"}) {
-    const LibraryCalls calls =
-        calls_of_a_step({"-w", "resnet18", "-b", "1", "--precision", precision});
-    CHECK(calls.products == 3);
-    CHECK(calls.convolutions == 20 + 20 + 19);
-  }
-}
-#endif
 
 TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
   require_cuda_device();

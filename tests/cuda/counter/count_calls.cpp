@@ -1,6 +1,9 @@
-// A library to be preloaded that counts what cuBLASLt multiplies and what cuDNN executes, and
-// writes both numbers into the file that PTBENCH_LIBRARY_CALLS names when the process ends.
+// A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, and the calls
+// of the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
+// made or released. Writes the four numbers into the file that PTBENCH_LIBRARY_CALLS names when the
+// process ends.
 #include <cublasLt.h>
+#include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
 #include <dlfcn.h>
 
@@ -17,13 +20,16 @@ class Calls {
   ~Calls() {
     const char* file = std::getenv("PTBENCH_LIBRARY_CALLS");
     if (file != nullptr && products + convolutions > 0)
-      std::ofstream(file) << products << ' ' << convolutions << '\n';
+      std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
+                          << '\n';
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
   std::uint64_t products = 0;
   std::uint64_t convolutions = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t allocations = 0;
 };
 
 Calls& calls() {
@@ -63,4 +69,46 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
   ++calls().convolutions;
   return execute(handle, plan, memory);
 }
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): the same function thirty times.
+#define PTBENCH_COUNTED(counter, function, parameters, arguments)                            \
+  __attribute__((visibility("default"))) cudaError_t function parameters {                   \
+    static const auto counted =                                                              \
+        real<cudaError_t(*) parameters>({"libcudart.so.13", "libcudart.so.12"}, #function);  \
+    ++calls().counter;                                                                       \
+    return counted arguments;                                                                \
+  }
+// NOLINTEND(cppcoreguidelines-macro-usage)
+PTBENCH_COUNTED(waits, cudaDeviceSynchronize, (), ())
+PTBENCH_COUNTED(waits, cudaStreamSynchronize, (cudaStream_t stream), (stream))
+PTBENCH_COUNTED(waits, cudaStreamQuery, (cudaStream_t stream), (stream))
+PTBENCH_COUNTED(waits, cudaEventSynchronize, (cudaEvent_t event), (event))
+PTBENCH_COUNTED(waits, cudaEventQuery, (cudaEvent_t event), (event))
+PTBENCH_COUNTED(waits, cudaMemcpy,
+                (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind),
+                (to, from, bytes, kind))
+PTBENCH_COUNTED(waits, cudaMemset, (void* at, int value, size_t bytes), (at, value, bytes))
+PTBENCH_COUNTED(allocations, cudaMalloc, (void** at, size_t bytes), (at, bytes))
+PTBENCH_COUNTED(allocations, cudaFree, (void* at), (at))
+PTBENCH_COUNTED(allocations, cudaMallocAsync, (void** at, size_t bytes, cudaStream_t stream),
+                (at, bytes, stream))
+PTBENCH_COUNTED(allocations, cudaFreeAsync, (void* at, cudaStream_t stream), (at, stream))
+PTBENCH_COUNTED(allocations, cudaMallocHost, (void** at, size_t bytes), (at, bytes))
+PTBENCH_COUNTED(allocations, cudaHostAlloc, (void** at, size_t bytes, unsigned flags),
+                (at, bytes, flags))
+PTBENCH_COUNTED(allocations, cudaFreeHost, (void* at), (at))
+PTBENCH_COUNTED(allocations, cudaHostRegister, (void* at, size_t bytes, unsigned flags),
+                (at, bytes, flags))
+PTBENCH_COUNTED(allocations, cudaHostUnregister, (void* at), (at))
+PTBENCH_COUNTED(allocations, cudaEventCreateWithFlags, (cudaEvent_t* event, unsigned flags),
+                (event, flags))
+PTBENCH_COUNTED(allocations, cudaEventDestroy, (cudaEvent_t event), (event))
+PTBENCH_COUNTED(allocations, cudaStreamCreateWithFlags, (cudaStream_t* stream, unsigned flags),
+                (stream, flags))
+PTBENCH_COUNTED(allocations, cudaStreamDestroy, (cudaStream_t stream), (stream))
+PTBENCH_COUNTED(allocations, cudaGraphInstantiate,
+                (cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags),
+                (executable, graph, flags))
+PTBENCH_COUNTED(allocations, cudaGraphExecDestroy, (cudaGraphExec_t executable), (executable))
+#undef PTBENCH_COUNTED
 }

@@ -1,0 +1,101 @@
+// What steps ask of NVIDIA's libraries, counted by a library that is preloaded.
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "src/device/emulated.h"
+#include "tests/cuda/device.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct LibraryCalls {
+  std::uint64_t products = 0;      ///< of cuBLASLt
+  std::uint64_t convolutions = 0;  ///< passes of cuDNN
+  std::uint64_t waits = 0;         ///< by which the host waits for a device, or asks it
+  std::uint64_t allocations = 0;   ///< memory, events, streams, graphs: made and released
+};
+
+LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
+  const RunCommand run;
+  Words command{PTBENCH_EXECUTABLE, "run",     "--device", "cuda:0",  "--graph",
+                graph,              "--verify", "off",      "--warmup", "1",
+                "--steps",          std::to_string(steps)};
+  command.insert(command.end(), words.begin(), words.end());
+  const ProgramResult result =
+      run_program(command,
+                  {.folder = run.path("."),
+                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
+                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
+                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  std::istringstream text(run.text("calls"));
+  LibraryCalls calls;
+  text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations;
+  return calls;
+}
+
+/// Of one step.
+LibraryCalls calls_of_a_step(const Words& words) {
+  const LibraryCalls fewer = calls_of(words, 2, "off");
+  const LibraryCalls more = calls_of(words, 3, "off");
+  return {more.products - fewer.products, more.convolutions - fewer.convolutions};
+}
+
+TEST_CASE("a step that is a graph asks nothing of the libraries", "[cuda]") {
+  require_cuda_device();
+  const auto products = [](int steps) {
+    return calls_of({"-w", "mlp", "-b", "4"}, steps, "on").products;
+  };
+  CHECK(products(2) == products(5));
+}
+
+TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {
+  require_cuda_device();
+  // Forward and weights of each layer, and the data of all but the first.
+  CHECK(calls_of_a_step({"-w", "mlp", "-b", "4"}).products == 8);
+  CHECK(calls_of_a_step({"-w", "linear"}).products == 2);
+  CHECK(calls_of_a_step({"-w", "linear", "--accumulate", "3"}).products == 6);
+  for (const std::string precision : {"fp32", "bf16"}) {
+    const LibraryCalls calls =
+        calls_of_a_step({"-w", "resnet18", "-b", "1", "--precision", precision});
+    CHECK(calls.products == 3);
+    CHECK(calls.convolutions == 20 + 20 + 19);
+  }
+}
+
+/// That each further step waits `waits` times and makes and releases nothing, as graph and not. An
+/// emulated device's steps are samples each, so that the host reads every loss; a real one's samples
+/// are longer.
+void check_steps(const Words& words, std::uint64_t waits) {
+  CAPTURE(words);
+  for (const std::string graph : {"on", "off"}) {
+    CAPTURE(graph);
+    const LibraryCalls fewer = calls_of(words, 3, graph);
+    const LibraryCalls more = calls_of(words, 6, graph);
+    CHECK(more.waits - fewer.waits == 3 * waits);
+    CHECK(more.allocations == fewer.allocations);
+  }
+}
+
+TEST_CASE("steps neither allocate nor wait, but for what the host reads", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("how often the host reads a loss depends on how long a real device's steps last");
+  constexpr std::uint64_t kBatch = 1;    // that page-locked memory is free for the next
+  constexpr std::uint64_t kLoss = 1;     // of each step
+  constexpr std::uint64_t kScaling = 1;  // whether gradients were finite
+  check_steps({"-w", "linear"}, kBatch + kLoss);
+  check_steps({"-w", "linear", "--accumulate", "3"}, 3 * kBatch + kLoss);
+  check_steps({"-w", "mlp", "-b", "4", "--precision", "bf16"}, kBatch + kLoss);
+  check_steps({"-w", "linear", "--precision", "fp16"}, kBatch + kLoss + kScaling);
+}
+
+}  // namespace
+}  // namespace ptbench::testing
