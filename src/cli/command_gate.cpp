@@ -224,8 +224,7 @@ Command make_gate_command() {
                     {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "
                      "--detect 3% -o gate.md",
                      "a smaller change, on two ranks, for a pull request"},
-                    {"ptbench gate --base-program 'python3 old/train.py' --new-program 'python3 "
-                     "new/train.py'",
+                    {"ptbench gate --base-program old/train.py --new-program new/train.py",
                      "two versions of your own training script"}},
        .options = {},
        .run = {}},

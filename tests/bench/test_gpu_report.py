@@ -18,7 +18,7 @@ RUN = {"status": "ok", "reason": None, "id": "mlp/serial/n1/b128/fp32", "strateg
 
 def row(status="passed", **more):
     return {"workload": "mlp", "precision": "fp32", "batch": 128, "graph": "auto", "status": status,
-            "figures": gpu_report.figures(RUN), "pytorch": None} | more
+            "figures": gpu_report.figures(RUN), "pytorch": None, "pytorch_compiled": None} | more
 
 
 def step(status):
@@ -44,8 +44,10 @@ class Predictions(unittest.TestCase):
 class Rows(unittest.TestCase):
     def test_a_run_stands_beside_its_prediction_and_its_peer(self):
         peer = {"samples_per_second": 1e6, "range": [0.9e6, 1.1e6]}
-        kept = found(row(pytorch=peer))["runs"][0]
+        compiled = {"samples_per_second": 1.6e6, "range": [1.5e6, 1.7e6]}
+        kept = found(row(pytorch=peer, pytorch_compiled=compiled))["runs"][0]
         self.assertEqual(kept["ratio_to_pytorch"], 2)
+        self.assertEqual(kept["ratio_to_pytorch_compiled"], 1.25)
         self.assertAlmostEqual(kept["ratio_to_prediction"] * kept["predicted_samples_per_second"], 2e6)
 
     def test_other_devices_have_no_prediction(self):
