@@ -18,7 +18,7 @@ enum class ActivityKind : std::uint8_t {
 /// One thing that a device, or the library that gives it work, was seen to do.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::call;
-  std::string name;               ///< "cudaLaunchKernel", a kernel's, "Memcpy HtoD (Pinned -> Device)"
+  std::string name;  ///< "cudaLaunchKernel", a kernel's, "Memcpy HtoD (Pinned -> Device)"
   std::uint32_t correlation = 0;  ///< the same for a call and the work that it gave
   double begin = 0;               ///< seconds of the steady clock, as `SteadyClock` has them
   double end = 0;

@@ -212,8 +212,8 @@ ExitCode gate_command(const GateOptions& given) {
 Command make_gate_command() {
   return with_options<GateOptions>(
       {.name = "gate",
-       .summary = "measure two builds, or programs, in lockstep and judge the new one; the exit "
-                  "code gates CI",
+       .summary = "measure two builds, or programs, in lockstep and judge NEW; the exit code "
+                  "gates CI",
        .description =
            "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
            "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "

@@ -22,8 +22,9 @@ struct ActivityStart {
   std::string remedy;                    ///< in the imperative
 };
 
-/// Interface "activity" of engine modules. C++ objects cross it, as they cross the interface "site",
-/// which is opened before and of one build. Whoever changes these types counts the version up.
+/// Interface "activity" of engine modules. C++ objects cross it, as they cross the interface
+/// "site", which is opened before and of one build. Whoever changes these types counts the version
+/// up.
 inline constexpr const char* kActivityInterface = "activity";
 inline constexpr unsigned kActivityAbi = 1;
 struct ActivityInterface {

@@ -23,16 +23,14 @@ struct LibraryCalls {
 
 LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
   const RunCommand run;
-  Words command{PTBENCH_EXECUTABLE, "run",     "--device", "cuda:0",  "--graph",
-                graph,              "--verify", "off",      "--warmup", "1",
-                "--steps",          std::to_string(steps)};
+  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--graph", graph,
+                "--verify",         "off", "--warmup", "1",      "--steps", std::to_string(steps)};
   command.insert(command.end(), words.begin(), words.end());
   const ProgramResult result =
-      run_program(command,
-                  {.folder = run.path("."),
-                   .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
-                                   "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
-                                   "XDG_CACHE_HOME=" + run.path("cache").string()}});
+      run_program(command, {.folder = run.path("."),
+                            .environment = {"LD_PRELOAD=" PTBENCH_COUNT_CALLS,
+                                            "PTBENCH_LIBRARY_CALLS=" + run.path("calls").string(),
+                                            "XDG_CACHE_HOME=" + run.path("cache").string()}});
   CAPTURE(result.errors, result.output);
   REQUIRE(result.exit_code == 0);
   std::istringstream text(run.text("calls"));
@@ -71,8 +69,8 @@ TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's"
 }
 
 /// That each further step waits `waits` times and makes and releases nothing, as graph and not. An
-/// emulated device's steps are samples each, so that the host reads every loss; a real one's samples
-/// are longer.
+/// emulated device's steps are samples each, so that the host reads every loss; a real one's
+/// samples are longer.
 void check_steps(const Words& words, std::uint64_t waits) {
   CAPTURE(words);
   for (const std::string graph : {"on", "off"}) {

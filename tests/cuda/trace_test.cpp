@@ -34,18 +34,17 @@ struct Traced {
     return found;
   }
   [[nodiscard]] bool warns_of(const std::string& code) const {
-    return std::ranges::any_of(record.at("warnings"), [&](const json& each) {
-      return each.at("code") == code;
-    });
+    return std::ranges::any_of(record.at("warnings"),
+                               [&](const json& each) { return each.at("code") == code; });
   }
 };
 
 /// Steps 3 to 5 of `words`, and the one after them.
 Traced trace(const Words& words, Words environment = {}) {
   const RunCommand run;
-  Words command{PTBENCH_EXECUTABLE, "run",     "--device", "cuda:0",        "--verify", "off",
-                "--warmup",         "1",       "--steps",  "2",             "--trace",  "traces",
-                "--trace-steps",    "3:3",     "-o",       "r.json"};
+  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--verify", "off",
+                "--warmup",         "1",   "--steps",  "2",      "--trace",  "traces",
+                "--trace-steps",    "3:3", "-o",       "r.json"};
   command.insert(command.end(), words.begin(), words.end());
   environment.push_back("XDG_CACHE_HOME=" + run.path("cache").string());
   const ProgramResult result =
@@ -95,8 +94,7 @@ TEST_CASE("a trace has each piece of work of a CUDA device once, with its call",
   CHECK_FALSE(traced.warns_of("trace-without-activity"));
   CHECK_FALSE(traced.warns_of("trace-lost-activity"));
   CHECK(traced.trace["ptbench"]["activity"]["lost"] == 0);
-  CHECK_THAT(traced.trace["ptbench"]["activity"]["source"].get<std::string>(),
-             Contains("CUPTI 1"));
+  CHECK_THAT(traced.trace["ptbench"]["activity"]["source"].get<std::string>(), Contains("CUPTI 1"));
   check_correlations(traced);
   const auto kernels = traced.rows("kernel");
   // Four steps of two layers and more: equal counts of each kernel a step.
@@ -107,9 +105,8 @@ TEST_CASE("a trace has each piece of work of a CUDA device once, with its call",
   }
   if (is_emulated_device()) CHECK(counts(kernels)["cublasLtMatmul"] == 4 * 8);
   const auto names = counts(kernels);
-  CHECK(std::ranges::any_of(names, [](const auto& each) {
-    return each.first.find("softmax") != std::string::npos;
-  }));
+  CHECK(std::ranges::any_of(
+      names, [](const auto& each) { return each.first.find("softmax") != std::string::npos; }));
   // As many launches as kernels: a launch is told once.
   std::size_t launches = 0;
   for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})

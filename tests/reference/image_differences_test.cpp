@@ -150,7 +150,7 @@ TEST_CASE("conv2d: a one by one kernel is a linear layer on every pixel") {
                         .window = {},
                         .bias = true};
   Doubles output(6);
-  reference::conv2d_forward<double>(spec, Doubles{1, 2, 3, 10, 20, 30}, {},
-                                    Doubles{1, 2, -1, 0.5}, Doubles{100, 200}, output);
+  reference::conv2d_forward<double>(spec, Doubles{1, 2, 3, 10, 20, 30}, {}, Doubles{1, 2, -1, 0.5},
+                                    Doubles{100, 200}, output);
   CHECK(output == Doubles{121, 142, 163, 204, 208, 212});
 }

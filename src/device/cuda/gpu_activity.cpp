@@ -38,8 +38,8 @@ constexpr std::align_val_t kBufferAlignment{8};
 
 /// Calls that neither give work nor wait for it, of which there are many.
 constexpr std::array<std::string_view, 6> kQuestions{
-    "cudaGetDevice",       "cudaSetDevice",   "cudaGetLastError", "cudaPeekAtLastError",
-    "cudaStreamIsCapturing", "cudaFuncGetAttributes"};
+    "cudaGetDevice",       "cudaSetDevice",         "cudaGetLastError",
+    "cudaPeekAtLastError", "cudaStreamIsCapturing", "cudaFuncGetAttributes"};
 
 /// Nanoseconds of the clock that `SteadyClock` reads.
 std::uint64_t now() {
@@ -60,17 +60,16 @@ std::string demangled(const char* name) {
 
 /// By CUpti_ActivityMemoryKind, as PyTorch's profiler calls them.
 std::string_view memory_name(std::uint8_t kind) {
-  constexpr std::array<std::string_view, 8> kNames{
-      "Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-      "Managed Static"};
+  constexpr std::array<std::string_view, 8> kNames{"Unknown",       "Pageable",      "Pinned",
+                                                   "Device",        "Array",         "Managed",
+                                                   "Device Static", "Managed Static"};
   return kind < kNames.size() ? kNames.at(kind) : kNames.front();
 }
 
 /// By CUpti_ActivityMemcpyKind.
 std::string_view direction_name(std::uint8_t kind) {
-  constexpr std::array<std::string_view, 11> kNames{"Unknown", "HtoD", "DtoH", "HtoA",
-                                                    "AtoH",    "AtoA", "AtoD", "DtoA",
-                                                    "DtoD",    "HtoH", "PtoP"};
+  constexpr std::array<std::string_view, 11> kNames{
+      "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
   return kind < kNames.size() ? kNames.at(kind) : kNames.front();
 }
 
@@ -223,8 +222,7 @@ class GpuActivity final : public ActivityWatch {
       if (activity.kind != ActivityKind::call) given.insert(activity.correlation);
     std::erase_if(log_.activities, [&](const DeviceActivity& activity) {
       if (activity.kind != ActivityKind::call || activity.name.starts_with("cuda")) return false;
-      return !given.contains(activity.correlation) ||
-             runtime_calls_.contains(activity.correlation);
+      return !given.contains(activity.correlation) || runtime_calls_.contains(activity.correlation);
     });
   }
 

@@ -1,7 +1,7 @@
-// A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, and the calls
-// of the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
-// made or released. Writes the four numbers into the file that PTBENCH_LIBRARY_CALLS names when the
-// process ends.
+// A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, and the
+// calls of the CUDA runtime by which the host waits for a device, or memory, events, streams and
+// graphs are made or released. Writes the four numbers into the file that PTBENCH_LIBRARY_CALLS
+// names when the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
@@ -71,12 +71,12 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
 }
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): the same function thirty times.
-#define PTBENCH_COUNTED(counter, function, parameters, arguments)                            \
-  __attribute__((visibility("default"))) cudaError_t function parameters {                   \
-    static const auto counted =                                                              \
-        real<cudaError_t(*) parameters>({"libcudart.so.13", "libcudart.so.12"}, #function);  \
-    ++calls().counter;                                                                       \
-    return counted arguments;                                                                \
+#define PTBENCH_COUNTED(counter, function, parameters, arguments)                           \
+  __attribute__((visibility("default"))) cudaError_t function parameters {                  \
+    static const auto counted =                                                             \
+        real<cudaError_t(*) parameters>({"libcudart.so.13", "libcudart.so.12"}, #function); \
+    ++calls().counter;                                                                      \
+    return counted arguments;                                                               \
   }
 // NOLINTEND(cppcoreguidelines-macro-usage)
 PTBENCH_COUNTED(waits, cudaDeviceSynchronize, (), ())
@@ -100,14 +100,14 @@ PTBENCH_COUNTED(allocations, cudaFreeHost, (void* at), (at))
 PTBENCH_COUNTED(allocations, cudaHostRegister, (void* at, size_t bytes, unsigned flags),
                 (at, bytes, flags))
 PTBENCH_COUNTED(allocations, cudaHostUnregister, (void* at), (at))
-PTBENCH_COUNTED(allocations, cudaEventCreateWithFlags, (cudaEvent_t* event, unsigned flags),
+PTBENCH_COUNTED(allocations, cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags),
                 (event, flags))
 PTBENCH_COUNTED(allocations, cudaEventDestroy, (cudaEvent_t event), (event))
-PTBENCH_COUNTED(allocations, cudaStreamCreateWithFlags, (cudaStream_t* stream, unsigned flags),
+PTBENCH_COUNTED(allocations, cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags),
                 (stream, flags))
 PTBENCH_COUNTED(allocations, cudaStreamDestroy, (cudaStream_t stream), (stream))
 PTBENCH_COUNTED(allocations, cudaGraphInstantiate,
-                (cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags),
+                (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
                 (executable, graph, flags))
 PTBENCH_COUNTED(allocations, cudaGraphExecDestroy, (cudaGraphExec_t executable), (executable))
 #undef PTBENCH_COUNTED

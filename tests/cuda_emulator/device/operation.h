@@ -49,7 +49,7 @@ struct Operation {
   U32 correlation = 0;  ///< of the call that asked for it; 0: nobody observes
   U64 begin = 0;        ///< as it is told; 0: nobody observes
   U64 end = 0;
-  U32 missing = 0;          ///< how many of `after` are pending
+  U32 missing = 0;  ///< how many of `after` are pending
   std::vector<OperationPtr> followers;
 };
 

@@ -114,13 +114,12 @@ cudaError_t enqueue_peer_copy(const Copy& copy, int to_device, int from_device, 
 
 cudaError_t enqueue_fill(void* at, int value, std::size_t bytes, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
-  return enqueue(
-      stream, "cudaMemset",
-      [=] {
-        machine().touch("cudaMemset", at, bytes, true);
-        std::memset(at, value, bytes);
-      },
-      false, {.kind = ptbench_emulator_work::fill, .bytes = bytes});
+  return enqueue(stream, "cudaMemset",
+                 [=] {
+                   machine().touch("cudaMemset", at, bytes, true);
+                   std::memset(at, value, bytes);
+                 },
+                 false, {.kind = ptbench_emulator_work::fill, .bytes = bytes});
 }
 
 }  // namespace

@@ -192,8 +192,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle,
     if (!event->recorded->is_over) return fail(cudaErrorNotReady);
   }
   if (begin->recorded->end != 0 && end->recorded->end != 0) {
-    const auto nanoseconds =
-        static_cast<std::int64_t>(end->recorded->end - begin->recorded->end);
+    const auto nanoseconds = static_cast<std::int64_t>(end->recorded->end - begin->recorded->end);
     *milliseconds = static_cast<float>(static_cast<double>(nanoseconds) * 1e-6);
     return cudaSuccess;
   }
