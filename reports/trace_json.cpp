@@ -28,19 +28,10 @@ Json steps_of(const TraceOrigin& origin, const TraceRecorder& recorder) {
 }
 
 /// In the order of Kineto's: the rank comes before any other text that looks like one.
-Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
-             const ActivityLog* activity) {
+Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder) {
   Json devices = Json::array();
   for (std::size_t replica = 0; replica < recorder.tracks().size(); ++replica)
     devices.push_back({{"id", replica}, {"name", fmt::format("{} replica", origin.device)}});
-  Json own{{"schema", kTraceSchema},
-           {"version", origin.version},
-           {"run", origin.run},
-           {"clock", origin.clock.identity},
-           {"steps", steps_of(origin, recorder)}};
-  if (activity != nullptr)
-    own["activity"] = {{"source", activity->source}, {"lost", activity->lost}};
-  if (origin.is_emulated) own["emulated"] = true;
   return {{"schemaVersion", 1},
           {"distributedInfo",
            {{"backend", origin.communicator},
@@ -50,7 +41,12 @@ Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
           {"displayTimeUnit", "ms"},
           {"baseTimeNanoseconds", origin.clock.unix_at_zero},
           {"traceName", origin.run},
-          {"ptbench", std::move(own)}};
+          {"ptbench",
+           {{"schema", kTraceSchema},
+            {"version", origin.version},
+            {"run", origin.run},
+            {"clock", origin.clock.identity},
+            {"steps", steps_of(origin, recorder)}}}};
 }
 
 /// Texts are UTF-8.
@@ -104,7 +100,7 @@ void name_process(const TraceOrigin& origin, std::size_t tracks, Lines& lines) {
   }
 }
 
-void name_device(const TraceOrigin& origin, Size replica, bool has_activity, Lines& lines) {
+void name_device(const TraceOrigin& origin, Size replica, Lines& lines) {
   const Size device = device_of(origin.rank, replica);
   lines.name(
       device, 0, "process_name",
@@ -112,7 +108,7 @@ void name_device(const TraceOrigin& origin, Size replica, bool has_activity, Lin
   lines.sort(device, 0, "process_sort_index", device);
   for (const auto& [stream, what] : {std::pair(kComputeStream, "computation"),
                                      std::pair(kCommunicationStream, "communication")}) {
-    const Size line = stream + kStreamsOfReplica * replica + (has_activity ? kFirstAnnotation : 0);
+    const Size line = stream + kStreamsOfReplica * replica;
     lines.name(device, line, "thread_name", fmt::format("{}, stream", what));
     lines.sort(device, line, "thread_sort_index", line);
   }
@@ -120,16 +116,13 @@ void name_device(const TraceOrigin& origin, Size replica, bool has_activity, Lin
 
 }  // namespace
 
-std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder,
-                          const ActivityLog* activity) {
+std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder) {
   Lines lines;
   name_process(origin, recorder.tracks().size(), lines);
   for (std::size_t replica = 0; replica < recorder.tracks().size(); ++replica)
-    name_device(origin, static_cast<Size>(replica), activity != nullptr, lines);
-  std::vector<TraceRow> rows = trace_rows(recorder, origin.rank, origin.world_size, activity);
-  if (origin.is_emulated) keep_order_only(rows);
-  for (const TraceRow& row : rows) lines.add(row);
-  return trace_text(head_of(origin, recorder, activity), lines.text());
+    name_device(origin, static_cast<Size>(replica), lines);
+  for (const TraceRow& row : trace_rows(recorder, origin.rank, origin.world_size)) lines.add(row);
+  return trace_text(head_of(origin, recorder), lines.text());
 }
 
 std::string trace_text(const Json& head, std::string_view lines) {

@@ -141,13 +141,11 @@ Stream* usable_stream(cudaStream_t handle, const std::string& what, int device, 
 }  // namespace
 
 cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,
-                    bool own_device, ptbench_emulator_work facts) {
+                    bool own_device) {
   cudaError_t error = cudaSuccess;
   Stream* stream = usable_stream(handle, what, current_device(), own_device, error);
   if (stream == nullptr) return error;
-  const OperationPtr operation = machine().streams().push(*stream, what, std::move(work));
-  operation->facts = std::move(facts);
-  operation->facts.device = stream->device;
+  machine().streams().push(*stream, what, std::move(work));
   if (settings().launches_block && !stream->capture) machine().scheduler().wait_for(stream->last);
   return state();
 }
@@ -160,20 +158,18 @@ using namespace ptbench::emulator;
 extern "C" {
 
 int ptbench_emulator_enqueue(void* stream, const char* what, const std::function<void()>& work) {
-  const Call call("cuLaunchKernelEx", true);
-  return enqueue(static_cast<cudaStream_t>(stream), what, work, true,
-                 {.kind = ptbench_emulator_work::kernel, .name = what});
+  const Call call;
+  return enqueue(static_cast<cudaStream_t>(stream), what, work);
 }
 
 int ptbench_emulator_enqueue_attempt(void* stream_handle, int device, const char* what,
                                      const std::function<std::function<bool()>()>& make_attempt) {
-  const Call call("cuLaunchKernelEx", true);
+  const Call call;
   cudaError_t error = cudaSuccess;
   Stream* stream =
       usable_stream(static_cast<cudaStream_t>(stream_handle), what, device, true, error);
   if (stream == nullptr) return error;
-  const OperationPtr operation = machine().streams().push_attempt(*stream, what, make_attempt);
-  operation->facts = {.kind = ptbench_emulator_work::kernel, .name = what, .device = device};
+  machine().streams().push_attempt(*stream, what, make_attempt);
   return state();
 }
 
