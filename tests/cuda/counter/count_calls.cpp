@@ -19,7 +19,7 @@ class Calls {
   Calls() = default;
   ~Calls() {
     const char* file = std::getenv("PTBENCH_LIBRARY_CALLS");
-    if (file != nullptr && products + convolutions > 0)
+    if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                           << '\n';
   }
