@@ -59,9 +59,9 @@ struct RunConfig {
   }
 };
 
-/// Checks `options` against the catalogs, the machine and each other. Throws usage errors (unknown
-/// names, impossible combinations) and capability errors (devices, precisions and communicators
-/// that are not here).
-[[nodiscard]] RunConfig configure_run(const RunOptions& options, const Topology& topology);
+/// Checks what is `given` against the catalogs, the machine and each other. Throws usage errors
+/// (unknown names, impossible combinations) and capability errors (devices, precisions and
+/// communicators that are not here).
+[[nodiscard]] RunConfig configure_run(const RunOptions& given, const Topology& topology);
 
 }  // namespace ptbench

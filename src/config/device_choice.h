@@ -13,7 +13,8 @@ namespace ptbench {
 
 /// Where the replicas of a run compute.
 struct ChosenDevice {
-  std::string id = "cpu";                     ///< or "cuda:0": this rank's, or the first replica's
+  std::string id = "cpu";  ///< or "cuda:0": this rank's, or the first replica's
+  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
   std::vector<std::string> of_replicas = {};  ///< of each rank or replica; empty for the CPU
   std::string name;                           ///< its maker's; empty for the CPU
   Bytes memory_bytes = 0;                     ///< of its own; 0 for the CPU
@@ -39,7 +40,7 @@ struct ChosenDevice {
 /// The GPUs of so many ranks or replicas, as --device says: those that it lists, or the first ones.
 /// Throws capability errors where there are not as many, or not alike, and a usage error where more
 /// are listed. `may_share`: replicas may share a GPU, as tests do.
-[[nodiscard]] std::vector<std::string> gpus_of_replicas(const std::string& device, Size replicas,
+[[nodiscard]] std::vector<std::string> gpus_of_replicas(const std::string& device, Size wanted,
                                                         bool may_share);
 
 /// Ranks or replicas that --device stands for by itself, where it lists several: "cuda:0+1" is two;

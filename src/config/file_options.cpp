@@ -120,6 +120,7 @@ void append_trace(RunOptionRows& rows) {
                      set_trace_steps});
 }
 
+// NOLINTNEXTLINE(readability-function-size): one row after the other
 void append_hidden(RunOptionRows& rows) {
   const std::string group = "Hidden";
   std::vector<OptionRow<ProcessOrders>> orders;

@@ -92,7 +92,7 @@ Row size_row(OptionInfo info, std::optional<Bytes> CommOptions::* field) {
              [=](CommOptions& options, const OptionInfo& option, std::string_view text) {
                const auto bytes = parse_size(text);
                if (!bytes) refuse_value(option, text);
-               options.*field = *bytes;
+               options.*field = bytes;
              }};
 }
 
@@ -102,6 +102,7 @@ void set_comm_device(CommOptions& options, const OptionInfo& option, std::string
   options.device = text;
 }
 
+// NOLINTNEXTLINE(readability-function-size): one row after the other
 std::vector<Row> shown_rows() {
   const std::string group = "Measuring";
   return {whole_option({.name = "nproc",

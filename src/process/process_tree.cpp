@@ -90,6 +90,7 @@ std::vector<TreeMember> tree_of(int root, TreePart part) {
   move_children(root, [&](const TreeMember& child) {
     return part == TreePart::whole || child.session != session;
   });
+  // NOLINTNEXTLINE(modernize-loop-convert): the tree grows meanwhile
   for (std::size_t next = 0; next < tree.size(); ++next)
     move_children(tree[next].id, [](const TreeMember&) { return true; });
   return tree;

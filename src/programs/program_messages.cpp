@@ -51,7 +51,7 @@ std::optional<std::string> framework_in(const json& message) {
   if (found == message.end() || found->is_null()) return std::nullopt;
   if (!found->is_object()) throw breach("'framework' is no object");
   const auto name = short_text(*found, "name");
-  const auto version = short_text(*found, "version");
+  auto version = short_text(*found, "version");
   if (!name) return version;
   return version ? *name + " " + *version : *name;
 }

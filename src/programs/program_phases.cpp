@@ -35,7 +35,10 @@ std::optional<StepPhase> span_phase(std::string_view name) {
 
 /// Plays one step into a track, in the order of time.
 void play(const ProgramStep& step, std::vector<ProgramSpan> spans, TraceTrack& track) {
-  std::ranges::stable_sort(spans, {}, &ProgramSpan::begin);
+  // Of spans that begin together the longest holds the others.
+  std::ranges::sort(spans, [](const ProgramSpan& one, const ProgramSpan& other) {
+    return one.begin != other.begin ? one.begin < other.begin : one.end > other.end;
+  });
   std::vector<std::int64_t> open;       // ends of spans, the innermost last
   std::multiset<std::int64_t> running;  // ends of collectives
   const auto close_until = [&](std::int64_t now) {

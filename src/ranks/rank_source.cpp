@@ -224,7 +224,7 @@ std::optional<std::string> first_set(const Variables& variables,
 
 /// What names the job, as its launcher says.
 std::string launcher_job(const RankPlace& place, const Variables& variables) {
-  const std::string launcher = fmt::format("launcher process {}", place.launcher);
+  std::string launcher = fmt::format("launcher process {}", place.launcher);
   switch (place.source) {
     case RankSource::torchrun: return "MASTER_ADDR:MASTER_PORT " + master_address(variables);
     case RankSource::open_mpi:

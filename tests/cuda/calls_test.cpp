@@ -7,12 +7,11 @@
 
 #include "src/device/emulated.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
 namespace {
-
-using Words = std::vector<std::string>;
 
 struct LibraryCalls {
   std::uint64_t products = 0;      ///< of cuBLASLt

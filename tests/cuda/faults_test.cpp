@@ -6,6 +6,7 @@
 
 #include "src/device/emulated.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {
@@ -13,7 +14,6 @@ namespace {
 
 using Catch::Contains;
 using Catch::StartsWith;
-using Words = std::vector<std::string>;
 
 /// Faults are made by the emulated device alone.
 void require_emulated_device() {

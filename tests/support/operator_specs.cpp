@@ -96,6 +96,7 @@ constexpr Window kWide{.kernel_height = 2,
                        .padding_height = 0,
                        .padding_width = 2};
 
+// NOLINTNEXTLINE(readability-function-size): one spec after the other
 std::vector<Conv2dSpec> conv2d_specs() {
   return in_types<Conv2dSpec>(
       kProductTypes,

@@ -78,7 +78,7 @@ class Combining {
 
  private:
   static Number load(const U8* at, std::size_t index) {
-    T value;
+    T value{};
     std::memcpy(&value, at + index * sizeof value, sizeof value);
     return Computed<T>::from(value);
   }
