@@ -40,7 +40,7 @@ class ScaledSum {
     }
     ensure(type == ElementType::f32 || type == ElementType::bf16, "scaled sums are f32 or bf16");
     // The upper half of a float is the value in bf16, cut.
-    std::array<std::uint16_t, 2> halves = std::bit_cast<std::array<std::uint16_t, 2>>(scale);
+    auto halves = std::bit_cast<std::array<std::uint16_t, 2>>(scale);
     void* scalar = type == ElementType::f32 ? static_cast<void*>(&scale) : &halves[1];
     PTBENCH_NCCL(ncclRedOpCreatePreMulSum(&sum_, scalar, type_of(type), ncclScalarHostImmediate,
                                           lane.comm()));
@@ -85,7 +85,7 @@ NcclCommunicator::~NcclCommunicator() {
   rank_->remove(*this);
 }
 
-void NcclCommunicator::abort() noexcept {
+void NcclCommunicator::abort() const noexcept {
   if (parts_.messages) parts_.messages->abort();
   if (parts_.collectives) parts_.collectives->abort();
 }
@@ -111,7 +111,7 @@ Communicator::Ticket NcclCommunicator::start(const Operation& operation, const E
   return Ticket{started_};
 }
 
-void NcclCommunicator::give(const Operation& operation, FunctionRef<void()> calls) {
+void NcclCommunicator::give(const Operation& operation, FunctionRef<void()> calls) const {
   parts_.collectives->give(calls, operation);
 }
 

@@ -71,7 +71,7 @@ class NcclCommunicator final : public Communicator {
 
   /// Gives those messages to the stream that were started.
   void send_messages();
-  void abort() noexcept;
+  void abort() const noexcept;
 
  private:
   struct Message {
@@ -95,7 +95,7 @@ class NcclCommunicator final : public Communicator {
   Ticket start_message(const shared::Operation& operation, std::byte* data, const Event* after);
   Ticket start_reduction(shared::Operation operation, Values values, const Event* after,
                          Range result, FunctionRef<void(const Travelling&, ncclRedOp_t)> calls);
-  void give(const shared::Operation& operation, FunctionRef<void()> calls);
+  void give(const shared::Operation& operation, FunctionRef<void()> calls) const;
   [[nodiscard]] Travelling pack(Values values, const shared::Operation& operation);
   void unpack(const Travelling& travelling, Values values, Range part);
   [[nodiscard]] Range own_part(Size count) const { return rank_part(count, rank(), world_size()); }

@@ -68,7 +68,7 @@ void NcclLane::end() {
   PTBENCH_NCCL(ncclCommDestroy(std::exchange(comm_, nullptr)));
 }
 
-void NcclLane::wait_for(const Event* event) {
+void NcclLane::wait_for(const Event* event) const {
   if (event == nullptr) return;
   if (const auto* of_device = dynamic_cast<const CudaEvent*>(event))
     PTBENCH_CUDA(cudaStreamWaitEvent(stream(), of_device->handle(), cudaEventWaitDefault));

@@ -41,7 +41,7 @@ class NcclLane {
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
   /// What is given from now on begins after that event; null: at once.
-  void wait_for(const Event* event);
+  void wait_for(const Event* event) const;
   /// Gives `calls`, made as one group, to the stream.
   void give(FunctionRef<void()> calls, const shared::Operation& operation);
   /// The end of what was given so far is that of the operation.
