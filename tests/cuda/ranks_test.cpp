@@ -34,6 +34,7 @@ constexpr const char* kImages = R"({"schema": "ptbench.model/1", "name": "images
     "layers": [{"name": "conv1", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1},
                {"name": "bn1", "type": "batch_norm"},
                {"name": "relu1", "type": "relu"},
+               {"name": "flat", "type": "flatten"},
                {"name": "fc", "type": "linear", "outputs": 10}]})";
 
 /// Verified, and then trained with graphs and without: bit by bit the same losses.
