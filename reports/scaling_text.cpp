@@ -37,8 +37,7 @@ bool was_given(const RunRecord& run, std::string_view option) {
 /// Whether fewer bytes of gradients are less work: where ranks read them from shared memory, a
 /// smaller type only rounds them.
 bool sends_gradients(const StrategyRecord& strategy) {
-  return strategy.communicator && *strategy.communicator != "shm" &&
-         *strategy.communicator != "solo";
+  return strategy.sends_values.value_or(false);
 }
 
 /// That reduces gradients once for more samples of a rank. Strong scaling has no other way, as

@@ -73,6 +73,9 @@ class Communicator {
   virtual ~Communicator() = default;
   /// As in the catalog and on the command line.
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Whether values travel over a link or a network, so that fewer bytes of them are less work;
+  /// false where ranks read each other's memory, or there is one rank.
+  [[nodiscard]] virtual bool sends_values() const = 0;
   [[nodiscard]] virtual Size rank() const = 0;
   [[nodiscard]] virtual Size world_size() const = 0;
   /// Whether it works on the device whose queues it is given to order, so that these can record it:

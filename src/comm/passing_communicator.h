@@ -16,6 +16,7 @@ class PassingCommunicator : public Communicator {
   explicit PassingCommunicator(Communicator& inner) : inner_(inner) {}
 
   [[nodiscard]] std::string name() const override { return inner_.name(); }
+  [[nodiscard]] bool sends_values() const override { return inner_.sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
   [[nodiscard]] bool works_on_device() const override { return inner_.works_on_device(); }

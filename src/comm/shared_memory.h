@@ -54,6 +54,7 @@ class SharedMemoryCommunicator final : public Communicator, private shared::Chor
   SharedMemoryCommunicator& operator=(const SharedMemoryCommunicator&) = delete;
 
   [[nodiscard]] std::string name() const override { return std::string(kName); }
+  [[nodiscard]] bool sends_values() const override { return false; }
   [[nodiscard]] Size rank() const override { return rank_; }
   [[nodiscard]] Size world_size() const override { return world_size_; }
   [[nodiscard]] MemorySource& memory() override { return arena_; }

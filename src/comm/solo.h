@@ -23,6 +23,7 @@ class SoloCommunicator final : public Communicator {
   explicit SoloCommunicator(MemorySource& memory) : memory_(memory), isa_(detect_isa()) {}
 
   [[nodiscard]] std::string name() const override { return std::string(kName); }
+  [[nodiscard]] bool sends_values() const override { return false; }
   [[nodiscard]] Size rank() const override { return 0; }
   [[nodiscard]] Size world_size() const override { return 1; }
   [[nodiscard]] MemorySource& memory() override { return memory_; }

@@ -79,6 +79,8 @@ constexpr auto kFields = std::to_array<Field>({
                                             "each step is given to the device as one graph"),
     field<&Run::strategy, &Strategy::communicator>("strategy.communicator", none,
                                                    "who moves gradients"),
+    field<&Run::strategy, &Strategy::sends_values>(
+        "strategy.sends_values", none, "the communicator sends values over a link or network"),
     field<&Run::strategy, &Strategy::launcher>("strategy.launcher", none,
                                                "command that started the ranks, null: ptbench"),
     field<&Run::strategy, &Strategy::plan_hash>("strategy.plan_hash", none,

@@ -69,6 +69,7 @@ struct StrategyRecord {
   std::optional<bool> overlap;
   std::optional<bool> graph = std::nullopt;  ///< steps were given to the device as one graph
   std::optional<std::string> communicator;
+  std::optional<bool> sends_values = std::nullopt;  ///< of the communicator, over a link or network
   /// Command that started the ranks; empty: ptbench did.
   std::optional<std::string> launcher = std::nullopt;
   std::optional<std::string> plan_hash;

@@ -183,6 +183,7 @@ class TrainingRun {
         plan_->executed_flops() / static_cast<double>(plan_->batch()) *
         static_cast<double>(config_.batch.global_batch());
     record_.strategy.communicator = context.communicator.name();
+    record_.strategy.sends_values = context.communicator.sends_values();
     predict_memory(*plan_, context, shape, facts_);
   }
 

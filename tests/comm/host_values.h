@@ -26,6 +26,7 @@ class HostValues final : public Communicator {
       : device_(device), owned_(std::move(inner)), inner_(owned_.get()) {}
 
   [[nodiscard]] std::string name() const override { return inner_->name(); }
+  [[nodiscard]] bool sends_values() const override { return inner_->sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_->rank(); }
   [[nodiscard]] Size world_size() const override { return inner_->world_size(); }
   [[nodiscard]] MemorySource& memory() override { return memory_; }

@@ -107,13 +107,11 @@ TEST_CASE("communication that costs most is met by communicating less often", "[
 TEST_CASE("gradients in a smaller type are advised only where they are sent", "[reports]") {
   RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
   run.strategy.overlap = true;
-  for (const char* communicator : {"shm", "solo"}) {
-    run.strategy.communicator = communicator;
+  for (const std::optional<bool> sends : {std::optional<bool>(), std::optional(false)}) {
+    run.strategy.sends_values = sends;
     CHECK_THAT(line_of(run), !Contains("--reduce-precision"));
   }
-  run.strategy.communicator.reset();
-  CHECK_THAT(line_of(run), !Contains("--reduce-precision"));
-  run.strategy.communicator = "mpi";
+  run.strategy.sends_values = true;
   CHECK_THAT(line_of(run), Catch::EndsWith("--reduce-precision bf16"));
   run.id += "/reduce-precision=bf16";
   CHECK_THAT(line_of(run), !Contains("--reduce-precision"));

@@ -25,6 +25,7 @@ class DeferredCommunicator final : public Communicator {
   DeferredCommunicator& operator=(const DeferredCommunicator&) = delete;
 
   [[nodiscard]] std::string name() const override { return inner_.name(); }
+  [[nodiscard]] bool sends_values() const override { return inner_.sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
   [[nodiscard]] MemorySource& memory() override { return device_.memory(); }

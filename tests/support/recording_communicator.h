@@ -83,6 +83,7 @@ class RecordingCommunicator final : public Communicator {
   [[nodiscard]] Size outstanding() const { return static_cast<Size>(started_.size() - waited_); }
 
   [[nodiscard]] std::string name() const override { return "recording"; }
+  [[nodiscard]] bool sends_values() const override { return false; }
   [[nodiscard]] Size rank() const override { return rank_; }
   [[nodiscard]] Size world_size() const override { return world_size_; }
   [[nodiscard]] MemorySource& memory() override { return memory_; }

@@ -43,6 +43,7 @@ class NcclCommunicator final : public Communicator {
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
+  [[nodiscard]] bool sends_values() const override { return true; }
   [[nodiscard]] Size rank() const override { return parts_.host->rank(); }
   [[nodiscard]] Size world_size() const override { return parts_.host->world_size(); }
   [[nodiscard]] bool works_on_device() const override { return true; }
