@@ -93,7 +93,7 @@ int run(std::span<char* const> arguments) {
     fmt::print(stderr, "usage: {} BASE.json NEW.json DETECT MAX_PAIRS [learn]\n", arguments[0]);
     return 2;
   }
-  const LockstepRule rule{.detect = std::stod(arguments[3]), .max_pairs = std::stoll(arguments[4])};
+  const LockstepRule rule = gate_rule(std::stod(arguments[3]), std::stoll(arguments[4]));
   if (rule.detect <= 0 || *rule.max_pairs < kLeastPairs) {
     fmt::print(stderr, "DETECT is positive, and MAX_PAIRS at least {}\n", kLeastPairs);
     return 2;

@@ -45,7 +45,7 @@ constexpr std::array<const char*, 2> kKeptNames{"base.json", "new.json"};
 constexpr Size kWholeRounds = 12;
 
 LockstepRule rule_of(const GateOptions& options) {
-  return {.detect = options.judged.comparison.detect, .max_pairs = options.max_pairs};
+  return gate_rule(options.judged.comparison.detect, options.max_pairs);
 }
 
 /// The paths of the records of both sides; none without --keep.
@@ -128,23 +128,27 @@ bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
   const auto pairs = lockstep_pairs(sides[kBase]->samples, sides[kNew]->samples);
   const Size count = std::ssize(pairs);
   if (count == 0) return std::ssize(sides[kNew]->samples.repetitions) < kWholeRounds;
-  if (count >= options.max_pairs) return false;
+  if (count >= *rule.max_pairs) return false;
   const bool is_look = next_look(rule, count - 1) == count;
   return !is_look || judge(pairs, rule, prior).verdict == Verdict::ambiguous;
 }
 
 /// Whoever judges the pairs again has to know how many there might have been.
 ResultFile with_plan_of(const GateOptions& options, ResultFile result) {
-  for (RunRecord& run : result.runs) run.samples.max_pairs = options.max_pairs;
+  const LockstepRule rule = rule_of(options);
+  for (RunRecord& run : result.runs) {
+    run.samples.max_pairs = rule.max_pairs;
+    run.samples.first_look = rule.first_look;
+  }
   return result;
 }
 
 SweepLength length_of(const GateOptions& options, const PriorNoise& prior,
                       const SessionFolder& folder) {
-  const Size first_look = next_look(rule_of(options), 0).value_or(options.max_pairs);
-  SweepLength length{.rounds = first_look, .longest_stop = options.run.timeout()};
-  length.lockstep = LockstepPlan();
-  length.most_rounds = options.max_pairs;
+  const LockstepRule rule = rule_of(options);
+  SweepLength length{.rounds = next_look(rule, 0).value(), .longest_stop = options.run.timeout()};
+  length.lockstep = LockstepPlan{.rounds = rule.palindromes};
+  length.most_rounds = *rule.max_pairs;
   length.needs_more = [&options, &prior](std::span<const RunRecord* const> sides) {
     return needs_more_pairs(options, prior, sides);
   };
@@ -218,7 +222,8 @@ Command make_gate_command() {
            "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
            "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
            "pairs and ends as soon as the verdict is sure: same, faster or slower; ambiguous where "
-           "it is not after --max-pairs. Ends with the exit codes of compare.",
+           "it is not after --max-pairs. Where --detect is below 2 %, pairs are shorter, and first "
+           "looked at after 14. Ends with the exit codes of compare.",
        .examples = {{"ptbench gate --base old/ptbench --new new/ptbench -w mlp",
                      "has a training step become slower by 5 %?"},
                     {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "

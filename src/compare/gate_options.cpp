@@ -82,8 +82,9 @@ std::vector<GateRow> own_rows() {
                     .value = "N",
                     .group = kGate,
                     .help = "pairs of processes that are measured at the most; looked at after "
-                            "6, 8, 10, 14, 20, ... of them",
-                    .fallback = "14"},
+                            "6, 8, 10, 14, 20, ... of them; where less than 2 % is looked "
+                            "for: from 14 on",
+                    .fallback = "14 or 28"},
                    &GateOptions::max_pairs, static_cast<std::uint64_t>(kLeastPairs), kMostPairs),
       real_option({.name = "max-time",
                    .value = "S",

@@ -24,7 +24,7 @@ struct GateOptions {
   [[nodiscard]] bool compares_programs() const { return base_program.has_value(); }
   /// How the result is judged, printed and written; it names no files to compare.
   CompareConfig judged;
-  Size max_pairs = kUsualMostPairs;
+  std::optional<Size> max_pairs;    ///< empty: as `gate_rule` has it
   double max_time_seconds = 300;    ///< after which no pair begins
   std::optional<std::string> keep;  ///< folder for the records of both sides
 

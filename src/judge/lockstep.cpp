@@ -79,24 +79,27 @@ std::vector<double> values_of(std::span<const LockstepPair> pairs, double Lockst
   return values;
 }
 
-Spread drawn_to_prior(const TrimmedMean& trimmed, double prior) {
+/// `widens_only`: only to a prior that is larger.
+Spread drawn_to_prior(const TrimmedMean& trimmed, double prior, bool widens_only) {
   const double deviation = std::sqrt(trimmed.variance);
-  if (deviation > kUnusualSpread * prior)
+  const bool is_unusual = deviation > kUnusualSpread * prior;
+  if (is_unusual || (widens_only && deviation > prior))
     return {.standard_deviation = deviation,
             .degrees_of_freedom = trimmed.degrees_of_freedom,
-            .unusual = true};
+            .unusual = is_unusual};
   const double degrees = kPriorDegrees + trimmed.degrees_of_freedom;
   const double squares =
       kPriorDegrees * prior * prior + trimmed.degrees_of_freedom * trimmed.variance;
   return {.standard_deviation = std::sqrt(squares / degrees), .degrees_of_freedom = degrees};
 }
 
-LockstepChange change_of(const std::vector<double>& values, double level, double prior) {
+LockstepChange change_of(const std::vector<double>& values, double level, double prior,
+                         bool widens_only) {
   const TrimmedMean trimmed = trimmed_mean(values);
   LockstepChange change;
   change.estimate = trimmed.mean;
   change.usual = std::max(prior, kLeastUsual);
-  change.spread = drawn_to_prior(trimmed, change.usual);
+  change.spread = drawn_to_prior(trimmed, change.usual, widens_only);
   change.half_width = half_width(change.spread, std::ssize(values), level);
   return change;
 }
@@ -208,10 +211,19 @@ std::optional<PriorNoise::Learnt> learnt_of(const std::vector<double>& values,
 
 }  // namespace
 
+LockstepRule gate_rule(double detect, std::optional<Size> max_pairs) {
+  LockstepRule rule{.detect = detect, .max_pairs = max_pairs.value_or(kUsualMostPairs)};
+  if (detect >= kSmallChange) return rule;
+  rule.max_pairs = max_pairs.value_or(kUsualMostShortPairs);
+  rule.first_look = 14;
+  rule.palindromes = 8;
+  return rule;
+}
+
 std::optional<Size> next_look(const LockstepRule& rule, Size pairs) {
   ensure(rule.max_pairs.has_value(), "looks are planned up to a number of pairs");
   if (pairs >= *rule.max_pairs) return {};
-  return std::min(look_after(pairs), *rule.max_pairs);
+  return std::min(look_after(std::max(pairs, rule.first_look - 1)), *rule.max_pairs);
 }
 
 LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
@@ -220,10 +232,12 @@ LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule&
   LockstepJudgement judgement;
   judgement.pairs = std::ssize(pairs);
   judgement.level = 1 - kError / static_cast<double>(kStatistics * count_looks(rule));
-  judgement.median = change_of(values_of(pairs, &LockstepPair::median), judgement.level,
-                               prior.of(kLockstepMedian));
-  judgement.mean =
-      change_of(values_of(pairs, &LockstepPair::mean), judgement.level, prior.of(kLockstepMean));
+  const auto change_by = [&](double LockstepPair::* value, std::string_view noise) {
+    return change_of(values_of(pairs, value), judgement.level, prior.of(noise),
+                     rule.detect < kSmallChange);
+  };
+  judgement.median = change_by(&LockstepPair::median, kLockstepMedian);
+  judgement.mean = change_by(&LockstepPair::mean, kLockstepMean);
   judgement.base_log_time = median(values_of(pairs, &LockstepPair::base_log_time));
   const Verdict of_median = verdict_of(judgement.median, rule.detect);
   judgement.verdict = combined(of_median, verdict_of(judgement.mean, rule.detect));
@@ -247,6 +261,8 @@ std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
   if (std::ssize(pairs) < kLeastPairs) return {};
   LockstepRule rule{.detect = detect, .max_pairs = std::max(base.max_pairs, fresh.max_pairs)};
   if (rule.max_pairs) rule.max_pairs = std::max(*rule.max_pairs, std::ssize(pairs));
+  if (base.first_look && fresh.first_look)
+    rule.first_look = std::min(*base.first_look, *fresh.first_look);
   return judge(pairs, rule, prior);
 }
 

@@ -16,8 +16,14 @@ namespace ptbench {
 
 /// Pairs that a verdict needs.
 inline constexpr Size kLeastPairs = 3;
-/// Pairs that a gate measures at the most unless it is told otherwise.
+/// Pairs that a gate measures at the most unless it is told otherwise, and where it looks for less
+/// than `kSmallChange`.
 inline constexpr Size kUsualMostPairs = 14;
+inline constexpr Size kUsualMostShortPairs = 28;
+
+/// A smaller change is of the size by which processes of one program differ: more processes tell
+/// of it, not longer ones.
+inline constexpr double kSmallChange = 0.02;
 
 /// Classes of `PriorNoise`: how pairs of equal programs scatter, by the median and by the mean.
 inline constexpr std::string_view kLockstepMedian = "lockstep";
@@ -29,10 +35,17 @@ struct LockstepRule {
   /// Pairs are added up to so many, and looked at on the way, see `next_look`. Empty: looked at
   /// once, where their number was not chosen by what they said.
   std::optional<Size> max_pairs = std::nullopt;
+  Size first_look = 6;    ///< pairs; fewer could not decide
+  Size palindromes = 20;  ///< of turns in a pair
 };
 
+/// What a gate measures to find changes of `detect`: for less than `kSmallChange` more and shorter
+/// pairs, of which too few to decide are not looked at. `max_pairs`: what the user wants.
+[[nodiscard]] LockstepRule gate_rule(double detect, std::optional<Size> max_pairs);
+
 /// After how many pairs to look next where `pairs` are measured: 6, 8, 10, 14, 20, 28, 40 and so
-/// on, at last `max_pairs`; empty where that was the last look. Needs `max_pairs`.
+/// on from `first_look` on, at last `max_pairs`; empty where that was the last look. Needs
+/// `max_pairs`.
 [[nodiscard]] std::optional<Size> next_look(const LockstepRule& rule, Size pairs);
 
 /// How the logarithm of a step's time changes from BASE to NEW, by the median or the mean.
@@ -63,8 +76,9 @@ struct LockstepJudgement {
 /// "Less vulnerable confidence and significance procedures for location based on a single sample:
 /// trimming/winsorization 1", 1963; Yuen, "The two-sample trimmed t for unequal population
 /// variances", 1974. Its spread s, with ν degrees of freedom (pairs kept, less one), is drawn
-/// towards the prior's s0: s² = (4·s0² + ν·s²) / (4 + ν); where s > 3·s0, s itself with ν. An s0
-/// below `PriorNoise::kUnlearnt` counts as that: hosts are busier at other times.
+/// towards the prior's s0: s² = (4·s0² + ν·s²) / (4 + ν); where s > 3·s0, s itself with ν, and so
+/// where s > s0 and less than `kSmallChange` is looked for: shorter pairs scatter more. An s0 below
+/// `PriorNoise::kUnlearnt` counts as that: hosts are busier at other times.
 ///
 /// All intervals of a measurement (the median's and the mean's, at each planned look) cover the
 /// truth together with 99.8 %, whatever the looks depend on: repeated confidence intervals
@@ -81,7 +95,8 @@ struct LockstepJudgement {
                                       const PriorNoise& prior);
 
 /// The judgement of two sides' samples, whose number of pairs was fixed beforehand or was looked at
-/// up to `SamplesRecord::max_pairs`; empty where they have fewer than `kLeastPairs` pairs.
+/// up to `SamplesRecord::max_pairs` from `SamplesRecord::first_look` on; empty where they have
+/// fewer than `kLeastPairs` pairs.
 [[nodiscard]] std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                               const SamplesRecord& fresh,
                                                               double detect,

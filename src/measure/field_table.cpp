@@ -106,6 +106,8 @@ constexpr auto kFields = std::to_array<Field>({
                                                            "steps before measuring"),
     field<&Run::samples, &SamplesRecord::max_pairs>("samples.max_pairs", count,
                                                     "pairs that a gate might have measured"),
+    field<&Run::samples, &SamplesRecord::first_look>("samples.first_look", count,
+                                                     "pairs before a gate's first look at them"),
     field<&Run::samples, &SamplesRecord::count>("samples.count", count, "samples measured"),
     field<&Run::samples, &SamplesRecord::stop_reason>("samples.stop_reason", none,
                                                       "why measuring ended"),

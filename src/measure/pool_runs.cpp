@@ -89,6 +89,7 @@ void append_samples(const SamplesRecord& samples, SamplesRecord& pooled) {
   keep_first(pooled.warmup_discarded, samples.warmup_discarded);
   keep_first(pooled.steps_per_sample, samples.steps_per_sample);
   keep_largest(pooled.max_pairs, samples.max_pairs);
+  keep_first(pooled.first_look, samples.first_look);
   keep_largest(pooled.quick, samples.quick);
   keep_largest(pooled.slowdown, samples.slowdown);
   pool_realized_slowdown(samples, repetitions_before, pooled);

@@ -141,6 +141,7 @@ struct SamplesRecord {
   std::optional<Size> steps_per_sample;
   /// In lockstep: up to so many pairs were looked at on the way; empty: their number was fixed.
   std::optional<Size> max_pairs;
+  std::optional<Size> first_look;  ///< pairs before the first of these looks; empty: 6
   std::optional<bool> quick;       ///< a first look (`--quick`): one process, for a few seconds
   std::optional<double> slowdown;  ///< each step was made longer by this share, on purpose
   /// By which the steps measured were, together; the mean over repetitions.
