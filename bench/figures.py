@@ -237,6 +237,7 @@ FIGURES = {
     "gate-lockstep-3": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-3.md")),
     "gate-lockstep-4": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-4.md")),
     "gate-lockstep-5": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-5.md")),
+    "gate-small": lambda: lockstep_table(Source("2026-11-24-small-changes.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),

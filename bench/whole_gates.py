@@ -6,13 +6,15 @@
 
 Each case is NAME=SLOWDOWN and the gate's options; the cases take turns. BASE and NEW are the same
 build; NEW runs with `--slowdown`, where that is not 0. Every gate counts, however it ended; each has
-a cache and a folder of its own, so that no gate teaches another. Shares have exact 95 % intervals
+a cache and a folder of its own, so that no gate teaches another. OUTPUT.json keeps each gate; where
+it is there already, of the same build, its gates count and only what lacks is run. Shares have exact 95 % intervals
 (Clopper and Pearson, 1934); seconds are those of the whole command. Only Python's standard library
 is used.
 """
 import argparse
 import collections
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -27,9 +29,13 @@ import time
 from gates import VERDICTS, share
 
 def case_of(text):
-    name, _, rest = text.rpartition("=")
+    name, _, rest = text.partition("=")
     slowdown, *options = shlex.split(rest)
     return name, float(slowdown), options
+
+
+def detect_of(options):
+    return options[options.index("--detect") + 1] if "--detect" in options else "5%"
 
 
 def slower_build(ptbench, slowdown, folder):
@@ -42,7 +48,7 @@ def slower_build(ptbench, slowdown, folder):
 
 
 def gate(ptbench, slowdown, options):
-    """The verdict, the number of pairs, the change as printed, and the seconds."""
+    """How one gate ended."""
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         command = [ptbench, "gate", "--base", ptbench, "--new",
@@ -56,17 +62,55 @@ def gate(ptbench, slowdown, options):
         sys.exit(f"{shlex.join(map(str, command))} ended with {result.returncode}:\n{result.stderr}")
     pairs = re.search(r"n (\d+) pairs", result.stdout)
     change = re.search(r"([+-]?[\d.]+) % \(([+-]?[\d.]+) % to ([+-]?[\d.]+) %\)", result.stdout)
-    return words[0], int(pairs[1]) if pairs else None, change[0] if change else "", seconds
+    return {"verdict": words[0], "pairs": int(pairs[1]) if pairs else None,
+            "change": change[0] if change else "", "seconds": round(seconds, 1)}
 
 
-def row(name, gates):
-    counts = collections.Counter(verdict for verdict, *_ in gates)
-    pairs = [number for _, number, *_ in gates if number]
-    seconds = [gate[-1] for gate in gates]
-    return (f"| {name} | {len(gates)} | "
+def row(name, options, gates):
+    counts = collections.Counter(gate["verdict"] for gate in gates)
+    pairs = [gate["pairs"] for gate in gates if gate["pairs"]]
+    seconds = [gate["seconds"] for gate in gates]
+    return (f"| {name} | {detect_of(options).replace('%', ' %')} | {len(gates)} | "
             + " | ".join(share(counts[verdict], len(gates)) for verdict in VERDICTS)
             + (f" | {statistics.mean(pairs):.1f}, {max(pairs)}" if pairs else " | ")
             + f" | {statistics.mean(seconds):.0f} s, {max(seconds):.0f} s |")
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def now():
+    return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d, %H:%M}"
+
+
+def report(record, cases, command):
+    lines = ["# Whole gates", "", f"- date: {record['begin']} to {record['end']} UTC",
+             f"- machine: {record['machine']}, {os.cpu_count()} cores; Linux {platform.release()}",
+             f"- {record['build']}", f"- command: `bench/whole_gates.py {command}`", "",
+             "| case | detect | gates | " + " | ".join(VERDICTS)
+             + " | pairs a gate: mean, most | time a gate: mean, most |",
+             "|---" * (len(VERDICTS) + 5) + "|"]
+    done = record["gates"]
+    lines += [row(name, options, done[name]) for name, _, options in cases if done[name]]
+    lines += ["", "Each gate: verdict, pairs, change of the median step, seconds.", ""]
+    for name, *_ in cases:
+        lines.append(f"- {name}: " + "; ".join(
+            ", ".join(str(value) for value in gate.values()) for gate in done[name]))
+    return "\n".join(lines) + "\n"
+
+
+def begun(path, build, cases):
+    record = json.loads(path.read_text()) if path.exists() else {
+        "begin": now(), "end": now(), "build": build, "machine": processor(), "gates": {}}
+    if record["build"] != build:
+        sys.exit(f"{path} has gates of another build, {record['build']}: choose another --output")
+    for name, *_ in cases:
+        record["gates"].setdefault(name, [])
+    return record
 
 
 def main():
@@ -75,32 +119,23 @@ def main():
     parser.add_argument("cases", nargs="+", metavar="NAME=SLOWDOWN OPTIONS")
     parser.add_argument("--ptbench", type=pathlib.Path, required=True)
     parser.add_argument("--gates", type=int, default=20, help="of each case")
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="OUTPUT.md")
     arguments = parser.parse_args()
     ptbench = arguments.ptbench.resolve()
     cases = [case_of(text) for text in arguments.cases]
-    done = {name: [] for name, *_ in cases}
-    begin = datetime.datetime.now(datetime.timezone.utc)
     version = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True)
+    build = version.stdout.splitlines()[0].replace(" (commit", ", commit").replace(", Release)", " (Release)")
+    kept = arguments.output.with_suffix(".json")
+    record = begun(kept, build, cases)
     for number in range(arguments.gates):
         for name, slowdown, options in cases:
-            done[name].append(gate(ptbench, slowdown, options))
-            print(number + 1, name, *done[name][-1], flush=True)
-        end = datetime.datetime.now(datetime.timezone.utc)
-        lines = ["# Whole gates", "",
-                 f"- date: {begin:%Y-%m-%d, %H:%M}–{end:%H:%M} UTC",
-                 f"- machine: {os.cpu_count()} cores; Linux {platform.release()}",
-                 f"- {version.stdout.splitlines()[0]}",
-                 "- command: `bench/whole_gates.py " + shlex.join(arguments.cases) + "`", "",
-                 "| case | gates | " + " | ".join(VERDICTS)
-                 + " | pairs a gate: mean, most | time a gate: mean, most |",
-                 "|---" * (len(VERDICTS) + 4) + "|",
-                 *(row(name, gates) for name, gates in done.items() if gates), "",
-                 "Each gate in turn: verdict, pairs, change of the median step, seconds.", ""]
-        for name, gates in done.items():
-            lines += [f"- {name}: " + "; ".join(
-                f"{verdict}, {pairs}, {change}, {seconds:.0f}" for verdict, pairs, change, seconds in gates)]
-        arguments.output.write_text("\n".join(lines) + "\n")
+            if len(record["gates"][name]) > number:
+                continue
+            record["gates"][name].append(gate(ptbench, slowdown, options))
+            record["end"] = now()
+            print(number + 1, name, *record["gates"][name][-1].values(), flush=True)
+            kept.write_text(json.dumps(record, indent=1) + "\n")
+    arguments.output.write_text(report(record, cases, shlex.join(arguments.cases)))
 
 
 if __name__ == "__main__":
