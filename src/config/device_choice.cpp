@@ -79,9 +79,12 @@ std::string counted(std::size_t gpus) {
 /// Ranks share one plan, whose algorithms each GPU has to have, and wait for the slowest.
 void require_alike(const std::string& device, const CudaDeviceInfo& first,
                    const CudaDeviceInfo& other) {
-  if (first.name == other.name && first.memory_bytes == other.memory_bytes) return;
+  if (first.name == other.name && first.memory_bytes == other.memory_bytes &&
+      first.compute_capability == other.compute_capability)
+    return;
   const auto text = [](const CudaDeviceInfo& one) {
-    return fmt::format("{} is {} with {}", one.id, one.name, format_bytes(one.memory_bytes));
+    return fmt::format("{} is {} of compute capability {} with {}", one.id, one.name,
+                       one.compute_capability, format_bytes(one.memory_bytes));
   };
   throw capability_error(
       fmt::format("--device {}: the GPUs are unlike: {}, {}", device, text(first), text(other)),

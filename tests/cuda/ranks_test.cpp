@@ -21,6 +21,13 @@ void require_cuda_devices(std::size_t count) {
   if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");
 }
 
+/// The same where faults are to be made.
+void require_emulated_devices(std::size_t count) {
+  require_cuda_devices(count);
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("these devices are real ones");
+}
+
 constexpr const char* kModel = R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
     "classes": 10, "batch": 8, "samples": 128,
     "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
@@ -128,6 +135,51 @@ TEST_CASE("as many GPUs as ranks are asked for, alike ones, each once", "[cuda]"
   CHECK_THAT(of_cpus.errors, Contains("--communicator nccl: it moves values of GPUs"));
 }
 
+/// A run of two ranks where the environment also has `fault`, which emulated devices alone make.
+ProgramResult run_with_fault(const RunCommand& run, const std::string& fault) {
+  return run_program({PTBENCH_EXECUTABLE, "run", "-w", "linear", "-s", "ddp", "-n", "2", "--device",
+                      "cuda", "--steps", "1", "--verify", "off", "--timeout", "2"},
+                     {.folder = run.path("."), .environment = {fault}});
+}
+
+TEST_CASE("GPUs that are unlike, and an NCCL that does not serve, are refused", "[cuda]") {
+  require_emulated_devices(2);
+  const RunCommand run;
+  const auto refused = [&](const std::string& fault, const std::string& error,
+                           const std::string& remedy) {
+    const ProgramResult result = run_with_fault(run, fault);
+    CAPTURE(fault, result.errors, result.output);
+    CHECK(result.exit_code == 5);
+    CHECK(result.output.empty());
+    CHECK_THAT(result.errors, Contains("error: " + error) && Contains(remedy));
+  };
+  refused("PTBENCH_EMULATOR_CAPABILITY=8.0,7.5",
+          "--device cuda: the GPUs are unlike: cuda:0 is emulated", "name alike ones");
+  for (const char* version : {"22104", "30000"})
+    refused(std::string("PTBENCH_EMULATOR_NCCL=") + version,
+            "--communicator nccl: the library libnccl.so.2 is NCCL ", "of the same major version");
+}
+
+TEST_CASE("ranks that NCCL does not bring together fail with one reason", "[cuda]") {
+  require_emulated_devices(2);
+  const RunCommand run;
+  const auto failed = [&](const std::string& fault, const std::string& reason) {
+    const ProgramResult result = run_with_fault(run, "PTBENCH_EMULATOR_NCCL=" + fault);
+    CAPTURE(fault, result.errors, result.output);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.output, Contains("  failed  ") && Contains(reason));
+  };
+  failed("no-id", "ncclGetUniqueId");
+  failed("failed", "NCCL's start: NCCL: unhandled system error");
+  failed("hangs", "NCCL's start: the GPUs did not finish within 2 s");
+}
+
+TEST_CASE("one rank on a GPU reduces nothing, whatever the wire", "[cuda]") {
+  require_cuda_devices(1);
+  const RunCommand run;
+  check_training(run, {"-w", "linear", "-s", "ddp", "-n", "1", "--reduce-precision", "bf16"});
+}
+
 /// By a checked device, which a race ends.
 TEST_CASE("a wait of ddp between computing and communicating on GPUs that is left out is found",
           "[cuda][checked]") {
@@ -163,7 +215,7 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
     const ProgramResult result = outcome(fault);
     CAPTURE(fault, result.errors, result.output);
     CHECK(result.exit_code != 0);
-    CHECK_THAT(result.errors + result.output, Contains("race"));
+    CHECK_THAT(result.errors + result.output, Contains("cuda emulator: race: "));
   }
 }
 
