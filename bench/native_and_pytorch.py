@@ -6,8 +6,8 @@
     bench/native_and_pytorch.py --quick --only mlp-fp32-serial
 
 A cell is a workload, a precision, and serial or ddp on 2 ranks. A round runs in each cell, in turn and each in
-fresh processes: ptbench; PyTorch eager; PyTorch compiled. All three are measured by `ptbench run`, PyTorch
-through peers/pytorch/train.py (docs/peers.md), with the same threads, batches and slices. Before the first
+fresh processes: ptbench; PyTorch eager; PyTorch compiled. All three are measured by `ptbench run
+--engine` (docs/peers.md), with the same threads, batches and slices. Before the first
 round, `train.py --verify` compares losses of single steps from equal weights in every cell: a cell that does
 not agree has no ratio. Ratios are of rounds in which both were clean and placed alike, near or far, with the
 95 % interval of their geometric mean; beside the better one of eager and compiled. Rounds are appended to
@@ -29,7 +29,8 @@ import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRAIN = ROOT / "peers" / "pytorch" / "train.py"
-ENGINES = ("ptbench", "eager", "compiled")
+# As the report calls them, and as --engine does.
+ENGINES = {"ptbench": "native", "eager": "pytorch", "compiled": "pytorch-compiled"}
 RANKS = 2
 # Samples of all ranks together, as a rank of the serial cells has them.
 BATCH = {"linear": 32, "mlp": 128, "resnet18": 64, "resnet50": 8}
@@ -48,18 +49,14 @@ def options_of(cell, threads):
 
 def command_of(cell, engine, arguments):
     """The measurement of one process run."""
-    chosen = options_of(cell, arguments.threads)
-    own = ["--repeats", "1", "--max-time", str(arguments.max_time), "--json", "--timeout", "600"]
-    if engine == "ptbench":
-        return [arguments.ptbench, "run", *chosen, "--verify", "off", *own]
-    peer = [arguments.python, str(TRAIN), *chosen, *(["--compile"] if engine == "compiled" else [])]
-    return [arguments.ptbench, "run", "--program", "exec " + shlex.join(peer), "--name", f"{cell}-{engine}", *own]
+    return [arguments.ptbench, "run", "--engine", ENGINES[engine], *options_of(cell, arguments.threads),
+            "--verify", "off", "--repeats", "1", "--max-time", str(arguments.max_time), "--json", "--timeout", "600"]
 
 
-def run(command, limit):
+def run(command, arguments):
     """Standard output; ends the script where the command fails."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PTBENCH_PYTHON": arguments.python}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, env=environment)
     if done.returncode != 0:
         sys.exit(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}")
     return done.stdout
@@ -100,7 +97,7 @@ def measure(file, cells, arguments):
         for cell in cells:
             row = {"cell": cell}
             for engine in ENGINES:
-                row[engine] = result_of(json.loads(run(command_of(cell, engine, arguments), 1800)))
+                row[engine] = result_of(json.loads(run(command_of(cell, engine, arguments), arguments)))
             file["rounds"].append(row)
             write(file, arguments.json)
         print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr)
@@ -206,7 +203,7 @@ def main():
     if path and path.exists():
         file = json.loads(path.read_text(encoding="utf-8"))
     else:
-        version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], 300).strip()
+        version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).strip()
         file = {"pytorch": version, "verification": {}, "rounds": []}
     measure(file, arguments.only or list(CELLS), arguments)
     text = report(file, arguments.quick)

@@ -238,7 +238,7 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
   if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
-  if (config.options.engine == "pytorch") others.push_back({"engine", config.options.engine});
+  if (config.options.is_pytorch()) others.push_back({"engine", config.options.engine});
   for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
   if (config.options.samples)
@@ -330,7 +330,7 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
                       .batch_per_replica = config.batch_size(),
                       .precision = config.precision},
                      other_options(config));
-  if (options.engine == "pytorch") config.program = pytorch_command(config);
+  if (options.is_pytorch()) config.program = pytorch_command(config);
   return config;
 }
 

@@ -285,6 +285,7 @@ ProgramCommand pytorch_command(const RunConfig& config) {
                                  fmt::format("--threads={}", config.threads),
                                  fmt::format("--seed={}", options.seed)};
   if (!config.device.is_cpu()) words.push_back("--device=" + config.device.id);
+  if (options.engine == "pytorch-compiled") words.emplace_back("--compile");
   std::string command = "exec";
   for (const std::string& word : words) command += " " + shell_word(word);
   return {.engine = "pytorch",

@@ -5,12 +5,13 @@ namespace ptbench {
 void append_program(RunOptionRows& rows) {
   const std::string group = "Who trains";
   rows.push_back(choice_option({.name = "engine",
-                                .value = "native|pytorch|auto",
+                                .value = "native|pytorch|pytorch-compiled|auto",
                                 .group = group,
                                 .help = "ptbench itself, or the same training by the PyTorch "
-                                        "scripts that come with it; auto is native",
+                                        "scripts that come with it, eager or by torch.compile; "
+                                        "auto is native",
                                 .fallback = "native",
-                                .choices = {"native", "pytorch", "auto"},
+                                .choices = {"native", "pytorch", "pytorch-compiled", "auto"},
                                 .grid = true},
                                &RunOptions::engine));
   rows.push_back(text_option(

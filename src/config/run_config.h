@@ -67,6 +67,10 @@ struct ProcessOrders {
 /// run_option_table(), which alone knows names, defaults, ranges and help.
 struct RunOptions {
   std::string engine = "native";
+  /// Whether ptbench's PyTorch scripts train, eager or compiled.
+  [[nodiscard]] bool is_pytorch() const {
+    return engine == "pytorch" || engine == "pytorch-compiled";
+  }
   std::optional<std::string> program;  ///< command of the shell, with its placeholders
   std::optional<std::string> name;     ///< of the program, in records
   std::string workload = "mlp";

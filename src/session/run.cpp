@@ -345,7 +345,7 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 
 ExitCode run_command(const RunOptions& options) {
   if (options.orders.region) return be_rank(options);
-  const bool starts_processes = options.program || options.engine == "pytorch";
+  const bool starts_processes = options.program || options.is_pytorch();
   if (!starts_processes && (options.orders.pass == RunPass::all || options.orders.launched_ranks)) {
     const RankPlace place = find_place(options);
     if (place.world_size > 1 || options.orders.launched_ranks)

@@ -42,9 +42,11 @@ class Commands(unittest.TestCase):
             chosen = both.options_of(cell, 2)
             ranks = 2 if strategy == "ddp" else 1
             self.assertEqual(chosen[chosen.index("--batch-size") + 1], str(both.BATCH[workload] // ranks))
-            self.assertEqual(both.command_of(cell, "ptbench", arguments)[2:2 + len(chosen)], chosen)
-            program = both.command_of(cell, "compiled", arguments)[3]
-            self.assertTrue(program.endswith(" ".join(chosen) + " --compile"), program)
+            commands = [both.command_of(cell, engine, arguments) for engine in ("ptbench", "eager", "compiled")]
+            self.assertEqual([command.pop(3) for command in commands], ["native", "pytorch", "pytorch-compiled"])
+            self.assertEqual(commands[0], commands[1])
+            self.assertEqual(commands[0], commands[2])
+            self.assertEqual(commands[0][3:3 + len(chosen)], chosen)
 
 
 if __name__ == "__main__":

@@ -280,14 +280,18 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[run][program
 
   std::vector<std::string> sweep{"sweep", "--rounds", "1", "--max-time", "0.5", "-o", "s.json"};
   sweep.insert(sweep.end(), what.begin(), what.end());
-  sweep.emplace_back("native,pytorch");
+  sweep.emplace_back("native,pytorch,pytorch-compiled");
   const ProgramResult both = ptbench(sweep, python);
   CAPTURE(both.output, both.errors);
   CHECK(both.exit_code == 0);
   const auto runs = place.json("s.json")["runs"];
-  REQUIRE(runs.size() == 2);
+  REQUIRE(runs.size() == 3);
   CHECK(runs[0]["engine"]["name"] == "native");
   CHECK(runs[1]["engine"]["name"] == "pytorch");
+  CHECK(runs[2]["engine"]["name"] == "pytorch");
+  CHECK(runs[2]["id"] == "linear/serial/n1/b64/fp32/threads=1/engine=pytorch-compiled");
+  CHECK_THAT(runs[1]["engine"]["command"], !Contains("--compile"));
+  CHECK_THAT(runs[2]["engine"]["command"], Contains("--compile"));
 }
 
 TEST_CASE("gates and sweeps measure programs in lockstep", "[run][program]") {
