@@ -299,10 +299,13 @@ static inline void ptbench_steps_phase(ptbench_steps* steps, const char* name) {
   if (steps->span_begin > 0 && steps->own_spans < PTBENCH_MOST_PHASES &&
       steps->spans < PTBENCH_KEPT_PHASES) {
     ptbench_span* span = &steps->span[steps->spans++];
+    char* letter;
     span->number = steps->number;
     span->begin = steps->span_begin;
     span->end = now;
     snprintf(span->name, sizeof span->name, "%s", steps->span_name);
+    for (letter = span->name; *letter != 0; ++letter) /* for JSON */
+      if (*letter == '"' || *letter == '\\' || (unsigned char)*letter < ' ') *letter = '_';
     ++steps->own_spans;
   }
   steps->span_begin = name == NULL ? 0 : now;

@@ -43,7 +43,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     add("-w", "--workload", choices=WORKLOADS, default="mlp")
     add("-s", "--strategy", choices=STRATEGIES, default="serial")
     add("-n", "--nproc", type=int, default=1, help="ranks of ddp, devices of dp")
-    add("--device", default="cpu", help="cpu, cuda, cuda:N or auto: a GPU where there is one")
+    add("--device", default="cpu", help="cpu, cuda, cuda:N+M or auto: a GPU where there is one")
     add("--threads", type=int, help="of a rank (default: its share of the cores)")
     add("-b", "--batch-size", type=int, help="samples in one rank's micro-batch")
     add("--accumulate", type=int, help="micro-batches in one optimizer step")
@@ -103,9 +103,25 @@ def place_of(options: argparse.Namespace) -> Place | None:
     return Place(0, 1, 0)
 
 
+def _cores() -> list[int]:
+    """That this process may use: one thread of each physical core first, their siblings after."""
+    allowed = os.sched_getaffinity(0)
+
+    def place(cpu: int) -> tuple[int, int]:
+        try:
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", encoding="ascii") as file:
+                words = [word.split("-") for word in file.read().strip().split(",")]
+        except OSError:
+            return 0, cpu
+        siblings = [one for word in words for one in range(int(word[0]), int(word[-1]) + 1)]
+        return sum(one < cpu and one in allowed for one in siblings), cpu
+
+    return sorted(allowed, key=place)
+
+
 def take_cores(options: argparse.Namespace, place: Place) -> int:
     """Gives this rank its share of the cores, and says how many threads it has: before PyTorch starts any."""
-    cores = sorted(os.sched_getaffinity(0))
+    cores = _cores()
     local = int(os.environ.get("LOCAL_WORLD_SIZE", place.world_size))
     threads = options.threads or max(1, len(cores) // local)
     if threads * local <= len(cores):

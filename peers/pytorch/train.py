@@ -13,6 +13,7 @@ Exit codes are ptbench's: 1 wrong usage, 2 another loss than ptbench's, 5 someth
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import sys
@@ -30,6 +31,10 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> int:
     threads = option_rows.take_cores(options, place)
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    for name in ("torch", "numpy", "safetensors"):
+        if importlib.util.find_spec(name) is None:
+            option_rows.refuse(f"this Python has no {name}; make an environment with scripts/peers, or let"
+                               " PTBENCH_PYTHON name one that has it", option_rows.ABSENT)
     try:
         import torch
     except ImportError as error:

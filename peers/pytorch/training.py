@@ -18,6 +18,11 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 _MOST_READY_BYTES = 1 << 29  # of batches that lie in memory before training begins
 
 
+def gpus_of(options: argparse.Namespace) -> list[int]:
+    """The GPUs that --device lists; none: as many as are wanted, from the first on."""
+    return [int(index) for index in options.device[5:].split("+")] if ":" in options.device else []
+
+
 def choose_device(options: argparse.Namespace, place: Place) -> torch.device:
     """Refuses what is not there."""
     name = options.device
@@ -26,7 +31,8 @@ def choose_device(options: argparse.Namespace, place: Place) -> torch.device:
     if name.startswith("cuda"):
         if not torch.cuda.is_available():
             refuse("--device cuda: PyTorch finds no GPU; choose --device cpu", ABSENT)
-        device = torch.device("cuda", int(name[5:]) if ":" in name else place.local_rank)
+        listed = gpus_of(options)
+        device = torch.device("cuda", listed[place.local_rank % len(listed)] if listed else place.local_rank)
         torch.cuda.set_device(device)
         return device
     if options.strategy == "dp":
@@ -104,8 +110,8 @@ class Training:
         """Those of the first epoch, on the device already."""
         options = self.options
         if options.data == "synthetic":
-            source = batches.Synthetic(options.seed, options.samples or self.workload.samples, self.workload.shape,
-                                       self.workload.classes)
+            samples = options.samples or max(self.workload.samples, self.samples * self.split.ranks)
+            source = batches.Synthetic(options.seed, samples, self.workload.shape, self.workload.classes)
         else:
             try:
                 shape = self.workload.shape if models.images_of(options.workload) else None
@@ -144,7 +150,7 @@ class Training:
         if options.compile:  # inside of the wrapper, so that the graph stays whole
             model = torch.compile(model)
         if options.strategy == "dp":
-            model = nn.DataParallel(model, device_ids=list(range(options.nproc)))
+            model = nn.DataParallel(model, device_ids=gpus_of(options) or list(range(options.nproc)))
         if options.strategy == "ddp" and distributed.is_initialized():
             model = nn.parallel.DistributedDataParallel(
                 model, device_ids=[self.device] if self.device.type == "cuda" else None,

@@ -151,7 +151,7 @@ def _measured(link: Link, report: _Report) -> Iterator[Step]:
             if step._spans is not None:
                 report.spans[number] = step._spans
                 step._spans = None
-            if (end if recorder.clock is None else now()) >= send_at or number >= send_by:
+            if (end if isinstance(end, int) else now()) >= send_at or number >= send_by:
                 report.send()
                 if number < link.granted:  # else the next step waits for a grant, or for the end
                     link.read_grants()
@@ -206,7 +206,7 @@ class _Report:
 
     def send(self, wait: bool = False) -> None:
         """Tells of the steps that are over on their device too; with `wait`, of all."""
-        clock = recorder.clock
+        clock = recorder.reader
         if clock is not None and wait:
             clock.synchronize()
         over = self._over(wait)
@@ -235,7 +235,7 @@ class _Report:
 
     def _over(self, wait: bool) -> list[StepTimes]:
         """Takes them out, in nanoseconds; each begins when the one before has ended, or later."""
-        if recorder.clock is None:  # marks are nanoseconds already, and in order
+        if recorder.reader is None:  # marks are nanoseconds already, and in order
             over = self.steps.copy()
             self.steps.clear()
             return over
@@ -262,11 +262,11 @@ class _Report:
 
 
 def _reached(taker: Recorder, mark: Mark) -> bool:
-    return isinstance(mark, int) or taker.clock is None or taker.clock.reached(mark)
+    return isinstance(mark, int) or taker.reader is None or taker.reader.reached(mark)
 
 
 def _nanoseconds(taker: Recorder, mark: Mark) -> int:
-    return mark if isinstance(mark, int) or taker.clock is None else taker.clock.nanoseconds(mark)
+    return mark if isinstance(mark, int) or taker.reader is None else taker.reader.nanoseconds(mark)
 
 
 def _finish(reference: weakref.ref[_Report]) -> None:

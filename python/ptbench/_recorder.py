@@ -42,14 +42,16 @@ class Recorder:
 
     def __init__(self) -> None:
         self.clock: DeviceClock | None = None
+        self.reader: DeviceClock | None = None  # of marks: the newest device's clock, also when it takes none
         self.mark: Callable[[], Mark] = time.monotonic_ns
         self.spans: list[MarkedSpan] | None = None  # of the current step; None: not wanted
         self.watchers: list[Watcher] = []
         self._attached = False
 
     def use(self, clock: DeviceClock | None) -> None:
-        """Takes times by `clock`; by the processor's where it is None."""
+        """Takes times by `clock`; by the processor's where it is None. Earlier marks stay readable."""
         self.clock = clock
+        self.reader = clock or self.reader
         self.mark = time.monotonic_ns if clock is None else clock.mark
 
     def want_phases(self, wanted: bool) -> None:
@@ -57,7 +59,7 @@ class Recorder:
         self.spans = [] if wanted else None
         if wanted != self._attached:
             self._attached = wanted
-            for watcher in self.watchers:
+            for watcher in self.watchers if wanted else reversed(self.watchers):  # as they wrap each other
                 (watcher.attach if wanted else watcher.detach)()
 
     def add(self, watcher: Watcher) -> None:

@@ -219,6 +219,14 @@ std::string python_with_torch() {
                          "run scripts/peers, which makes one, or let PTBENCH_PYTHON name another");
 }
 
+void require_known_to_pytorch(const Names& known, std::string_view option,
+                              const std::string& value) {
+  if (!contains(known, value))
+    throw usage_error(fmt::format("--{} {} is not known to the PyTorch scripts (--engine pytorch)",
+                                  option, printable(value)),
+                      fmt::format("use {}, or --engine native", fmt::join(known, ", ")));
+}
+
 void require_pytorch_options(const RunOptions& options) {
   for (const NamedAssignment& given : options.assignments)
     if (is_about_training(scope_of(given.name)) && !contains(own_options(), given.name) &&
@@ -226,12 +234,23 @@ void require_pytorch_options(const RunOptions& options) {
       throw usage_error(
           fmt::format("--{} is not known to the PyTorch scripts (--engine pytorch)", given.name),
           "leave it out, or use --engine native");
+  require_known_to_pytorch({"serial", "dp", "ddp", "grad-accum", "amp"}, "strategy",
+                           options.strategy);
+  require_known_to_pytorch({"linear", "mlp", "resnet18", "resnet50"}, "workload", options.workload);
+  if (options.verify == VerifyMode::only)
+    throw usage_error("--verify only: a run does not verify the PyTorch scripts (--engine pytorch)",
+                      "let train.py --verify do it: docs/peers.md");
 }
 
 }  // namespace
 
 bool has_placeholder(const std::string& command, std::string_view name) {
-  return command.find(fmt::format("{{{}}}", name)) != std::string::npos;
+  const std::string place = fmt::format("{{{}}}", name);
+  std::size_t at = command.find(place);
+  // Behind a dollar it is a variable of the shell.
+  while (at != std::string::npos && at > 0 && command[at - 1] == '$')
+    at = command.find(place, at + 1);
+  return at != std::string::npos;
 }
 
 void configure_program(const RunOptions& options, Size cores, RunConfig& config) {
@@ -284,7 +303,7 @@ ProgramCommand pytorch_command(const RunConfig& config) {
                                  fmt::format("--weight-decay={}", config.optimizer.weight_decay),
                                  fmt::format("--threads={}", config.threads),
                                  fmt::format("--seed={}", options.seed)};
-  if (!config.device.is_cpu()) words.push_back("--device=" + config.device.id);
+  if (!config.device.is_cpu()) words.push_back("--device=" + config.device.text());
   if (options.engine == "pytorch-compiled") words.emplace_back("--compile");
   std::string command = "exec";
   for (const std::string& word : words) command += " " + shell_word(word);

@@ -110,6 +110,16 @@ std::optional<Bytes> kibibytes_in(const std::string& text, std::string_view labe
 
 void adopt_orphans() { (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
+void reap_orphans(int child) {
+  for (;;) {
+    siginfo_t ended{};
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0 ||
+        ended.si_pid == child)
+      return;
+    (void)waitpid(ended.si_pid, nullptr, WNOHANG);
+  }
+}
+
 std::vector<int> descendants() {
   std::vector<int> ids;
   for (const TreeMember& member : tree_of(getpid(), TreePart::whole))

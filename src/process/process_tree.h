@@ -14,6 +14,9 @@ namespace ptbench {
 /// session they are in (PR_SET_CHILD_SUBREAPER): none can leave the tree while this one lives.
 void adopt_orphans();
 
+/// Reaps children that have ended, adopted ones, but not `child`, which its owner waits for.
+void reap_orphans(int child);
+
 /// All that descend from this process, but those that have ended.
 [[nodiscard]] std::vector<int> descendants();
 

@@ -72,6 +72,24 @@ void ProgramRanks::take_losses(const ProgramReport& report) {
   }
 }
 
+namespace {
+
+/// Phases but communication, which runs beside others, do not overlap.
+void require_disjoint(Size rank, std::vector<ProgramSpan> spans) {
+  std::erase_if(spans, [](const ProgramSpan& one) {
+    return kProgramPhases.at(one.phase) == "communication";
+  });
+  std::ranges::sort(spans, {},
+                    [](const ProgramSpan& one) { return std::pair(one.begin, one.end); });
+  const auto overlapping = std::ranges::adjacent_find(
+      spans, [](const ProgramSpan& one, const ProgramSpan& next) { return next.begin < one.end; });
+  if (overlapping != spans.end())
+    throw breach_by(rank, fmt::format("'{}' of step {} overlaps the phase after it",
+                                      kProgramPhases.at(overlapping->phase), overlapping->number));
+}
+
+}  // namespace
+
 void ProgramRanks::take_spans(Size rank, ProgramReport report) {
   const std::int64_t first = report.steps.front().number;
   for (const ProgramSpan& span : report.spans) {
@@ -85,6 +103,7 @@ void ProgramRanks::take_spans(Size rank, ProgramReport report) {
           rank, fmt::format("'{}' of step {} from {} to {} is no part of it",
                             kProgramPhases.at(span.phase), span.number, span.begin, span.end));
   }
+  require_disjoint(rank, report.spans);
   Observed& kept = observed_.at(place_of(rank));
   kept.steps.insert(kept.steps.end(), report.steps.begin(), report.steps.end());
   kept.spans.insert(kept.spans.end(), report.spans.begin(), report.spans.end());

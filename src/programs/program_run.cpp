@@ -68,6 +68,7 @@ class ProgramRun {
         program_({.command = config.program->command,
                   .socket = options_.orders.steps_socket.value(),
                   .world_size = config.program->world_size,
+                  .is_own = config.program->engine != "program",
                   .timeout = options_.timeout(),
                   .interrupted = [this] { return watch_.is_interrupted(); }},
                  around.progress),

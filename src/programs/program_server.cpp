@@ -88,6 +88,8 @@ bool ProgramServer::read_from(Connection& connection) {
 }
 
 void ProgramServer::take(Connection& connection, std::string_view text) {
+  if (text.empty())
+    throw run_error(breach_text("a message is empty or too long"), "see docs/steps_protocol.md");
   ProgramMessage message = parse_program_message(text);
   if (const auto* hello = std::get_if<ProgramHello>(&message)) {
     if (connection.rank)

@@ -19,7 +19,8 @@ constexpr double kAheadSeconds = 0.2;
 constexpr Size kFirstSteps = 2;
 constexpr Size kMostStepsAhead = 1'000'000;
 constexpr double kPaceWeight = 0.1;  ///< of the newest step
-/// Times the newest step, at the most: one that compiled something is not remembered for long.
+/// Times the longer of the two newest steps, at the most: one that compiled something is not
+/// remembered for long, and one that was left out does not make the others short.
 constexpr double kMostBeside = 2;
 
 // How the program comes to rest: loaders fill their queues, teams of threads stop spinning.
@@ -37,7 +38,8 @@ bool ProgramSteps::take() {
   nanoseconds_ += step->nanoseconds;
   const double seconds = kSecondsPerTick * static_cast<double>(step->nanoseconds);
   pace_ = taken_ <= kFirstSteps ? seconds : (1 - kPaceWeight) * pace_ + kPaceWeight * seconds;
-  pace_ = std::min(pace_, kMostBeside * seconds);
+  pace_ = std::min(pace_, kMostBeside * std::max(seconds, previous_));
+  previous_ = seconds;
   return true;
 }
 

@@ -49,6 +49,7 @@ class ProgramSteps final : public Clock {
   RunningProgram& program_;
   std::int64_t nanoseconds_ = 0;  ///< of all steps so far
   std::int64_t taken_ = 0;        ///< number of the last one
+  double previous_ = 0;           ///< seconds of the newest step
   double pace_ = 0;
   bool is_planned_ = false;
   double plan_end_ = 0;              ///< of the clock, at least

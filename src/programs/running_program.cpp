@@ -73,6 +73,7 @@ RunningProgram::~RunningProgram() {
 /// Whether anything was said.
 bool RunningProgram::hear(milliseconds moment) {
   if (!ended_) ended_ = process_.wait(moment, server_.descriptor());
+  if (!ended_) reap_orphans(process_.id());
   bool heard = server_.look();
   while (ended_ && server_.look()) heard = true;  // the last words
   return heard;
@@ -94,10 +95,13 @@ void RunningProgram::await_hellos() {
         std::ranges::count_if(ranks.hellos(), [](const auto& hello) { return !hello.has_value(); });
     const std::string who =
         ranks.hellos().empty() ? "it" : fmt::format("{} of its processes", missing);
-    if (has_left())
+    if (has_left()) {
+      if (setup_.is_own && ended_ && ended_->code == static_cast<int>(ExitCode::capability))
+        throw capability_error("the program cannot train here" + last_words());
       throw run_error(fmt::format("the program {} before {} said hello ({}){}", how_it_ended(), who,
                                   kStepsProtocol, last_words()),
                       "let its training loop go through ptbench.steps (docs/steps_protocol.md)");
+    }
     if (silent_ >= setup_.timeout)
       throw run_error(fmt::format("the program said no hello ({}) for {:g} s: {} did not{}",
                                   kStepsProtocol, seconds_of(setup_.timeout), who, last_words()),

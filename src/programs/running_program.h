@@ -22,6 +22,7 @@ class RunningProgram {
     std::string command;  ///< for /bin/sh
     std::string socket;   ///< path at which its processes report
     std::optional<Size> world_size;
+    bool is_own = false;  ///< a script of ptbench's, which ends with 5 where something is absent
     std::chrono::milliseconds timeout;  ///< for each word of it, and for its end
     std::function<bool()> interrupted;
   };

@@ -114,7 +114,7 @@ void Sweep::note(std::size_t row, std::size_t side, bool ready, bool done) {
     measured.is_over = true;
   measured.record = completed(measured.session->record(), rows_[row].record);
   if (measured.record->status == Status::failed) measured.is_over = true;
-  if (!ready) skip_if_refused(row, side);
+  if (!ready || !done) skip_if_refused(row, side);
   warn_of_noise(*measured.record);
   if (measured.record->status == Status::interrupted) interrupted_ = true;
   if (measured.is_over) measured.session.reset();

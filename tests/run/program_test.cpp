@@ -139,7 +139,7 @@ TEST_CASE("what a program does wrong is one clear error", "[run][program]") {
   const std::vector<Case> cases{
       {"at=1 fault=garbage", "no JSON object"},
       {"at=1 fault=list", "no JSON object"},
-      {"at=1 fault=long", "no JSON object"},
+      {"at=1 fault=long", "a message is empty or too long"},
       {"at=2 fault=nan", "no JSON object"},
       {"at=1 fault=skip", "step 6 comes after step 0"},
       {"at=1 fault=ahead", "was granted"},
@@ -263,6 +263,15 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[run][program
   const ProgramResult absent = ptbench(run, "/nowhere/python");
   CHECK(absent.exit_code == 5);
   CHECK_THAT(absent.errors, Contains("/nowhere/python") && Contains("scripts/peers"));
+
+  place.write("python", "#!/bin/sh\necho 'train.py: no torch' >&2\nexit 5\n");
+  std::filesystem::permissions(place.path("python"), std::filesystem::perms::owner_all);
+  const ProgramResult without_torch = ptbench(run, place.path("python").string());
+  CHECK(without_torch.exit_code == 5);
+  CHECK_THAT(without_torch.errors, Contains("no torch") && !Contains("let its training loop"));
+  std::vector<std::string> only = run;
+  only.insert(only.end(), {"--verify", "only"});
+  CHECK(ptbench(only, place.path("python").string()).exit_code == 1);
 
   place.write("python", "#!/bin/sh\necho \"$@\"\nexec " + scripted("durations=3") + "\n");
   std::filesystem::permissions(place.path("python"), std::filesystem::perms::owner_all);
