@@ -200,11 +200,14 @@ def main():
         arguments.rounds = min(arguments.rounds, 2)
         arguments.max_time = min(arguments.max_time, 4)
     path = arguments.json and pathlib.Path(arguments.json)
+    version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).strip()
+    build = run([arguments.ptbench, "--version"], arguments).splitlines()[0]
+    file = {"pytorch": version, "build": build, "verification": {}, "rounds": []}
     if path and path.exists():
-        file = json.loads(path.read_text(encoding="utf-8"))
-    else:
-        version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).strip()
-        file = {"pytorch": version, "verification": {}, "rounds": []}
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if (kept.get("pytorch"), kept.get("build")) != (version, build):
+            sys.exit(f"{path} was measured with {kept.get('pytorch')} and {kept.get('build')}: choose another --json")
+        file = kept
     measure(file, arguments.only or list(CELLS), arguments)
     text = report(file, arguments.quick)
     print(text)

@@ -28,6 +28,8 @@ import time
 
 from gates import VERDICTS, share
 
+OUTCOMES = (*VERDICTS, "failed")
+
 def case_of(text):
     name, _, rest = text.partition("=")
     slowdown, *options = shlex.split(rest)
@@ -54,15 +56,16 @@ def gate(ptbench, slowdown, options):
         command = [ptbench, "gate", "--base", ptbench, "--new",
                    slower_build(ptbench, slowdown, folder), *options]
         begin = time.monotonic()
-        result = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=folder,
-                                env=os.environ | {"XDG_CACHE_HOME": place, "COLUMNS": "200"})
+        try:
+            output = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=folder,
+                                    env=os.environ | {"XDG_CACHE_HOME": place, "COLUMNS": "200"}).stdout
+        except subprocess.TimeoutExpired:
+            output = ""
         seconds = time.monotonic() - begin
-    words = result.stdout.split()
-    if not words or words[0] not in VERDICTS:
-        sys.exit(f"{shlex.join(map(str, command))} ended with {result.returncode}:\n{result.stderr}")
-    pairs = re.search(r"n (\d+) pairs", result.stdout)
-    change = re.search(r"([+-]?[\d.]+) % \(([+-]?[\d.]+) % to ([+-]?[\d.]+) %\)", result.stdout)
-    return {"verdict": words[0], "pairs": int(pairs[1]) if pairs else None,
+    words = output.split()
+    pairs = re.search(r"n (\d+) pairs", output)
+    change = re.search(r"([+-]?[\d.]+) % \(([+-]?[\d.]+) % to ([+-]?[\d.]+) %\)", output)
+    return {"verdict": words[0] if words and words[0] in VERDICTS else "failed", "pairs": int(pairs[1]) if pairs else None,
             "change": change[0] if change else "", "seconds": round(seconds, 1)}
 
 
@@ -71,7 +74,7 @@ def row(name, options, gates):
     pairs = [gate["pairs"] for gate in gates if gate["pairs"]]
     seconds = [gate["seconds"] for gate in gates]
     return (f"| {name} | {detect_of(options).replace('%', ' %')} | {len(gates)} | "
-            + " | ".join(share(counts[verdict], len(gates)) for verdict in VERDICTS)
+            + " | ".join(share(counts[outcome], len(gates)) for outcome in OUTCOMES)
             + (f" | {statistics.mean(pairs):.1f}, {max(pairs)}" if pairs else " | ")
             + f" | {statistics.mean(seconds):.0f} s, {max(seconds):.0f} s |")
 
@@ -91,9 +94,9 @@ def report(record, cases, command):
     lines = ["# Whole gates", "", f"- date: {record['begin']} to {record['end']} UTC",
              f"- machine: {record['machine']}, {os.cpu_count()} cores; Linux {platform.release()}",
              f"- {record['build']}", f"- command: `bench/whole_gates.py {command}`", "",
-             "| case | detect | gates | " + " | ".join(VERDICTS)
+             "| case | detect | gates | " + " | ".join(OUTCOMES)
              + " | pairs a gate: mean, most | time a gate: mean, most |",
-             "|---" * (len(VERDICTS) + 5) + "|"]
+             "|---" * (len(OUTCOMES) + 5) + "|"]
     done = record["gates"]
     lines += [row(name, options, done[name]) for name, _, options in cases if done[name]]
     lines += ["", "Each gate: verdict, pairs, change of the median step, seconds.", ""]
@@ -108,8 +111,10 @@ def begun(path, build, cases):
         "begin": now(), "end": now(), "build": build, "machine": processor(), "gates": {}}
     if record["build"] != build:
         sys.exit(f"{path} has gates of another build, {record['build']}: choose another --output")
-    for name, *_ in cases:
+    for name, *how in cases:
         record["gates"].setdefault(name, [])
+        if record.setdefault("cases", {}).setdefault(name, how) != how:
+            sys.exit(f"{path} has gates of '{name}' with other options: choose another --output")
     return record
 
 

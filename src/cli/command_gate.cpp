@@ -207,7 +207,8 @@ ExitCode gate_command(const GateOptions& given) {
   const std::array sides{with_plan_of(options, sweep.result(kBase)),
                          with_plan_of(options, sweep.result(kNew))};
   refuse_emulated_devices(sides);
-  remember(sides, prior);
+  // Shorter pairs scatter more than those that later gates expect.
+  if (rule_of(options).detect >= kSmallChange) remember(sides, prior);
   return judge_and_tell(options, sides, prior, files);
 }
 
