@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ int index_of(const std::string& device) {
   const std::string_view text = std::string_view(device).substr(colon + 1);
   const auto index = parse_whole(text);
   constexpr std::uint64_t kMost = 1U << 16U;
-  if (index && *index <= kMost) return static_cast<int>(*index);
+  if (index) return static_cast<int>(std::min(*index, kMost));  // none has so many
   throw usage_error(fmt::format("--device {}: one replica trains on one device", device),
                     "name one, as cuda:0");
 }

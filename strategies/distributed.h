@@ -44,8 +44,10 @@ class Distributed : public Strategy {
 
   [[nodiscard]] Communicator& communicator() { return communicator_; }
   [[nodiscard]] const DdpOptions& options() const { return options_; }
-  /// How gradients are reduced: a sum.
-  [[nodiscard]] Reduction reduction() const { return {.scale = 1, .wire = options_.wire}; }
+  /// How gradients are reduced: a sum. One rank sends none, so that none are rounded.
+  [[nodiscard]] Reduction reduction() const {
+    return {.scale = 1, .wire = communicator_.world_size() > 1 ? options_.wire : WireType::fp32};
+  }
   [[nodiscard]] Values gradients(Range slice);
   [[nodiscard]] Values parameters(Range slice);
   /// For a collective that is to begin after all that the replica's queue was given so far, and is

@@ -74,7 +74,7 @@ CommunicatorRow find_communicator(std::string_view name, Size world_size, bool o
 
 void require_communicator_of(std::string_view name, bool on_gpus) {
   for (const CommunicatorRow& row : communicator_catalog())
-    if (row.name == name && row.several_ranks && row.on_gpus != on_gpus)
+    if (row.name == name && (row.several_ranks || on_gpus) && row.on_gpus != on_gpus)
       throw usage_error(
           fmt::format("--communicator {}: it moves values of {}, and ranks train on {}", name,
                       on_gpus ? "CPUs" : "GPUs", on_gpus ? "GPUs" : "CPUs"),

@@ -186,8 +186,11 @@ std::vector<std::string> gpus_of_replicas(const std::string& device, Size wanted
             ? fmt::format("--device {}: a GPU is named twice", device)
             : fmt::format("--nproc {}: {} of {} for as many ranks", replicas,
                           counted(indices.size()), names_them ? "--device " + device : "this host"),
-        fmt::format("use --nproc {}, or let ranks share a GPU, for tests, with --oversubscribe",
-                    std::ranges::unique(different).begin() - different.begin()));
+        repeats ? std::string(
+                      "name each once, or let ranks share a GPU, for tests, with --oversubscribe")
+                : fmt::format(
+                      "use --nproc {}, or let ranks share a GPU, for tests, with --oversubscribe",
+                      indices.size()));
   if (names_them && replicas < indices.size())
     throw usage_error(fmt::format("--device {}: {} for {} rank{}", device, counted(indices.size()),
                                   replicas, replicas == 1 ? "" : "s"),

@@ -170,10 +170,10 @@ RankPlace find_place(const RunOptions& options) {
                     .setter = nearest_ancestor_without});
 }
 
-void tell(const RunOptions& options, const RankPlace& place) {
+void tell(const RunConfig& config, const RankPlace& place) {
   log_note(describe(
       place, host_name(),
-      find_communicator(options.communicator, place.world_size, options.device.starts_with("cuda"))
+      find_communicator(config.options.communicator, place.world_size, !config.device.is_cpu())
           .name));
 }
 
@@ -196,7 +196,7 @@ OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
   const RunOptions own = options_of(options, place);
   if (place.rank != 0) return join(card, point, own, topology);
   OutsideRank rank = gather_ranks(card, point, own, topology);
-  if (!options.orders.launched_ranks) tell(options, place);
+  if (!options.orders.launched_ranks) tell(rank.config, place);
   return rank;
 }
 

@@ -25,7 +25,7 @@ struct OutsideRank {
 
 /// Says on standard error who started the ranks of `place`, on how many hosts, and what carries
 /// their messages.
-void tell(const RunOptions& options, const RankPlace& place);
+void tell(const RunConfig& config, const RankPlace& place);
 
 /// For a command that starts its own ranks, such as "sweep": throws a usage error where somebody
 /// started this process as one of several.

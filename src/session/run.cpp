@@ -346,16 +346,17 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 ExitCode run_command(const RunOptions& options) {
   if (options.orders.region) return be_rank(options);
   const bool starts_processes = options.program || options.is_pytorch();
+  RankPlace place;
   if (!starts_processes && (options.orders.pass == RunPass::all || options.orders.launched_ranks)) {
-    const RankPlace place = find_place(options);
+    place = find_place(options);
     if (place.world_size > 1 || options.orders.launched_ranks)
       return be_outside_rank(options, place);
-    if (place.source != RankSource::single) tell(options, place);
   }
   InterruptWatch interrupt;  // before any thread is made
   require_possible_repeats(options);
   const Topology topology = discover_topology();
   RunConfig config = configure_run(options, topology);
+  if (place.source != RankSource::single) tell(config, place);
   if (config.program && options.steps) config.options.repeats = 1;
   return measure_and_publish(config, topology, topology, interrupt, nullptr, {});
 }

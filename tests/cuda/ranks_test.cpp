@@ -177,10 +177,14 @@ TEST_CASE("ranks that NCCL does not bring together fail with one reason", "[cuda
 TEST_CASE("one rank on a GPU trains, whatever the wire", "[cuda]") {
   require_cuda_devices(1);
   const RunCommand run;
-  const auto record = record_of(run, {"-w", "linear", "-s", "ddp", "-n", "1", "--device", "cuda",
-                                      "--steps", "1", "--reduce-precision", "bf16"});
-  CHECK(record["status"] == "ok");
-  CHECK(record["verification"]["status"] == "passed");
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"}) {
+    const auto record =
+        record_of(run, {"-w", "linear", "-s", strategy, "-n", "1", "--device", "cuda", "--steps",
+                        "1", "--reduce-precision", "bf16", "--loss-scale", "1024"});
+    CAPTURE(strategy);
+    CHECK(record["status"] == "ok");
+    CHECK(record["verification"]["status"] == "passed");
+  }
 }
 
 /// By a checked device, which a race ends.

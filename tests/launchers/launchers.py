@@ -17,6 +17,7 @@ import pathlib
 import platform
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -62,15 +63,15 @@ class Scene:
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("OMPI_", "PMI", "SLURM_", "MPI_", "PTBENCH_"))}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), **variables}
-        return subprocess.Popen(command, cwd=self.folder, env=environment, text=True,
+        return subprocess.Popen(command, cwd=self.folder, env=environment, text=True, start_new_session=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finish(self, process):
         try:
             output, errors = process.communicate(timeout=DEADLINE)
         except subprocess.TimeoutExpired:
-            process.kill()
-            output, errors = process.communicate()
+            os.killpg(process.pid, signal.SIGKILL)  # ranks too, which hold the pipes
+            output, errors = process.communicate(timeout=DEADLINE)
             raise AssertionError(f"{process.args} did not end: {errors}") from None
         return process.returncode, output, errors
 

@@ -100,9 +100,12 @@ def slurm_here(folder):
             started = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log, stderr=log)
             stack.callback(started.wait)
             stack.callback(started.terminate)
+            end = time.monotonic() + START
             while command[0].endswith("munged") and not (folder / "munge.socket").exists():
                 if started.poll() is not None:
                     raise AssertionError(f"munged ended: {(folder / 'daemons.log').read_text()}")
+                if time.monotonic() > end:
+                    raise AssertionError("munged did not start")
                 time.sleep(0.05)
         wait_until_ready({**os.environ, **variables})
         yield variables
