@@ -95,8 +95,7 @@ void Sweep::run_round(Size round, bool added) {
 void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   Cell& measured = cell(row, side);
   if (measured.is_over || measured.repetitions >= round || is_lost(row) || stopped()) return;
-  const bool ready = is_ready(row, side);
-  note(row, side, ready, ready && measured.session->repeat(label(row, side, round)));
+  note(row, side, is_ready(row, side) && measured.session->repeat(label(row, side, round)));
 }
 
 /// Whether its session has been prepared.
@@ -104,8 +103,8 @@ bool Sweep::is_ready(std::size_t row, std::size_t side) {
   return cell(row, side).session != nullptr || start(row, side);
 }
 
-/// `done`: another repetition was measured; `ready`: it could be begun.
-void Sweep::note(std::size_t row, std::size_t side, bool ready, bool done) {
+/// `done`: another repetition was measured.
+void Sweep::note(std::size_t row, std::size_t side, bool done) {
   Cell& measured = cell(row, side);
   join_earlier(row, side);
   if (done)
@@ -114,7 +113,7 @@ void Sweep::note(std::size_t row, std::size_t side, bool ready, bool done) {
     measured.is_over = true;
   measured.record = completed(measured.session->record(), rows_[row].record);
   if (measured.record->status == Status::failed) measured.is_over = true;
-  if (!ready || !done) skip_if_refused(row, side);
+  if (!done) skip_if_refused(row, side);
   warn_of_noise(*measured.record);
   if (measured.record->status == Status::interrupted) interrupted_ = true;
   if (measured.is_over) measured.session.reset();

@@ -122,7 +122,7 @@ class Sweep {
   bool make_ready(std::size_t row);
   [[nodiscard]] LockstepPlan plan_of_turns(std::size_t takers) const;
   bool is_ready(std::size_t row, std::size_t side);
-  void note(std::size_t row, std::size_t side, bool ready, bool done);
+  void note(std::size_t row, std::size_t side, bool done);
   bool start(std::size_t row, std::size_t side);
   bool prepare(std::size_t row, std::size_t side, const std::optional<std::string>& plan_file,
                bool extends_plan);

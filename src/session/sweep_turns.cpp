@@ -49,7 +49,7 @@ void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
   }
   for (std::size_t at = 0; at < places.size(); ++at)
     if (outcome.outcomes[at] != TurnsOutcome::idle)
-      note(places[at].row, places[at].side, true, outcome.outcomes[at] == TurnsOutcome::measured);
+      note(places[at].row, places[at].side, outcome.outcomes[at] == TurnsOutcome::measured);
 }
 
 /// In the order in which they begin: drawn, but for rows that need more memory than others.
@@ -81,7 +81,7 @@ bool Sweep::make_ready(std::size_t row) {
   for (std::size_t side = 0; side < sides_.size(); ++side) {
     if (stopped()) return false;
     if (is_ready(row, side)) continue;
-    note(row, side, false, false);
+    note(row, side, false);
     return false;
   }
   return true;
