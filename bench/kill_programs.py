@@ -13,12 +13,10 @@ import argparse
 import collections
 import contextlib
 import datetime
-import json
 import os
 import pathlib
 import platform
 import random
-import re
 import shlex
 import signal
 import subprocess
@@ -26,7 +24,7 @@ import sys
 import tempfile
 import time
 
-from kill_ranks import left_in_system, processes_of, read, table, wait_until_gone
+from kill_ranks import left_in_system, processes_of, record_in, table, unlike, wait_until_gone
 
 MARK = "PTBENCH_PROGRAM_TRIAL"
 GONE_WITHIN = 10.0  # seconds after a death or a request, on a busy machine
@@ -74,20 +72,6 @@ def expected(trial):
     if trial.event == "stop":
         return 2, "failed", r"rank \d of the program has reported nothing for 4 s"
     return 2, "failed", r"the program (was killed by signal|ended with exit code)|rank \d"
-
-
-def problems_of(trial, code, errors, record):
-    wanted, status, reason = expected(trial)
-    found = []
-    if code != wanted:
-        found.append(f"exit code {code}, not {wanted}: {' '.join(errors.split())[-300:]}")
-    if status and not record:
-        found.append("no result file")
-    if status and record and record["status"] != status:
-        found.append(f"status {record['status']}, not {status}: {record['reason']}")
-    if reason and record and not re.search(reason, record["reason"] or ""):
-        found.append(f"reason {record['reason']}")
-    return found
 
 
 def begin_run(trial, folder, arguments):
@@ -146,9 +130,8 @@ def perform(trial, root, arguments, chance):
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGKILL)
     code = process.wait(timeout=30)
-    text = read(folder / "r.json")
-    record = json.loads(text)["runs"][0] if text else None
-    problems += problems_of(trial, code, (folder / "errors").read_text(encoding="utf-8"), record)
+    record = record_in(folder)
+    problems += unlike(expected(trial), code, (folder / "errors").read_text(encoding="utf-8"), record)
     problems += [f"{len(left)} processes left after {seconds:.1f} s"] if left else []
     problems += [f"left {path}" for path in left_in_system() - before]
     return Outcome(code, record and record["status"], (record and record["reason"]) or "", seconds, problems)

@@ -180,9 +180,9 @@ def expected(trial):
     return 2, "failed", one + ", was killed by signal 9"
 
 
-def problems_of(trial, folder, code, errors, record):
-    """Of a run that was hit: how its end differs from what it should be."""
-    wanted_code, status, reason = expected(trial)
+def unlike(wanted, code, errors, record):
+    """How an end differs from exit code, status and pattern of the reason; None where any will do."""
+    wanted_code, status, reason = wanted
     found = []
     if code != wanted_code:
         found.append(f"exit code {code}, not {wanted_code}: {' '.join(errors.split())[-300:]}")
@@ -192,6 +192,12 @@ def problems_of(trial, folder, code, errors, record):
         found.append(f"status {record['status']}, not {status}: {record['reason']}")
     if reason and record and not re.search(reason, record["reason"] or ""):
         found.append(f"reason {record['reason']}")
+    return found
+
+
+def problems_of(trial, folder, code, errors, record):
+    """Of a run that was hit: how its end differs from what it should be."""
+    found = unlike(expected(trial), code, errors, record)
     if errors.count("error:") > 1:
         found.append("more than one error is told")
     if trial.victim != "user" or trial.event != "kill":
