@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/device/emulated.h"
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
@@ -83,7 +82,7 @@ void check_steps(const Words& words, std::uint64_t waits) {
 
 TEST_CASE("steps neither allocate nor wait, but for what the host reads", "[cuda]") {
   require_cuda_device();
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+  if (!has_emulated_devices())
     skip("how often the host reads a loss depends on how long a real device's steps last");
   constexpr std::uint64_t kBatch = 1;    // that page-locked memory is free for the next
   constexpr std::uint64_t kLoss = 1;     // of each step

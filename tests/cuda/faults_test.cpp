@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "src/device/emulated.h"
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
@@ -14,13 +13,6 @@ namespace {
 
 using Catch::Contains;
 using Catch::StartsWith;
-
-/// Faults are made by the emulated device alone.
-void require_emulated_device() {
-  require_cuda_device();
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    skip("this device is a real one");
-}
 
 struct Outcome {
   ProgramResult result;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "src/device/emulated.h"
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
@@ -19,13 +18,6 @@ using Catch::Contains;
 void require_cuda_devices(std::size_t count) {
   require_cuda_device();
   if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");
-}
-
-/// The same where faults are to be made.
-void require_emulated_devices(std::size_t count) {
-  require_cuda_devices(count);
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    skip("these devices are real ones");
 }
 
 constexpr const char* kModel = R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
@@ -143,7 +135,8 @@ ProgramResult run_with_fault(const RunCommand& run, const std::string& fault) {
 }
 
 TEST_CASE("GPUs that are unlike, and an NCCL that does not serve, are refused", "[cuda]") {
-  require_emulated_devices(2);
+  require_emulated_device();
+  require_cuda_devices(2);
   const RunCommand run;
   const auto refused = [&](const std::string& fault, const std::string& error,
                            const std::string& remedy) {
@@ -161,7 +154,8 @@ TEST_CASE("GPUs that are unlike, and an NCCL that does not serve, are refused", 
 }
 
 TEST_CASE("ranks that NCCL does not bring together fail with one reason", "[cuda]") {
-  require_emulated_devices(2);
+  require_emulated_device();
+  require_cuda_devices(2);
   const RunCommand run;
   const auto failed = [&](const std::string& fault, const std::string& reason) {
     const ProgramResult result = run_with_fault(run, "PTBENCH_EMULATOR_NCCL=" + fault);
@@ -237,8 +231,7 @@ TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
   REQUIRE(result.exit_code == 0);
   const auto rows = nlohmann::json::parse(result.output);
   CHECK(rows.size() == 6 * 3);
-  const bool is_emulated =
-      ptbench::is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name);
+  const bool is_emulated = has_emulated_devices();
   for (const auto& row : rows) {
     CHECK(row["communicator"] == "nccl");
     CHECK(row["wrong"] == 0);

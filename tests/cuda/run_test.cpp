@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "src/device/emulated.h"
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
@@ -203,9 +202,7 @@ TEST_CASE("resnet50 at 224 x 224 pixels passes verification on a CUDA device", "
 }
 
 TEST_CASE("bf16 where cuDNN compiles nothing is refused", "[cuda]") {
-  require_cuda_device();
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    skip("this device is a real one");
+  require_emulated_device();
   const RunCommand run;
   run.write("m.json", model_of_images("gelu"));
   const ProgramResult result =
@@ -322,9 +319,7 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
 }
 
 TEST_CASE("precisions that an older CUDA device lacks are one clear error", "[cuda]") {
-  require_cuda_device();
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    skip("this device is a real one");
+  require_emulated_device();
   const RunCommand run;
   const auto on_turing = [&](const Words& words) {
     return run_program(Words{PTBENCH_EXECUTABLE, "run", "-w", "linear", "--device", "cuda"} +
@@ -346,9 +341,7 @@ TEST_CASE("precisions that an older CUDA device lacks are one clear error", "[cu
 }
 
 TEST_CASE("an emulated device is not timed", "[cuda]") {
-  require_cuda_device();
-  const std::string name = probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name;
-  if (!is_emulated(name)) skip("this device is a real one");
+  require_emulated_device();
   const RunCommand run;
   const ProgramResult endless = run({"-w", "linear", "--device", "cuda"});
   CHECK(endless.exit_code == 1);

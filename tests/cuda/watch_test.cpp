@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/cuda_module.h"
-#include "src/device/emulated.h"
 #include "tests/cuda/device.h"
 #include "tests/run/command.h"
 
@@ -15,13 +14,6 @@ namespace {
 
 using Catch::Contains;
 using Strings = std::vector<std::string>;
-
-/// Skips where the library is the driver's own, which tells what is so.
-void require_told_library() {
-  require_cuda_device();
-  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
-    skip("this device is a real one");
-}
 
 /// A variable of the shadow, for a while.
 class Told {
@@ -74,7 +66,7 @@ nlohmann::json warning_of(const nlohmann::json& record, const std::string& code)
 }  // namespace
 
 TEST_CASE("a device tells its clock, temperature and energy", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const Told clock("CLOCK", "1755");
   const Told temperature("TEMPERATURE", "63");
   const Told energy("ENERGY", "2500");
@@ -89,7 +81,7 @@ TEST_CASE("a device tells its clock, temperature and energy", "[cuda]") {
 }
 
 TEST_CASE("a device tells why its clocks are low", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const Site site = open_watched();
   CHECK(look_at(site).throttling.value().bits == 0);
   const Told reasons("THROTTLE", "0x44");
@@ -98,7 +90,7 @@ TEST_CASE("a device tells why its clocks are low", "[cuda]") {
 }
 
 TEST_CASE("other processes of a device are those that are not this one", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const Site site = open_watched();
   CHECK(look_at(site).other_processes == 0);
   CHECK(look_at(site).foreign_fraction == 0.0);
@@ -135,7 +127,7 @@ TEST_CASE("other processes of a device are those that are not this one", "[cuda]
 }
 
 TEST_CASE("in another namespace of process ids nobody knows who is foreign", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const Told elsewhere("NVML", "elsewhere");
   const Told foreign("FOREIGN", "4194000:30");
   const Site site = open_watched();
@@ -147,7 +139,7 @@ TEST_CASE("in another namespace of process ids nobody knows who is foreign", "[c
 }
 
 TEST_CASE("what the library does not tell is not known, with the reason", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const bool fails = GENERATE(true, false);
   const Told state("NVML", fails ? "failed" : "silent");
   const Site site = open_watched();
@@ -167,7 +159,7 @@ TEST_CASE("what the library does not tell is not known, with the reason", "[cuda
 }
 
 TEST_CASE("a slice in which the device was throttled is not clean", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const auto record =
       record_with({"PTBENCH_EMULATOR_THROTTLE=0x41", "PTBENCH_EMULATOR_TEMPERATURE=88"});
   REQUIRE(record["samples"]["slices"].size() == 1);
@@ -184,7 +176,7 @@ TEST_CASE("a slice in which the device was throttled is not clean", "[cuda]") {
 }
 
 TEST_CASE("a slice beside a process that uses the device is not clean", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const auto record = record_with({"PTBENCH_EMULATOR_FOREIGN=4194000:30"});
   const auto slice = record["samples"]["slices"][0];
   CHECK(slice["clean"] == false);
@@ -194,7 +186,7 @@ TEST_CASE("a slice beside a process that uses the device is not clean", "[cuda]"
 }
 
 TEST_CASE("a slice in which nothing slowed the device down is clean", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const auto record =
       record_with({"PTBENCH_EMULATOR_THROTTLE=0x113", "PTBENCH_EMULATOR_FOREIGN=4194000:0"});
   const auto slice = record["samples"]["slices"][0];
@@ -205,7 +197,7 @@ TEST_CASE("a slice in which nothing slowed the device down is clean", "[cuda]") 
 }
 
 TEST_CASE("a run goes on without the management library, and says what is not known", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const RunCommand run;
   (void)train(run, {}, {PTBENCH_SOURCE_DIR "/scripts/emulate-gpu", "--no-nvml"});
   const auto record = run.json("r.json")["runs"][0];
@@ -219,7 +211,7 @@ TEST_CASE("a run goes on without the management library, and says what is not kn
 }
 
 TEST_CASE("doctor tells what watches the devices", "[cuda]") {
-  require_told_library();
+  require_emulated_device();
   const auto finding = [](const Strings& environment, const Strings& before) {
     Strings command = before;
     command.insert(command.end(), {PTBENCH_EXECUTABLE, "doctor", "--json"});

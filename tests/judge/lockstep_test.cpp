@@ -89,6 +89,12 @@ Tally tally(const Machine& machine, const Program& fresh, const LockstepRule& ru
   return tally;
 }
 
+std::vector<Size> looks_of(const LockstepRule& rule) {
+  std::vector<Size> all;
+  for (auto look = next_look(rule, 0); look; look = next_look(rule, *look)) all.push_back(*look);
+  return all;
+}
+
 constexpr LockstepRule kRule{.detect = 0.05, .max_pairs = 14};
 
 Program slowed(double share) { return {.seconds = Program().seconds * (1 + share)}; }
@@ -97,10 +103,7 @@ Program slowed(double share) { return {.seconds = Program().seconds * (1 + share
 
 TEST_CASE("looks are planned up to the most pairs", "[measure]") {
   const auto looks = [](Size max_pairs) {
-    const LockstepRule rule{.detect = 0.05, .max_pairs = max_pairs};
-    std::vector<Size> all;
-    for (auto look = next_look(rule, 0); look; look = next_look(rule, *look)) all.push_back(*look);
-    return all;
+    return looks_of({.detect = 0.05, .max_pairs = max_pairs});
   };
   CHECK(looks(14) == std::vector<Size>{6, 8, 10, 14});
   CHECK(looks(12) == std::vector<Size>{6, 8, 10, 12});
@@ -112,16 +115,11 @@ TEST_CASE("looks are planned up to the most pairs", "[measure]") {
 }
 
 TEST_CASE("a gate for small changes measures more and shorter pairs", "[measure]") {
-  const auto looks = [](const LockstepRule& rule) {
-    std::vector<Size> all;
-    for (auto look = next_look(rule, 0); look; look = next_look(rule, *look)) all.push_back(*look);
-    return all;
-  };
-  CHECK(looks(gate_rule(0.05, {})) == std::vector<Size>{6, 8, 10, 14});
-  CHECK(looks(gate_rule(0.02, {})) == std::vector<Size>{6, 8, 10, 14});
-  CHECK(looks(gate_rule(0.01, {})) == std::vector<Size>{14, 20, 28});
-  CHECK(looks(gate_rule(0.01, 40)) == std::vector<Size>{14, 20, 28, 40});
-  CHECK(looks(gate_rule(0.01, 9)) == std::vector<Size>{9});
+  CHECK(looks_of(gate_rule(0.05, {})) == std::vector<Size>{6, 8, 10, 14});
+  CHECK(looks_of(gate_rule(0.02, {})) == std::vector<Size>{6, 8, 10, 14});
+  CHECK(looks_of(gate_rule(0.01, {})) == std::vector<Size>{14, 20, 28});
+  CHECK(looks_of(gate_rule(0.01, 40)) == std::vector<Size>{14, 20, 28, 40});
+  CHECK(looks_of(gate_rule(0.01, 9)) == std::vector<Size>{9});
   CHECK(gate_rule(0.01, {}).palindromes < gate_rule(0.05, {}).palindromes);
 }
 
