@@ -28,10 +28,19 @@ Json steps_of(const TraceOrigin& origin, const TraceRecorder& recorder) {
 }
 
 /// In the order of Kineto's: the rank comes before any other text that looks like one.
-Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder) {
+Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
+             const ActivityLog* activity) {
   Json devices = Json::array();
   for (std::size_t replica = 0; replica < recorder.tracks().size(); ++replica)
     devices.push_back({{"id", replica}, {"name", fmt::format("{} replica", origin.device)}});
+  Json own{{"schema", kTraceSchema},
+           {"version", origin.version},
+           {"run", origin.run},
+           {"clock", origin.clock.identity},
+           {"steps", steps_of(origin, recorder)}};
+  if (activity != nullptr)
+    own["activity"] = {{"source", activity->source}, {"lost", activity->lost}};
+  if (origin.is_emulated) own["emulated"] = true;
   return {{"schemaVersion", 1},
           {"distributedInfo",
            {{"backend", origin.communicator},
@@ -41,12 +50,7 @@ Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder) {
           {"displayTimeUnit", "ms"},
           {"baseTimeNanoseconds", origin.clock.unix_at_zero},
           {"traceName", origin.run},
-          {"ptbench",
-           {{"schema", kTraceSchema},
-            {"version", origin.version},
-            {"run", origin.run},
-            {"clock", origin.clock.identity},
-            {"steps", steps_of(origin, recorder)}}}};
+          {"ptbench", std::move(own)}};
 }
 
 /// Texts are UTF-8.
@@ -100,7 +104,7 @@ void name_process(const TraceOrigin& origin, std::size_t tracks, Lines& lines) {
   }
 }
 
-void name_device(const TraceOrigin& origin, Size replica, Lines& lines) {
+void name_device(const TraceOrigin& origin, Size replica, bool has_activity, Lines& lines) {
   const Size device = device_of(origin.rank, replica);
   lines.name(
       device, 0, "process_name",
@@ -108,7 +112,7 @@ void name_device(const TraceOrigin& origin, Size replica, Lines& lines) {
   lines.sort(device, 0, "process_sort_index", device);
   for (const auto& [stream, what] : {std::pair(kComputeStream, "computation"),
                                      std::pair(kCommunicationStream, "communication")}) {
-    const Size line = stream + kStreamsOfReplica * replica;
+    const Size line = stream + kStreamsOfReplica * replica + (has_activity ? kFirstAnnotation : 0);
     lines.name(device, line, "thread_name", fmt::format("{}, stream", what));
     lines.sort(device, line, "thread_sort_index", line);
   }
@@ -116,13 +120,16 @@ void name_device(const TraceOrigin& origin, Size replica, Lines& lines) {
 
 }  // namespace
 
-std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder) {
+std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder,
+                          const ActivityLog* activity) {
   Lines lines;
   name_process(origin, recorder.tracks().size(), lines);
   for (std::size_t replica = 0; replica < recorder.tracks().size(); ++replica)
-    name_device(origin, static_cast<Size>(replica), lines);
-  for (const TraceRow& row : trace_rows(recorder, origin.rank, origin.world_size)) lines.add(row);
-  return trace_text(head_of(origin, recorder), lines.text());
+    name_device(origin, static_cast<Size>(replica), activity != nullptr, lines);
+  std::vector<TraceRow> rows = trace_rows(recorder, origin.rank, origin.world_size, activity);
+  if (origin.is_emulated) keep_order_only(rows);
+  for (const TraceRow& row : rows) lines.add(row);
+  return trace_text(head_of(origin, recorder, activity), lines.text());
 }
 
 std::string trace_text(const Json& head, std::string_view lines) {

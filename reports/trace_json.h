@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/activity_log.h"
 #include "src/base/size.h"
 #include "src/measure/step_trace.h"
 
@@ -26,6 +27,7 @@ struct TraceOrigin {
   std::string device;  ///< "cpu"
   TraceClock clock;
   TraceWindow window;
+  bool is_emulated = false;  ///< the device: times are places in an order
 };
 
 /// What tells a trace of ptbench from others: "schema" in its object "ptbench".
@@ -33,7 +35,9 @@ inline constexpr std::string_view kTraceSchema = "ptbench.trace/1";
 
 /// The rank's file in the format of Kineto (Chrome's trace events), which Perfetto, Holistic Trace
 /// Analysis and others read. Times are microseconds of the clock.
-[[nodiscard]] std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder);
+/// `activity`: what the device was seen to do in these steps; null where it was not watched.
+[[nodiscard]] std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& recorder,
+                                        const ActivityLog* activity = nullptr);
 
 /// A trace file: the members of `head`, then `lines`, one event each.
 [[nodiscard]] std::string trace_text(const nlohmann::ordered_json& head, std::string_view lines);

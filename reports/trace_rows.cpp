@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -145,14 +146,19 @@ std::vector<OnStream> place_on_stream(std::span<const TracedCollective> collecti
 /// The rows of one rank.
 class Rows {
  public:
-  Rows(const TraceRecorder& recorder, Size rank, Size world_size)
-      : recorder_(recorder), steps_(recorder.whole_steps()), rank_(rank), world_size_(world_size) {}
+  Rows(const TraceRecorder& recorder, Size rank, Size world_size, const ActivityLog* activity)
+      : recorder_(recorder),
+        activity_(activity),
+        steps_(recorder.whole_steps()),
+        rank_(rank),
+        world_size_(world_size) {}
 
   std::vector<TraceRow> take() {
     if (steps_.empty()) return {};
     add_steps();
     for (std::size_t track = 0; track < recorder_.tracks().size(); ++track) add_track(track);
     add_collectives();
+    if (activity_ != nullptr) add_activity();
     sort();
     return std::move(rows_);
   }
@@ -233,6 +239,11 @@ class Rows {
                   const Json& more) {
     const auto replica = static_cast<Size>(track);
     const Size line = stream + kStreamsOfReplica * replica;
+    if (activity_ != nullptr) {  // the kernels are others
+      add("gpu_user_annotation", std::move(name),
+          {device_of(rank_, replica), kFirstAnnotation + line}, when.begin, when.end, more);
+      return;
+    }
     ++correlation_;
     add("cuda_runtime", "cudaLaunchKernel", thread(track), launch, launch,
         {{"correlation", correlation_}});
@@ -262,7 +273,43 @@ class Rows {
     }
   }
 
+  /// The calls that were made since the first of the steps began, and what they gave to devices.
+  void add_activity() {
+    const double end =
+        recorder_.is_cut() ? steps_.back().end : std::numeric_limits<double>::infinity();
+    std::set<std::uint32_t> calls;
+    std::set<Size> devices;
+    for (const DeviceActivity& activity : activity_->activities) {
+      if (activity.kind != ActivityKind::call)
+        devices.insert(activity.device);
+      else if (activity.begin >= steps_.front().begin && activity.begin < end)
+        calls.insert(activity.correlation);
+    }
+    for (const DeviceActivity& activity : activity_->activities)
+      if (calls.contains(activity.correlation))
+        add(activity, std::distance(devices.begin(), devices.lower_bound(activity.device)));
+  }
+
+  void add(const DeviceActivity& activity, Size replica) {
+    const Size correlation = kFirstCorrelation + activity.correlation;
+    if (activity.kind == ActivityKind::call) {
+      const bool by_driver = !activity.name.starts_with("cuda");
+      add(by_driver ? "cuda_driver" : "cuda_runtime", activity.name,
+          {process_of(rank_), kFirstCaller + activity.line}, activity.begin, activity.end,
+          {{"correlation", correlation}});
+      return;
+    }
+    Json args{{"device", replica}, {"stream", activity.line}, {"correlation", correlation}};
+    if (activity.kind != ActivityKind::kernel) args["bytes"] = activity.bytes;
+    const std::string_view category = activity.kind == ActivityKind::kernel ? kKernel
+                                      : activity.kind == ActivityKind::copy ? "gpu_memcpy"
+                                                                            : "gpu_memset";
+    add(category, activity.name, {device_of(rank_, replica), activity.line}, activity.begin,
+        activity.end, std::move(args));
+  }
+
   const TraceRecorder& recorder_;
+  const ActivityLog* activity_;  ///< may be null
   std::vector<TracedStep> steps_;
   Size rank_;
   Size world_size_;
@@ -272,8 +319,29 @@ class Rows {
 
 }  // namespace
 
-std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank, Size world_size) {
-  return Rows(recorder, rank, world_size).take();
+std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank, Size world_size,
+                                 const ActivityLog* activity) {
+  return Rows(recorder, rank, world_size, activity).take();
+}
+
+void keep_order_only(std::vector<TraceRow>& rows) {
+  std::vector<std::int64_t> times;
+  for (const TraceRow& row : rows) {
+    times.push_back(row.begin);
+    times.push_back(row.end);
+  }
+  std::ranges::sort(times);
+  times.erase(std::ranges::unique(times).begin(), times.end());
+  const auto place = [&times](std::int64_t time) {
+    constexpr std::int64_t kMicrosecond = 1000;
+    return kMicrosecond * (std::ranges::lower_bound(times, time) - times.begin());
+  };
+  for (TraceRow& row : rows) {
+    row.begin = place(row.begin);
+    row.end = place(row.end);
+    for (const char* time : {"started", "finished"})
+      if (row.args.contains(time)) row.args.erase(time);
+  }
 }
 
 }  // namespace ptbench

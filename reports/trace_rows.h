@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/activity_log.h"
 #include "src/base/size.h"
 #include "src/measure/step_trace.h"
 
@@ -19,6 +20,10 @@ namespace ptbench {
 inline constexpr Size kComputeStream = 7;
 inline constexpr Size kCommunicationStream = 20;
 inline constexpr Size kStreamsOfReplica = 100;
+
+/// With a device's own streams, those above have other lines, and so have the threads that called.
+inline constexpr Size kFirstAnnotation = 1'000'000'000;
+inline constexpr Size kFirstCaller = 1'000'000'000;
 
 /// How many streams, or replicas, there is room for in the numbers of processes of a rank.
 inline constexpr Size kProcessesOfRank = 10'000;
@@ -51,7 +56,15 @@ struct TraceRow {
 /// has started the collective and those before it are done, and ends when the rank knew that it was
 /// done. Where one wait ended several, they share its time by their bytes. When the collective was
 /// started and known to be finished is told beside it, in microseconds of the clock.
+///
+/// With `activity`, kernels are those that the device ran, on its own streams; phases and
+/// collectives are annotations of the streams above.
 [[nodiscard]] std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank,
-                                               Size world_size);
+                                               Size world_size,
+                                               const ActivityLog* activity = nullptr);
+
+/// Replaces times by their places in the order of all times, a microsecond each: what is left of
+/// the times of a device that has no speed.
+void keep_order_only(std::vector<TraceRow>& rows);
 
 }  // namespace ptbench

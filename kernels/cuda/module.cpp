@@ -6,6 +6,7 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/site_interface.h"
 #include "src/device/cuda/check.h"
+#include "src/device/cuda/gpu_activity.h"
 #include "src/device/cuda/probe.h"
 
 namespace ptbench::cuda {
@@ -39,6 +40,7 @@ const void* versioned(const void* interface, const unsigned& version, unsigned a
 
 const void* find_interface(std::string_view name, unsigned abi) {
   if (name == kDeviceProbeInterface) return versioned(&cuda_device_probe(), kDeviceProbeAbi, abi);
+  if (name == kActivityInterface) return versioned(&gpu_activity(), kActivityAbi, abi);
   if (name == kSiteInterface) return versioned(&kSites, kSiteAbi, abi);
   return nullptr;
 }

@@ -82,7 +82,18 @@ void MachineProbe::begin() {
   begin_ = look();
   times_begin_ = load_.since_boot();
   if (times_begin_) times_begin_->own = begin_.cpu_seconds;
+  if (!has_begun_) begin_profile();
   energy_.begin();
+}
+
+void MachineProbe::begin_profile() {
+  has_begun_ = true;
+  activity_ = find_activity(device_.id());
+  if (activity_ != nullptr) activity_->begin_profile();
+}
+
+MachineProbe::~MachineProbe() {
+  if (activity_ != nullptr) activity_->end_profile();
 }
 
 SliceConditions MachineProbe::end() {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/device/activity.h"
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
 #include "src/device/energy.h"
@@ -31,16 +32,23 @@ class MachineProbe final : public SliceProbe {
   /// the device calls `begin` and `end`, between jobs.
   explicit MachineProbe(Device& device, ProbePeers* peers = nullptr,
                         EnergyMeter energy = EnergyMeter());
+  /// Tools that profile the device are told at the first slice's begin and now.
+  ~MachineProbe() override;
+  MachineProbe(const MachineProbe&) = delete;
+  MachineProbe& operator=(const MachineProbe&) = delete;
 
   void begin() override;
   [[nodiscard]] SliceConditions end() override;
 
  private:
+  void begin_profile();
   /// The conditions of all devices together.
   [[nodiscard]] DeviceConditions look();
 
   Device& device_;
   ProbePeers* peers_;
+  bool has_begun_ = false;                       ///< the first slice has
+  const ActivityInterface* activity_ = nullptr;  ///< then; null where the device's engine has none
   EnergyMeter energy_;
   CpuLoad load_;
   GatheredLoad gathered_;  ///< over slices

@@ -50,8 +50,9 @@ void PhaseTimer::begin_step(Size number) {
     marks_.clear();  // of a step that an exception ended
     lacks_marks_ = false;
     depth_ = 0;
-    queue_begin_ = clock_.now();
   }
+  if (trace_ != nullptr) trace_->prepare_step();
+  if (queue_ != nullptr) queue_begin_ = clock_.now();
   note({.change = Change::begin_step, .payload = static_cast<std::uint64_t>(number)});
   in_step_ = true;
 }

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "src/base/element_type.h"
@@ -123,6 +125,12 @@ class TraceRecorder {
 
   /// For so many steps.
   TraceRecorder(std::size_t tracks, Size steps, std::size_t most_spans = kMostSpans);
+  /// `begin` is called once, before the first step begins: nothing is at work then.
+  void before_first_step(std::function<void()> begin) { begin_ = std::move(begin); }
+  /// A step is about to begin.
+  void prepare_step() {
+    if (begin_) std::exchange(begin_, nullptr)();
+  }
 
   [[nodiscard]] TraceTrack& track(std::size_t index) { return tracks_.at(index); }
   [[nodiscard]] std::span<const TraceTrack> tracks() const { return tracks_; }
@@ -135,6 +143,7 @@ class TraceRecorder {
   [[nodiscard]] double full_since() const;
 
   std::vector<TraceTrack> tracks_;
+  std::function<void()> begin_;
 };
 
 }  // namespace ptbench

@@ -4,12 +4,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "reports/trace_json.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
+#include "src/base/text.h"
 #include "src/config/version.h"
+#include "src/device/activity.h"
 #include "src/measure/step_phases.h"
 #include "src/measure/step_trace.h"
 #include "strategies/phase_pass.h"
@@ -48,7 +51,8 @@ TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window)
           .communicator = context.communicator.name(),
           .device = config.device.id,
           .clock = describe(context.clock),
-          .window = window};
+          .window = window,
+          .is_emulated = config.device.is_emulated};
 }
 
 void warn_of_cut(const TraceRecorder& recorder, const TraceWindow& window, RunRecord& record) {
@@ -62,6 +66,23 @@ void warn_of_cut(const TraceRecorder& recorder, const TraceWindow& window, RunRe
        .remedy = "Trace fewer steps, with --trace-steps."});
 }
 
+void warn_of_gap(const ActivityStart& activity, RunRecord& record) {
+  if (activity.reason.empty()) return;
+  record.warnings.push_back(
+      {.code = "trace-without-activity",
+       .message = fmt::format("the trace has phases, not the kernels of the device: {}",
+                              single_line(activity.reason)),
+       .remedy = activity.remedy});
+}
+
+void warn_of_lost(const ActivityLog& log, RunRecord& record) {
+  if (log.lost == 0) return;
+  record.warnings.push_back(
+      {.code = "trace-lost-activity",
+       .message = fmt::format("{} lost {} records of what the device did", log.source, log.lost),
+       .remedy = "Trace fewer steps, with --trace-steps."});
+}
+
 }  // namespace
 
 void trace_training(const RankRole& role, const TrainingContext& context,
@@ -70,6 +91,11 @@ void trace_training(const RankRole& role, const TrainingContext& context,
   const TraceWindow window = context.config.options.trace_window.value_or(TraceWindow());
   const Size replicas = shape.one_process ? shape.batch.replicas : 1;
   TraceRecorder recorder(static_cast<std::size_t>(replicas), window.count + 1);
+  ActivityStart activity;
+  recorder.before_first_step([&] {
+    if (const ActivityInterface* engine = find_activity(context.device().id()))
+      activity = engine->start();
+  });
   PhaseTimer timer(context.clock, &context.device().compute(), &recorder);
   TracedCommunicator communicator(context.communicator, timer);
   const TrainingContext traced = with(communicator, context);
@@ -78,12 +104,20 @@ void trace_training(const RankRole& role, const TrainingContext& context,
   role.in_step(*copy, [&] { trace_steps(*copy, timer, window, context.clock, watch.keep_going()); },
                {.timer = &timer, .look = {}});
   copy->observe(nullptr);
+  std::optional<ActivityLog> log;
+  if (activity.watch) {
+    context.device().finish();
+    log = activity.watch->finish();
+  }
   if (!role.decide([&] { return !watch.is_interrupted(); })) {
     if (role.leads()) watch.stop_if_interrupted();
     return;
   }
-  file.commit(to_trace_json(origin_of(context, window), recorder));
-  if (role.leads()) warn_of_cut(recorder, window, record);
+  file.commit(to_trace_json(origin_of(context, window), recorder, log ? &*log : nullptr));
+  if (!role.leads()) return;
+  warn_of_cut(recorder, window, record);
+  warn_of_gap(activity, record);
+  if (log) warn_of_lost(*log, record);
 }
 
 }  // namespace ptbench

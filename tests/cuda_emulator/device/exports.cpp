@@ -1,6 +1,7 @@
 #include "tests/cuda_emulator/device/exports.h"
 
 #include "tests/cuda_emulator/device/machine.h"
+#include "tests/cuda_emulator/device/observation.h"
 #include "tests/cuda_emulator/device/report.h"
 #include "tests/cuda_emulator/ptx/kernel.h"
 
@@ -10,6 +11,10 @@ void ptbench_emulator_touch(const char* what, const void* at, std::size_t bytes,
   machine().touch(what, at, bytes, writes);
 }
 void ptbench_emulator_report(const char* what) { ptbench::emulator::report(what); }
+void ptbench_emulator_observe(const ptbench_emulator_observer* observer) {
+  const std::lock_guard lock(machine().mutex());
+  ptbench::emulator::observation().observe(observer);
+}
 void ptbench_emulator_remark(const char* what) { ptbench::emulator::remark(what); }
 
 namespace ptbench::emulator {

@@ -1,12 +1,45 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <string>
 
 // What the shadows of other libraries (cuBLASLt) use of the emulated device, which lives in
 // libcudart's shadow.
 
+/// What an operation is to those who observe the device.
+struct ptbench_emulator_work {
+  enum Kind { nothing, kernel, copy, fill };
+  enum Memory { pageable, page_locked, of_device };
+  Kind kind = nothing;
+  std::string name = {};  ///< of a kernel, as the compiler mangles it
+  std::size_t bytes = 0;  ///< of a copy or fill
+  Memory from = of_device;
+  Memory to = of_device;
+  int device = 0;
+};
+
+/// A call of the runtime or, by other libraries, of the driver. Times are of the observer's clock.
+struct ptbench_emulator_call {
+  const char* name;
+  bool of_driver;
+  std::uint32_t correlation;
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+struct ptbench_emulator_observer {
+  std::uint64_t (*now)();
+  void (*call)(const ptbench_emulator_call& call);
+  void (*work)(const ptbench_emulator_work& work, std::uint32_t stream, std::uint32_t correlation,
+               std::uint64_t begin, std::uint64_t end);
+};
+
 extern "C" {
+
+/// From now on calls and what they give to devices are told, until it is called with null.
+void ptbench_emulator_observe(const ptbench_emulator_observer* observer);
 
 /// Gives a stream something to do. An error of the CUDA runtime where there is no such stream or it
 /// belongs to another device than the current one.

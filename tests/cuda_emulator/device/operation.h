@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/cuda_emulator/device/exports.h"
 #include "tests/cuda_emulator/ptx/types.h"
 
 namespace ptbench::emulator {
@@ -44,7 +45,11 @@ struct Operation {
   bool is_over = false;
   bool is_captured = false;
   double microseconds = 0;  ///< when it ended, by a clock that counts operations
-  U32 missing = 0;          ///< how many of `after` are pending
+  ptbench_emulator_work facts;
+  U32 correlation = 0;  ///< of the call that asked for it; 0: nobody observes
+  U64 begin = 0;        ///< as it is told; 0: nobody observes
+  U64 end = 0;
+  U32 missing = 0;  ///< how many of `after` are pending
   std::vector<OperationPtr> followers;
 };
 

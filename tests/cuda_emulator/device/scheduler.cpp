@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/cuda_emulator/device/observation.h"
 #include "tests/cuda_emulator/device/report.h"
 
 namespace ptbench::emulator {
@@ -11,6 +12,7 @@ void Scheduler::add(const OperationPtr& operation) {
   operation->number = static_cast<U32>(infos_.size());
   infos_.push_back({operation->stream, operation->count, operation->what});
   operation->clock = host_clock_;
+  observation().asked(*operation);
   for (const OperationPtr& earlier : operation->after) {
     join(operation->clock, earlier->clock);
     if (earlier->is_over) continue;
@@ -45,6 +47,7 @@ bool Scheduler::run(const OperationPtr& operation) {
 }
 
 void Scheduler::conclude(const OperationPtr& operation) {
+  observation().done(*operation);
   --asked_of_[operation->device].pending;
   operation->is_over = true;
   operation->microseconds = ++microseconds_;

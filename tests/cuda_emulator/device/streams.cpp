@@ -119,6 +119,7 @@ void Streams::launch(ExecutableGraph& graph, Stream& stream) {
     copy->work = captured.work;
     if (captured.make_attempt) copy->attempt = captured.make_attempt();
     copy->device = captured.device;
+    copy->facts = captured.facts;
     copy->after.push_back(begin);
     for (const OperationPtr& earlier : captured.after)
       copy->after.push_back(copies.at(earlier.get()));

@@ -141,11 +141,13 @@ Stream* usable_stream(cudaStream_t handle, const std::string& what, int device, 
 }  // namespace
 
 cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,
-                    bool own_device) {
+                    bool own_device, ptbench_emulator_work facts) {
   cudaError_t error = cudaSuccess;
   Stream* stream = usable_stream(handle, what, current_device(), own_device, error);
   if (stream == nullptr) return error;
-  machine().streams().push(*stream, what, std::move(work));
+  const OperationPtr operation = machine().streams().push(*stream, what, std::move(work));
+  operation->facts = std::move(facts);
+  operation->facts.device = stream->device;
   if (settings().launches_block && !stream->capture) machine().scheduler().wait_for(stream->last);
   return state();
 }
@@ -158,18 +160,20 @@ using namespace ptbench::emulator;
 extern "C" {
 
 int ptbench_emulator_enqueue(void* stream, const char* what, const std::function<void()>& work) {
-  const Call call;
-  return enqueue(static_cast<cudaStream_t>(stream), what, work);
+  const Call call("cuLaunchKernelEx", true);
+  return enqueue(static_cast<cudaStream_t>(stream), what, work, true,
+                 {.kind = ptbench_emulator_work::kernel, .name = what});
 }
 
 int ptbench_emulator_enqueue_attempt(void* stream_handle, int device, const char* what,
                                      const std::function<std::function<bool()>()>& make_attempt) {
-  const Call call;
+  const Call call("cuLaunchKernelEx", true);
   cudaError_t error = cudaSuccess;
   Stream* stream =
       usable_stream(static_cast<cudaStream_t>(stream_handle), what, device, true, error);
   if (stream == nullptr) return error;
-  machine().streams().push_attempt(*stream, what, make_attempt);
+  const OperationPtr operation = machine().streams().push_attempt(*stream, what, make_attempt);
+  operation->facts = {.kind = ptbench_emulator_work::kernel, .name = what, .device = device};
   return state();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/cuda_emulator/device/machine.h"
+#include "tests/cuda_emulator/device/observation.h"
 
 namespace ptbench::emulator {
 
@@ -14,9 +15,24 @@ namespace ptbench::emulator {
 class Call {
  public:
   Call() : lock_(machine().mutex()) {}
+  /// One that gives work, waits or allocates, which observers are told of. `of_driver`: as other
+  /// libraries make it.
+  explicit Call(const char* name, bool of_driver = false)
+      : lock_(machine().mutex()),
+        name_(name),
+        of_driver_(of_driver),
+        open_(observation().begin_call()) {}
+  ~Call() {
+    if (name_ != nullptr) observation().end_call(open_, name_, of_driver_);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
  private:
   std::lock_guard<MachineLock> lock_;
+  const char* name_ = nullptr;
+  bool of_driver_ = false;
+  Observation::Open open_;
 };
 
 /// Keeps the error for cudaGetLastError and returns it.
@@ -38,7 +54,7 @@ cudaError_t fail(cudaError_t error, const std::string& why);
 
 /// Gives a stream something to do. With `own_device`, it must belong to the current one.
 cudaError_t enqueue(cudaStream_t handle, const std::string& what, std::function<void()> work,
-                    bool own_device = true);
+                    bool own_device = true, ptbench_emulator_work facts = {});
 
 /// For calls that no capture allows to its threads: cudaSuccess where nothing is captured, else the
 /// error after making the capture invalid.

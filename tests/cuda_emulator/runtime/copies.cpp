@@ -58,7 +58,7 @@ std::function<void()> copy_from_host(const Copy& copy, bool is_captured) {
 }
 
 cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t handle, bool waits) {
-  const Call call;
+  const Call call(copy.call);
   if (copy.bytes == 0) return cudaSuccess;
   if (copy.to == nullptr || copy.from == nullptr) return fail(cudaErrorInvalidValue);
   const bool from_device = is_device_memory(copy.from);
@@ -74,7 +74,16 @@ cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t han
   const bool is_captured = stream->capture != nullptr;
   std::function<void()> work =
       from_device ? [copy] { do_copy(copy, copy.from); } : copy_from_host(copy, is_captured);
-  error = enqueue(handle, copy.call, std::move(work), false);
+  const auto memory = [&](const void* at, bool is_on_device) {
+    if (is_on_device) return ptbench_emulator_work::of_device;
+    return machine().page_locked().holds(at, copy.bytes) ? ptbench_emulator_work::page_locked
+                                                         : ptbench_emulator_work::pageable;
+  };
+  error = enqueue(handle, copy.call, std::move(work), false,
+                  {.kind = ptbench_emulator_work::copy,
+                   .bytes = copy.bytes,
+                   .from = memory(copy.from, from_device),
+                   .to = memory(copy.to, to_device)});
   if (error != cudaSuccess || is_captured) return error;
   const bool to_pageable = !to_device && !machine().page_locked().holds(copy.to, copy.bytes);
   if (waits || to_pageable) machine().scheduler().wait_for(stream->last);
@@ -105,13 +114,12 @@ cudaError_t enqueue_peer_copy(const Copy& copy, int to_device, int from_device, 
 
 cudaError_t enqueue_fill(void* at, int value, std::size_t bytes, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
-  return enqueue(
-      stream, "cudaMemset",
-      [=] {
-        machine().touch("cudaMemset", at, bytes, true);
-        std::memset(at, value, bytes);
-      },
-      false);
+  return enqueue(stream, "cudaMemset",
+                 [=] {
+                   machine().touch("cudaMemset", at, bytes, true);
+                   std::memset(at, value, bytes);
+                 },
+                 false, {.kind = ptbench_emulator_work::fill, .bytes = bytes});
 }
 
 }  // namespace
@@ -140,12 +148,12 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
                            nullptr, true);
 }
 cudaError_t cudaMemset(void* at, int value, std::size_t bytes) {
-  const Call call;
+  const Call call("cudaMemset");
   if (const cudaError_t error = refuse_in_capture("cudaMemset")) return error;
   return enqueue_fill(at, value, bytes, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t stream) {
-  const Call call;
+  const Call call("cudaMemsetAsync");
   return enqueue_fill(at, value, bytes, stream);
 }
 }

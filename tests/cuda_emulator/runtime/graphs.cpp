@@ -113,7 +113,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
-  const Call call;
+  const Call call("cudaGraphInstantiate");
   *executable =
       reinterpret_cast<cudaGraphExec_t>(machine().streams().instantiate(graph_of(graph)).release());
   machine().graphs() += 1;
@@ -127,7 +127,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t /*executable*/, cudaStream_t /*strea
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
-  const Call call;
+  const Call call("cudaGraphLaunch");
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(handle, error);
   if (stream == nullptr) return error;

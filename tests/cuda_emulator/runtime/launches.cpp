@@ -81,12 +81,14 @@ cudaError_t launch(Function& function, dim3 grid, dim3 block, void** arguments, 
   for (U32 index = 0; index < kernel.parameter_count; ++index)
     std::memcpy(parameters->data() + kernel.parameters[index].offset, arguments[index],
                 kernel.parameters[index].bytes);
-  return enqueue(stream, "kernel " + readable_name(kernel.name), [=, &kernel] {
+  const auto run = [=, &kernel] {
     if (!machine().may_run(kernel.name)) return;
     if (machine().marks() != nullptr) machine().marks()->begin_grid();
     machine().grid().run(kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
                          parameters->data(), static_cast<U32>(shared));
-  });
+  };
+  return enqueue(stream, "kernel " + readable_name(kernel.name), run, true,
+                 {.kind = ptbench_emulator_work::kernel, .name = kernel.name});
 }
 
 /// How many blocks of this shape an SM holds at once.
@@ -156,12 +158,12 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t shared, cudaStream_t stream) {
-  const Call call;
+  const Call call("cudaLaunchKernel");
   return launch(*reinterpret_cast<Function*>(kernel), grid, block, arguments, shared, stream);
 }
 cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
                              std::size_t shared, cudaStream_t stream) {
-  const Call call;
+  const Call call("cudaLaunchKernel");
   Function* function = function_of(host);
   return function == nullptr ? fail(cudaErrorInvalidDeviceFunction)
                              : launch(*function, grid, block, arguments, shared, stream);

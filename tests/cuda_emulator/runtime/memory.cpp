@@ -22,7 +22,7 @@ using namespace ptbench::emulator;
 extern "C" {
 
 cudaError_t cudaMalloc(void** at, std::size_t bytes) {
-  const Call call;
+  const Call call("cudaMalloc");
   if (const cudaError_t error = refuse_in_capture("cudaMalloc")) return error;
   *at = nullptr;
   if (bytes == 0) return cudaSuccess;
@@ -33,7 +33,7 @@ cudaError_t cudaMalloc(void** at, std::size_t bytes) {
 }
 
 cudaError_t cudaFree(void* at) {
-  const Call call;
+  const Call call("cudaFree");
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFree")) return error;
   if (const Allocation* freed = machine().memory().table().starting_at(at))
@@ -76,7 +76,7 @@ cudaError_t cudaFreeAsync(void* at, cudaStream_t stream) {
 }
 
 cudaError_t cudaHostAlloc(void** at, std::size_t bytes, unsigned /*flags*/) {
-  const Call call;
+  const Call call("cudaHostAlloc");
   if (const cudaError_t error = refuse_in_capture("cudaHostAlloc")) return error;
   *at = nullptr;
   if (bytes == 0) return cudaSuccess;
@@ -86,7 +86,7 @@ cudaError_t cudaHostAlloc(void** at, std::size_t bytes, unsigned /*flags*/) {
 cudaError_t cudaMallocHost(void** at, std::size_t bytes) { return cudaHostAlloc(at, bytes, 0); }
 
 cudaError_t cudaFreeHost(void* at) {
-  const Call call;
+  const Call call("cudaFreeHost");
   if (at == nullptr) return cudaSuccess;
   if (const cudaError_t error = refuse_in_capture("cudaFreeHost")) return error;
   machine().scheduler().wait_for_all(current_device());

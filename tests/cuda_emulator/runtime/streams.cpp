@@ -51,7 +51,7 @@ using namespace ptbench::emulator;
 extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  const Call call;
+  const Call call("cudaStreamCreateWithFlags");
   if (flags > cudaStreamNonBlocking) return fail(cudaErrorInvalidValue);
   *stream = reinterpret_cast<cudaStream_t>(
       &machine().streams().create(current_device(), flags != cudaStreamNonBlocking));
@@ -79,7 +79,7 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return error;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  const Call call;
+  const Call call("cudaStreamSynchronize");
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(handle, error);
   if (stream == nullptr) return error;
@@ -89,7 +89,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return state();
 }
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  const Call call;
+  const Call call("cudaStreamQuery");
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(handle, error);
   if (stream == nullptr) return error;
@@ -102,14 +102,14 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return state();
 }
 cudaError_t cudaDeviceSynchronize() {
-  const Call call;
+  const Call call("cudaDeviceSynchronize");
   if (const cudaError_t error = refuse_in_capture("cudaDeviceSynchronize")) return error;
   machine().scheduler().wait_for_all(current_device());
   return state();
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle,
                                 unsigned /*flags*/) {
-  const Call call;
+  const Call call("cudaStreamWaitEvent");
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(stream_handle, error);
   if (stream == nullptr) return error;
@@ -118,7 +118,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned flags) {
-  const Call call;
+  const Call call("cudaEventCreateWithFlags");
   auto* event = new Event;
   event->device = current_device();
   event->has_time = (flags & cudaEventDisableTiming) == 0;
@@ -139,7 +139,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
   return state();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t stream_handle) {
-  const Call call;
+  const Call call("cudaEventRecord");
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(stream_handle, error);
   if (stream == nullptr) return error;
@@ -156,7 +156,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-  const Call call;
+  const Call call("cudaEventSynchronize");
   cudaError_t error = cudaSuccess;
   const Event* event = event_of(handle, error);
   if (event == nullptr) return error;
@@ -165,7 +165,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   return state();
 }
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-  const Call call;
+  const Call call("cudaEventQuery");
   cudaError_t error = cudaSuccess;
   const Event* event = event_of(handle, error);
   if (event == nullptr) return error;
@@ -176,7 +176,8 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   machine().scheduler().wait_for(event->recorded);
   return state();
 }
-/// By a clock that counts operations, a microsecond each: an emulated device has no speed.
+/// By a clock that counts operations, a microsecond each: an emulated device has no speed. Where
+/// operations are observed it is the clock by which they are.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle,
                                  cudaEvent_t end_handle) {
   const Call call;
@@ -189,6 +190,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle,
     if ((error = refuse_captured(*event, "cudaEventElapsedTime")) != cudaSuccess) return error;
     if (!event->has_time || !event->recorded) return fail(cudaErrorInvalidResourceHandle);
     if (!event->recorded->is_over) return fail(cudaErrorNotReady);
+  }
+  if (begin->recorded->end != 0 && end->recorded->end != 0) {
+    const auto nanoseconds = static_cast<std::int64_t>(end->recorded->end - begin->recorded->end);
+    *milliseconds = static_cast<float>(static_cast<double>(nanoseconds) * 1e-6);
+    return cudaSuccess;
   }
   *milliseconds =
       static_cast<float>((end->recorded->microseconds - begin->recorded->microseconds) * 1e-3);

@@ -1,0 +1,274 @@
+#include "src/device/cuda/gpu_activity.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "src/base/error.h"
+#include "src/device/cuda/check.h"
+#include "src/device/cuda/cupti.h"
+
+// Of the runtime; the header that declares them is a package of its own, which many toolkits lack.
+extern "C" {
+cudaError_t cudaProfilerStart();
+cudaError_t cudaProfilerStop();
+}
+
+namespace ptbench {
+namespace {
+
+constexpr std::array kKinds{CuptiKind::runtime_call, CuptiKind::driver_call,
+                            CuptiKind::kernel,       CuptiKind::copy,
+                            CuptiKind::fill,         CuptiKind::copy_between_devices};
+
+/// As the library advises: of 1 to 10 MB.
+constexpr std::size_t kBufferBytes = std::size_t{4} << 20U;
+constexpr std::align_val_t kBufferAlignment{8};
+
+/// Calls that neither give work nor wait for it, of which there are many.
+constexpr std::array<std::string_view, 6> kQuestions{
+    "cudaGetDevice",       "cudaSetDevice",         "cudaGetLastError",
+    "cudaPeekAtLastError", "cudaStreamIsCapturing", "cudaFuncGetAttributes"};
+
+/// Nanoseconds of the clock that `SteadyClock` reads.
+std::uint64_t now() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+std::string demangled(const char* name) {
+  struct Free {
+    void operator()(char* text) const noexcept { std::free(text); }  // NOLINT: malloc's
+  };
+  if (name == nullptr) return "kernel";
+  int status = 0;
+  const std::unique_ptr<char, Free> text(abi::__cxa_demangle(name, nullptr, nullptr, &status));
+  return status == 0 ? std::string(text.get()) : std::string(name);
+}
+
+/// By CUpti_ActivityMemoryKind, as PyTorch's profiler calls them.
+std::string_view memory_name(std::uint8_t kind) {
+  constexpr std::array<std::string_view, 8> kNames{"Unknown",       "Pageable",      "Pinned",
+                                                   "Device",        "Array",         "Managed",
+                                                   "Device Static", "Managed Static"};
+  return kind < kNames.size() ? kNames.at(kind) : kNames.front();
+}
+
+/// By CUpti_ActivityMemcpyKind.
+std::string_view direction_name(std::uint8_t kind) {
+  constexpr std::array<std::string_view, 11> kNames{
+      "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+  return kind < kNames.size() ? kNames.at(kind) : kNames.front();
+}
+
+/// "cudaLaunchKernel" of "cudaLaunchKernel_v7000".
+std::string without_version(std::string name) {
+  const std::size_t version = name.rfind("_v");
+  if (version != std::string::npos &&
+      name.find_first_not_of("0123456789", version + 2) == std::string::npos)
+    name.erase(version);
+  if (name.ends_with("_ptsz")) name.erase(name.size() - 5);
+  return name;
+}
+
+/// What the library records, as it comes: buffers come from its own threads.
+class GpuActivity final : public ActivityWatch {
+ public:
+  explicit GpuActivity(Cupti library) : cupti_(std::move(library)) { log_.source = cupti_.name(); }
+  ~GpuActivity() override {
+    if (active_ == this) end();
+  }
+  GpuActivity(const GpuActivity&) = delete;
+  GpuActivity& operator=(const GpuActivity&) = delete;
+
+  /// Success, or why it does not record.
+  CuptiResult begin() {
+    ensure(active_.exchange(this) == nullptr, "one watch of GPUs at a time");
+    const CuptiFunctions& library = cupti_.functions();
+    CuptiResult result = library.register_timestamp(now);
+    if (result == CuptiResult::success) result = library.register_callbacks(request, complete);
+    for (const CuptiKind kind : kKinds)
+      if (result == CuptiResult::success) result = library.enable(kind);
+    if (result != CuptiResult::success) end();
+    return result;
+  }
+
+  [[nodiscard]] ActivityLog finish() override {
+    end();
+    const std::lock_guard lock(mutex_);
+    drop_what_others_tell();
+    return std::move(log_);
+  }
+
+ private:
+  void end() {
+    for (const CuptiKind kind : kKinds) (void)cupti_.functions().disable(kind);
+    constexpr std::uint32_t kForced = 1;
+    (void)cupti_.functions().flush(kForced);
+    active_ = nullptr;
+  }
+
+  // The library passes nothing by which a callback could know whose it is.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static inline std::atomic<GpuActivity*> active_ = nullptr;
+
+  static void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+    *buffer = static_cast<std::uint8_t*>(::operator new(kBufferBytes, kBufferAlignment));
+    *bytes = kBufferBytes;
+    *most_records = 0;  // as many as there is room for
+  }
+
+  static void complete(void* /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
+                       std::size_t /*bytes*/, std::size_t valid_bytes) {
+    if (GpuActivity* watch = active_) watch->read(buffer, valid_bytes);
+    ::operator delete(buffer, kBufferAlignment);
+  }
+
+  void read(std::uint8_t* buffer, std::size_t valid_bytes) {
+    const std::lock_guard lock(mutex_);
+    CuptiKind* record = nullptr;
+    while (cupti_.functions().next_record(buffer, valid_bytes, &record) == CuptiResult::success)
+      add(record);
+    std::size_t dropped = 0;
+    if (cupti_.functions().dropped(nullptr, 0, &dropped) == CuptiResult::success)
+      log_.lost += dropped;
+  }
+
+  void add(const CuptiKind* record) {
+    switch (*record) {
+      case CuptiKind::runtime_call: add_call(as<CuptiCall>(record), CuptiDomain::runtime); break;
+      case CuptiKind::driver_call: add_call(as<CuptiCall>(record), CuptiDomain::driver); break;
+      case CuptiKind::kernel: {
+        const auto kernel = as<CuptiKernel>(record);
+        add_work(ActivityKind::kernel, demangled(kernel.name), kernel, 0);
+        break;
+      }
+      case CuptiKind::copy: add_copy(as<CuptiCopy>(record)); break;
+      case CuptiKind::copy_between_devices: add_copy(as<CuptiCopyBetweenDevices>(record)); break;
+      case CuptiKind::fill: {
+        const auto fill = as<CuptiFill>(record);
+        add_work(ActivityKind::fill, "Memset (Device)", fill, fill.bytes);
+        break;
+      }
+    }
+  }
+
+  template <class Record>
+  static Record as(const CuptiKind* record) {
+    Record copy;
+    std::memcpy(&copy, record, sizeof(copy));
+    return copy;
+  }
+
+  template <class Copy>
+  void add_copy(const Copy& copy) {
+    add_work(ActivityKind::copy,
+             fmt::format("Memcpy {} ({} -> {})", direction_name(copy.copy_kind),
+                         memory_name(copy.from_kind), memory_name(copy.to_kind)),
+             copy, copy.bytes);
+  }
+
+  template <class Record>
+  void add_work(ActivityKind kind, std::string name, const Record& record, std::uint64_t bytes) {
+    add({.kind = kind,
+         .name = std::move(name),
+         .correlation = record.correlation,
+         .begin = seconds(record.start),
+         .end = seconds(record.end),
+         .device = record.device,
+         .line = record.stream,
+         .bytes = static_cast<Bytes>(bytes)});
+  }
+
+  void add_call(const CuptiCall& call, CuptiDomain domain) {
+    const char* name = nullptr;
+    if (cupti_.functions().callback_name(domain, call.callback, &name) != CuptiResult::success)
+      name = nullptr;
+    std::string text = without_version(name == nullptr ? "call" : name);
+    if (std::ranges::find(kQuestions, text) != kQuestions.end()) return;
+    if (domain == CuptiDomain::runtime) runtime_calls_.insert(call.correlation);
+    add({.kind = ActivityKind::call,
+         .name = std::move(text),
+         .correlation = call.correlation,
+         .begin = seconds(call.start),
+         .end = seconds(call.end),
+         .line = call.thread});
+  }
+
+  void add(DeviceActivity activity) {
+    if (activity.begin <= 0 || activity.end < activity.begin)
+      ++log_.lost;  // it happened, and nobody knows when
+    else
+      log_.activities.push_back(std::move(activity));
+  }
+
+  /// Libraries may give work by calls of the driver; those that the runtime makes, or that give no
+  /// work, tell nothing new.
+  void drop_what_others_tell() {
+    std::set<std::uint32_t> given;
+    for (const DeviceActivity& activity : log_.activities)
+      if (activity.kind != ActivityKind::call) given.insert(activity.correlation);
+    std::erase_if(log_.activities, [&](const DeviceActivity& activity) {
+      if (activity.kind != ActivityKind::call || activity.name.starts_with("cuda")) return false;
+      return !given.contains(activity.correlation) || runtime_calls_.contains(activity.correlation);
+    });
+  }
+
+  static double seconds(std::uint64_t nanoseconds) {
+    return 1e-9 * static_cast<double>(nanoseconds);
+  }
+
+  Cupti cupti_;
+  std::mutex mutex_;
+  ActivityLog log_;
+  std::set<std::uint32_t> runtime_calls_;  ///< their correlations
+};
+
+std::string remedy_of(CuptiResult result) {
+  if (result == CuptiResult::insufficient_privileges ||
+      result == CuptiResult::virtualized_device_insufficient_privileges)
+    return "Let the driver allow profiling to all users (NVreg_RestrictProfilingToAdminUsers=0), "
+           "or run as an administrator.";
+  return "End other profilers of this process, and see that CUPTI is of the driver's CUDA version "
+         "or older.";
+}
+
+ActivityStart start() {
+  Cupti library;
+  if (!library.reason().empty())
+    return {.watch = nullptr,
+            .reason = library.reason(),
+            .remedy = "Install CUPTI of this CUDA version, and see that the loader finds it."};
+  auto watch = std::make_unique<GpuActivity>(library);
+  const CuptiResult result = watch->begin();
+  if (result == CuptiResult::success)
+    return {.watch = std::move(watch), .reason = {}, .remedy = {}};
+  return {.watch = nullptr,
+          .reason = fmt::format("{}: {}", library.name(), library.text_of(result)),
+          .remedy = remedy_of(result)};
+}
+
+void begin_profile() noexcept { PTBENCH_CUDA_NOTE(cudaProfilerStart()); }
+void end_profile() noexcept { PTBENCH_CUDA_NOTE(cudaProfilerStop()); }
+
+}  // namespace
+
+const ActivityInterface& gpu_activity() {
+  static constexpr ActivityInterface kInterface{
+      .start = start, .begin_profile = begin_profile, .end_profile = end_profile};
+  return kInterface;
+}
+
+}  // namespace ptbench

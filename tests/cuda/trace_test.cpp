@@ -1,0 +1,197 @@
+// Traces of a CUDA device: each kernel, copy and fill once, tied to the call that asked for it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/device/emulated.h"
+#include "tests/cuda/device.h"
+#include "tests/run/command.h"
+
+namespace ptbench::testing {
+namespace {
+
+using Catch::Contains;
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+bool is_emulated_device() {
+  return is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name);
+}
+
+struct Traced {
+  json trace;
+  json record;
+  std::string errors;
+
+  [[nodiscard]] std::vector<json> rows(const std::string& category) const {
+    std::vector<json> found;
+    for (const json& event : trace.at("traceEvents"))
+      if (event.value("cat", "") == category) found.push_back(event);
+    return found;
+  }
+  [[nodiscard]] bool warns_of(const std::string& code) const {
+    return std::ranges::any_of(record.at("warnings"),
+                               [&](const json& each) { return each.at("code") == code; });
+  }
+};
+
+/// Steps 3 to 5 of `words`, and the one after them.
+Traced trace(const Words& words, Words environment = {}) {
+  const RunCommand run;
+  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--verify", "off",
+                "--warmup",         "1",   "--steps",  "2",      "--trace",  "traces",
+                "--trace-steps",    "3:3", "-o",       "r.json"};
+  command.insert(command.end(), words.begin(), words.end());
+  environment.push_back("XDG_CACHE_HOME=" + run.path("cache").string());
+  const ProgramResult result =
+      run_program(command, {.folder = run.path("."), .environment = environment});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  return {.trace = json::parse(run.text("traces/rank0.json")),
+          .record = run.json("r.json")["runs"][0],
+          .errors = result.errors};
+}
+
+const Words kGpuCategories{"kernel", "gpu_memcpy", "gpu_memset"};
+
+/// The rules of HTA: streams above 0, and each row's correlation is that of one call, which began
+/// before it.
+void check_correlations(const Traced& traced) {
+  std::map<std::int64_t, json> calls;
+  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
+    for (const json& row : traced.rows(category)) {
+      const std::int64_t correlation = row.at("args").at("correlation");
+      CHECK(calls.emplace(correlation, row).second);
+    }
+  for (const std::string& category : kGpuCategories)
+    for (const json& row : traced.rows(category)) {
+      CAPTURE(row.dump());
+      CHECK(row.at("args").at("stream") > 0);
+      CHECK(row.at("tid") == row.at("args").at("stream"));
+      const auto call = calls.find(row.at("args").at("correlation").get<std::int64_t>());
+      REQUIRE(call != calls.end());
+      CHECK(call->second.at("ts") <= row.at("ts"));
+    }
+}
+
+/// How often each is there, by name.
+std::map<std::string, int> counts(const std::vector<json>& rows) {
+  std::map<std::string, int> found;
+  for (const json& row : rows) ++found[row.at("name").get<std::string>()];
+  return found;
+}
+
+bool has_activity(const Traced& traced) { return traced.trace.at("ptbench").contains("activity"); }
+
+TEST_CASE("a trace has each piece of work of a CUDA device once, with its call", "[cuda]") {
+  require_cuda_device();
+  const Traced traced = trace({"-w", "mlp", "-b", "4"});
+  if (!has_activity(traced)) skip("there is no CUPTI");
+  CHECK_FALSE(traced.warns_of("trace-without-activity"));
+  CHECK_FALSE(traced.warns_of("trace-lost-activity"));
+  CHECK(traced.trace["ptbench"]["activity"]["lost"] == 0);
+  CHECK_THAT(traced.trace["ptbench"]["activity"]["source"].get<std::string>(), Contains("CUPTI 1"));
+  check_correlations(traced);
+  const auto kernels = traced.rows("kernel");
+  // Four steps of two layers and more: equal counts of each kernel a step.
+  for (const auto& [name, count] : counts(kernels)) {
+    CAPTURE(name);
+    CHECK(count % 4 == 0);
+    CHECK_THAT(name, !Contains("_Z"));
+  }
+  if (is_emulated_device()) CHECK(counts(kernels)["cublasLtMatmul"] == 4 * 8);
+  const auto names = counts(kernels);
+  CHECK(std::ranges::any_of(
+      names, [](const auto& each) { return each.first.find("softmax") != std::string::npos; }));
+  // As many launches as kernels: a launch is told once.
+  std::size_t launches = 0;
+  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
+    for (const json& row : traced.rows(category))
+      launches += row.at("name").get<std::string>().find("LaunchKernel") != std::string::npos;
+  CHECK(launches == kernels.size());
+  // The batch comes from page-locked memory.
+  const auto copies = counts(traced.rows("gpu_memcpy"));
+  CHECK(copies.contains("Memcpy HtoD (Pinned -> Device)"));
+  for (const json& row : traced.rows("gpu_memcpy")) CHECK(row.at("args").at("bytes") > 0);
+  // Phases are annotations, no kernels.
+  CHECK(names.count("forward") == 0);
+  CHECK(counts(traced.rows("gpu_user_annotation"))["forward"] == 4);
+  CHECK(traced.rows("user_annotation").size() == 4);
+}
+
+TEST_CASE("work of a CUDA device lies in the steps of its trace", "[cuda]") {
+  require_cuda_device();
+  const Traced traced = trace({"-w", "linear", "--accumulate", "2", "--precision", "bf16"});
+  if (!has_activity(traced)) skip("there is no CUPTI");
+  check_correlations(traced);
+  const auto steps = traced.rows("user_annotation");
+  REQUIRE(steps.size() == 4);
+  std::map<std::size_t, int> per_step;
+  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
+    for (const json& row : traced.rows(category)) {
+      if (row.at("name").get<std::string>().find("LaunchKernel") == std::string::npos) continue;
+      for (std::size_t step = 0; step < steps.size(); ++step) {
+        const double begin = steps[step].at("ts");
+        const double end = begin + steps[step].at("dur").get<double>();
+        if (row.at("ts") >= begin && row.at("ts") < end) ++per_step[step];
+      }
+    }
+  REQUIRE(per_step.size() == 4);
+  CHECK(per_step[0] > 0);
+  for (const auto& [step, count] : per_step) CHECK(count == per_step[0]);
+}
+
+TEST_CASE("the trace of an emulated device says so, and has an order for times", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated_device()) skip("this device is a real one");
+  const Traced traced = trace({"-w", "linear"});
+  CHECK(traced.trace.at("ptbench").at("emulated") == true);
+  std::set<double> times;
+  for (const json& event : traced.trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    times.insert(event.at("ts").get<double>());
+    times.insert(event.at("ts").get<double>() + event.at("dur").get<double>());
+  }
+  CHECK(*times.begin() == 0);
+  CHECK(*times.rbegin() == static_cast<double>(times.size() - 1));
+}
+
+TEST_CASE("a trace without CUPTI says why, and has phases", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated_device()) skip("this device is a real one");
+  const RunCommand run;
+  run.write("libcupti.so.13", "");
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  REQUIRE(path != nullptr);
+  const struct {
+    std::string environment;
+    std::string reason;
+  } cases[] = {{"LD_LIBRARY_PATH=" + run.path(".").string() + ":" + path, "libcupti.so.13"},
+               {"PTBENCH_EMULATOR_CUPTI=refused", "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"}};
+  for (const auto& each : cases) {
+    CAPTURE(each.environment);
+    const Traced traced = trace({"-w", "linear"}, {each.environment});
+    CHECK_FALSE(has_activity(traced));
+    CHECK(traced.warns_of("trace-without-activity"));
+    CHECK_THAT(traced.errors, Contains(each.reason));
+    CHECK(counts(traced.rows("kernel")) ==
+          std::map<std::string, int>{{"backward", 4}, {"forward", 4}, {"optimizer", 4}});
+    check_correlations(traced);
+  }
+}
+
+TEST_CASE("a trace that lost records says how many", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated_device()) skip("this device is a real one");
+  const Traced traced = trace({"-w", "linear"}, {"PTBENCH_EMULATOR_CUPTI=crowded"});
+  if (!has_activity(traced)) skip("there is no CUPTI");
+  CHECK(traced.trace["ptbench"]["activity"]["lost"] > 0);
+  CHECK(traced.warns_of("trace-lost-activity"));
+}
+
+}  // namespace
+}  // namespace ptbench::testing
