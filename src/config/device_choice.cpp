@@ -139,8 +139,9 @@ ChosenDevice choose_automatically(const RunOptions& options, const StrategyRow& 
   return {};
 }
 
-/// What an emulated device is asked for must not depend on its speed, or tell it.
-void require_no_clock(const ChosenDevice& device, const RunOptions& options) {
+/// What an emulated device is asked for must not depend on its speed. Its traces have an order and
+/// no times.
+void require_length(const ChosenDevice& device, const RunOptions& options) {
   if (!device.is_emulated) return;
   const bool is_of_fixed_length =
       options.steps || options.epochs || options.verify == VerifyMode::only;
@@ -149,9 +150,6 @@ void require_no_clock(const ChosenDevice& device, const RunOptions& options) {
         fmt::format("--device {}: the device is emulated, so that no speed can say when to stop",
                     device.id),
         "add --steps N");
-  if (options.trace)
-    throw usage_error(fmt::format("--trace: {} is emulated, and has no times", device.id),
-                      "leave it out");
 }
 
 }  // namespace
@@ -235,7 +233,7 @@ ChosenDevice choose_device(const RunOptions& options, const StrategyRow& strateg
   if (options.device == "auto") return choose_automatically(options, strategy, workload);
   if (!options.device.starts_with("cuda")) return {};
   ChosenDevice device = choose_gpus(options, strategy, workload);
-  require_no_clock(device, options);
+  require_length(device, options);
   return device;
 }
 

@@ -17,6 +17,9 @@ struct LibraryCalls {
   std::uint64_t convolutions = 0;  ///< passes of cuDNN
   std::uint64_t waits = 0;         ///< by which the host waits for a device, or asks it
   std::uint64_t allocations = 0;   ///< memory, events, streams, graphs: made and released
+  std::uint64_t profile_begins = 0;
+  std::uint64_t profile_ends = 0;
+  std::uint64_t profiled_graphs = 0;  ///< launched between the two
 };
 
 LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
@@ -33,7 +36,9 @@ LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
   REQUIRE(result.exit_code == 0);
   std::istringstream text(run.text("calls"));
   LibraryCalls calls;
-  text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations;
+  text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
+      calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs;
+  REQUIRE(text);
   return calls;
 }
 
@@ -50,6 +55,20 @@ TEST_CASE("a step that is a graph asks nothing of the libraries", "[cuda]") {
     return calls_of({"-w", "mlp", "-b", "4"}, steps, "on").products;
   };
   CHECK(products(2) == products(5));
+}
+
+TEST_CASE("profilers are told of the counted steps, and of no others", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated(probe_cuda(PTBENCH_BUILT_MODULES).devices.front().name))
+    skip("how many steps are counted depends on how long a real device's steps last");
+  // A step is the launch of a graph. Its phases and the peak are measured without graphs.
+  for (const int steps : {2, 5}) {
+    CAPTURE(steps);
+    const LibraryCalls calls = calls_of({"-w", "linear"}, steps, "on");
+    CHECK(calls.profile_begins == 1);
+    CHECK(calls.profile_ends == 1);
+    CHECK(calls.profiled_graphs == static_cast<std::uint64_t>(steps));
+  }
 }
 
 TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {

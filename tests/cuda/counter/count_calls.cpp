@@ -1,7 +1,8 @@
-// A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, and the
-// calls of the CUDA runtime by which the host waits for a device, or memory, events, streams and
-// graphs are made or released. Writes the four numbers into the file that PTBENCH_LIBRARY_CALLS
-// names when the process ends.
+// A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, the calls of
+// the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
+// made or released, those that tell profilers where to begin and end, and the graphs that are
+// launched between these two. Writes the numbers, in this order, into the file that
+// PTBENCH_LIBRARY_CALLS names when the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
@@ -21,7 +22,8 @@ class Calls {
     const char* file = std::getenv("PTBENCH_LIBRARY_CALLS");
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
-                          << '\n';
+                          << ' ' << profile_begins << ' ' << profile_ends << ' '
+                          << profiled_graphs << '\n';
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -30,6 +32,9 @@ class Calls {
   std::uint64_t convolutions = 0;
   std::uint64_t waits = 0;
   std::uint64_t allocations = 0;
+  std::uint64_t profile_begins = 0;
+  std::uint64_t profile_ends = 0;
+  std::uint64_t profiled_graphs = 0;
 };
 
 Calls& calls() {
@@ -70,7 +75,19 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
   return execute(handle, plan, memory);
 }
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): the same function thirty times.
+__attribute__((visibility("default"))) cudaError_t cudaGraphLaunch(cudaGraphExec_t executable,
+                                                                   cudaStream_t stream) {
+  static const auto launch = real<decltype(&cudaGraphLaunch)>(
+      {"libcudart.so.13", "libcudart.so.12"}, "cudaGraphLaunch");
+  if (calls().profile_begins > calls().profile_ends) ++calls().profiled_graphs;
+  return launch(executable, stream);
+}
+
+// cuda_profiler_api.h is a package of its own, which many toolkits lack.
+cudaError_t cudaProfilerStart();
+cudaError_t cudaProfilerStop();
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): the same function many times.
 #define PTBENCH_COUNTED(counter, function, parameters, arguments)                           \
   __attribute__((visibility("default"))) cudaError_t function parameters {                  \
     static const auto counted =                                                             \
@@ -110,5 +127,7 @@ PTBENCH_COUNTED(allocations, cudaGraphInstantiate,
                 (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
                 (executable, graph, flags))
 PTBENCH_COUNTED(allocations, cudaGraphExecDestroy, (cudaGraphExec_t executable), (executable))
+PTBENCH_COUNTED(profile_begins, cudaProfilerStart, (), ())
+PTBENCH_COUNTED(profile_ends, cudaProfilerStop, (), ())
 #undef PTBENCH_COUNTED
 }
