@@ -20,10 +20,12 @@
 #include "src/device/cuda/cupti.h"
 
 // Of the runtime; the header that declares them is a package of its own, which many toolkits lack.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 cudaError_t cudaProfilerStart();
 cudaError_t cudaProfilerStop();
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace ptbench {
 namespace {
@@ -88,14 +90,14 @@ class GpuActivity final : public ActivityWatch {
  public:
   explicit GpuActivity(Cupti library) : cupti_(std::move(library)) { log_.source = cupti_.name(); }
   ~GpuActivity() override {
-    if (active_ == this) end();
+    if (active == this) end();
   }
   GpuActivity(const GpuActivity&) = delete;
   GpuActivity& operator=(const GpuActivity&) = delete;
 
   /// Success, or why it does not record.
   CuptiResult begin() {
-    ensure(active_.exchange(this) == nullptr, "one watch of GPUs at a time");
+    ensure(active.exchange(this) == nullptr, "one watch of GPUs at a time");
     const CuptiFunctions& library = cupti_.functions();
     CuptiResult result = library.register_timestamp(now);
     if (result == CuptiResult::success) result = library.register_callbacks(request, complete);
@@ -117,12 +119,12 @@ class GpuActivity final : public ActivityWatch {
     for (const CuptiKind kind : kKinds) (void)cupti_.functions().disable(kind);
     constexpr std::uint32_t kForced = 1;
     (void)cupti_.functions().flush(kForced);
-    active_ = nullptr;
+    active = nullptr;
   }
 
   // The library passes nothing by which a callback could know whose it is.
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline std::atomic<GpuActivity*> active_ = nullptr;
+  static inline std::atomic<GpuActivity*> active = nullptr;
 
   static void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
     *buffer = static_cast<std::uint8_t*>(::operator new(kBufferBytes, kBufferAlignment));
@@ -132,7 +134,7 @@ class GpuActivity final : public ActivityWatch {
 
   static void complete(void* /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
                        std::size_t /*bytes*/, std::size_t valid_bytes) {
-    if (GpuActivity* watch = active_) watch->read(buffer, valid_bytes);
+    if (GpuActivity* watch = active) watch->read(buffer, valid_bytes);
     ::operator delete(buffer, kBufferAlignment);
   }
 
@@ -167,7 +169,7 @@ class GpuActivity final : public ActivityWatch {
 
   template <class Record>
   static Record as(const CuptiKind* record) {
-    Record copy;
+    Record copy{};
     std::memcpy(&copy, record, sizeof(copy));
     return copy;
   }
@@ -181,9 +183,10 @@ class GpuActivity final : public ActivityWatch {
   }
 
   template <class Record>
-  void add_work(ActivityKind kind, std::string name, const Record& record, std::uint64_t bytes) {
+  void add_work(ActivityKind kind, const std::string& name, const Record& record,
+                std::uint64_t bytes) {
     add({.kind = kind,
-         .name = std::move(name),
+         .name = name,
          .correlation = record.correlation,
          .begin = seconds(record.start),
          .end = seconds(record.end),

@@ -84,8 +84,8 @@ __attribute__((visibility("default"))) cudaError_t cudaGraphLaunch(cudaGraphExec
 }
 
 // cuda_profiler_api.h is a package of its own, which many toolkits lack.
-cudaError_t cudaProfilerStart();
-cudaError_t cudaProfilerStop();
+cudaError_t cudaProfilerStart();  // NOLINT(readability-identifier-naming)
+cudaError_t cudaProfilerStop();   // NOLINT(readability-identifier-naming)
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): the same function many times.
 #define PTBENCH_COUNTED(counter, function, parameters, arguments)                           \

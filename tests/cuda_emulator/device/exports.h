@@ -8,6 +8,7 @@
 // What the shadows of other libraries (cuBLASLt) use of the emulated device, which lives in
 // libcudart's shadow.
 
+// NOLINTBEGIN(readability-identifier-naming): as the functions that they cross
 /// What an operation is to those who observe the device.
 struct ptbench_emulator_work {
   enum Kind { nothing, kernel, copy, fill };
@@ -35,6 +36,7 @@ struct ptbench_emulator_observer {
   void (*work)(const ptbench_emulator_work& work, std::uint32_t stream, std::uint32_t correlation,
                std::uint64_t begin, std::uint64_t end);
 };
+// NOLINTEND(readability-identifier-naming)
 
 extern "C" {
 
