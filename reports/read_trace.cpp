@@ -66,9 +66,9 @@ class Reader {
     if (text(own, "schema") != kTraceSchema)
       fail(fmt::format("has another \"schema\" than {}, which this ptbench reads", kTraceSchema));
     if (own.contains("emulated"))
-      throw usage_error(
-          fmt::format("trace '{}' is of an emulated device, which has no times", single_line(file_)),
-          "merge traces of a run on real devices");
+      throw usage_error(fmt::format("trace '{}' is of an emulated device, which has no times",
+                                    single_line(file_)),
+                        "merge traces of a run on real devices");
     const ParsedJson& place = member(document_, "distributedInfo");
     trace.rank = whole(place, "rank", 0);
     trace.world_size = whole(place, "world_size", 1);

@@ -22,8 +22,8 @@ class Calls {
     const char* file = std::getenv("PTBENCH_LIBRARY_CALLS");
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
-                          << ' ' << profile_begins << ' ' << profile_ends << ' '
-                          << profiled_graphs << '\n';
+                          << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
+                          << '\n';
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -77,8 +77,8 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
 
 __attribute__((visibility("default"))) cudaError_t cudaGraphLaunch(cudaGraphExec_t executable,
                                                                    cudaStream_t stream) {
-  static const auto launch = real<decltype(&cudaGraphLaunch)>(
-      {"libcudart.so.13", "libcudart.so.12"}, "cudaGraphLaunch");
+  static const auto launch =
+      real<decltype(&cudaGraphLaunch)>({"libcudart.so.13", "libcudart.so.12"}, "cudaGraphLaunch");
   if (calls().profile_begins > calls().profile_ends) ++calls().profiled_graphs;
   return launch(executable, stream);
 }
