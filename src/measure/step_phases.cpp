@@ -52,7 +52,10 @@ void PhaseTimer::begin_step(Size number) {
     depth_ = 0;
   }
   if (trace_ != nullptr) trace_->prepare_step();
-  if (queue_ != nullptr) queue_begin_ = clock_.now();
+  if (queue_ != nullptr) {
+    if (track_ != nullptr) anchor();
+    queue_begin_ = clock_.now();
+  }
   note({.change = Change::begin_step, .payload = static_cast<std::uint64_t>(number)});
   in_step_ = true;
 }
@@ -94,9 +97,22 @@ void PhaseTimer::resolve() {
   if (queue_ == nullptr) return;
   queue_->finish();
   ensure(!lacks_marks_, "a step whose queue has not failed is known to its end");
+  const double latest = clock_.now();
   for (std::size_t i = 0; i < marks_.size(); ++i)
-    apply(marks_[i], queue_begin_ + events_[i]->seconds_since(*events_.front()));
+    apply(marks_[i], i == 0 ? queue_begin_ : moment_of(*events_[i], latest));
   marks_.clear();
+}
+
+void PhaseTimer::anchor() {
+  if (!anchor_) anchor_ = queue_->make_event(EventClock::on);
+  queue_->record(*anchor_);
+  anchor_->finish();
+  anchored_ = clock_.now();
+}
+
+double PhaseTimer::moment_of(const Event& event, double latest) const {
+  if (track_ == nullptr) return queue_begin_ + event.seconds_since(*events_.front());
+  return std::clamp(anchored_ + event.seconds_since(*anchor_), queue_begin_, latest);
 }
 
 void PhaseTimer::apply(const Mark& mark, double now) {

@@ -115,6 +115,12 @@ class PhaseTimer {
   void note_in_destructor(const Mark& mark) noexcept;
   void apply(const Mark& mark, double now);
   void keep(const Mark& mark, double now);
+  /// Finds out by the clock when the queue, which is idle, passes an event, so that in a trace the
+  /// step's calls lie between its beginning and its end: as if it had been passed when the host
+  /// knew of it, which is late rather than early.
+  void anchor();
+  /// By the clock; `latest`: all events had been passed by then.
+  [[nodiscard]] double moment_of(const Event& event, double latest) const;
   [[nodiscard]] double mean_of(StepPhase phase) const;
 
   const Clock& clock_;
@@ -124,6 +130,8 @@ class PhaseTimer {
   std::vector<Mark> marks_;                     ///< of this step, in the queue
   std::vector<std::unique_ptr<Event>> events_;  ///< one a mark, kept from step to step
   double queue_begin_ = 0;                      ///< when the step began
+  std::unique_ptr<Event> anchor_;               ///< of a trace: in the queue before the step
+  double anchored_ = 0;                         ///< when it was passed
   bool lacks_marks_ = false;                    ///< the queue failed: the step cannot be resolved
   bool in_step_ = false;
   std::array<double, kStepPhases> seconds_{};

@@ -1,5 +1,6 @@
 #include "src/measure/step_phases.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <span>
@@ -107,6 +108,72 @@ TEST_CASE("phases of work that is done later lie between events", "[measure]") {
   CHECK(phases.other == Approx(1));
   CHECK(timer.step_seconds() == Approx(15));
   CHECK(queue.events == 9);  // kept from step to step
+}
+
+/// A queue by the clock of the host: that it learns of an event takes 4 seconds, and of one that
+/// is recorded the queue learns after 2.
+class RemoteQueue final : public Queue {
+ public:
+  explicit RemoteQueue(FakeClock& clock) : clock_(clock) {}
+
+  class Moment final : public Event {
+   public:
+    explicit Moment(FakeClock& clock) : clock_(clock) {}
+    void finish() const override { clock_.pass(seconds + 4 - clock_.now()); }
+    [[nodiscard]] double seconds_since(const Event& earlier) const override {
+      return seconds - dynamic_cast<const Moment&>(earlier).seconds;
+    }
+    double seconds = 0;
+
+   private:
+    FakeClock& clock_;
+  };
+
+  [[nodiscard]] std::unique_ptr<Event> make_event(EventClock /*clock*/) override {
+    clock_.pass(8);
+    return std::make_unique<Moment>(clock_);
+  }
+  void copy(std::span<const std::byte> /*from*/, std::span<std::byte> /*to*/) override {}
+  void record(Event& event) override {
+    done_ = std::max(done_, clock_.now() + 2);
+    dynamic_cast<Moment&>(event).seconds = done_;
+  }
+  void wait(const Event& /*event*/) override {}
+  void finish() override { clock_.pass(std::max(0.0, done_ + 4 - clock_.now())); }
+  void work(double seconds) { done_ = std::max(done_, clock_.now() + 2) + seconds; }
+
+ private:
+  FakeClock& clock_;
+  double done_ = 0;
+};
+
+TEST_CASE("the calls of a traced step lie in it, the first step's too", "[measure]") {
+  FakeClock clock;
+  RemoteQueue queue(clock);
+  TraceRecorder recorder(1, 2);
+  PhaseTimer timer(clock, &queue, &recorder);
+  for (int step = 1; step <= 2; ++step) {
+    double first = 0;
+    double last = 0;
+    {
+      const StepScope scope(&timer, step);
+      first = clock.now();
+      const PhaseScope forward(&timer, StepPhase::forward);
+      queue.work(0.5);
+      last = clock.now();
+    }
+    timer.resolve();
+    const auto& steps = recorder.track(0).steps();
+    REQUIRE(steps.size() == static_cast<std::size_t>(step));
+    CHECK(steps.back().begin <= first);
+    CHECK(steps.back().end > last);
+    CHECK(steps.back().end <= clock.now());
+    const TracedSpan& forward = recorder.track(0).spans().back();
+    CHECK(forward.begin >= steps.back().begin);
+    CHECK(forward.end <= steps.back().end);
+    CHECK(forward.end - forward.begin >= 0.5);
+  }
+  CHECK(recorder.track(0).steps()[1].begin >= recorder.track(0).steps()[0].end);
 }
 
 TEST_CASE("a queue that fails within a step ends no process and leaves no phases", "[measure]") {

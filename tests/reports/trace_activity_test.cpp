@@ -28,7 +28,7 @@ ActivityLog activity() {
                           .end = 1e-6 * (begin_micros + 2),
                           .device = 3,
                           .line = line,
-                          .bytes = kind == ActivityKind::copy ? 512 : 0};
+                          .bytes = Bytes{kind == ActivityKind::copy ? 512U : 0U}};
   };
   return {.source = "CUPTI 13",
           .activities = {work(ActivityKind::call, "cudaLaunchKernel", 1, 900, 77),

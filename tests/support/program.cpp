@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "tests/support/temporary_directory.h"
@@ -24,10 +26,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// This process's variables; those of `changes` come first, where getenv finds them.
+std::string_view name_of_variable(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+/// This process's variables with `changes` in place of those of the same name: of two, getenv finds
+/// the first and the loader takes the last.
 std::vector<std::string> environment_with(const std::vector<std::string>& changes) {
   std::vector<std::string> result = changes;
-  for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (std::ranges::find(changes, name_of_variable(*variable), name_of_variable) == changes.end())
+      result.emplace_back(*variable);
   return result;
 }
 
