@@ -190,12 +190,19 @@ void Replica::load(Size micro_batch) {
 void Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
   begin_drag();
-  const bool follows = micro_batch % statistics_period_ == 0;
-  const auto statistics = std::as_writable_bytes(program_.running_statistics());
-  if (!follows) queue().copy(statistics, kept_statistics_.as<std::byte>());
-  program_.forward();
-  if (!follows) queue().copy(kept_statistics_.as<std::byte>(), statistics);
+  if (statistics_period_ == 1 || micro_batch % statistics_period_ == 0)
+    program_.forward();
+  else
+    forward_without_statistics();
   end_drag();
+}
+
+/// Running statistics stay as they are.
+void Replica::forward_without_statistics() {
+  const auto statistics = std::as_writable_bytes(program_.running_statistics());
+  queue().copy(statistics, kept_statistics_.as<std::byte>());
+  program_.forward();
+  queue().copy(kept_statistics_.as<std::byte>(), statistics);
 }
 
 void Replica::backward(Size micro_batch, GradientsReady ready) {

@@ -150,6 +150,7 @@ class Replica {
   void end_micro_batch(Size micro_batch);
   [[nodiscard]] std::size_t recording_of(Size micro_batch) const;
   void forward(Size micro_batch);
+  void forward_without_statistics();
   void backward(Size micro_batch, GradientsReady ready);
   void begin_drag();
   void end_drag();

@@ -70,15 +70,19 @@ class SoftmaxCrossEntropy final : public Operator {
   double forward_sample(Size sample) {
     const T* logits = elements<T>(bindings_.inputs[0]).data() + sample * spec_.classes;
     float* probabilities = probabilities_ + sample * spec_.classes;
-    for (Size i = 0; i < spec_.classes; ++i) probabilities[i] = load(logits + i);
-    const float largest = *std::max_element(probabilities, probabilities + spec_.classes);
+    const Size classes = spec_.classes;
+    for (Size i = 0; i < classes; ++i) probabilities[i] = load(logits + i);
+    // Chosen, not branched to: nobody could foretell which logit is the largest.
+    float largest = probabilities[0];
+    for (Size i = 1; i < classes; ++i)
+      largest = largest < probabilities[i] ? probabilities[i] : largest;
     float sum = 0;
-    for (Size i = 0; i < spec_.classes; ++i) {
+    for (Size i = 0; i < classes; ++i) {
       probabilities[i] = std::exp(probabilities[i] - largest);
       sum += probabilities[i];
     }
     const float inverse = 1.0F / sum;
-    for (Size i = 0; i < spec_.classes; ++i) probabilities[i] *= inverse;
+    for (Size i = 0; i < classes; ++i) probabilities[i] *= inverse;
     return (largest - load(logits + label(sample))) + std::log(sum);
   }
 

@@ -46,7 +46,8 @@ class Dataset final : public SampleSource {
               std::span<std::int32_t> labels) const override;
 
  private:
-  void copy_sample(std::size_t index, std::span<float> target) const;
+  void gather_values(std::span<const Size> indices, float* inputs) const;
+  void gather_pixels(std::span<const Size> indices, float* inputs) const;
 
   Shape sample_shape_;
   std::vector<float> values_;         ///< empty where pixels_ are not
