@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Tries the measuring of users' programs: do step times agree with the script's own clock, and do gates tell?
+
+    bench/program_trials.py clock --torchrun build/peers/venv/bin/torchrun -o results/program-clock.md
+    bench/program_trials.py gates --gates 20 --torchrun build/peers/venv/bin/torchrun -o results/program-gates.md
+
+The program is a loop that hashes a fixed number of bytes a step, in one process and, with --torchrun, in two
+ranks. `clock` compares each step that a record holds with what the script's own clock says of it, of ranks the
+slowest: records leave out steps after waits, so that steps are found again in order, as those that differ least. `gates` runs `ptbench gate` of the
+loop against itself, and against itself with a sleep of 5 % of a step, in turn; verdicts and what each gate saw
+are written as one row each, after every gate. Only Python's standard library is used.
+"""
+import argparse
+import collections
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STEP_SECONDS = 0.01
+SLOWER = 0.05
+LOOP = """
+import hashlib, os, sys, time
+import ptbench
+
+blocks, pause, log = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+data, seconds = bytes(1 << 16), []
+for step in ptbench.steps(samples=1):
+    begin = time.perf_counter()
+    for _ in range(blocks):
+        hashlib.sha256(data).digest()
+    if pause:
+        time.sleep(pause)
+    seconds.append(time.perf_counter() - begin)
+if log != "none":
+    with open(log + os.environ.get("RANK", "0"), "w") as file:
+        file.write(" ".join(map(repr, seconds)))
+"""
+
+
+def blocks_of_a_step():
+    """How many 64 KiB blocks take STEP_SECONDS here, and how long they then take."""
+    code = ("import hashlib, time\ndata = bytes(1 << 16)\nbest = 1.0\nfor _ in range(2000):\n"
+            " begin = time.perf_counter(); hashlib.sha256(data).digest(); best = min(best, time.perf_counter() - begin)\n"
+            "print(best)")
+    block = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    return max(1, round(STEP_SECONDS / block))
+
+
+def programs(folder, torchrun):
+    """Name -> how the loop is started; what follows are its arguments."""
+    script = folder / "loop.py"
+    script.write_text(LOOP)
+    found = {"one process": f"exec {sys.executable} {script}"}
+    if torchrun:
+        found["2 ranks of torchrun"] = f"exec {torchrun} --nproc-per-node 2 {script}"
+    return found
+
+
+def disagreements(told, own):
+    """Of each step that was told, its share by which the clock of the script differs.
+
+    Both are in order, and `own` has steps that `told` lacks: those are left out that make the sum the least.
+    """
+    spare = len(own) - len(told)
+    # Of the steps by now, with so many left out: the sum, and the shares behind it.
+    best = [(0.0, None)] * (spare + 1)
+    for step, one in enumerate(told):
+        row = []
+        for left_out in range(spare + 1):
+            share = abs(one / own[step + left_out] - 1)
+            here = (best[left_out][0] + share, (share, best[left_out][1]))
+            row.append(min(here, row[-1], key=lambda sum_and_path: sum_and_path[0]) if row else here)
+        best = row
+    path, shares = best[-1][1], []
+    while path:
+        shares.append(path[0])
+        path = path[1]
+    return shares
+
+
+def clock_row(arguments, name, program, blocks, folder):
+    log, result = folder / "own.", folder / "r.json"
+    command = [arguments.ptbench, "run", "--program", f"{program} {blocks} 0 {log}", "--name", "loop",
+               "--steps", str(arguments.steps), "-o", str(result)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    ranks = [[float(word) for word in path.read_text().split()] for path in sorted(folder.glob("own.*"))]
+    for path in folder.glob("own.*"):
+        path.unlink()
+    told = json.loads(result.read_text())["runs"][0]["samples"]["step_seconds"]
+    shares = disagreements(told, [max(step) for step in zip(*ranks)])
+    medians = 1e3 * statistics.median(told)
+    return (f"| {name} | {len(told)} | {medians:.3f} ms | {100 * statistics.median(shares):.3f} % | "
+            f"{100 * max(shares):.3f} % | {sum(one <= 0.005 for one in shares)} |")
+
+
+def clock(arguments, folder):
+    blocks = blocks_of_a_step()
+    rows = [clock_row(arguments, name, program, blocks, folder)
+            for name, program in programs(folder, arguments.torchrun).items() for _ in range(arguments.rounds)]
+    return ["# Step times of programs, and their own clock", "", *head_of(arguments),
+            "- each step in the record beside `time.perf_counter()` in the loop's body, of ranks the slowest", "",
+            "| program | steps | median | median difference | largest | within 0.5 % |",
+            "|---|---|---|---|---|---|", *rows]
+
+
+def gate(arguments, base, new):
+    """Verdict, change, and pairs of one gate, and what was wrong where there is no verdict."""
+    begin = time.monotonic()
+    command = [arguments.ptbench, "gate", "--base-program", base, "--new-program", new, "--name", "loop", "--json",
+               *shlex.split(arguments.options)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    if done.returncode not in (0, 3):
+        return {"verdict": f"failed ({done.returncode})", "change": None, "reason": done.stderr.strip()[-200:],
+                "seconds": time.monotonic() - begin}
+    one = json.loads(done.stdout)["runs"][0]
+    return {"verdict": one["verdict"], "change": one["change"], "reason": one.get("reason") or "",
+            "seconds": time.monotonic() - begin}
+
+
+def gates(arguments, folder):
+    blocks = blocks_of_a_step()
+    found = programs(folder, arguments.torchrun)
+    verdicts, rows = collections.defaultdict(collections.Counter), []
+    for number in range(1, arguments.gates + 1):
+        for name, program in found.items():
+            for side, pause in (("A/A", 0), (f"{100 * SLOWER:g} %", SLOWER * STEP_SECONDS)):
+                one = gate(arguments, f"{program} {blocks} 0 none", f"{program} {blocks} {pause} none")
+                verdicts[f"{name}, {side}"][one["verdict"]] += 1
+                change = "" if one["change"] is None else f"{100 * one['change']:+.2f} %"
+                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {change} | {one['seconds']:.0f} s | "
+                            f"{' '.join(one['reason'].split())} |")
+                print(rows[-1], file=sys.stderr, flush=True)
+                if arguments.output:
+                    write(arguments.output, gates_text(arguments, verdicts, rows))
+    return gates_text(arguments, verdicts, rows)
+
+
+def gates_text(arguments, verdicts, rows):
+    kinds = sorted({kind for counts in verdicts.values() for kind in counts})
+    return ["# Gates of programs", "", *head_of(arguments),
+            f"- {100 * SLOWER:g} %: a sleep of that share of a step of {1e3 * STEP_SECONDS:g} ms in one side", "",
+            "| gates | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|",
+            *(f"| {name} | " + " | ".join(str(counts[kind]) for kind in kinds) + " |"
+              for name, counts in verdicts.items()), "",
+            "| gate | program | side | verdict | change | took | reason |", "|---|---|---|---|---|---|---|", *rows]
+
+
+def head_of(arguments):
+    said = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    return [f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
+            f"- machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {platform.system()} "
+            f"{platform.release()}; Python {platform.python_version()}",
+            f"- {said.splitlines()[0]}",
+            f"- command: `bench/program_trials.py {shlex.join(sys.argv[1:])}`"]
+
+
+def write(path, lines):
+    pathlib.Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["clock", "gates"])
+    parser.add_argument("--ptbench", default="build/release/ptbench")
+    parser.add_argument("--torchrun", help="of an environment with PyTorch")
+    parser.add_argument("--steps", type=int, default=200, help="of clock")
+    parser.add_argument("--rounds", type=int, default=3, help="of clock")
+    parser.add_argument("--gates", type=int, default=20, help="of each kind")
+    parser.add_argument("--options", default="", help="more options of `ptbench gate`")
+    parser.add_argument("-o", "--output", metavar="FILE.md")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="program-trials-") as folder:
+        lines = (clock if arguments.what == "clock" else gates)(arguments, pathlib.Path(folder))
+    print("\n".join(lines))
+    if arguments.output:
+        write(arguments.output, lines)
+
+
+if __name__ == "__main__":
+    main()
