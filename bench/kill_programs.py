@@ -6,8 +6,8 @@
 A trial is a run of two ranks that torchrun (without --torchrun: a shell) starts. Once the ranks have begun,
 at a random moment (drawn from the seed) one process is hit: a rank, their launcher, or the process that the
 user started; "ctrl-c" goes to that one's process group, as a terminal sends it. Checked are the time until all
-processes are gone, exit code, the result file and the reason in it. Exit code 1 if anything is not as it
-should be. Only Python's standard library is used.
+processes are gone, exit code, the result file and the reason in it, which names the rank that was hit. Exit
+code 1 if anything is not as it should be. Only Python's standard library is used.
 """
 import argparse
 import collections
@@ -62,16 +62,18 @@ def role_of(process, arguments, user):
     return "launcher" if any("loop.py &" in text for text in arguments) and "bash" in arguments[0] else "other"
 
 
-def expected(trial):
-    """Exit code, status and the pattern of the reason; None where there is none."""
+def expected(trial, rank=None):
+    """Exit code, status and the pattern of the reason; None where there is none. `rank`: which was hit."""
     if trial.victim == "ptbench":
         ends = {"kill": (-signal.SIGKILL, None, None), "stop": (0, "ok", None)}
         return ends.get(trial.event, (130, "interrupted", "interrupted by a signal"))
     if trial.victim == "launcher" and trial.event == "stop":
         return 0, "ok", None  # its ranks go on; that it does not end is a warning
     if trial.event == "stop":
-        return 2, "failed", r"rank \d of the program has reported nothing for 4 s"
-    return 2, "failed", r"the program (was killed by signal|ended with exit code)|rank \d"
+        return 2, "failed", rf"rank {rank} of the program has reported nothing for 4 s"
+    if trial.victim == "rank":
+        return 2, "failed", rf"the program .*, rank {rank} first"
+    return 2, "failed", r"the program (was killed by signal|ended with exit code)"
 
 
 def begin_run(trial, folder, arguments):
@@ -96,19 +98,26 @@ def wait_until_begun(folder, process):
     return False
 
 
+def rank_of(process):
+    """What its environment says; None where it says nothing."""
+    variables = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    return next((int(text[5:]) for text in variables if text.startswith(b"RANK=")), None)
+
+
 def hit(trial, mark, process, chance):
-    """Whether anybody was there to be hit."""
+    """Whether anybody was there to be hit, and which rank that was."""
     known = processes_of(mark)
     suitable = [one for one, arguments in sorted(known.items())
                 if role_of(one, arguments, process.pid) == trial.victim]
     if not suitable:
-        return False
+        return False, None
     victim = chance.choice(suitable)
+    rank = rank_of(victim) if trial.victim == "rank" else None
     (os.killpg if trial.event == "ctrl-c" else os.kill)(victim, SIGNALS[trial.event])
     if (trial.victim, trial.event) == ("ptbench", "stop"):
         time.sleep(STOPPED)
         os.kill(victim, signal.SIGCONT)
-    return True
+    return True, rank
 
 
 def perform(trial, root, arguments, chance):
@@ -116,10 +125,11 @@ def perform(trial, root, arguments, chance):
     folder.mkdir()
     before = left_in_system()
     mark, process = begin_run(trial, folder, arguments)
-    problems = []
+    problems, rank = [], None
     if wait_until_begun(folder, process):
         time.sleep(trial.moment)
-        if not hit(trial, mark, process, chance):
+        was_hit, rank = hit(trial, mark, process, chance)
+        if not was_hit:
             problems.append(f"there was no {trial.victim}")
     else:
         problems.append("the ranks did not begin")
@@ -131,7 +141,7 @@ def perform(trial, root, arguments, chance):
             os.kill(one, signal.SIGKILL)
     code = process.wait(timeout=30)
     record = record_in(folder)
-    problems += unlike(expected(trial), code, (folder / "errors").read_text(encoding="utf-8"), record)
+    problems += unlike(expected(trial, rank), code, (folder / "errors").read_text(encoding="utf-8"), record)
     problems += [f"{len(left)} processes left after {seconds:.1f} s"] if left else []
     problems += [f"left {path}" for path in left_in_system() - before]
     return Outcome(code, record and record["status"], (record and record["reason"]) or "", seconds, problems)

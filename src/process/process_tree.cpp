@@ -77,7 +77,7 @@ std::vector<TreeMember> all_processes() {
 }
 
 /// With those that have ended and wait to be reaped.
-std::vector<TreeMember> tree_of(int root, TreePart part) {
+std::vector<TreeMember> tree_of(int root, TreePart part, std::span<const int> spared = {}) {
   std::vector<TreeMember> others = all_processes();
   std::vector<TreeMember> tree;
   const auto move_children = [&](int parent, auto&& wanted) {
@@ -88,7 +88,8 @@ std::vector<TreeMember> tree_of(int root, TreePart part) {
   };
   const int session = getsid(0);
   move_children(root, [&](const TreeMember& child) {
-    return part == TreePart::whole || child.session != session;
+    return (part == TreePart::whole || child.session != session) &&
+           std::ranges::find(spared, child.id) == spared.end();
   });
   // NOLINTNEXTLINE(modernize-loop-convert): the tree grows meanwhile
   for (std::size_t next = 0; next < tree.size(); ++next)
@@ -118,6 +119,13 @@ void reap_orphans(int child) {
       return;
     (void)waitpid(ended.si_pid, nullptr, WNOHANG);
   }
+}
+
+std::vector<int> children() {
+  std::vector<int> ids;
+  for (const TreeMember& process : all_processes())
+    if (process.parent == getpid()) ids.push_back(process.id);
+  return ids;
 }
 
 std::vector<int> descendants() {
@@ -177,10 +185,10 @@ void reset_peak_memory(std::span<const int> processes) {
     std::ofstream(fmt::format("/proc/{}/clear_refs", id)) << kResetPeak;
 }
 
-void end_descendants(TreePart part) {
+void end_descendants(TreePart part, std::span<const int> spared) {
   const auto end = std::chrono::steady_clock::now() + kLongestEnding;
   while (std::chrono::steady_clock::now() < end) {
-    const std::vector<TreeMember> tree = tree_of(getpid(), part);
+    const std::vector<TreeMember> tree = tree_of(getpid(), part, spared);
     if (tree.empty()) return;
     // First all, so that none starts another in the place of one that is gone.
     for (const TreeMember& member : tree)

@@ -78,7 +78,7 @@ bool ProgramServer::read_from(Connection& connection) {
     const SocketMessage message = receive_message(connection.socket);
     if (message.kind == SocketMessage::Kind::none_yet) return count > 0;
     if (message.kind == SocketMessage::Kind::closed) {
-      was_left_ = was_left_ || connection.rank.has_value();
+      if (!first_to_leave_) first_to_leave_ = connection.rank;
       connection.socket.close();
       return true;
     }

@@ -38,8 +38,8 @@ class ProgramServer {
 
   [[nodiscard]] ProgramRanks& ranks() { return ranks_; }
   [[nodiscard]] const ProgramRanks& ranks() const { return ranks_; }
-  /// Whether a process that had said hello has closed its connection.
-  [[nodiscard]] bool was_left() const { return was_left_; }
+  /// Of the processes that had said hello, the rank that was the first to close its connection.
+  [[nodiscard]] const std::optional<Size>& first_to_leave() const { return first_to_leave_; }
   /// The process of a rank that is there; 0 where its number is not known.
   [[nodiscard]] int process_of(Size rank) const;
 
@@ -63,7 +63,7 @@ class ProgramServer {
   std::vector<Connection> connections_;
   ProgramRanks ranks_;
   std::int64_t granted_ = 0;
-  bool was_left_ = false;
+  std::optional<Size> first_to_leave_;
 };
 
 }  // namespace ptbench

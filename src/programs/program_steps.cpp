@@ -1,11 +1,14 @@
 #include "src/programs/program_steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
 #include <vector>
 
+#include "src/base/error.h"
 #include "src/measure/sampling.h"
 #include "src/process/process_tree.h"
 
@@ -51,8 +54,24 @@ void ProgramSteps::step() {
   }
 }
 
-void ProgramSteps::listen() {
+void ProgramSteps::end_after(double seconds) {
+  begin_ = clock_.now();
+  most_seconds_ = seconds;
+}
+
+void ProgramSteps::hear() {
   program_.listen();
+  if (!most_seconds_ || clock_.now() - begin_ < *most_seconds_) return;
+  throw run_error(
+      fmt::format("the program has trained for {:.1f} s, and tells of steps that last {:.3g} s "
+                  "together",
+                  clock_.now() - begin_, now()),
+      "let it tell nanoseconds of CLOCK_MONOTONIC (docs/steps_protocol.md), do less between its "
+      "steps, or give a longer --max-time");
+}
+
+void ProgramSteps::listen() {
+  hear();
   if (!is_planned_) grant_ahead();
 }
 
@@ -86,7 +105,7 @@ void ProgramSteps::rest() {
   ProgramServer& server = program_.server();
   while (server.ranks().done() < server.granted()) {
     if (program_.has_left() || program_.is_interrupted()) return;
-    program_.listen();
+    hear();
   }
   while (take()) ++dropped_;
   const std::vector<int> processes = descendants();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "src/base/clock.h"
 #include "src/base/size.h"
@@ -19,6 +20,9 @@ class ProgramSteps final : public Clock {
 
   [[nodiscard]] double now() const override;
 
+  /// From now on the program may take so many seconds in all, rests and what lies between its steps
+  /// among them; then it is a run error, as where it tells durations in another unit.
+  void end_after(double seconds);
   /// Takes the next step. Throws NoMoreSteps where the program has left, or was interrupted.
   void step();
 
@@ -45,8 +49,12 @@ class ProgramSteps final : public Clock {
   void grant_ahead();
   void grant_plan();
   void listen();
+  void hear();
 
   RunningProgram& program_;
+  SteadyClock clock_;
+  double begin_ = 0;  ///< of `most_seconds_`, by ptbench's clock
+  std::optional<double> most_seconds_;
   std::int64_t nanoseconds_ = 0;  ///< of all steps so far
   std::int64_t taken_ = 0;        ///< number of the last one
   double previous_ = 0;           ///< seconds of the newest step

@@ -141,8 +141,15 @@ bool RunningProgram::finish() {
 
 void RunningProgram::require_success() const {
   if (ended_->code == 0) return;
-  throw run_error(fmt::format("the program {} after {} steps{}", how_it_ended(),
-                              server_.ranks().done(), last_words()));
+  throw run_error(fmt::format("the program {} after {} steps{}{}", how_it_ended(),
+                              server_.ranks().done(), who_left_first(), last_words()));
+}
+
+/// Launchers end all ranks once one has failed.
+std::string RunningProgram::who_left_first() const {
+  const auto& rank = server_.first_to_leave();
+  if (!rank || server_.ranks().hellos().size() < 2) return {};
+  return fmt::format(", rank {} first", *rank);
 }
 
 std::string RunningProgram::how_it_ended() const {

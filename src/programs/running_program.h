@@ -40,7 +40,9 @@ class RunningProgram {
   /// long.
   void listen();
   /// Whether it does no more steps: it ended, or a process of it has closed its connection.
-  [[nodiscard]] bool has_left() const { return ended_.has_value() || server_.was_left(); }
+  [[nodiscard]] bool has_left() const {
+    return ended_.has_value() || server_.first_to_leave().has_value();
+  }
   [[nodiscard]] bool is_interrupted() const { return setup_.interrupted(); }
 
   [[nodiscard]] ProgramServer& server() { return server_; }
@@ -51,6 +53,7 @@ class RunningProgram {
  private:
   [[nodiscard]] bool hear(std::chrono::milliseconds moment);
   void require_success() const;
+  [[nodiscard]] std::string who_left_first() const;
   [[nodiscard]] std::string how_it_ended() const;
   [[nodiscard]] std::string last_words() const;
   void count_silence(bool heard);

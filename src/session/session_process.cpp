@@ -17,11 +17,13 @@ constexpr ChildProcess::Duration kInterruptionGrace =
 }  // namespace
 
 SessionProcess::OrphanEnd::OrphanEnd(bool wanted) : is_wanted(wanted) {
-  if (is_wanted) adopt_orphans();
+  if (!is_wanted) return;
+  spared = children();
+  adopt_orphans();
 }
 
 SessionProcess::OrphanEnd::~OrphanEnd() {
-  if (is_wanted) end_descendants(TreePart::left_behind);
+  if (is_wanted) end_descendants(TreePart::left_behind, spared);
 }
 
 SessionProcess::SessionProcess(ChildCommand command, Limits limits, InterruptWatch& interrupt,

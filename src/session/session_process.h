@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "src/measure/step_protocol.h"
 #include "src/process/child_process.h"
@@ -49,13 +50,15 @@ class SessionProcess {
   void end_if_stopped();
   void pass_on_interrupt();
 
-  /// Ends what a process that is gone has left behind.
+  /// Ends what a process that is gone has left behind. Children that this one had before, as of a
+  /// shell that became ptbench, are nobody's orphans.
   struct OrphanEnd {
     explicit OrphanEnd(bool wanted);
     OrphanEnd(const OrphanEnd&) = delete;
     OrphanEnd& operator=(const OrphanEnd&) = delete;
     ~OrphanEnd();
     bool is_wanted;
+    std::vector<int> spared;
   };
 
   Limits limits_;

@@ -177,6 +177,22 @@ TEST_CASE("a program that says nothing is not waited for", "[run][program]") {
   CHECK(record["warnings"].dump().find("program-killed") != std::string::npos);
 }
 
+TEST_CASE("of several ranks the one that left first is named", "[run][program]") {
+  const RunCommand run;
+  const std::string ranks =
+      "for rank in 0 1; do if [ \\$rank = 1 ]; then what='at=90 fault=die'; fi; " +
+      scripted("world=2 rank=\\$rank \\$what") + " & done; wait -n && wait";
+  CHECK_THAT(reason_of(run, measure(run, "exec bash -c \"" + ranks + "\"")),
+             Contains("killed by signal 9") && Contains(", rank 1 first"));
+}
+
+TEST_CASE("a program that tells times in another unit ends in time", "[run][program]") {
+  const RunCommand run;
+  CHECK_THAT(reason_of(run, measure(run, scripted("real=0.05 unit=1000"),
+                                    {"--max-time", "0.2", "--timeout", "1"})),
+             Contains("the program has trained for 1.8 s, and tells of steps that last"));
+}
+
 TEST_CASE("programs may talk, read, wander and leave daemons behind", "[run][program]") {
   const RunCommand run;
   const ProgramResult talker = measure(run, scripted("before=talk"), {"--steps", "5"});
@@ -190,6 +206,20 @@ TEST_CASE("programs may talk, read, wander and leave daemons behind", "[run][pro
   CHECK(record_of(run, measure(run, scripted("before=daemon pidfile=daemon"),
                                {"--steps", "5"}))["status"] == "ok");
   CHECK_FALSE(is_there(run.text("daemon")));
+}
+
+TEST_CASE("children that ptbench had before it began are nobody's orphans", "[run][program]") {
+  const RunCommand run;
+  const std::string command =
+      "cd '" + run.path(".").string() + "'; setsid sleep 600 & echo $! > service; exec '" +
+      PTBENCH_EXECUTABLE + "' run --steps 5 -o r.json --program \"" + scripted("") + "\"";
+  ChildProcess shell({.program = "/bin/sh", .arguments = {"-c", command}});
+  std::optional<ChildExit> ended;
+  while (!ended) ended = shell.wait(std::chrono::seconds(1));
+  CHECK(ended->code == 0);
+  const std::string service = std::to_string(std::stoi(run.text("service")));
+  CHECK(is_there(service));
+  CHECK(kill(std::stoi(service), SIGKILL) == 0);
 }
 
 /// A run of a program with a daemon, begun and measuring.

@@ -6,7 +6,7 @@ stop=N            closes its connection after N steps; exit=CODE ends with that
 at=N fault=NAME   misbehaves before it reports step N: see FAULTS
 hello=JSON        members of its hello, in place of the usual ones
 loss=X            of each step; phases=1 tells phases where they are wanted
-real=MS           each step really sleeps so long, and is timed
+real=MS           each step really sleeps so long, and is timed; unit=N tells its times in N ns
 before=NAME       what it does first: talk, read, wander, daemon, silence
 """
 import json
@@ -137,9 +137,9 @@ def train():
         if number == fault_at:
             FAULTS[options["fault"]](link, number)
         if "real" in options:
-            start = time.monotonic_ns()
+            unit, start = int(options.get("unit", 1)), time.monotonic_ns()
             time.sleep(float(options["real"]) / 1000)
-            batch.append([number, start, time.monotonic_ns()])
+            batch.append([number, start // unit, time.monotonic_ns() // unit])
         else:
             end = clock + durations[number % len(durations)]
             batch.append([number, clock, end])
