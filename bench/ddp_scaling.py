@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures what two ranks of one thread cost and gain, interleaved with PyTorch's.
+"""Measures what two ranks of one thread cost and gain.
 
-    bench/ddp_scaling.py --only mlp-fp32 --torch 'venv/bin/python' --append-json ddp.json -o ddp.md
+    bench/ddp_scaling.py --only mlp-fp32 --append-json ddp.json -o ddp.md
     bench/ddp_scaling.py --only resnet18-bf16 --rounds 6 --one-rank-rounds 0 --append-json ddp.json
     bench/ddp_scaling.py --rounds 0 --one-rank-rounds 0 --append-json ddp.json -o ddp.md
 
-Each round runs, in turn and forwards or backwards, serial training, `ddp` on one rank, the data-
-parallel strategies on two, and PyTorch's DistributedDataParallel, eager and compiled: each a fresh
-process or pair, all ptbench's of a case with one plan. The Markdown report has medians by placement
+Each round runs, in turn and forwards or backwards, serial training, `ddp` on one rank, and the data-
+parallel strategies on two: each a fresh process or pair, all of a case with one plan. PyTorch beside
+them is measured by bench/native_and_pytorch.py. The Markdown report has medians by placement
 of the cores, ratios with 95 % intervals over the rounds of one placement, and phases. --append-json
 keeps the numbers, round by round as they come, and the next call adds to them: of one clean Release
 build. Only Python's standard library is used.
@@ -31,9 +31,8 @@ NEAR_LIMIT_NS = 80  # as src/device/core_latency.cpp has it
 ONE_RANK_LIMIT = 1.01  # what `ddp` on one rank may take, in units of serial
 PLAN_ATTEMPTS = 3
 DISTURBED_PLAN = "operators-chosen-under-load"
-SCHEMA = "ptbench.ddp_scaling/2"
+SCHEMA = "ptbench.ddp_scaling/3"
 ONE_CORE = "one core"
-TORCH = {"PyTorch DDP eager n=2": "eager", "PyTorch DDP compiled n=2": "compiled"}
 SERIAL = "serial"
 ONE_RANK = "ddp n=1"
 DP = "dp n=2"
@@ -41,7 +40,6 @@ STRATEGIES = {SERIAL: ("serial", 1), ONE_RANK: ("ddp", 1), "ddp n=2": ("ddp", 2)
               DP: ("dp", 2), "ddp-flat n=2": ("ddp-flat", 2),
               "ddp-central n=2": ("ddp-central", 2)}
 PARALLEL = [name for name, (_, replicas) in STRATEGIES.items() if replicas > 1]
-PEER = pathlib.Path(__file__).resolve().parent.parent / "peers" / "ddp_time.py"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Case:
     workload: str
     precision: str
     batch: int  # samples of one replica
-    programs: tuple = (*STRATEGIES, *TORCH)
+    programs: tuple = tuple(STRATEGIES)
 
     @property
     def name(self):
@@ -110,8 +108,7 @@ class Bench:
         self.known = strategies_of(arguments.ptbench)
 
     def measure(self, case):
-        entry = self.results["cases"].setdefault(case.name, {"plan": None, "torch": None,
-                                                             "rounds": []})
+        entry = self.results["cases"].setdefault(case.name, {"plan": None, "rounds": []})
         names = [name for name in case.programs if self.can_run(name)]
         pair = [name for name in names if name in (SERIAL, ONE_RANK)]
         one_rank_rounds = self.arguments.one_rank_rounds if len(pair) == 2 else 0
@@ -126,17 +123,13 @@ class Bench:
             print(f"{case.name}: round {number + 1} of {count} done", file=sys.stderr)
 
     def can_run(self, name):
-        return bool(self.arguments.torch) if name in TORCH else STRATEGIES[name][0] in self.known
+        return STRATEGIES[name][0] in self.known
 
     def round(self, case, entry, names):
         programs = {}
-        if entry["torch"] is None and any(name in TORCH for name in names):
-            entry["torch"] = self.peer(case, *shlex.split(self.arguments.torch_options),
-                                       "--modes", ",".join(TORCH.values()))
         latency = [core_latency_ns(self.arguments.ptbench)]
         for name in names:
-            programs[name] = (self.peer_step(case, entry["torch"], TORCH[name]) if name in TORCH
-                              else self.ptbench_step(case, entry, name))
+            programs[name] = self.ptbench_step(case, entry, name)
             latency.append(core_latency_ns(self.arguments.ptbench))
             programs[name]["core_latency_ns"] = latency[-2:]
             if programs[name]["placement"] is None:
@@ -168,19 +161,6 @@ class Bench:
         note_origin(self.results, record)
         return (json.loads(plan.read_text(encoding="utf-8")),
                 step_of(record["runs"][0], replicas))
-
-    def peer(self, case, *options):
-        return json.loads(run([*shlex.split(self.arguments.torch), PEER, case.workload,
-                               "--precision", case.precision, "--batch", str(case.batch),
-                               "--seconds", str(self.arguments.max_time), *options]))
-
-    def peer_step(self, case, tuned, mode):
-        result = self.peer(case, "--modes", mode, "--bucket-mb",
-                           f"{tuned['modes'][mode]['bucket_mb']:g}")
-        one = result["modes"][mode]
-        return {"step_seconds": one["step_seconds"], "placement": None,
-                "clean": one["clean_slices"] > 0,
-                "memory_increase_bytes": result["memory_increase_bytes"]}
 
 
 def step_of(run_record, replicas):
@@ -246,7 +226,7 @@ class Rounds:
 
     def names(self):
         ran = {name for row in self.rounds for name in row["programs"]}
-        return [name for name in (*STRATEGIES, *TORCH) if name in ran]
+        return [name for name in STRATEGIES if name in ran]
 
     def of(self, name):
         steps = [row["programs"][name] for row in self.rounds if name in row["programs"]]
@@ -300,10 +280,7 @@ def medians_table(rounds):
 def figures_of(names):
     """(figure, numerator, denominator) of the ratios that can be had."""
     here = [name for name in PARALLEL if name in names]
-    wanted = [(f"{torch} / {name}", torch, name) for name in here for torch in TORCH]
-    wanted += [(f"weak efficiency of {name}", SERIAL, name) for name in here]
-    wanted += [(f"weak efficiency of {torch}, of ptbench's serial", SERIAL, torch)
-               for torch in TORCH]
+    wanted = [(f"weak efficiency of {name}", SERIAL, name) for name in here]
     wanted += [(f"{name} / ddp n=2", name, "ddp n=2") for name in here if name != "ddp n=2"]
     wanted += [(f"{ONE_RANK} / {SERIAL}", ONE_RANK, SERIAL)]
     return [row for row in wanted if {row[1], row[2]} <= set(names)]
@@ -376,8 +353,8 @@ def rounds_table(rounds):
                     for number, row in enumerate(rounds.rounds, 1)])]
 
 
-def settings(entry, rounds):
-    """What ran: plans, buckets, PyTorch's best mode, and warnings that make figures doubtful."""
+def settings(rounds):
+    """What ran: plans, buckets, and warnings that make figures doubtful."""
     steps = [(name, step) for row in rounds.rounds for name, step in row["programs"].items()]
     plans = sorted({step["strategy"]["plan_hash"] or "none" for _, step in steps
                     if "strategy" in step})
@@ -387,16 +364,10 @@ def settings(entry, rounds):
             overlap = "on" if step["strategy"]["overlap"] else "off"
             lines.append(f"- {name}: buckets of {step['strategy']['bucket_bytes'] / 2**20:g} MiB, "
                          f"overlap {overlap}")
-    if entry["torch"]:
-        tried = ", ".join(f"{mode} {text(one['step_seconds'])} with buckets of "
-                          f"{one['bucket_mb']:g} MiB"
-                          for mode, one in entry["torch"]["modes"].items())
-        lines.append(f"- {entry['torch']['engine']}: tuned beforehand: {tried}")
     codes = [code for _, step in steps for code in step.get("warnings", [])]
     if codes:
         counts = ", ".join(f"{code} {codes.count(code)}×" for code in sorted(set(codes)))
-        lines.append(f"- warnings in ptbench's {sum('strategy' in step for _, step in steps)} "
-                     f"records: {counts}")
+        lines.append(f"- warnings in {sum('strategy' in step for _, step in steps)} records: {counts}")
     unclean = sum(not step["clean"] for _, step in steps)
     if unclean:
         lines.append(f"- {unclean} measurements without a clean slice, left out")
@@ -407,7 +378,7 @@ def case_report(name, entry):
     case = next(case for case in CASES if case.name == name)
     rounds = Rounds(entry["rounds"])
     return [f"## `{case.workload}`, {case.precision}, {case.batch} samples a replica", "",
-            *settings(entry, rounds), *medians_table(rounds), *ratios_table(rounds),
+            *settings(rounds), *medians_table(rounds), *ratios_table(rounds),
             *one_rank_verdict(rounds), *phases_table(rounds), *rounds_table(rounds)]
 
 
@@ -422,7 +393,7 @@ def report(results):
     builds = ", ".join(f"{one['version']} commit {one['git_commit']} {one['build_type']}"
                        for one in results["generators"])
     lines = [
-        "# Two ranks of one thread, beside serial training and PyTorch", "",
+        "# Two ranks of one thread, beside serial training", "",
         f"- date: {days[0]} to {days[-1]} UTC",
         f"- machine: {cpu['model']}, {cpu['cores']} cores, {', '.join(cpu['isa'])}; "
         f"Linux {results['machine']['kernel']}",
@@ -446,8 +417,6 @@ def options_text(arguments):
     parts = [f"--only {arguments.only}" if arguments.only else "",
              f"--rounds {arguments.rounds} --one-rank-rounds {arguments.one_rank_rounds} "
              f"--max-time {arguments.max_time:g}",
-             f"--torch-options {shlex.quote(arguments.torch_options)}"
-             if arguments.torch_options else "",
              f"--options {shlex.quote(arguments.options)}" if arguments.options else ""]
     return " ".join(part for part in parts if part)
 
@@ -470,9 +439,6 @@ def parse_arguments():
     parser.add_argument("--only", metavar="CASE,…", help="cases, or beginnings of their names: "
                         + ", ".join(case.name for case in CASES))
     parser.add_argument("--ptbench", default="build/release/ptbench")
-    parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch; else without")
-    parser.add_argument("--torch-options", default="", help="of peers/ddp_time.py when it is tuned, "
-                        "such as '--bucket-mb 25'")
     parser.add_argument("--options", default="", help="more options of `ptbench run`")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--one-rank-rounds", type=int, default=20,

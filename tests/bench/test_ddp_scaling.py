@@ -47,12 +47,6 @@ class Ratios(unittest.TestCase):
         self.assertEqual(rounds.ratios("ddp n=1", "serial"), [])
         self.assertEqual(rounds.of("ddp n=1"), [])
 
-    def test_pytorch_is_eager_and_compiled(self):
-        for case in ddp_scaling.CASES:
-            if len(case.programs) > len(ddp_scaling.WEAK_ONLY):
-                self.assertLessEqual(set(ddp_scaling.TORCH), set(case.programs))
-        self.assertEqual(set(ddp_scaling.TORCH.values()), {"eager", "compiled"})
-
 
 class Origins(unittest.TestCase):
     RECORD = {"environment": {"cpu": {}, "libraries": {}},
