@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -172,13 +173,17 @@ TEST_CASE("a trace without CUPTI says why, and has phases", "[cuda]") {
   require_cuda_device();
   if (!is_emulated_device()) skip("this device is a real one");
   const RunCommand run;
-  run.write("libcupti.so.13", "");
+  for (const char* folder : {"empty", "old"}) std::filesystem::create_directory(run.path(folder));
+  run.write("empty/libcupti.so.13", "");
+  std::filesystem::create_symlink(PTBENCH_EMPTY_LIBRARY, run.path("old/libcupti.so.13"));
   const char* path = std::getenv("LD_LIBRARY_PATH");
   REQUIRE(path != nullptr);
   const struct {
     std::string environment;
     std::string reason;
-  } cases[] = {{"LD_LIBRARY_PATH=" + run.path(".").string() + ":" + path, "libcupti.so.13"},
+  } cases[] = {{"LD_LIBRARY_PATH=" + run.path("empty").string() + ":" + path, "file too short"},
+               {"LD_LIBRARY_PATH=" + run.path("old").string() + ":" + path,
+                "libcupti.so.13 is too old: it has no cuptiGetVersion"},
                {"PTBENCH_EMULATOR_CUPTI=refused", "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"}};
   for (const auto& each : cases) {
     CAPTURE(each.environment);

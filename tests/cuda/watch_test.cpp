@@ -2,6 +2,7 @@
 // the driver's management library tells them. Its shadow tells what the environment says.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,43 @@ TEST_CASE("what the library does not tell is not known, with the reason", "[cuda
   CHECK(gap->reason == (fails ? "nvmlInit_v2: Driver Not Loaded"
                               : "nvmlDeviceGetCurrentClocksEventReasons: Not Supported"));
   CHECK_THAT(gap->remedy, Contains("nvidia-smi"));
+}
+
+/// LD_LIBRARY_PATH with that folder first.
+std::string found_first_in(const std::filesystem::path& folder) {
+  const char* others = std::getenv("LD_LIBRARY_PATH");
+  return "LD_LIBRARY_PATH=" + folder.string() +
+         (others == nullptr ? "" : ":" + std::string(others));
+}
+
+TEST_CASE("functions that the management library lacks are named, and end no run", "[cuda]") {
+  require_emulated_device();
+  const RunCommand run;
+  std::string libraries = PTBENCH_OLD_LIBRARIES;
+  SECTION("all of them") {
+    libraries = run.path(".").string();
+    std::filesystem::create_symlink(PTBENCH_EMPTY_LIBRARY, run.path("libnvidia-ml.so.1"));
+    (void)train(run, {found_first_in(libraries)});
+    const auto record = run.json("r.json")["runs"][0];
+    CHECK(record["status"] == "ok");
+    CHECK(record["samples"]["slices"].empty());
+    CHECK_THAT(warning_of(record, "device-not-watched")["message"].get<std::string>(),
+               Contains("nvmlInit_v2: libnvidia-ml.so.1 has no such function"));
+  }
+  SECTION("some") {
+    (void)train(run, {found_first_in(libraries), "PTBENCH_EMULATOR_THROTTLE=0x40"});
+    const auto record = run.json("r.json")["runs"][0];
+    const auto slice = record["samples"]["slices"].at(0);
+    CHECK(slice["device_throttle_reasons"] == nlohmann::json{"hw_thermal_slowdown"});
+    CHECK(slice["device_temperature_celsius"] == 40);
+    CHECK(slice["device_other_processes"].is_null());
+    CHECK(warning_of(record, "device-not-watched").is_null());
+    const ProgramResult doctor = run_program({PTBENCH_EXECUTABLE, "doctor", "--json"},
+                                             {.environment = {found_first_in(libraries)}});
+    CHECK(doctor.exit_code == 0);
+    CHECK_THAT(doctor.output,
+               Contains("not told: energy (libnvidia-ml.so.1 has no such function)"));
+  }
 }
 
 TEST_CASE("a slice in which the device was throttled is not clean", "[cuda]") {

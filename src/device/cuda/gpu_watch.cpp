@@ -119,7 +119,9 @@ std::optional<ThrottleReasons> GpuWatch::throttling() {
   if (told(result, "throttling")) return ThrottleReasons{static_cast<std::uint32_t>(reasons)};
   gap_ = WatchGap{
       .reason = fmt::format("nvmlDeviceGetCurrentClocksEventReasons: {}", nvml_.text_of(result)),
-      .remedy = "see what nvidia-smi -q -d PERFORMANCE says"};
+      .remedy = result == NvmlResult::function_not_found
+                    ? "install a newer driver"
+                    : "see what nvidia-smi -q -d PERFORMANCE says"};
   return std::nullopt;
 }
 

@@ -64,7 +64,8 @@ std::string Nvml::driver_version() const {
 }
 
 std::string Nvml::text_of(NvmlResult result) const {
-  if (result == NvmlResult::function_not_found) return "this library has no such function";
+  if (result == NvmlResult::function_not_found)
+    return fmt::format("{} has no such function", kLibrary);
   const char* text = functions_.error_string == nullptr ? nullptr : functions_.error_string(result);
   return text == nullptr ? fmt::format("error {}", static_cast<int>(result)) : std::string(text);
 }
