@@ -152,11 +152,11 @@ edit(strategies/replica.cpp
 [==[program_.backward(micro_batch == 0 || mutated("micro-batches-not-added") ?]==])
 
 edit(strategies/replica.cpp
-[==[const bool follows = micro_batch % statistics_period_ == 0;]==]
+[==[if (statistics_period_ == 1 || micro_batch % statistics_period_ == 0)]==]
 [==[const bool is_frozen = mutated("statistics-frozen") && statistics_period_ == 1;
   if (kept_statistics_.bytes() == 0)
     kept_statistics_ = device().memory().allocate(program_.running_statistics().size_bytes(), "");
-  const bool follows = micro_batch % statistics_period_ == 0 && !is_frozen;]==])
+  if (!is_frozen && (statistics_period_ == 1 || micro_batch % statistics_period_ == 0))]==])
 
 edit(strategies/replica.cpp
 [==[  optimizer_->step(slice, step, 1 / scaler_.scale());]==]
