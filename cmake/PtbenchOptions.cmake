@@ -5,6 +5,8 @@ option(PTBENCH_UNITY "Compile several files of a room at a time: less time for a
 option(PTBENCH_FUZZ "Configure the fuzz targets (the preset fuzz)" OFF)
 set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PTBENCH_GLOO "AUTO" CACHE STRING "Build the gloo module: AUTO (where gloo is found), ON or OFF")
+set_property(CACHE PTBENCH_GLOO PROPERTY STRINGS AUTO ON OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

@@ -34,12 +34,18 @@
 namespace ptbench {
 namespace {
 
-/// On rank 0. Throws where anything was wrong, once it is printed.
-void print(const std::vector<CommMeasurement>& rows, const CommOptions& options,
-           const std::string& communicator) {
-  write_standard_output(options.json
-                            ? table_json(comm_json_table(rows, communicator))
-                            : table_text(comm_text_table(rows)) + std::string(comm_columns_text()));
+/// What was measured with one communicator, and a line that says where.
+struct CommResult {
+  std::string header;
+  std::vector<CommMeasurement> rows;
+};
+
+/// Throws where anything was wrong, once it is printed.
+void print(const CommResult& result, const CommOptions& options) {
+  const std::vector<CommMeasurement>& rows = result.rows;
+  write_standard_output(options.json ? table_json(comm_json_table(rows))
+                                     : result.header + "\n" + table_text(comm_text_table(rows)) +
+                                           std::string(comm_columns_text()));
   Size wrong = 0;
   for (const CommMeasurement& row : rows) wrong += row.wrong;
   if (wrong > 0)
@@ -57,7 +63,7 @@ std::string header_line(const Topology& topology, Size ranks, const std::string&
   for (const Core& core : topology.cores) cpus.push_back(core.cpu);
   const DeviceConditions cores = CpuDevice(topology, std::move(cpus)).look();
   return fmt::format(
-      "{}, {}{}; {}; communicator {}\n\n", printable(topology.cpu_model), cores_text(topology),
+      "{}, {}{}; {}; communicator {}\n", printable(topology.cpu_model), cores_text(topology),
       cores.has_latency && !cores.latency.disturbed
           ? fmt::format(" ({} apart: {})", format_duration(cores.latency.seconds),
                         name_of(placement_of(cores.latency.seconds)))
@@ -69,17 +75,17 @@ void pin_to(std::optional<int> cpu) {
   if (cpu) (void)pin_this_thread(*cpu);
 }
 
-bool is_on_gpus(const CommOptions& options) {
+bool is_on_gpus(const CommOptions& options, const std::string& communicator) {
   const auto rows = communicator_catalog();
-  const auto row = std::ranges::find(rows, options.communicator, &CommunicatorRow::name);
+  const auto row = std::ranges::find(rows, communicator, &CommunicatorRow::name);
   const bool needs_them = row != rows.end() && row->on_gpus;
   return options.device.starts_with("cuda") || (needs_them && options.device == "auto");
 }
 
 /// Where a rank's values lie.
 struct CommDevice {
-  explicit CommDevice(const CommOptions& options) {
-    if (is_on_gpus(options)) site = CudaModule(options.device).open();
+  CommDevice(const CommOptions& options, bool on_gpus) {
+    if (on_gpus) site = CudaModule(options.device).open();
   }
   [[nodiscard]] Device& get() { return site.device ? *site.device : host; }
 
@@ -90,13 +96,15 @@ struct CommDevice {
 /// On one rank; its communicators have ended when this returns. `region`: null for a rank alone.
 std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
                                           const SharedRegion* region) {
-  CommDevice where(options);
+  const bool on_gpus = is_on_gpus(options, row.name);
+  CommDevice where(options, on_gpus);
   Device& device = where.get();
   RankCommunicators communicators = row.make({.memory = device.memory(),
                                               .region = region,
                                               .rank = options.rank,
-                                              .device = is_on_gpus(options) ? &device : nullptr,
-                                              .timeout = plan_of(options).timeout});
+                                              .device = on_gpus ? &device : nullptr,
+                                              .timeout = plan_of(options).timeout,
+                                              .interface = options.interface});
   ControlChannel control(std::move(communicators.control));
   return measure_collectives(
       {.device = device, .communicator = *communicators.data, .control = control},
@@ -110,21 +118,21 @@ ExitCode be_rank(const CommOptions& options) {
     throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
   PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
+  const std::string& name = options.communicators.front();
   const CommunicatorRow row =
-      find_communicator(options.communicator, region.world_size(), is_on_gpus(options));
+      find_communicator(name, region.world_size(), is_on_gpus(options, name));
   const auto rows = measure_with(row, options, &region);
-  if (options.rank == 0) print(rows, options, row.name);
+  if (options.rank == 0) write_standard_output(comm_lines(rows));
   return ExitCode::ok;
 }
 
-ExitCode run_alone(const CommunicatorRow& row, const CommOptions& options,
-                   const Topology& topology) {
+CommResult run_alone(const CommunicatorRow& row, const CommOptions& options,
+                     const Topology& topology) {
   const AffinityGuard affinity;
   pin_to(topology.cores.front().cpu);
-  const auto rows = measure_with(row, options, nullptr);
-  if (!options.json) write_standard_output(header_line(topology, 1, row.name));
-  print(rows, options, row.name);
-  return ExitCode::ok;
+  CommResult result{.header = {}, .rows = measure_with(row, options, nullptr)};
+  if (!options.json) result.header = header_line(topology, 1, row.name);
+  return result;
 }
 
 /// `device`: "cpu", or the rank's GPU.
@@ -144,7 +152,8 @@ std::vector<std::string> arguments_of_rank(const CommunicatorRow& row, const Com
       fmt::format("--collective={}", fmt::join(plan.collectives, ",")),
       fmt::format("--sizes={}", fmt::join(plan.sizes, ","))};
   if (plan.calls) arguments.push_back(fmt::format("--iters={}", *plan.calls));
-  if (options.json) arguments.emplace_back("--json");
+  if (!options.interface.empty())
+    arguments.push_back(fmt::format("--interface={}", options.interface));
   return arguments;
 }
 
@@ -165,9 +174,10 @@ void warn_of_shared_cores(const Topology& topology, Size ranks) {
                           ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
 }
 
-/// `gpus`: of the ranks; empty: values lie in the host's memory.
-ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
-                       const Topology& topology, Size ranks, const std::vector<std::string>& gpus) {
+/// Empty where it is interrupted. `gpus`: of the ranks; empty: values lie in the host's memory.
+std::optional<CommResult> run_processes(const CommunicatorRow& row, const CommOptions& options,
+                                        const Topology& topology, Size ranks,
+                                        const std::vector<std::string>& gpus) {
   InterruptWatch interrupt;  // before any thread is made
   const CommPlan plan = plan_of(options);
   const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
@@ -176,7 +186,7 @@ ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
   std::string header;
   if (!options.json)
     header = gpus.empty() ? header_line(topology, ranks, row.name)
-                          : fmt::format("{}; communicator {}\n\n", fmt::join(gpus, ", "), row.name);
+                          : fmt::format("{}; communicator {}\n", fmt::join(gpus, ", "), row.name);
   RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
                             return interrupt.requested();
                           }};
@@ -187,44 +197,58 @@ ExitCode run_processes(const CommunicatorRow& row, const CommOptions& options,
                           gpus.empty() ? "cpu" : gpus.at(static_cast<std::size_t>(rank))));
   }
   const RankOutcome outcome = run_ranks(region, processes);
-  if (outcome.interrupted) return ExitCode::interrupted;
-  if (!outcome.output.empty()) write_standard_output(header + outcome.output);
+  if (outcome.interrupted) return std::nullopt;
   if (outcome.error) throw Error(*outcome.error);
-  return ExitCode::ok;
+  return CommResult{.header = std::move(header), .rows = read_comm_lines(outcome.output)};
 }
 
 /// Between GPUs, each with a process; by default all that are listed, or all there are.
-ExitCode run_between_gpus(const CommOptions& options, const Topology& topology) {
+std::optional<CommResult> run_between_gpus(const std::string& communicator,
+                                           const CommOptions& options, const Topology& topology) {
   const std::string device = options.device == "auto" ? "cuda" : options.device;
-  require_communicator_of(options.communicator, true);
+  require_communicator_of(communicator, true);
   if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
   const Size usual =
       device == "cuda" ? std::ssize(CudaModule(device).devices()) : devices_listed(device);
   const Size ranks = options.nproc.value_or(usual);
   const auto gpus = gpus_of_replicas(device, ranks, false);
-  const CommunicatorRow row =
-      find_communicator(options.communicator, std::max<Size>(2, ranks), true);
+  const CommunicatorRow row = find_communicator(communicator, std::max<Size>(2, ranks), true);
   return run_processes(row, options, topology, ranks, gpus);
 }
 
-ExitCode comm_command(const CommOptions& options) {
-  if (options.region) return be_rank(options);
-  refuse_outside_ranks("comm");
-  require_communicator(options.communicator);
-  const Topology topology = discover_topology();
-  if (is_on_gpus(options)) return run_between_gpus(options, topology);
-  require_communicator_of(options.communicator, false);
+/// Empty where it is interrupted.
+std::optional<CommResult> run_with(const std::string& communicator, const CommOptions& options,
+                                   const Topology& topology) {
+  if (is_on_gpus(options, communicator)) return run_between_gpus(communicator, options, topology);
+  require_communicator_of(communicator, false);
   const auto several = std::max<Size>(2, static_cast<Size>(topology.cores.size()));
-  const Size usual = find_communicator(options.communicator, several).several_ranks ? several : 1;
+  const Size usual = find_communicator(communicator, several).several_ranks ? several : 1;
   const Size ranks = options.nproc.value_or(usual);
-  const CommunicatorRow row = find_communicator(options.communicator, ranks);
+  const CommunicatorRow row = find_communicator(communicator, ranks);
   if (!row.several_ranks && ranks > 1)
     throw usage_error(
         fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
         "leave out --communicator");
   require_memory_for(plan_of(options), ranks);
-  return row.several_ranks ? run_processes(row, options, topology, ranks, {})
-                           : run_alone(row, options, topology);
+  if (row.several_ranks) return run_processes(row, options, topology, ranks, {});
+  return run_alone(row, options, topology);
+}
+
+ExitCode comm_command(const CommOptions& options) {
+  if (options.region) return be_rank(options);
+  refuse_outside_ranks("comm");
+  for (const std::string& communicator : options.communicators) require_communicator(communicator);
+  require_interface_of(options.communicators, options.interface);
+  const Topology topology = discover_topology();
+  CommResult all;
+  for (const std::string& communicator : options.communicators) {
+    const std::optional<CommResult> result = run_with(communicator, options, topology);
+    if (!result) return ExitCode::interrupted;
+    all.header += result->header;
+    all.rows.insert(all.rows.end(), result->rows.begin(), result->rows.end());
+  }
+  print(all, options);
+  return ExitCode::ok;
 }
 
 }  // namespace
@@ -241,6 +265,8 @@ Command make_comm_command() {
        .examples = {{"ptbench comm", "all-reduce between as many ranks as there are cores"},
                     {"ptbench comm -n 2 --collective all_reduce,broadcast --sizes 4K,1M,16M",
                      "two collectives at three sizes"},
+                    {"ptbench comm --communicator shm,gloo --sizes 4K,16M",
+                     "shared memory and gloo's TCP in one table"},
                     {"ptbench comm --device cuda -b 8 -e 128M -f 2",
                      "all-reduce between all GPUs, at sizes as nccl-tests takes them"},
                     {"ptbench comm --json", "for a script, with raw numbers"}},

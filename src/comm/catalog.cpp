@@ -1,11 +1,14 @@
 #include "src/comm/catalog.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "src/base/error.h"
+#include "src/comm/engine_module.h"
 #include "src/comm/nccl_module.h"
+#include "src/comm/network_interfaces.h"
 #include "src/comm/shared_memory.h"
 #include "src/comm/solo.h"
 
@@ -32,6 +35,12 @@ std::vector<CommunicatorRow> communicator_catalog() {
            .needs = "ranks on one host",
            .several_ranks = true,
            .make = make_shared_memory},
+          {.name = "gloo",
+           .summary = "gloo: processes send their values to each other over TCP",
+           .needs = "the module of gloo",
+           .several_ranks = true,
+           .is_engine = true,
+           .make = [](const CommunicatorSetup& setup) { return make_engine("gloo", setup); }},
           {.name = "nccl",
            .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
            .needs = "a GPU for each rank",
@@ -45,9 +54,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
            .make = make_solo}};
 }
 
-std::vector<AbsentCommunicator> absent_communicators() {
-  return {{.name = "mpi", .several_hosts = true}, {.name = "gloo", .several_hosts = true}};
-}
+std::vector<std::string> absent_communicators() { return {"mpi"}; }
 
 std::vector<std::string> communicator_choices(bool several_ranks) {
   std::vector<std::string> names{std::string(kAutomaticCommunicator)};
@@ -58,7 +65,7 @@ std::vector<std::string> communicator_choices(bool several_ranks) {
 
 std::vector<std::string> communicator_names(bool several_ranks) {
   std::vector<std::string> names = communicator_choices(several_ranks);
-  for (const AbsentCommunicator& absent : absent_communicators()) names.push_back(absent.name);
+  for (const std::string& absent : absent_communicators()) names.push_back(absent);
   return names;
 }
 
@@ -81,10 +88,25 @@ void require_communicator_of(std::string_view name, bool on_gpus) {
           on_gpus ? "leave it out, or use --device cpu" : "leave it out, or use --device cuda");
 }
 
+void require_interface_of(const std::vector<std::string>& names, std::string_view interface) {
+  if (interface.empty()) return;
+  std::vector<std::string> networked;
+  for (const CommunicatorRow& row : communicator_catalog())
+    if (row.is_engine) networked.push_back(row.name);
+  if (std::ranges::find_first_of(names, networked) == names.end())
+    throw usage_error(
+        fmt::format("--interface {}: communicator {} sends nothing over a network interface",
+                    interface, fmt::join(names, ", ")),
+        fmt::format("leave it out, or use --communicator {}", networked.front()));
+  require_interface(interface);
+}
+
 void require_communicator(std::string_view name) {
-  const std::vector<AbsentCommunicator> absent = absent_communicators();
-  if (std::ranges::find(absent, name, &AbsentCommunicator::name) == absent.end()) return;
   const std::vector<CommunicatorRow> rows = communicator_catalog();
+  const auto row = std::ranges::find(rows, name, &CommunicatorRow::name);
+  if (row != rows.end() && row->is_engine) require_engine(name);
+  const std::vector<std::string> absent = absent_communicators();
+  if (std::ranges::find(absent, name) == absent.end()) return;
   const auto usual = std::ranges::find(rows, true, &CommunicatorRow::several_ranks);
   throw capability_error(
       fmt::format("--communicator {}: this build has no {} communicator", name, name),

@@ -19,6 +19,7 @@ struct CommunicatorSetup {
   Size rank = 0;
   Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
   Communicator::Timeout timeout = std::chrono::seconds(60);  ///< of waits while it is made
+  std::string interface = {};  ///< of the network, that an engine's values travel by; empty: any
 };
 
 /// What one rank has to talk to others with.
@@ -34,6 +35,7 @@ struct CommunicatorRow {
   std::string needs;           ///< of the machine or the run; a few words
   bool several_ranks = false;  ///< takes worlds above one
   bool on_gpus = false;        ///< of values in the memory of CUDA devices, and no others
+  bool is_engine = false;      ///< a module of that name does it, which may be absent
   RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
@@ -44,12 +46,8 @@ struct CommunicatorRow {
 /// "auto": the first row that takes so many ranks is meant.
 inline constexpr std::string_view kAutomaticCommunicator = "auto";
 
-/// A communicator that has a name and that this build lacks.
-struct AbsentCommunicator {
-  std::string name;
-  bool several_hosts = false;  ///< it would take ranks of several
-};
-[[nodiscard]] std::vector<AbsentCommunicator> absent_communicators();
+/// Communicators that have a name and that this build lacks.
+[[nodiscard]] std::vector<std::string> absent_communicators();
 
 /// What --communicator can be: "auto" and the catalog's names; `several_ranks`: of those alone that
 /// take worlds above one.
@@ -59,13 +57,18 @@ struct AbsentCommunicator {
 /// that nobody knows.
 [[nodiscard]] std::vector<std::string> communicator_names(bool several_ranks);
 
-/// Throws a capability error for a communicator that has a name and that this build lacks.
+/// Throws a capability error for a communicator that has a name and that this build lacks, or whose
+/// engine module cannot be had.
 void require_communicator(std::string_view name);
 
 /// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws
 /// a capability error for one that this build lacks, and a defect for a name that nobody knows.
 [[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size,
                                                 bool on_gpus = false);
+
+/// Throws a usage error where none of the communicators of these names sends anything over a
+/// network interface, or this host has none such interface. Empty: none is asked for.
+void require_interface_of(const std::vector<std::string>& names, std::string_view interface);
 
 /// Throws a usage error where the communicator of that name moves no values that lie there.
 void require_communicator_of(std::string_view name, bool on_gpus);

@@ -205,6 +205,14 @@ void require_whole_step(const RunConfig& config) {
       fmt::format("use more --samples, or a smaller --{}", option));
 }
 
+/// Whether another communicator than the usual one moves the values of several ranks.
+bool is_unusual_communicator(const RunConfig& config) {
+  const Size ranks = config.strategy.one_process ? 1 : config.options.nproc;
+  if (ranks < 2 || config.options.communicator == kAutomaticCommunicator) return false;
+  return config.options.communicator !=
+         find_communicator(kAutomaticCommunicator, ranks, !config.device.is_cpu()).name;
+}
+
 /// Measured options that are not at their default, for the run's id.
 std::vector<OptionValue> other_options(const RunConfig& config) {
   const OptimizerSpec& usual = config.workload.optimizer;
@@ -238,6 +246,9 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
   if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
+  if (is_unusual_communicator(config))
+    others.push_back({"communicator", config.options.communicator});
+  if (!config.options.interface.empty()) others.push_back({"interface", config.options.interface});
   if (config.options.is_pytorch()) others.push_back({"engine", config.options.engine});
   for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));
   if (config.options.data != "synthetic") others.push_back({"data", config.options.data});
@@ -294,6 +305,7 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   // When an emulated device is warm, only a clock could say.
   if (config.device.is_emulated && !options.warmup) config.options.warmup = 1;
   require_communicator(options.communicator);
+  require_interface_of({options.communicator}, options.interface);
   if (options.nproc > 1 && !config.strategy.one_process)
     require_communicator_of(options.communicator, !config.device.is_cpu());
   require_sensible_ends(options);

@@ -185,8 +185,18 @@ void append_communication(RunOptionRows& rows) {
                       .fallback = std::string(kAutomaticCommunicator),
                       .domain = names_domain(communicator_names(true)),
                       .choices = communicator_choices(true),
-                      .scope = OptionScope::replicas},
+                      .scope = OptionScope::replicas,
+                      .grid = true},
                      set_communicator});
+  rows.push_back(text_option({.name = "interface",
+                              .value = "NAME",
+                              .group = group,
+                              .help = "network interface that gloo's ranks send values by; by "
+                                      "default loopback",
+                              .example = "eth0",
+                              .scope = OptionScope::replicas,
+                              .grid = true},
+                             &RunOptions::interface));
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
                               .group = group,

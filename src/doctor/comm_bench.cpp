@@ -192,6 +192,7 @@ class Measuring {
     if (call_.communicator().works_on_device()) (void)time_call();
     wrong += check();
     return {.collective = collective_.name,
+            .communicator = call_.communicator().name(),
             .ranks = call_.ranks(),
             .count = count,
             .seconds = median_of_slowest(seconds),

@@ -13,6 +13,7 @@ namespace ptbench {
 /// A collective at one size. Sizes are of the whole array, as nccl-tests count them.
 struct CommMeasurement {
   std::string collective;
+  std::string communicator{};  ///< as on the command line
   Size ranks = 1;
   Size count = 0;        ///< floats
   double seconds = 0;    ///< median over calls of the slowest rank's time

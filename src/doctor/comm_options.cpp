@@ -64,10 +64,14 @@ void set_collectives(CommOptions& options, const OptionInfo& option, std::string
 }
 
 /// Takes those too that this build lacks, which is another error.
-void set_communicator(CommOptions& options, const OptionInfo& option, std::string_view text) {
-  const std::vector<std::string> names = communicator_names(false);
-  if (std::ranges::find(names, text) == names.end()) refuse_value(option, text);
-  options.communicator = text;
+void set_communicators(CommOptions& options, const OptionInfo& option, std::string_view text) {
+  const std::vector<std::string> known = communicator_names(false);
+  std::vector<std::string> names;
+  for (const std::string_view part : parts_of(text)) {
+    if (std::ranges::find(known, part) == known.end()) refuse_value(option, part);
+    names.emplace_back(part);
+  }
+  options.communicators = std::move(names);
 }
 
 /// From the least to the most, as nccl-tests count them.
@@ -169,13 +173,20 @@ std::vector<Row> shown_rows() {
                .choices = {"auto", "cpu", "cuda"}},
               set_comm_device},
           Row{{.name = "communicator",
-               .value = "NAME",
+               .value = "NAME,...",
                .group = group,
-               .help = "who moves values between ranks",
+               .help = "who moves values between ranks; of several, one after the other",
                .fallback = std::string(kAutomaticCommunicator),
                .domain = names_domain(communicator_names(false)),
                .choices = communicator_choices(false)},
-              set_communicator},
+              set_communicators},
+          text_option({.name = "interface",
+                       .value = "NAME",
+                       .group = group,
+                       .help = "network interface that gloo's ranks send values by; by default "
+                               "loopback",
+                       .example = "eth0"},
+                      &CommOptions::interface),
           real_option({.name = "timeout",
                        .value = "S",
                        .group = group,

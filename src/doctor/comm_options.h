@@ -20,7 +20,8 @@ struct CommOptions {
   std::optional<Size> calls;    ///< that are timed at each size
   std::optional<Size> warm_up;  ///< calls before these
   std::string device = "auto";  ///< "cpu", or GPUs as run has them
-  std::string communicator = "auto";
+  std::vector<std::string> communicators{"auto"};
+  std::string interface;  ///< of the network, for engines; empty: loopback
   double timeout_seconds = 60;
   bool json = false;
   // The place of a process that was started as one of the ranks.

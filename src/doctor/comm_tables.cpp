@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <sstream>
 #include <utility>
+
+#include "src/base/error.h"
 
 namespace ptbench {
 namespace {
@@ -28,9 +32,24 @@ std::vector<FieldValue> units_row() {
   return row;
 }
 
+bool has_several(const std::vector<CommMeasurement>& rows) {
+  return std::ranges::any_of(rows, [&](const CommMeasurement& row) {
+    return row.communicator != rows.front().communicator;
+  });
+}
+
+void prepend_communicators(Table& table, const std::vector<CommMeasurement>& rows) {
+  table.columns.insert(table.columns.begin(), {.key = "communicator", .heading = "by"});
+  table.rows.front().insert(table.rows.front().begin(), std::string(" "));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<FieldValue>& shown = table.rows.at(i + 1);
+    shown.insert(shown.begin(), rows[i].communicator);
+  }
+}
+
 }  // namespace
 
-Table comm_json_table(const std::vector<CommMeasurement>& rows, const std::string& communicator) {
+Table comm_json_table(const std::vector<CommMeasurement>& rows) {
   Table table{.name = "comm",
               .columns = {{.key = "collective", .heading = {}},
                           {.key = "communicator", .heading = {}},
@@ -44,7 +63,7 @@ Table comm_json_table(const std::vector<CommMeasurement>& rows, const std::strin
                           {.key = "wrong", .heading = {}}},
               .rows = {}};
   for (const CommMeasurement& row : rows)
-    table.rows.push_back({row.collective, communicator, row.ranks,
+    table.rows.push_back({row.collective, row.communicator, row.ranks,
                           static_cast<std::int64_t>(row.bytes()), row.count, std::string(kType),
                           timed(row, row.seconds), timed(row, row.algorithm_bandwidth()),
                           timed(row, row.bus_bandwidth()), row.wrong});
@@ -73,6 +92,7 @@ Table comm_text_table(const std::vector<CommMeasurement>& rows) {
          fmt::format("{}", row.root().value_or(-1)), timed(row, decimals(kMicro * row.seconds)),
          timed(row, decimals(row.algorithm_bandwidth() / kGiga)),
          timed(row, decimals(row.bus_bandwidth() / kGiga)), fmt::format("{}", row.wrong)});
+  if (has_several(rows)) prepend_communicators(table, rows);
   return table;
 }
 
@@ -80,6 +100,27 @@ std::string_view comm_columns_text() {
   return "\n# time: of the slowest rank, median over calls; algbw: size over time; busbw: what "
          "each "
          "link of a\n# ring would carry; wrong: values that are not what they should be\n";
+}
+
+std::string comm_lines(const std::vector<CommMeasurement>& rows) {
+  std::string text;
+  for (const CommMeasurement& row : rows)
+    text += fmt::format("{} {} {} {} {:.17g} {} {}\n", row.collective, row.communicator, row.ranks,
+                        row.count, row.seconds, row.is_timed ? 1 : 0, row.wrong);
+  return text;
+}
+
+std::vector<CommMeasurement> read_comm_lines(const std::string& text) {
+  std::vector<CommMeasurement> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CommMeasurement& row = rows.emplace_back();
+    std::istringstream words(line);
+    words >> row.collective >> row.communicator >> row.ranks >> row.count >> row.seconds >>
+        row.is_timed >> row.wrong;
+    ensure(!words.fail(), "a rank prints lines of comm");
+  }
+  return rows;
 }
 
 }  // namespace ptbench

@@ -18,6 +18,7 @@
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/comm/catalog.h"
+#include "src/comm/engine_module.h"
 #include "src/comm/nccl_module.h"
 #include "src/config/version.h"
 #include "src/device/core_latency.h"
@@ -82,8 +83,14 @@ FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda,
   group.findings.push_back({"nccl", nccl.state,
                             nccl.version.empty() ? FieldValue() : FieldValue(nccl.version),
                             nccl.detail, nccl.remedy});
-  for (const AbsentCommunicator& engine : absent_communicators())
-    group.findings.push_back({engine.name, "not part of this build", FieldValue(), "", ""});
+  for (const CommunicatorRow& row : communicator_catalog())
+    if (row.is_engine) {
+      const EngineProbe engine = probe_engine(row.name, paths.modules);
+      group.findings.push_back(
+          {row.name, engine.state, FieldValue(), engine.detail, engine.remedy});
+    }
+  for (const std::string& engine : absent_communicators())
+    group.findings.push_back({engine, "not part of this build", FieldValue(), "", ""});
   return group;
 }
 

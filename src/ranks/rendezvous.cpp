@@ -78,8 +78,8 @@ std::optional<Error> objection(const RankCard& own, const Introduction& other) {
                        "count ranks from 0");
   if (card.host != own.host)
     return capability_error(
-        fmt::format("rank {} is on {}, rank {} on {}: several hosts need the communicators mpi or "
-                    "gloo, which this build does not have",
+        fmt::format("rank {} is on {}, rank {} on {}: several hosts need a communicator between "
+                    "hosts, which this build does not have",
                     own.rank, printable(own.host), card.rank, printable(card.host)),
         "start all ranks on one host");
   return difference(own, other);

@@ -21,14 +21,6 @@
 namespace ptbench {
 namespace {
 
-/// Which communicators would take ranks of several hosts: "mpi or gloo".
-std::string between_hosts() {
-  std::vector<std::string> names;
-  for (const AbsentCommunicator& absent : absent_communicators())
-    if (absent.several_hosts) names.push_back(absent.name);
-  return names_domain(names);
-}
-
 /// Whether ranks may differ in it: who they are, and files that only rank 0 reads or writes.
 bool may_differ(OptionScope scope) {
   switch (scope) {
@@ -70,9 +62,9 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
                       fmt::format("use --strategy ddp, or {}", without(place.source)));
   if (place.several_hosts)
     throw capability_error(
-        fmt::format("the {} ranks from {} are on several hosts: several hosts need the "
-                    "communicators {}, which this build does not have",
-                    place.world_size, name_of(place.source), between_hosts()),
+        fmt::format("the {} ranks from {} are on several hosts: several hosts need a "
+                    "communicator between hosts, which this build does not have",
+                    place.world_size, name_of(place.source)),
         "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
 }
 

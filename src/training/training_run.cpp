@@ -171,7 +171,8 @@ class TrainingRun {
                      .region = around_.region,
                      .rank = config_.rank(),
                      .device = &device,
-                     .timeout = config_.data_parallel.timeout});
+                     .timeout = config_.data_parallel.timeout,
+                     .interface = config_.options.interface});
   }
 
   void plan(const TrainingContext& context, const TrainingShape& shape, const Choices& choices) {

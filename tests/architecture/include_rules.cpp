@@ -142,10 +142,10 @@ const std::vector<Library>& libraries() {
 bool is_system_header(std::string_view header) {
   static const Words folders{"sys/", "linux/", "arpa/", "netinet/", "net/", "sanitizer/"};
   static const Words files{
-      "cpuid.h",  "cxxabi.h",  "dirent.h",  "dlfcn.h",   "elf.h",    "errno.h", "execinfo.h",
-      "fcntl.h",  "ftw.h",     "limits.h",  "link.h",    "malloc.h", "netdb.h", "poll.h",
-      "pty.h",    "pthread.h", "pwd.h",     "sched.h",   "signal.h", "spawn.h", "stdio.h",
-      "stdlib.h", "string.h",  "syscall.h", "termios.h", "time.h",   "unistd.h"};
+      "cpuid.h", "cxxabi.h", "dirent.h",  "dlfcn.h",   "elf.h",     "errno.h",  "execinfo.h",
+      "fcntl.h", "ftw.h",    "ifaddrs.h", "limits.h",  "link.h",    "malloc.h", "netdb.h",
+      "poll.h",  "pty.h",    "pthread.h", "pwd.h",     "sched.h",   "signal.h", "spawn.h",
+      "stdio.h", "stdlib.h", "string.h",  "syscall.h", "termios.h", "time.h",   "unistd.h"};
   return header.find_first_of("./") == std::string_view::npos || header.ends_with("intrin.h") ||
          starts_with_any(header, folders) || contains(files, header);
 }

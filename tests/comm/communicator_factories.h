@@ -22,6 +22,8 @@ struct CommunicatorFactory {
   std::function<std::vector<std::exception_ptr>(Size world_size, const RankBody& body)> run;
   /// Scaled sums, and sums of narrow values, are those in fp32 bit by bit, rounded once.
   bool scales_sums = true;
+  /// Sums of fp32 values are those in rank order bit by bit.
+  bool sums_in_rank_order = true;
   /// It says so where a message is as long as its receiver does not expect.
   bool tells_lengths = true;
   int rounds = 20;  ///< of what is done again and again

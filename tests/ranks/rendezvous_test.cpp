@@ -214,7 +214,7 @@ TEST_CASE("another version, another host and an impossible rank are refused on b
   const Error error = common_refusal(card_of(job, 0, 2), one);
   CHECK(error.code() == ExitCode::capability);
   CHECK_THAT(error.what(), Contains("rank 0 is on here, rank 1 on there") &&
-                               Contains("several hosts need the communicators mpi or gloo, which "
+                               Contains("several hosts need a communicator between hosts, which "
                                         "this build does not have"));
   CHECK_THAT(common_refusal(card_of(job, 0, 2), card_of(job, 2, 2)).what(),
              Contains("rank 2 is none of 2 ranks"));

@@ -11,7 +11,9 @@
 #include "reports/table.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_tables.h"
+#include "tests/support/built_modules.h"
 #include "tests/support/program.h"
+#include "tests/support/skip.h"
 
 namespace ptbench::testing {
 namespace {
@@ -157,6 +159,42 @@ TEST_CASE("the JSON of comm has raw numbers and nccl-tests' formulas", "[run]") 
   CHECK(rows[2]["bytes"] == 1032);
 }
 
+TEST_CASE("several communicators are measured into one table", "[run]") {
+  std::vector<std::string> names{"solo", "shm"};
+  if (is_built("gloo")) names.emplace_back("gloo");
+  std::string list = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) list += "," + names[i];
+  const ProgramResult result =
+      comm({"-n", "1", "--communicator", list, "--sizes", "64", "--iters", "3"});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  std::vector<std::string> found;
+  for (const std::vector<std::string>& row : words_of_rows(result.output)) {
+    REQUIRE(row.size() == 11);
+    CHECK(row[1] == "all_reduce");
+    CHECK(row[10] == "0");
+    found.push_back(row[0]);
+  }
+  CHECK(found == names);
+  for (const std::string& name : names)
+    CHECK_THAT(result.output, Contains("; communicator " + name + "\n"));
+}
+
+TEST_CASE("gloo's values are right between processes", "[run]") {
+  if (!is_built("gloo")) skip("no module of gloo was built");
+  const ProgramResult result = comm({"-n", "2", "--communicator", "gloo", "--collective",
+                                     "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather",
+                                     "--sizes", "4,1M", "--iters", "3", "--json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json rows = nlohmann::json::parse(result.output);
+  CHECK(rows.size() == 12);
+  for (const nlohmann::json& row : rows) {
+    CHECK(row["communicator"] == "gloo");
+    CHECK(row["wrong"] == 0);
+  }
+}
+
 TEST_CASE("comm measures one rank too, without other processes or with", "[run]") {
   for (const std::string& name : {std::string("solo"), std::string("auto"), std::string("shm")}) {
     const ProgramResult result =
@@ -208,13 +246,17 @@ TEST_CASE("mistakes on the command line of comm", "[run]") {
 
 TEST_CASE("a rank that dies ends comm with one error and leaves nothing", "[run]") {
   const auto files = shared_memory_files();
-  const ProgramResult result = while_measuring("", "kill -KILL $2");
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 2);
-  CHECK_THAT(result.errors,
-             Contains("rank 1 on ") && Contains("while measuring, was killed by signal 9"));
-  CHECK(result.errors.find("error:") == result.errors.rfind("error:"));
-  CHECK(result.output.empty());
+  std::vector<std::string> communicators{"shm"};
+  if (is_built("gloo")) communicators.emplace_back("gloo");
+  for (const std::string& communicator : communicators) {
+    const ProgramResult result = while_measuring("--communicator " + communicator, "kill -KILL $2");
+    CAPTURE(communicator, result.errors);
+    CHECK(result.exit_code == 2);
+    CHECK_THAT(result.errors,
+               Contains("rank 1 on ") && Contains("while measuring, was killed by signal 9"));
+    CHECK(result.errors.find("error:") == result.errors.rfind("error:"));
+    CHECK(result.output.empty());
+  }
   CHECK(shared_memory_files() == files);
 }
 

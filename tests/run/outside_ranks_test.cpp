@@ -176,7 +176,7 @@ TEST_CASE("ranks that do not belong together all say why", "[run]") {
             1, "the nearest possible one is 34");
   check_all(ranks({{rank_of("0", "2"), {ranks.address(), "PTBENCH_HOST_ID=a"}},
                    {rank_of("1", "2"), {ranks.address(), "PTBENCH_HOST_ID=b"}}}),
-            5, "several hosts need the communicators mpi or gloo, which this build does not have");
+            5, "several hosts need a communicator between hosts, which this build does not have");
 }
 
 TEST_CASE("a rank that never comes is named when the time is up", "[run]") {

@@ -14,6 +14,7 @@
 #include "src/comm/shared_region.h"
 #include "src/process/child_process.h"
 #include "tests/run/command.h"
+#include "tests/support/built_modules.h"
 
 namespace ptbench::testing {
 namespace {
@@ -243,8 +244,11 @@ TEST_CASE("a rank that is killed fails the run, whatever it was busy with", "[ru
   const Words whole{"-w", "mlp", "-b", "128", "--threads", "1", "--steps", "30", kNoDeadline};
   Words unverified = whole;
   unverified.insert(unverified.end(), {"--verify", "off"});
+  Words over_gloo = kEndlessRanks;
+  if (is_built("gloo")) over_gloo.insert(over_gloo.end(), {"--communicator", "gloo"});
   const auto death = GENERATE_COPY(values<Death>({
       {2, 0, RankPhase::choosing, whole},
+      {2, 1, RankPhase::measuring, over_gloo},
       {2, 1, RankPhase::verifying, whole},
       {3, 2, RankPhase::measuring, kEndlessRanks},
       {2, 0, RankPhase::measuring, kEndlessRanks},

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptbench {
+
+/// Names of this host's network interfaces that are up and have an IP address, each once, in the
+/// system's order.
+[[nodiscard]] std::vector<std::string> network_interfaces();
+
+/// Throws a usage error where `interface` is none of them.
+void require_interface(std::string_view interface);
+
+}  // namespace ptbench
