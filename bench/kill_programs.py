@@ -26,6 +26,7 @@ import time
 
 from kill_ranks import left_in_system, processes_of, record_in, table, unlike, wait_until_gone
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = "PTBENCH_PROGRAM_TRIAL"
 GONE_WITHIN = 10.0  # seconds after a death or a request, on a busy machine
 TIMEOUT = 4.0       # --timeout, from which silence is an error
@@ -148,8 +149,8 @@ def perform(trial, root, arguments, chance):
 
 
 def cell(text):
-    """In a table."""
-    return " ".join(text.replace("|", " ").split())
+    """In a table, without where this tree lies."""
+    return " ".join(text.replace("|", " ").replace(f"{ROOT}/", "").split())
 
 
 def report(arguments, done):
