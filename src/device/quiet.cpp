@@ -45,4 +45,9 @@ bool wait_until_quiet(std::chrono::milliseconds longest) {
   return false;
 }
 
+void come_to_rest(Device& device) {
+  device.finish();
+  (void)wait_until_quiet();
+}
+
 }  // namespace ptbench

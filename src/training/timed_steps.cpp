@@ -20,7 +20,7 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
                             MachineProbe& probe, Conductor& conductor) {
   MeasuringPlan measuring = plan(steps_per_epoch);
   measuring.config.probe = &probe;
-  std::optional<TurnClient> granted = turns(conductor);
+  std::optional<TurnClient> granted = turns(strategy, conductor);
   if (granted) measuring.config.turns = &*granted;
   TargetWatch target(options_, data, steps_per_epoch, around_.clock, watch_.keep_going());
   UntilReached rule(*measuring.rule, target.reached());
@@ -62,14 +62,14 @@ MeasuringPlan TimedSteps::plan(Size steps_per_epoch) const {
 }
 
 /// For a run in lockstep with others; empty where steps follow each other.
-std::optional<TurnClient> TimedSteps::turns(Conductor& conductor) {
+std::optional<TurnClient> TimedSteps::turns(Strategy& strategy, Conductor& conductor) {
   if (!options_.orders.turns) return std::nullopt;
   return TurnClient({.name = *options_.orders.turns,
                      .interrupted = [this] { return watch_.is_interrupted(); },
                      .rest =
-                         [this, &conductor] {
+                         [this, &strategy, &conductor] {
                            conductor.rest();
-                           (void)wait_until_quiet();
+                           come_to_rest(strategy.replica().device());
                            watch_.enter_unseen(RankPhase::resting);
                          },
                      .wake = [this] { watch_.enter_unseen(RankPhase::measuring); }});

@@ -35,7 +35,7 @@ class TimedSteps {
 
  private:
   [[nodiscard]] MeasuringPlan plan(Size steps_per_epoch) const;
-  [[nodiscard]] std::optional<TurnClient> turns(Conductor& conductor);
+  [[nodiscard]] std::optional<TurnClient> turns(Strategy& strategy, Conductor& conductor);
   [[nodiscard]] bool must_read_every_loss(Strategy& strategy) const;
   float read_loss(Strategy& strategy);
   void show(const SamplingProgress& progress);

@@ -234,7 +234,7 @@ class TrainingRun {
                  [&] { samples = time_steps(role, context, *strategy, data, probe.get()); },
                  {.timer = nullptr,
                   .look = [&] { probe->contribute(); },
-                  .rest = [] { (void)wait_until_quiet(); }});
+                  .rest = [&] { come_to_rest(context.device()); }});
     // All ranks compare, since only a comparison looks at steps that nobody else does.
     const auto parted =
         first_differing_rank(*strategy, context.control, config_.data_parallel.timeout);

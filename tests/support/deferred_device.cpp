@@ -142,6 +142,7 @@ void DeferredQueue::add(Task task) {
   const std::scoped_lock lock(device_.world_.mutex_);
   tasks_.push_back(std::move(task));
   ++given_;
+  ++device_.world_.pending_;
   device_.asked_ = std::chrono::steady_clock::now();
   device_.world_.changed_.notify_all();
 }
@@ -276,6 +277,7 @@ void DeferredDevice::work() {
     lock.lock();
     if (failure && !failure_) failure_ = failure;
     ++queue->done_;
+    --world_.pending_;
     world_.changed_.notify_all();
   }
 }

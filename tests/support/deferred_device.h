@@ -65,6 +65,11 @@ class DeferredWorld {
   [[nodiscard]] bool has(Fault fault, std::string_view operation) const {
     return fault_ == fault && operation_ == operation;
   }
+  /// Tasks of all devices that are not done yet.
+  [[nodiscard]] std::size_t pending() {
+    const std::scoped_lock lock(mutex_);
+    return pending_;
+  }
   /// Where `address`, of any device or of the host, really lies.
   [[nodiscard]] std::byte* real(const void* address) const;
   template <class T>
@@ -89,6 +94,7 @@ class DeferredWorld {
   mutable std::mutex places_mutex_;
   std::map<const std::byte*, Place> places_;  ///< by opaque address
   std::mutex mutex_;                          ///< of all queues
+  std::size_t pending_ = 0;
   std::condition_variable changed_;
 };
 
