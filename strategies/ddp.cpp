@@ -34,26 +34,24 @@ class Ddp final : public Distributed {
  public:
   explicit Ddp(StrategyContext context)
       : Distributed(std::move(context)),
-        buckets_(plan_buckets(replica().all().size(),
-                              slices_of_backward(replica().program().plan()),
-                              options().first_bucket_bytes, options().bucket_bytes)),
+        buckets_(planned_buckets()),
         reductions_(buckets_.size()),
         own_parts_(parts_of_this_rank()) {
-    if (communicator().world_size() > 1) replica().divide_updates(own_parts_);
+    if (!is_alone()) replica().divide_updates(own_parts_);
   }
 
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts_; }
 
  private:
   void on_gradients(Range slice, const Event& ready) override {
-    if (updates_at_once())
+    if (is_alone() && replica().updates_early())
       replica().optimizer_step(slice, next_update());
     else if (options().overlap)
       start_final_buckets(slice.end, ready);
   }
 
   void on_backward_end() override {
-    if (updates_at_once()) return;
+    if (is_alone()) return;
     const Event* const ready = after_given();
     for (; started_ < buckets_.size(); ++started_) {
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[started_]));
@@ -83,7 +81,7 @@ class Ddp final : public Distributed {
   /// While this rank updates its part of a bucket, others may still sum theirs of the next.
   std::optional<Communicator::Ticket> update(Size step) override {
     std::optional<Communicator::Ticket> last;
-    if (updates_at_once()) return last;
+    if (is_alone() && !replica().updates_early()) replica().optimizer_step(replica().all(), step);
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       order(reductions_[i]);
       const Range part = own_part(buckets_[i]);
@@ -94,10 +92,14 @@ class Ddp final : public Distributed {
     return last;
   }
 
-  /// Without other ranks a bucket is reduced when it is final, and can be updated while it is still
-  /// in the caches of those who computed it.
-  [[nodiscard]] bool updates_at_once() {
-    return communicator().world_size() == 1 && replica().updates_slice_by_slice();
+  /// Without other ranks nothing is reduced, and updates are those of a replica by itself.
+  [[nodiscard]] bool is_alone() { return communicator().world_size() == 1; }
+
+  /// None where there are no other ranks.
+  [[nodiscard]] std::vector<Range> planned_buckets() {
+    if (is_alone()) return {};
+    return plan_buckets(replica().all().size(), slices_of_backward(replica().program().plan()),
+                        options().first_bucket_bytes, options().bucket_bytes);
   }
 
   /// What a reduce-scatter leaves on this rank and an all-gather takes from it.
@@ -108,6 +110,7 @@ class Ddp final : public Distributed {
 
   /// Those parts that are not empty.
   [[nodiscard]] std::vector<Range> parts_of_this_rank() {
+    if (is_alone()) return {replica().all()};
     std::vector<Range> parts;
     for (const Range& bucket : buckets_)
       if (const Range part = own_part(bucket); !part.empty()) parts.push_back(part);

@@ -189,7 +189,8 @@ void Distributed::share_running_statistics() {
 }
 
 bool Distributed::record_steps() {
-  records_ = replica_->can_record_steps() && communicator_.works_on_device();
+  records_ = replica_->can_record_steps() &&
+             (communicator_.works_on_device() || communicator_.world_size() == 1);
   return records_;
 }
 
@@ -226,12 +227,13 @@ void Distributed::make_step() {
 /// Whether gradients are finite the device finds out itself: an update leaves all as it is where
 /// they are not.
 void Distributed::record_step() {
-  replica_->record_step([this](Range slice, const Event& ready) { on_gradients(slice, ready); },
-                        [this] {
-                          on_backward_end();
-                          if (!replica_->updates_slice_by_slice()) find_non_finite();
-                          if (const auto last = update(next_update())) order(*last);
-                        });
+  replica_->record_step(
+      next_update(), [this](Range slice, const Event& ready) { on_gradients(slice, ready); },
+      [this] {
+        on_backward_end();
+        if (!replica_->updates_slice_by_slice()) find_non_finite();
+        if (const auto last = update(next_update())) order(*last);
+      });
   sums_.reset();  // of what was not done
 }
 

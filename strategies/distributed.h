@@ -30,7 +30,7 @@ class Distributed : public Strategy {
   Distributed& operator=(const Distributed&) = delete;
 
   [[nodiscard]] Replica& replica() override { return *replica_; }
-  /// Where the communicator works on the device too.
+  /// Where the communicator works on the device too, or one rank has nothing to send.
   [[nodiscard]] bool record_steps() override;
 
  protected:

@@ -146,13 +146,16 @@ std::size_t Replica::recording_of(Size micro_batch) const {
 }
 
 void Replica::record_step(Size step) {
-  record_step([&](Range slice, const Event&) { update_early(slice, step); },
-              [&] { update_late(step); });
+  record_step(
+      step, [&](Range slice, const Event&) { update_early(slice, step); },
+      [&] { update_late(step); });
 }
 
-void Replica::record_step(GradientsReady ready, FunctionRef<void()> update) {
+/// The optimizer is told the step beforehand: recorded, that would be told again in each replay.
+void Replica::record_step(Size step, GradientsReady ready, FunctionRef<void()> update) {
   ensure(can_record_steps(), "steps that the host decides nothing in are recorded");
   recordings_.clear();
+  optimizer_->prepare(step, 1 / scaler_.scale());
   program_.parameters_changed();  // as before each first micro-batch
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch)
     if (recording_of(micro_batch) == recordings_.size())

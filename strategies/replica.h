@@ -66,8 +66,9 @@ class Replica {
   /// kind of micro-batch (the first, the last, those between). After make_step of the same step,
   /// when libraries and kernels are loaded.
   void record_step(Size step);
-  /// The same of compute_gradients(ready), with what `update` gives after the last micro-batch.
-  void record_step(GradientsReady ready, FunctionRef<void()> update);
+  /// The same of compute_gradients(ready), with what `update` gives after the last micro-batch:
+  /// update number `step`, or part of it.
+  void record_step(Size step, GradientsReady ready, FunctionRef<void()> update);
   [[nodiscard]] bool has_recorded_steps() const { return !recordings_.empty(); }
   /// What was recorded, with another batch and as update number `step`.
   void replay_step(Size step);
@@ -84,6 +85,9 @@ class Replica {
   /// Whether a slice may be updated before all gradients are known. Not with loss scaling, which
   /// skips a step whose gradients are not finite.
   [[nodiscard]] bool updates_slice_by_slice() const { return !scaler_.active(); }
+  /// Whether slices are best updated as they become final, where no other replica has a say: it can
+  /// be, and the device pays nothing for each.
+  [[nodiscard]] bool updates_early() const;
   /// Updates the parameters of `slice`, unless non_finite() is not 0 then; `step` counts updates
   /// from 1. The team members who computed its gradients update it, unless divide_updates said
   /// otherwise.
@@ -140,7 +144,6 @@ class Replica {
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
   void apply_loss_scale();
-  [[nodiscard]] bool updates_early() const;
   void update_early(Range slice, Size step);
   void update_late(Size step);
   [[nodiscard]] bool is_last(Size micro_batch) const {

@@ -53,7 +53,8 @@ struct Reduction {
 /// come. Errors call ranks by their numbers in the world, in a group of it too.
 ///
 /// `after`: the operation reads and writes what it is given only once that event is there, which
-/// the caller need not wait for; null: at once. Starting may block until then.
+/// the caller need not wait for; null: at once. Starting may block until then. The event outlives
+/// the operation.
 ///
 /// Reductions sum in fp32, in rank order; bf16 values are rounded once, as they are stored.
 ///

@@ -33,15 +33,25 @@ void reduce_floats_alone(Isa isa, Values values, Reduction reduction, ResultType
 
 }  // namespace
 
+/// Leaves waiting for `after` to who waits for the ticket. An event that is recorded again stands
+/// for what it was recorded for before.
+Communicator::Ticket SoloCommunicator::identity(const Event* after) {
+  if (after != nullptr && std::ranges::find(pending_, after) == pending_.end())
+    pending_.push_back(after);
+  return Ticket{++started_};
+}
+
 /// `travels`: whether the result goes back to others as the values came, in a larger world.
 Communicator::Ticket SoloCommunicator::reduce(Values values, Reduction reduction, bool travels,
                                               const Event* after) {
   ensure(values.bytes.size() % bytes_of(values.type) == 0, "values are whole elements");
-  await(after);
   const bool is_bf16 = values.type == ElementType::bf16;
-  if (is_bf16 && reduction.scale != 1)
+  const bool rounds = !is_bf16 && reduction.wire != WireType::fp32;
+  if (reduction.scale == 1 && !rounds) return identity(after);
+  await(after);
+  if (is_bf16)
     reduce_bf16_alone(isa_, values, reduction);
-  else if (!is_bf16 && (reduction.scale != 1 || reduction.wire != WireType::fp32))
+  else
     reduce_floats_alone(isa_, values, reduction, travels ? ResultType::wire : ResultType::fp32);
   return Ticket{++started_};
 }
@@ -57,8 +67,7 @@ Communicator::Ticket SoloCommunicator::start_reduce_scatter(Values values, Reduc
 }
 
 Communicator::Ticket SoloCommunicator::start_all_gather(Values /*values*/, const Event* after) {
-  await(after);
-  return Ticket{++started_};
+  return identity(after);
 }
 
 Communicator::Ticket SoloCommunicator::start_reduce(Values values, Size root, Reduction reduction,
@@ -80,8 +89,7 @@ Communicator::Ticket SoloCommunicator::start_gather(std::span<const std::byte> p
 Communicator::Ticket SoloCommunicator::start_broadcast(std::span<std::byte> /*bytes*/, Size root,
                                                        const Event* after) {
   ensure(root == 0, "the root of a broadcast is a rank of the group");
-  await(after);
-  return Ticket{++started_};
+  return identity(after);
 }
 
 Communicator::Ticket SoloCommunicator::start_send(std::span<const std::byte> bytes, Size to,
@@ -119,6 +127,18 @@ Communicator::Ticket SoloCommunicator::match(Half half) {
 Communicator::Ticket SoloCommunicator::start_barrier() { return Ticket{++started_}; }
 
 void SoloCommunicator::wait(Ticket ticket, Timeout /*timeout*/) {
+  require_complete(ticket);
+  for (const Event* event : pending_) event->finish();
+  pending_.clear();
+}
+
+void SoloCommunicator::order(Queue& queue, Ticket ticket, Timeout /*timeout*/) {
+  require_complete(ticket);
+  for (const Event* event : pending_) queue.wait(*event);
+  pending_.clear();
+}
+
+void SoloCommunicator::require_complete(Ticket ticket) const {
   const auto number = static_cast<std::uint64_t>(ticket);
   ensure(number >= 1 && number <= started_, "a ticket comes from a started operation");
   if (halves_.empty() || halves_.front().ticket > number) return;
@@ -128,10 +148,6 @@ void SoloCommunicator::wait(Ticket ticket, Timeout /*timeout*/) {
                               half.is_send ? half.sent.size() : half.received.size(),
                               half.is_send ? "to" : "from", half.is_send ? "receive" : "send"),
                   "start both sides of a message before waiting for one");
-}
-
-void SoloCommunicator::order(Queue& /*queue*/, Ticket ticket, Timeout timeout) {
-  wait(ticket, timeout);
 }
 
 std::unique_ptr<Communicator> SoloCommunicator::split(Size /*colour*/, Size /*key*/,

@@ -12,9 +12,10 @@
 
 namespace ptbench {
 
-/// A world of one: every collective is done when started. A reduction scales and rounds as in a
-/// larger world (reduce.h); all else is the identity. A message is copied when the second of its
-/// two sides starts.
+/// A world of one. A reduction that scales or rounds does so as in a larger world (reduce.h), and a
+/// message is copied when the second of its two sides starts: by the host, at once. All else is the
+/// identity and touches nothing, so that it serves values in any device's memory and the host need
+/// not wait: who waits for the ticket comes after `after`, a queue on the device.
 class SoloCommunicator final : public Communicator {
  public:
   static constexpr std::string_view kName = "solo";
@@ -47,6 +48,7 @@ class SoloCommunicator final : public Communicator {
   /// Throws a defect for a ticket that was never given out, and a run error, at once, where a
   /// message lacks its other side.
   void wait(Ticket ticket, Timeout timeout) override;
+  /// From then on the host waits by that queue: wait() of the same ticket returns at once.
   void order(Queue& queue, Ticket ticket, Timeout timeout) override;
   [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size key,
                                                     Timeout timeout = kLongWork) override;
@@ -60,13 +62,16 @@ class SoloCommunicator final : public Communicator {
     bool is_send = false;
   };
 
+  Ticket identity(const Event* after);
   Ticket reduce(Values values, Reduction reduction, bool travels, const Event* after);
   Ticket match(Half half);
+  void require_complete(Ticket ticket) const;
 
   MemorySource& memory_;
   Isa isa_;
   std::uint64_t started_ = 0;
-  std::vector<Half> halves_;  ///< in the order in which they came; all are sends, or none
+  std::vector<const Event*> pending_;  ///< of identities that nobody has waited for yet
+  std::vector<Half> halves_;           ///< in the order in which they came; all are sends, or none
 };
 
 }  // namespace ptbench

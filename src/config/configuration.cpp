@@ -130,10 +130,6 @@ bool uses_graph(const RunConfig& config) {
   if (mode != OnOffAuto::on) return possible && mode != OnOffAuto::off;
   if (config.device.is_cpu())
     throw capability_error("--graph on: a CPU has no graphs", "leave it out, or use --device cuda");
-  if (strategy.several_ranks && config.options.nproc == 1)
-    throw capability_error(
-        fmt::format("--graph on: one rank of strategy '{}' has no graph", strategy.name),
-        "leave it out, or use --strategy serial");
   if (!strategy.records_steps)
     throw capability_error(
         fmt::format("--graph on: steps of strategy '{}' cannot be one graph", strategy.name),

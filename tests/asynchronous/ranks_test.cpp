@@ -1,7 +1,12 @@
 // Strategies over several ranks, each on a device that works later, with a communicator of that
 // device: bit by bit what they give on CPUs, in every order that is allowed.
+#include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <span>
+#include <vector>
 
+#include "src/device/quiet.h"
 #include "strategies/phase_pass.h"
 #include "tests/asynchronous/sites.h"
 #include "tests/support/operator_harness.h"
@@ -50,6 +55,27 @@ TEST_CASE("ranks on late devices train as those on CPUs do") {
   for (const StrategyRow& row : rows_of_ranks()) check_same(conv_graph(), spec_of(row, world_size));
 }
 
+TEST_CASE("a world of one leaves waiting to the queue that is ordered after an operation") {
+  constexpr std::array<float, 2> kWritten{1, 2};
+  for (const Eagerness eagerness : kEveryEagerness) {
+    CAPTURE(static_cast<int>(eagerness));
+    DeferredWorld world(eagerness);
+    DeferredDevice device(world, {.topology = discover_topology(), .threads = 1});
+    SoloCommunicator alone(device.memory());
+    const Buffer buffer = device.memory().allocate(sizeof kWritten, "a value");
+    const std::span<float> values = buffer.as<float>();
+    const auto written = device.transfer().make_event(EventClock::off);
+    device.transfer().copy(std::as_bytes(std::span(kWritten)), std::as_writable_bytes(values));
+    device.transfer().record(*written);
+    const auto ticket = alone.start_all_reduce(values_of(values), {}, written.get());
+    alone.order(device.compute(), ticket, std::chrono::seconds(10));
+    std::array<float, 2> read{};
+    device.compute().copy(std::as_bytes(values), std::as_writable_bytes(std::span(read)));
+    device.compute().finish();
+    CHECK(read == kWritten);
+  }
+}
+
 TEST_CASE("ranks on late devices without overlap, with accumulation and loss scaling") {
   for (const StrategyRow& row : rows_of_ranks()) {
     RanksSpec spec = spec_of(row, 2);
@@ -63,6 +89,29 @@ TEST_CASE("ranks on late devices without overlap, with accumulation and loss sca
     spec.training.step.optimizer = adam();
     check_same(mlp_graph(), spec);
   }
+}
+
+TEST_CASE("ranks that rest between turns have left nothing to their devices") {
+  const RanksSpec spec = spec_of(GENERATE(from_range(rows_of_ranks())), 2);
+  CAPTURE(spec.row.name);
+  std::vector<std::size_t> left{1, 1};  // tasks, by rank
+  run_deferred_ranks(2, Eagerness::none, [&](const DeferredRank& rank) {
+    Conductor conductor(rank.control, spec.options.timeout);
+    RankTraining training(mlp_graph(), spec, rank.backend, rank.communicator, rank.control);
+    const auto rest = [&] {
+      come_to_rest(rank.backend.device());
+      left[static_cast<std::size_t>(rank.control.rank())] = rank.world.pending();
+    };
+    if (!conductor.leads())
+      return conductor.follow(training.strategy(), {.timer = nullptr, .look = {}, .rest = rest});
+    conductor.lead(training.strategy());
+    for (int step = 0; step < kSteps; ++step) training.strategy().start_step();
+    (void)training.strategy().finish_step();
+    conductor.rest();
+    rest();
+    conductor.stop();
+  });
+  CHECK(left == std::vector<std::size_t>{0, 0});
 }
 
 TEST_CASE("ranks on late devices are verified and their phases timed") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/comm/solo.h"
 #include "src/device/host_mirror.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
@@ -68,7 +69,8 @@ struct DeferredRank {
 };
 
 /// Calls `body` on every rank's thread, each with a device of its own. Host messages have a region
-/// of their own, since a rank's operations are those of the device's thread.
+/// of their own, since a rank's operations are those of the device's thread. One rank is a world of
+/// one, as in the program.
 inline void run_deferred_ranks(Size world_size, Eagerness eagerness,
                                const std::function<void(const DeferredRank&)>& body) {
   const Topology topology = discover_topology();
@@ -80,7 +82,9 @@ inline void run_deferred_ranks(Size world_size, Eagerness eagerness,
     DeferredDevice device(
         world, {.topology = topology, .threads = 1, .first_core = static_cast<int>(shared.rank())});
     const DeferredBackend backend(device);
-    DeferredCommunicator communicator(device, shared);
+    SoloCommunicator alone(device.memory());
+    DeferredCommunicator together(device, shared);
+    Communicator& communicator = world_size == 1 ? static_cast<Communicator&>(alone) : together;
     body({.world = world, .backend = backend, .communicator = communicator, .control = control});
   });
 }

@@ -110,6 +110,8 @@ TEST_CASE("steps neither allocate nor wait, but for what the host reads", "[cuda
   check_steps({"-w", "linear", "--accumulate", "3"}, 3 * kBatch + kLoss);
   check_steps({"-w", "mlp", "-b", "4", "--precision", "bf16"}, kBatch + kLoss);
   check_steps({"-w", "linear", "--precision", "fp16"}, kBatch + kLoss + kScaling);
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"})
+    check_steps({"-w", "linear", "-s", strategy, "-n", "1"}, kBatch + kLoss);
 }
 
 }  // namespace
