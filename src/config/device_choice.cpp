@@ -111,11 +111,20 @@ bool has_driver() {
   return false;
 }
 
+/// Those of the host's local ranks, by rank.
+std::vector<std::string> by_rank(const std::vector<std::string>& ids,
+                                 const std::vector<Size>& local_ranks) {
+  if (local_ranks.empty()) return ids;
+  std::vector<std::string> of_ranks;
+  for (const Size local : local_ranks) of_ranks.push_back(ids.at(static_cast<std::size_t>(local)));
+  return of_ranks;
+}
+
 /// Throws what keeps the run from it. What a rank opens is its own device.
 ChosenDevice choose_gpus(const RunOptions& options, const StrategyRow& strategy,
                          const Workload& workload) {
-  std::vector<std::string> ids =
-      gpus_of_replicas(options.device, options.nproc, options.oversubscribe);
+  std::vector<std::string> ids = by_rank(
+      gpus_of_replicas(options.device, options.nproc, options.oversubscribe), options.local_ranks);
   if (options.nproc > 1 && !strategy.one_process)
     if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
   const Size own = strategy.one_process ? 0 : options.place.rank.value_or(0);
@@ -143,13 +152,15 @@ ChosenDevice choose_automatically(const RunOptions& options, const StrategyRow& 
 /// no times.
 void require_length(const ChosenDevice& device, const RunOptions& options) {
   if (!device.is_emulated) return;
+  const ProcessOrders& orders = options.orders;
+  const bool others_decide = orders.turns || orders.region;  // who started it was asked
   const bool is_of_fixed_length =
-      options.steps || options.epochs || options.verify == VerifyMode::only;
+      options.steps || options.epochs || others_decide || options.verify == VerifyMode::only;
   if (!is_of_fixed_length)
     throw usage_error(
         fmt::format("--device {}: the device is emulated, so that no speed can say when to stop",
                     device.id),
-        "add --steps N");
+        "add --steps N; a gate takes a real device");
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ struct ChosenDevice {
 /// else 1.
 [[nodiscard]] Size devices_listed(const std::string& device);
 
-/// What --device stands for: with several ranks or replicas, `cuda` is the first so many GPUs.
+/// What --device stands for: with several ranks or replicas, `cuda` is the first so many GPUs, of
+/// which a rank takes the one of its local rank, as it takes that one of those that are listed.
 /// `auto` is a GPU where there is a driver for one, a device, and an engine that computes all that
 /// the run asks for, and else the CPU. Throws capability errors that name what is missing of a
 /// device that was asked for by name (module, library, driver, device, precision, operator, NCCL,

@@ -138,6 +138,7 @@ struct RunOptions {
   ProcessOrders orders;
 
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
+  std::vector<Size> local_ranks;             ///< by rank; empty: they are the ranks
   std::vector<std::string> command_line;     ///< argv, for the record
   std::vector<NamedAssignment> assignments;  ///< all that was given, for processes to start
 

@@ -19,14 +19,14 @@ namespace {
 
 // A message is texts that end with a null character, which no argument of a program contains.
 constexpr std::string_view kMagic = "ptbench rank";
-constexpr std::string_view kProtocol = "1";  // of what follows the version
+constexpr std::string_view kProtocol = "2";  // of what follows the version
 constexpr std::string_view kWelcome = "welcome";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kBusy = "busy";
-constexpr std::size_t kMostText = 2000;   // of an error, in bytes
-constexpr std::size_t kShownValue = 100;  // of an option, in an error
-constexpr std::size_t kIntroduction = 4;  // texts that every version begins with
-constexpr std::size_t kOptionsBegin = 9;  // texts before the first option
+constexpr std::size_t kMostText = 2000;    // of an error, in bytes
+constexpr std::size_t kShownValue = 100;   // of an option, in an error
+constexpr std::size_t kIntroduction = 4;   // texts that every version begins with
+constexpr std::size_t kOptionsBegin = 10;  // texts before the first option
 
 using Texts = std::vector<std::string_view>;
 
@@ -136,14 +136,19 @@ std::optional<Error> refusal_in(const Texts& texts) {
                printable(shortened(texts[4], kMostText)));
 }
 
-std::optional<CoreShare> admission_in(const Texts& texts) {
-  if (texts.size() != 5) return std::nullopt;
+std::optional<RankAnswer> admission_in(const Texts& texts) {
+  if (texts.size() != 6) return std::nullopt;
   constexpr std::uint64_t kMostCores = 1'000'000;
   const auto cores = count_in(texts[2], kMostCores);
   const auto threads = count_in(texts[3], kMostCores);
   const auto index = count_in(texts[4], kMostRanks);
-  if (!cores || !threads || !index || *cores < 1 || *threads < 1) return std::nullopt;
-  return CoreShare{.cores = static_cast<int>(*cores), .threads = *threads, .index = *index};
+  const auto local_ranks = numbers_in(texts[5]);
+  if (!cores || !threads || !index || *cores < 1 || *threads < 1 || !local_ranks)
+    return std::nullopt;
+  RankAnswer answer;
+  answer.cores = {.cores = static_cast<int>(*cores), .threads = *threads, .index = *index};
+  answer.local_ranks.assign(local_ranks->begin(), local_ranks->end());
+  return answer;
 }
 
 }  // namespace
@@ -156,6 +161,7 @@ std::string encode(const RankCard& card) {
                                  card.job,
                                  card.host,
                                  fmt::format("{}", card.world_size),
+                                 fmt::format("{}", card.local_rank),
                                  fmt::format("{}", fmt::join(card.cpus, ",")),
                                  digest_of(card.options)};
   std::string introduction = message_of(texts);
@@ -168,10 +174,11 @@ std::string encode(const RankCard& card) {
   return message;
 }
 
-std::string encode(const CoreShare& admission) {
+std::string encode(const CoreShare& cores, const std::vector<Size>& local_ranks) {
   return message_of(std::vector<std::string>{
-      std::string(kMagic), std::string(kWelcome), fmt::format("{}", admission.cores),
-      fmt::format("{}", admission.threads), fmt::format("{}", admission.index)});
+      std::string(kMagic), std::string(kWelcome), fmt::format("{}", cores.cores),
+      fmt::format("{}", cores.threads), fmt::format("{}", cores.index),
+      fmt::format("{}", fmt::join(local_ranks, ","))});
 }
 
 std::string encode_refusal(const Error& error) {
@@ -197,10 +204,7 @@ std::optional<RankAnswer> decode_answer(std::string_view message) {
     answer.refusal = refusal_in(texts);
     return answer.refusal ? std::optional(answer) : std::nullopt;
   }
-  const auto admission = texts[1] == kWelcome ? admission_in(texts) : std::nullopt;
-  if (!admission) return std::nullopt;
-  answer.cores = *admission;
-  return answer;
+  return texts[1] == kWelcome ? admission_in(texts) : std::nullopt;
 }
 
 std::optional<Introduction> decode_card(std::string_view message) {
@@ -216,13 +220,15 @@ std::optional<Introduction> decode_card(std::string_view message) {
   const bool paired = texts.size() >= kOptionsBegin && (texts.size() - kOptionsBegin) % 2 == 0;
   if (!paired) return std::nullopt;
   const auto world_size = count_in(texts[6], kMostRanks);
-  auto cpus = numbers_in(texts[7]);
-  if (!world_size || !cpus) return std::nullopt;
+  const auto local_rank = count_in(texts[7], kMostRanks - 1);
+  auto cpus = numbers_in(texts[8]);
+  if (!world_size || !local_rank || !cpus) return std::nullopt;
   result.card.job = texts[4];
   result.card.host = texts[5];
   result.card.world_size = *world_size;
+  result.card.local_rank = *local_rank;
   result.card.cpus = std::move(*cpus);
-  result.digest = texts[8];
+  result.digest = texts[9];
   for (std::size_t at = kOptionsBegin; at < texts.size(); at += 2)
     result.card.options.push_back(
         {.name = std::string(texts[at]), .text = std::string(texts[at + 1])});

@@ -21,6 +21,7 @@ struct RankCard {
   std::string host;     ///< identity of the host
   Size rank = 0;
   Size world_size = 1;
+  Size local_rank = 0;                   ///< among those of its host
   std::vector<int> cpus;                 ///< cores that it may use, in ascending order
   std::vector<NamedAssignment> options;  ///< that all ranks must have been started with
 };
@@ -37,13 +38,14 @@ struct CoreShare {
 /// What a rank was answered: `refusal` is empty for one that was admitted.
 struct RankAnswer {
   CoreShare cores;
+  std::vector<Size> local_ranks;  ///< by rank
   std::optional<Error> refusal;
   bool busy = false;  ///< refused by a job that is complete
 };
 
 /// As one message. Options that do not fit into it are left out; their digest is not.
 [[nodiscard]] std::string encode(const RankCard& card);
-[[nodiscard]] std::string encode(const CoreShare& admission);
+[[nodiscard]] std::string encode(const CoreShare& cores, const std::vector<Size>& local_ranks);
 [[nodiscard]] std::string encode_refusal(const Error& error);
 [[nodiscard]] std::string encode_busy();
 

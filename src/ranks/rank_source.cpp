@@ -147,14 +147,16 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
   const auto local_ranks = dialect.local_ranks == nullptr
                                ? std::nullopt
                                : variables.count(dialect.local_ranks, 1, kMostRanks);
-  place.several_hosts = !variables.has("PTBENCH_HOST_ID") &&
-                        (local_ranks.value_or(*world_size) < *world_size ||
-                         (dialect.source == RankSource::slurm &&
-                          variables.number("SLURM_STEP_NUM_NODES").value_or(1) > 1));
+  const bool in_parts = local_ranks.value_or(*world_size) < *world_size ||
+                        (dialect.source == RankSource::slurm &&
+                         variables.number("SLURM_STEP_NUM_NODES").value_or(1) > 1);
   // On one host it is the rank.
-  const bool one_host = !place.several_hosts && local_ranks.value_or(*world_size) == *world_size;
-  if (!local_rank && !one_host) throw missing_beside(dialect.local_rank, given);
-  return consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
+  if (!local_rank && in_parts) throw missing_beside(dialect.local_rank, given);
+  place = consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
+  const bool are_joined = in_parts && variables.has("PTBENCH_HOST_ID");
+  place.several_hosts = in_parts && !are_joined;
+  if (are_joined) place.local_rank = place.rank;  // each part counts from 0
+  return place;
 }
 
 std::optional<RankPlace> place_in_options(const RankClues& clues) {

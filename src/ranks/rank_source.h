@@ -43,7 +43,7 @@ struct RankPlace {
   RankSource source = RankSource::single;
   Size rank = 0;
   Size world_size = 1;
-  Size local_rank = 0;         ///< among those of this host
+  Size local_rank = 0;         ///< among those of this host, or of those that PTBENCH_HOST_ID joins
   bool several_hosts = false;  ///< as far as the source says; PTBENCH_HOST_ID hides it
   std::string job;             ///< the same for all ranks of the job; empty for a world of one
   std::string place;       ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"

@@ -132,8 +132,10 @@ class RankGathering::State {
         point(std::move(meeting)),
         end(steady_clock::now() + point.timeout),
         peers(static_cast<std::size_t>(own.world_size)),
-        cpus(peers.size()) {
+        cpus(peers.size()),
+        local_ranks(peers.size()) {
     cpus.front() = own.cpus;
+    local_ranks.front() = own.local_rank;
   }
 
   void listen() {
@@ -150,6 +152,15 @@ class RankGathering::State {
     for (std::size_t rank = 1; rank < peers.size(); ++rank)
       if (!peers[rank].is_open()) ranks.push_back(static_cast<Size>(rank));
     return ranks;
+  }
+
+  /// Once all are there.
+  void require_different_local_ranks() const {
+    for (auto one = local_ranks.begin(); one != local_ranks.end(); ++one)
+      if (const auto other = std::find(local_ranks.begin(), one, *one); other != one)
+        throw usage_error(fmt::format("ranks {} and {} both say that they are local rank {}",
+                                      other - local_ranks.begin(), one - local_ranks.begin(), *one),
+                          "give each rank of a host a local rank of its own, or give none");
   }
 
   /// Waits for something to happen, and sees to it.
@@ -200,6 +211,7 @@ class RankGathering::State {
   std::vector<Descriptor> strangers;  ///< who have not said yet who they are
   std::vector<Descriptor> peers;      ///< by rank; the first stays closed
   std::vector<std::vector<int>> cpus;
+  std::vector<Size> local_ranks;
   bool has_warned = false;  ///< of strangers
 
  private:
@@ -261,6 +273,7 @@ class RankGathering::State {
     }
     peers[rank] = std::move(stranger);
     cpus[rank] = introduction->card.cpus;
+    local_ranks[rank] = introduction->card.local_rank;
   }
 };
 
@@ -275,7 +288,7 @@ void RankGathering::gather() {
   try {
     for (;;) {
       const std::vector<Size> missing = state_->missing();
-      if (missing.empty()) return;
+      if (missing.empty()) return state_->require_different_local_ranks();
       if (steady_clock::now() >= state_->end)
         throw did_not_come(fmt::format("{} of {}", ranks_text(missing), state_->own.world_size),
                            state_->point);
@@ -289,13 +302,16 @@ void RankGathering::gather() {
 
 CoreShare RankGathering::cores() const { return shares_of(state_->cpus).front(); }
 
+const std::vector<Size>& RankGathering::local_ranks() const { return state_->local_ranks; }
+
 PeerLinks RankGathering::admit(const SharedRegion& region) {
   const std::vector<CoreShare> shares = shares_of(state_->cpus);
   PeerLinks links{
       .rank = 0, .host = state_->own.host, .peers = {}, .listener = std::move(state_->listener)};
   for (std::size_t rank = 1; rank < state_->peers.size(); ++rank) {
     // One that has ended meanwhile is missed by its link.
-    (void)send_message(state_->peers[rank], encode(shares[rank]), region.descriptor());
+    (void)send_message(state_->peers[rank], encode(shares[rank], state_->local_ranks),
+                       region.descriptor());
     links.peers.push_back(link_to(static_cast<Size>(rank), std::move(state_->peers[rank])));
   }
   for (const Descriptor& stranger : state_->strangers) state_->turn_away(stranger);
@@ -324,12 +340,13 @@ Descriptor find_rank_zero(const MeetingPoint& point, steady_clock::time_point en
 Admission take(const RankCard& own, const RankAnswer& answer, SocketMessage message,
                Descriptor socket) {
   SharedRegion region = SharedRegion::open(message.descriptor.release());
-  if (region.world_size() != own.world_size)
+  if (region.world_size() != own.world_size || std::ssize(answer.local_ranks) != own.world_size)
     throw run_error(fmt::format("rank 0 shares memory for {} ranks, and there are {}",
                                 region.world_size(), own.world_size),
                     "start all ranks with the same ptbench");
   Admission admission{.region = std::move(region),
                       .cores = answer.cores,
+                      .local_ranks = answer.local_ranks,
                       .links = {.rank = own.rank, .host = own.host, .peers = {}, .listener = {}}};
   admission.links.peers.push_back(link_to(0, std::move(socket)));
   return admission;

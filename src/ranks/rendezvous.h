@@ -57,6 +57,8 @@ class RankGathering {
   void gather();
   /// Rank 0's share of the cores, once all are there.
   [[nodiscard]] CoreShare cores() const;
+  /// By rank, each once.
+  [[nodiscard]] const std::vector<Size>& local_ranks() const;
   /// Gives the memory to all.
   [[nodiscard]] PeerLinks admit(const SharedRegion& region);
   /// Sends all home.
@@ -71,6 +73,7 @@ class RankGathering {
 struct Admission {
   SharedRegion region;
   CoreShare cores;
+  std::vector<Size> local_ranks;  ///< by rank
   PeerLinks links;
 };
 

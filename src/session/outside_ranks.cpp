@@ -93,6 +93,7 @@ RankCard card_of(const RunOptions& options, const RankPlace& place, const Topolo
                 .host = host_name(),
                 .rank = place.rank,
                 .world_size = place.world_size,
+                .local_rank = place.local_rank,
                 .cpus = {},
                 .options = {}};
   for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
@@ -127,6 +128,7 @@ OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, RunOpt
   gathering.gather();
   const CoreShare cores = gathering.cores();
   options.core_share = cores;
+  options.local_ranks = gathering.local_ranks();
   try {
     RunConfig config = configure_run(options, topology);
     SharedRegion region =
@@ -143,6 +145,7 @@ OutsideRank join(const RankCard& card, const MeetingPoint& point, RunOptions opt
                  const Topology& topology) {
   Admission admission = join_ranks(card, point);
   options.core_share = admission.cores;
+  options.local_ranks = std::move(admission.local_ranks);
   try {
     return ready(configure_run(options, topology), admission.region, std::move(admission.links),
                  admission.cores, topology);

@@ -25,7 +25,8 @@ void read_answer(std::string_view message) {
     require(is_plain(answer->refusal->what()) && is_plain(answer->refusal->remedy()));
   if (answer->refusal || answer->busy) return;
   require(answer->cores.cores >= 1 && answer->cores.threads >= 1 && answer->cores.index >= 0);
-  require(ptbench::decode_answer(ptbench::encode(answer->cores))->cores == answer->cores);
+  require(ptbench::decode_answer(ptbench::encode(answer->cores, answer->local_ranks))->cores ==
+          answer->cores);
 }
 
 void read_card(std::string_view message) {

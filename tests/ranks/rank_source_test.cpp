@@ -240,7 +240,9 @@ TEST_CASE("ranks of several hosts are noticed, unless they are said to be of one
   CHECK_FALSE(found(torchrun()).several_hosts);
   const Environment two = with(torchrun(), {{"LOCAL_WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}});
   CHECK(found(two).several_hosts);
-  CHECK_FALSE(found(with(two, {{"PTBENCH_HOST_ID", "a"}})).several_hosts);
+  const RankPlace joined = found(with(two, {{"PTBENCH_HOST_ID", "a"}}));
+  CHECK_FALSE(joined.several_hosts);
+  CHECK(joined.local_rank == joined.rank);  // its launcher counted from 0 twice
   CHECK(found(with(slurm(), {{"SLURM_STEP_NUM_NODES", "2"}})).several_hosts);
 }
 

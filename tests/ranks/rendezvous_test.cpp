@@ -40,6 +40,7 @@ RankCard card_of(const std::string& job, Size rank, Size world_size) {
           .host = "here",
           .rank = rank,
           .world_size = world_size,
+          .local_rank = rank == 0 ? world_size - 1 : rank - 1,
           .cpus = {0, 1},
           .options = {{"strategy", "ddp"}, {"batch-size", "64"}}};
 }
@@ -164,6 +165,17 @@ TEST_CASE("ranks that meet share rank 0's memory", "[comm]") {
   CHECK(gathering.cores() == CoreShare{.cores = 6, .threads = 1, .index = 0});
   CHECK(of_one.cores == CoreShare{.cores = 6, .threads = 1, .index = 1});
   CHECK(of_two.cores == CoreShare{.cores = 6, .threads = 1, .index = 0});
+  CHECK(gathering.local_ranks() == std::vector<Size>{2, 0, 1});
+  CHECK(of_one.local_ranks == gathering.local_ranks());
+}
+
+TEST_CASE("ranks that say the same local rank are refused", "[comm]") {
+  const std::string job = new_job();
+  RankCard zero = card_of(job, 0, 2);
+  zero.local_rank = 0;
+  const Error refusal = common_refusal(zero, card_of(job, 1, 2));
+  CHECK(refusal.code() == ExitCode::usage);
+  CHECK_THAT(refusal.what(), Contains("ranks 0 and 1 both say that they are local rank 0"));
 }
 
 TEST_CASE("ranks of different worlds refuse each other", "[comm]") {
@@ -348,8 +360,11 @@ TEST_CASE("answers are read with the same care", "[comm]") {
   REQUIRE(refused->refusal.has_value());
   CHECK(std::string(refused->refusal->what()) == "no\\x0aroom");
   CHECK(refused->refusal->code() == ExitCode::usage);
-  CHECK(decode_answer(encode(CoreShare{.cores = 4, .threads = 2, .index = 1}))->cores ==
-        CoreShare{.cores = 4, .threads = 2, .index = 1});
+  const CoreShare cores{.cores = 4, .threads = 2, .index = 1};
+  const auto admitted = decode_answer(encode(cores, {1, 0}));
+  REQUIRE(admitted.has_value());
+  CHECK(admitted->cores == cores);
+  CHECK(admitted->local_ranks == std::vector<Size>{1, 0});
 }
 
 TEST_CASE("an older protocol still says its version", "[comm]") {
