@@ -25,8 +25,9 @@ ptbench_interface_version(PTBENCH_SITE_ABI
   kernels/site_interface.h kernels/spec.h kernels/tensor.h ${device_headers})
 # Of "nccl": communicators over devices, which are those of the module of "site".
 ptbench_interface_version(PTBENCH_NCCL_ABI
-  src/base/phase_board.h src/comm/communicator.h src/comm/nccl_interface.h src/comm/shared_layout.h
-  src/comm/shared_region.h src/device/cuda/cuda_queue.h src/device/cuda/handles.h ${device_headers})
+  src/base/phase_board.h src/comm/communicator.h src/comm/nccl_interface.h src/comm/out_of_place.h
+  src/comm/shared_layout.h src/comm/shared_region.h src/device/cuda/cuda_queue.h src/device/cuda/handles.h
+  ${device_headers})
 # Of "communicator": communicators over the host's memory.
 ptbench_interface_version(PTBENCH_ENGINE_ABI
   src/base/phase_board.h src/comm/communicator.h src/comm/engine_interface.h

@@ -47,7 +47,8 @@ void print(const CommResult& result, const CommOptions& options) {
                                      : result.header + "\n" + table_text(comm_text_table(rows)) +
                                            std::string(comm_columns_text()));
   Size wrong = 0;
-  for (const CommMeasurement& row : rows) wrong += row.wrong;
+  for (const CommMeasurement& row : rows)
+    wrong += row.wrong + (row.out_of_place ? row.out_of_place->wrong : 0);
   if (wrong > 0)
     throw run_error(fmt::format("{} values are wrong", format_count(wrong)),
                     "report it, with the command");

@@ -1,8 +1,6 @@
 #include "src/doctor/comm_bench.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -10,179 +8,38 @@
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/device/emulated.h"
-#include "src/device/host_mirror.h"
+#include "src/doctor/comm_calls.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
 namespace {
 
+using comm::Call;
+using comm::Collective;
+using comm::find_collective;
+using comm::kRoot;
+using comm::Pattern;
 using Ticket = Communicator::Ticket;
 
-constexpr Size kRoot = 0;
 constexpr double kSecondsPerRow = 0.1;  // in the calls themselves
 constexpr double kLeastCalls = 10;
 constexpr double kMostCalls = 1000;
 constexpr Size kCallsOnDevice = 20;  // one after the other, as many as nccl-tests do
 constexpr int kRowsOnDevice = 5;
 
-/// Small whole numbers that differ by rank, index and call.
-struct Pattern {
-  /// Whole cache lines, so that copies of it are stored in whole vectors, as gradients are: how
-  /// values were written is felt when another rank reads them (by 1.4 times, at 16 MiB). No power
-  /// of two, so that no half of an array begins like the other.
-  static constexpr Size kPeriod = 496;
-
-  Size call;
-
-  [[nodiscard]] float at(Size rank, Size index) const {
-    constexpr std::uint32_t kGolden = 2654435769U;  // 2^32 over the golden ratio
-    const std::uint32_t mixed = static_cast<std::uint32_t>(index % kPeriod) * kGolden >> 25U;
-    return static_cast<float>(static_cast<Size>(mixed) + 3 * rank + call % 8);
-  }
-  [[nodiscard]] float sum(Size ranks, Size index) const {
-    const auto all = static_cast<float>(ranks);
-    return all * at(0, index) + 3 * all * (all - 1) / 2;
-  }
-  void write(std::span<float> values, Size rank) const {
-    std::array<float, kPeriod> period{};
-    for (Size i = 0; i < kPeriod; ++i) period[static_cast<std::size_t>(i)] = at(rank, i);
-    while (!values.empty()) {
-      const std::size_t count = std::min(values.size(), period.size());
-      std::ranges::copy(std::span(period).first(count), values.begin());
-      values = values.subspan(count);
-    }
-  }
-  /// How many of `range` differ from what `expected` says of their index.
-  template <class Expected>
-  [[nodiscard]] static Size wrong(std::span<const float> values, Range range,
-                                  const Expected& expected) {
-    Size count = 0;
-    for (Size i = range.begin; i < range.end; ++i)
-      if (values[static_cast<std::size_t>(i)] != expected(i)) ++count;
-    return count;
-  }
-};
-
-/// What one collective does at one size on this rank.
-struct Call {
-  const CommBenchRank& on;
-  HostMirror<float> values;
-  HostMirror<float> whole;  ///< of a gather, on its root
-
-  [[nodiscard]] Communicator& communicator() const { return on.communicator; }
-  [[nodiscard]] Size rank() const { return communicator().rank(); }
-  [[nodiscard]] Size ranks() const { return communicator().world_size(); }
-  [[nodiscard]] Size count() const { return static_cast<Size>(values.memory().size()); }
-  [[nodiscard]] Range all() const { return {0, count()}; }
-  [[nodiscard]] Range part(Size owner) const { return rank_part(count(), owner, ranks()); }
-
-  /// The device's values, on the host.
-  void fetch() const {
-    values.fetch(on.device.compute());
-    whole.fetch(on.device.compute());
-    on.device.finish();
-  }
-};
-
-struct Collective {
-  std::string name;
-  double (*bus_factor)(double ranks);
-  bool sums;
-  bool has_root;
-  Ticket (*start)(const Call& call);
-  /// Wrong values on this rank.
-  Size (*check)(const Call& call, Pattern pattern);
-};
-
-double ring_factor(double ranks) { return (ranks - 1) / ranks; }
-double two_ring_factor(double ranks) { return 2 * ring_factor(ranks); }
-double one_factor(double /*ranks*/) { return 1; }
-
-Size check_sum(const Call& call, Pattern pattern, Range range) {
-  return Pattern::wrong(call.values.values(), range,
-                        [&](Size i) { return pattern.sum(call.ranks(), i); });
-}
-
-Size check_owner(const Call& call, Pattern pattern, Range range, Size owner) {
-  return Pattern::wrong(call.values.values(), range, [&](Size i) { return pattern.at(owner, i); });
-}
-
-Size check_all_gather(const Call& call, Pattern pattern) {
-  Size wrong = 0;
-  for (Size owner = 0; owner < call.ranks(); ++owner)
-    wrong += check_owner(call, pattern, call.part(owner), owner);
-  return wrong;
-}
-
-Size check_gather(const Call& call, Pattern pattern) {
-  if (call.rank() != kRoot) return 0;
-  Size wrong = 0;
-  for (Size owner = 0; owner < call.ranks(); ++owner)
-    wrong +=
-        Pattern::wrong(call.whole.values().subspan(static_cast<std::size_t>(owner * call.count())),
-                       call.all(), [&](Size i) { return pattern.at(owner, i); });
-  return wrong;
-}
-
-std::vector<Collective> collectives() {
-  return {
-      {"all_reduce", two_ring_factor, true, false,
-       [](const Call& call) {
-         return call.communicator().start_all_reduce(values_of(call.values.memory()), {});
-       },
-       [](const Call& call, Pattern pattern) { return check_sum(call, pattern, call.all()); }},
-      {"reduce_scatter", ring_factor, true, false,
-       [](const Call& call) {
-         return call.communicator().start_reduce_scatter(values_of(call.values.memory()), {});
-       },
-       [](const Call& call, Pattern pattern) {
-         return check_sum(call, pattern, call.part(call.rank()));
-       }},
-      {"all_gather", ring_factor, false, false,
-       [](const Call& call) {
-         return call.communicator().start_all_gather(values_of(call.values.memory()));
-       },
-       check_all_gather},
-      {"broadcast", one_factor, false, true,
-       [](const Call& call) {
-         return call.communicator().start_broadcast(std::as_writable_bytes(call.values.memory()),
-                                                    kRoot);
-       },
-       [](const Call& call, Pattern pattern) {
-         return check_owner(call, pattern, call.all(), kRoot);
-       }},
-      {"reduce", one_factor, true, true,
-       [](const Call& call) {
-         return call.communicator().start_reduce(values_of(call.values.memory()), kRoot, {});
-       },
-       [](const Call& call, Pattern pattern) {
-         return call.rank() == kRoot ? check_sum(call, pattern, call.all())
-                                     : check_owner(call, pattern, call.all(), call.rank());
-       }},
-      {"gather", ring_factor, false, true,
-       [](const Call& call) {
-         return call.communicator().start_gather(std::as_bytes(call.values.memory()),
-                                                 std::as_writable_bytes(call.whole.memory()),
-                                                 kRoot);
-       },
-       check_gather},
-  };
-}
-
-Collective find_collective(const std::string& name) {
-  for (Collective& row : collectives())
-    if (row.name == name) return row;
-  throw Defect("a collective that cannot be measured");
-}
-
 /// Measures one collective at one size.
 class Measuring {
  public:
-  Measuring(Collective collective, const Call& call, const CommPlan& plan)
-      : collective_(std::move(collective)), call_(call), plan_(plan), timeout_(plan.timeout) {}
+  /// `apart`: null where the result lies where values are given, or the collective has it so.
+  Measuring(Collective collective, const Call& call, OutOfPlace* apart, const CommPlan& plan)
+      : collective_(std::move(collective)),
+        call_(call),
+        apart_(apart),
+        plan_(plan),
+        timeout_(plan.timeout) {}
 
   /// Complete on rank 0.
-  [[nodiscard]] CommMeasurement measure(Size count) {
+  [[nodiscard]] CommResult measure() {
     std::vector<double> warm_up;  // pages appear in the first
     for (Size i = 0; i < std::max<Size>(1, plan_.warm_up_calls); ++i)
       warm_up.push_back(time_call());
@@ -191,16 +48,14 @@ class Measuring {
         call_.communicator().works_on_device() ? time_rows() : time_calls(agree_on_calls(warm_up));
     if (call_.communicator().works_on_device()) (void)time_call();
     wrong += check();
-    return {.collective = collective_.name,
-            .communicator = call_.communicator().name(),
-            .ranks = call_.ranks(),
-            .count = count,
-            .seconds = median_of_slowest(seconds),
-            .is_timed = !is_emulated(call_.on.device.name()),
-            .wrong = sum_of(wrong)};
+    return {.seconds = median_of_slowest(seconds), .wrong = sum_of(wrong)};
   }
 
  private:
+  Ticket start() const {
+    return apart_ != nullptr ? collective_.start_apart(*apart_, call_) : collective_.start(call_);
+  }
+
   std::vector<double> time_calls(Size calls) {
     std::vector<double> seconds;
     seconds.reserve(static_cast<std::size_t>(calls));
@@ -216,7 +71,7 @@ class Measuring {
       wait(call_.communicator().start_barrier());
       const double begin = clock_.now();
       Ticket last{};
-      for (Size i = 0; i < calls; ++i) last = collective_.start(call_);
+      for (Size i = 0; i < calls; ++i) last = start();
       wait(last);
       seconds.push_back((clock_.now() - begin) / static_cast<double>(calls));
     }
@@ -231,13 +86,15 @@ class Measuring {
     write_back(call_.on.device, call_.values);
     wait(call_.communicator().start_barrier());
     const double begin = clock_.now();
-    wait(collective_.start(call_));
+    wait(start());
     return clock_.now() - begin;
   }
 
   [[nodiscard]] Size check() const {
     call_.fetch();
-    return collective_.check(call_, pattern_);
+    if (apart_ == nullptr) return collective_.check(call_, pattern_, call_.values.values());
+    return collective_.check(call_, pattern_, call_.whole.values()) +
+           pattern_.wrong_of(call_.rank(), call_.values.values(), call_.all());
   }
 
   /// Rank 0 decides.
@@ -273,6 +130,7 @@ class Measuring {
 
   Collective collective_;
   const Call& call_;
+  OutOfPlace* apart_;
   const CommPlan& plan_;
   Communicator::Timeout timeout_;
   SteadyClock clock_;
@@ -285,6 +143,21 @@ Size floats_of(const std::string& collective, Size count, Size ranks) {
   return collective == "gather" ? (count + ranks - 1) / ranks : count;
 }
 
+/// Both ways, where there are two.
+CommMeasurement measure_both(const Collective& collective, const Call& call, OutOfPlace* apart,
+                             Size count, const CommPlan& plan) {
+  CommMeasurement result{.collective = collective.name,
+                         .communicator = call.communicator().name(),
+                         .ranks = call.ranks(),
+                         .count = count,
+                         .is_timed = !is_emulated(call.on.device.name())};
+  if (apart != nullptr) result.out_of_place = Measuring(collective, call, apart, plan).measure();
+  const CommResult in_place = Measuring(collective, call, nullptr, plan).measure();
+  result.seconds = in_place.seconds;
+  result.wrong = in_place.wrong;
+  return result;
+}
+
 Bytes longest(const CommPlan& plan) { return *std::ranges::max_element(plan.sizes); }
 
 }  // namespace
@@ -293,6 +166,15 @@ bool CommMeasurement::sums() const { return find_collective(collective).sums; }
 
 std::optional<Size> CommMeasurement::root() const {
   return find_collective(collective).has_root ? std::optional(kRoot) : std::nullopt;
+}
+
+std::optional<CommMeasurement> CommMeasurement::apart() const {
+  if (!out_of_place) return std::nullopt;
+  CommMeasurement other = *this;
+  other.is_apart = true;
+  other.seconds = out_of_place->seconds;
+  other.wrong = out_of_place->wrong;
+  return other;
 }
 
 double CommMeasurement::algorithm_bandwidth() const {
@@ -305,7 +187,7 @@ double CommMeasurement::bus_bandwidth() const {
 
 std::vector<std::string> comm_collectives() {
   std::vector<std::string> names;
-  for (const Collective& row : collectives()) names.push_back(row.name);
+  for (const Collective& row : comm::collectives()) names.push_back(row.name);
   return names;
 }
 
@@ -326,15 +208,20 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
                              buffer.as<float>().first(static_cast<std::size_t>(count)));
   };
   std::vector<CommMeasurement> results;
-  for (const std::string& name : plan.collectives)
+  for (const std::string& name : plan.collectives) {
+    const Collective collective = find_collective(name);
+    OutOfPlace* const apart =
+        collective.start_apart != nullptr ? dynamic_cast<OutOfPlace*>(&rank.communicator) : nullptr;
     for (const Bytes bytes : plan.sizes) {
       const Size own = floats_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
       const Size all = name == "gather" ? own * ranks : own;
-      const bool has_whole = name == "gather" && rank.communicator.rank() == kRoot;
-      const Call call{
-          .on = rank, .values = mirror(values, own), .whole = mirror(whole, has_whole ? all : 0)};
-      results.push_back(Measuring(find_collective(name), call, plan).measure(all));
+      const bool gathers = name == "gather" && rank.communicator.rank() == kRoot;
+      const Call call{.on = rank,
+                      .values = mirror(values, own),
+                      .whole = mirror(whole, gathers || apart != nullptr ? all : 0)};
+      results.push_back(measure_both(collective, call, apart, all, plan));
     }
+  }
   return results;
 }
 

@@ -10,7 +10,15 @@
 
 namespace ptbench {
 
-/// A collective at one size. Sizes are of the whole array, as nccl-tests count them.
+/// What one way of a collective came to.
+struct CommResult {
+  double seconds = 0;  ///< median over calls of the slowest rank's time
+  Size wrong = 0;      ///< values that are not what they should be, on all ranks together
+};
+
+/// A collective at one size. Sizes are of the whole array, as nccl-tests count them. In place, as
+/// training has it: the result lies where the values were given, but for a gather, whose root gets
+/// those of all elsewhere.
 struct CommMeasurement {
   std::string collective;
   std::string communicator{};  ///< as on the command line
@@ -19,11 +27,16 @@ struct CommMeasurement {
   double seconds = 0;    ///< median over calls of the slowest rank's time
   bool is_timed = true;  ///< false on emulated devices, whose times mean nothing
   Size wrong = 0;        ///< values that are not what they should be, on all ranks together
+  /// With the result elsewhere; empty where the communicator works in place alone, and of a gather.
+  std::optional<CommResult> out_of_place = std::nullopt;
+  bool is_apart = false;  ///< what apart() gives
 
   [[nodiscard]] Bytes bytes() const { return float_bytes(count); }
   [[nodiscard]] bool sums() const;  ///< whether it adds, or only moves values
   /// The rank from which or to which values go; empty: all have the same part in it.
   [[nodiscard]] std::optional<Size> root() const;
+  /// The same measurement with what came of it out of place.
+  [[nodiscard]] std::optional<CommMeasurement> apart() const;
   /// Bytes per second; 0 for a time of 0.
   [[nodiscard]] double algorithm_bandwidth() const;
   /// What each link of a ring would carry: × 2(n−1)/n for an all-reduce, (n−1)/n for

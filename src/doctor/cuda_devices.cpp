@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -50,6 +51,20 @@ Finding examine_peers(const CudaPlace& place) {
   return told("peers", ids, detail);
 }
 
+/// Copies to each other device, straight where the machine can.
+void add_links(const InstallPaths& paths, const CudaModule& own, const Site& site,
+               const CudaPlace& place, std::vector<Finding>& findings) {
+  for (const CudaDeviceInfo& other : own.devices()) {
+    if (other.id == own.device().id) continue;
+    own.reach(other.id);
+    const Site peer = CudaModule(other.id, paths.modules).open();
+    const bool straight =
+        std::ranges::find(place.peers, other.id, &CudaPeer::id) != place.peers.end();
+    findings.push_back(examine_copies_between(
+        site, peer, straight ? "straight to its memory" : "by way of the host"));
+  }
+}
+
 FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo& device,
                                  const CudaPlace& place) {
   FindingGroup group{device.id,
@@ -62,9 +77,11 @@ FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo
       group.findings.push_back(told(fmt::format("{}_product_flops_per_second", precision),
                                     FieldValue(), "from compute capability 8.0 on"));
   try {
-    const Site site = CudaModule(device.id, paths.modules).open();
+    const CudaModule module(device.id, paths.modules);
+    const Site site = module.open();
     for (Finding& finding : examine_speed(site, precisions))
       group.findings.push_back(std::move(finding));
+    add_links(paths, module, site, place, group.findings);
   } catch (const Error& error) {
     group.findings.push_back({"speed", "failed", FieldValue(), error.what(), error.remedy()});
   }

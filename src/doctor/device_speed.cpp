@@ -75,6 +75,23 @@ void draw(std::span<std::byte> values) {
     values[i] = i < 4093 ? static_cast<std::byte>(generator.words(i)[0] & 0xffU) : values[i - 4093];
 }
 
+/// `moved`: how many bytes a copied one stands for.
+Speed speed_of_copy(Queue& queue, const Buffer& from, const Buffer& to, int moved,
+                    std::string_view what) {
+  const double seconds = seconds_of_copy(queue, from.as<std::byte>(), to.as<std::byte>());
+  const double rate = moved * static_cast<double>(from.bytes()) / seconds;
+  return {.per_second = rate,
+          .text = fmt::format("{}B/s, {}, copies of {}", format_si(rate), what,
+                              format_bytes(from.bytes()))};
+}
+
+/// Of the device's memory at the most a sixteenth, as several are allocated.
+Bytes copied_bytes(const Device& device, Bytes most) {
+  constexpr Bytes kShare = 16;
+  return std::min(is_emulated(device.name()) ? kCopiedWhereEmulated : most,
+                  device.memory_bytes() / kShare);
+}
+
 /// The memory that copies go between, on the device twice.
 class CopyTrial {
  public:
@@ -89,25 +106,16 @@ class CopyTrial {
   CopyTrial& operator=(const CopyTrial&) = delete;
   ~CopyTrial() { finish_quietly(device_); }
 
-  [[nodiscard]] Speed from_host() {
-    return speed(host_, first_, 1, "page-locked memory of the host");
-  }
+  [[nodiscard]] Speed from_host() { return speed(host_, first_, 1, kOnHost); }
   [[nodiscard]] Speed within() { return speed(first_, second_, 2, "read and written"); }
-  [[nodiscard]] Speed to_host() {
-    return speed(second_, host_, 1, "page-locked memory of the host");
-  }
+  [[nodiscard]] Speed to_host() { return speed(second_, host_, 1, kOnHost); }
 
  private:
   static constexpr std::string_view kPurpose = "measuring copies";
+  static constexpr std::string_view kOnHost = "page-locked memory of the host";
 
-  /// `moved`: how many bytes a copied one stands for.
   Speed speed(const Buffer& from, const Buffer& to, int moved, std::string_view what) {
-    const double seconds =
-        seconds_of_copy(device_.transfer(), from.as<std::byte>(), to.as<std::byte>());
-    const double rate = moved * static_cast<double>(from.bytes()) / seconds;
-    return {.per_second = rate,
-            .text = fmt::format("{}B/s, {}, copies of {}", format_si(rate), what,
-                                format_bytes(from.bytes()))};
+    return speed_of_copy(device_.transfer(), from, to, moved, what);
   }
 
   Device& device_;
@@ -117,9 +125,7 @@ class CopyTrial {
 };
 
 void add_copies(const Site& site, bool emulated, Bytes most, std::vector<Finding>& findings) {
-  constexpr Bytes kShare = 16;  // of the device's memory at the most, twice
-  const Bytes bytes =
-      std::min(emulated ? kCopiedWhereEmulated : most, site.device->memory_bytes() / kShare);
+  const Bytes bytes = copied_bytes(*site.device, most);
   std::optional<CopyTrial> trial;
   try {
     trial.emplace(*site.device, bytes);
@@ -135,7 +141,44 @@ void add_copies(const Site& site, bool emulated, Bytes most, std::vector<Finding
       measured("copy_to_host_bytes_per_second", emulated, [&] { return trial->to_host(); }));
 }
 
+/// The memory of two devices that copies go between.
+class CopyBetween {
+ public:
+  CopyBetween(Device& from, Device& to, Bytes bytes)
+      : from_(from),
+        source_(from.memory().allocate(bytes, kPurpose)),
+        target_(to.memory().allocate(bytes, kPurpose)) {
+    const Buffer drawn = from.page_locked_memory().allocate(bytes, kPurpose);
+    draw(drawn.as<std::byte>());
+    from.transfer().copy(drawn.as<std::byte>(), source_.as<std::byte>());
+    from.transfer().finish();
+  }
+  CopyBetween(const CopyBetween&) = delete;
+  CopyBetween& operator=(const CopyBetween&) = delete;
+  ~CopyBetween() { finish_quietly(from_); }
+
+  [[nodiscard]] Speed speed(std::string_view way) {
+    return speed_of_copy(from_.transfer(), source_, target_, 1, way);
+  }
+
+ private:
+  static constexpr std::string_view kPurpose = "measuring copies";
+
+  Device& from_;
+  Buffer source_;
+  Buffer target_;
+};
+
 }  // namespace
+
+Finding examine_copies_between(const Site& from, const Site& to, std::string_view way,
+                               Bytes most_copied) {
+  const Bytes bytes =
+      std::min(copied_bytes(*from.device, most_copied), copied_bytes(*to.device, most_copied));
+  return measured(fmt::format("copy_to_{}_bytes_per_second", to.device->id()),
+                  is_emulated(from.device->name()),
+                  [&] { return CopyBetween(*from.device, *to.device, bytes).speed(way); });
+}
 
 std::vector<Finding> examine_speed(const Site& site, const std::vector<std::string>& precisions,
                                    Bytes most_copied) {

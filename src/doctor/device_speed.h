@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/site.h"
@@ -18,5 +19,10 @@ namespace ptbench {
 [[nodiscard]] std::vector<Finding> examine_speed(const Site& site,
                                                  const std::vector<std::string>& precisions,
                                                  Bytes most_copied = Bytes{256} << 20U);
+
+/// What copies between the memory of two devices reach, by a queue of the first: bytes a second
+/// from it to the other. `way` says for people how they go. As of examine_speed.
+[[nodiscard]] Finding examine_copies_between(const Site& from, const Site& to, std::string_view way,
+                                             Bytes most_copied = Bytes{256} << 20U);
 
 }  // namespace ptbench

@@ -35,6 +35,16 @@ TEST_CASE("products and copies of a device are measured in plain units") {
   }
 }
 
+TEST_CASE("copies between two devices are measured, and told how they go") {
+  const Site one = open_site({.topology = discover_topology()});
+  const Site other = open_site({.topology = discover_topology()});
+  const Finding copy = examine_copies_between(one, other, "straight to its memory", 1U << 20U);
+  CHECK(copy.name == "copy_to_cpu_bytes_per_second");
+  CHECK(copy.state == "note");
+  CHECK(std::get<double>(copy.value) > 1e6);
+  CHECK_THAT(copy.detail, Contains("B/s, straight to its memory, copies of 1.00 MiB"));
+}
+
 TEST_CASE("what a device does not multiply has no value") {
   const Site site = open_site({.topology = discover_topology()});
   const std::vector<Finding> findings = examine_speed(site, {"fp16"}, Bytes{1} << 16U);

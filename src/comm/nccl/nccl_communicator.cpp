@@ -60,12 +60,6 @@ class ScaledSum {
   bool is_own_ = false;
 };
 
-/// Whether all ranks' parts are as long.
-bool has_equal_parts(Size count, Size ranks) {
-  const Range last = rank_part(count, ranks - 1, ranks);
-  return last.size() * ranks == count && rank_part(count, 0, ranks).size() == last.size();
-}
-
 std::size_t size_of(Size count) { return static_cast<std::size_t>(count); }
 
 }  // namespace
@@ -90,9 +84,10 @@ void NcclCommunicator::abort() const noexcept {
   if (parts_.collectives) parts_.collectives->abort();
 }
 
-std::string NcclCommunicator::text_of(Operation operation) const {
+/// As errors tell it: by ranks of the world. Lanes get no other.
+Operation NcclCommunicator::told(Operation operation) const {
   operation.root = parts_.ranks[size_of(operation.root)];
-  return operation_text(operation);
+  return operation;
 }
 
 void NcclCommunicator::require_member(Size rank) const {
@@ -102,17 +97,17 @@ void NcclCommunicator::require_member(Size rank) const {
 /// `work` gives it to the stream of collectives.
 Communicator::Ticket NcclCommunicator::start(const Operation& operation, const Event* after,
                                              FunctionRef<void()> work) {
-  rank_->require_going([&] { return text_of(operation); });
+  rank_->require_going([&] { return operation_text(told(operation)); });
   rank_->make_current();
   const std::uint64_t number = rank_->count_start(is_world());
   parts_.collectives->wait_for(after);
   work();
-  parts_.collectives->mark(++started_, number, operation);
+  parts_.collectives->mark(++started_, number, told(operation));
   return Ticket{started_};
 }
 
 void NcclCommunicator::give(const Operation& operation, FunctionRef<void()> calls) const {
-  parts_.collectives->give(calls, operation);
+  parts_.collectives->give(calls, told(operation));
 }
 
 /// In the type in which they travel: where they lie, or in a copy that the stream fills.
@@ -286,7 +281,7 @@ Communicator::Ticket NcclCommunicator::start_barrier() {
 Communicator::Ticket NcclCommunicator::start_message(const Operation& operation, std::byte* data,
                                                      const Event* after) {
   require_member(operation.root);
-  rank_->require_going([&] { return text_of(operation); });
+  rank_->require_going([&] { return operation_text(told(operation)); });
   rank_->make_current();
   parts_.messages->wait_for(after);
   messages_.push_back({.ticket = ++started_,
@@ -327,9 +322,9 @@ void NcclCommunicator::send_messages() {
                 ncclRecv(message.data, bytes, ncclUint8, other, lane.comm(), lane.stream()));
         }
       },
-      last.operation);
+      told(last.operation));
   messages_.clear();
-  lane.mark(last.ticket, last.number, last.operation);
+  lane.mark(last.ticket, last.number, told(last.operation));
 }
 
 void NcclCommunicator::wait(Ticket ticket, Timeout timeout) {
@@ -345,7 +340,7 @@ void NcclCommunicator::finish(NcclLane& lane, std::uint64_t ticket, Timeout time
   if (mark == nullptr) return;
   rank_->await(
       lane, [&] { return NcclLane::is_done(*mark); }, timeout,
-      [&] { return text_of(mark->operation); }, mark->number);
+      [&] { return operation_text(mark->operation); }, mark->number);
 }
 
 void NcclCommunicator::order(Queue& queue, Ticket ticket, Timeout timeout) {

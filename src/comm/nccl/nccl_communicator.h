@@ -13,10 +13,17 @@
 #include "src/comm/nccl/nccl_lane.h"
 #include "src/comm/nccl/nccl_rank.h"
 #include "src/comm/nccl_interface.h"
+#include "src/comm/out_of_place.h"
 #include "src/comm/shared_layout.h"
 #include "src/device/memory.h"
 
 namespace ptbench::nccl {
+
+/// Whether all ranks' parts are as long, as NCCL's own of a whole are.
+[[nodiscard]] inline bool has_equal_parts(Size count, Size ranks) {
+  const Range last = rank_part(count, ranks - 1, ranks);
+  return last.size() * ranks == count && rank_part(count, 0, ranks).size() == last.size();
+}
 
 /// The communicator of all ranks of the region.
 [[nodiscard]] std::unique_ptr<Communicator> make_world(NcclSetup setup);
@@ -27,8 +34,9 @@ namespace ptbench::nccl {
 /// Operations begin when they are started; messages when somebody waits, as NCCL's sends may end
 /// only once they are received. Collectives and messages have a stream each. What another rank's
 /// device does not do in time is told by the rank that waits for it on the host; queues only wait.
-class NcclCommunicator final : public Communicator {
+class NcclCommunicator final : public Communicator, public OutOfPlace {
  public:
+  using Ticket = Communicator::Ticket;
   /// NCCL's own communicators, and who of the region is in it.
   struct Parts {
     std::unique_ptr<Communicator> host;  ///< among the same ranks
@@ -70,6 +78,17 @@ class NcclCommunicator final : public Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size key,
                                                     Timeout timeout) override;
 
+  [[nodiscard]] Ticket start_all_reduce(std::span<const float> given,
+                                        std::span<float> result) override;
+  [[nodiscard]] Ticket start_reduce_scatter(std::span<const float> given,
+                                            std::span<float> result) override;
+  [[nodiscard]] Ticket start_all_gather(std::span<const float> given,
+                                        std::span<float> result) override;
+  [[nodiscard]] Ticket start_broadcast(std::span<const float> given, std::span<float> result,
+                                       Size root) override;
+  [[nodiscard]] Ticket start_reduce(std::span<const float> given, std::span<float> result,
+                                    Size root) override;
+
   /// Gives those messages to the stream that were started.
   void send_messages();
   void abort() const noexcept;
@@ -93,6 +112,8 @@ class NcclCommunicator final : public Communicator {
   };
 
   Ticket start(const shared::Operation& operation, const Event* after, FunctionRef<void()> work);
+  Ticket start_apart(shared::Collective collective, Size root, std::span<const float> given,
+                     std::span<float> result, FunctionRef<void()> calls);
   Ticket start_message(const shared::Operation& operation, std::byte* data, const Event* after);
   Ticket start_reduction(shared::Operation operation, Values values, const Event* after,
                          Range result, FunctionRef<void(const Travelling&, ncclRedOp_t)> calls);
@@ -102,7 +123,7 @@ class NcclCommunicator final : public Communicator {
   [[nodiscard]] Range own_part(Size count) const { return rank_part(count, rank(), world_size()); }
   void require_member(Size rank) const;
   void finish(NcclLane& lane, std::uint64_t ticket, Timeout timeout);
-  [[nodiscard]] std::string text_of(shared::Operation operation) const;
+  [[nodiscard]] shared::Operation told(shared::Operation operation) const;
   [[nodiscard]] cudaStream_t stream() const { return parts_.collectives->stream(); }
   [[nodiscard]] bool is_world() const { return world_size() == rank_->region().world_size(); }
 

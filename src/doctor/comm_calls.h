@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/comm/out_of_place.h"
+#include "src/device/host_mirror.h"
+#include "src/doctor/comm_bench.h"
+
+// The collectives that `ptbench comm` measures: how each is called, and what it has to come to.
+namespace ptbench::comm {
+
+inline constexpr Size kRoot = 0;
+
+/// Small whole numbers that differ by rank, index and call.
+struct Pattern {
+  /// Whole cache lines, so that copies of it are stored in whole vectors, as gradients are: how
+  /// values were written is felt when another rank reads them (by 1.4 times, at 16 MiB). No power
+  /// of two, so that no half of an array begins like the other.
+  static constexpr Size kPeriod = 496;
+
+  Size call;
+
+  [[nodiscard]] float at(Size rank, Size index) const {
+    constexpr std::uint32_t kGolden = 2654435769U;  // 2^32 over the golden ratio
+    const std::uint32_t mixed = static_cast<std::uint32_t>(index % kPeriod) * kGolden >> 25U;
+    return static_cast<float>(static_cast<Size>(mixed) + 3 * rank + call % 8);
+  }
+  [[nodiscard]] float sum(Size ranks, Size index) const {
+    const auto all = static_cast<float>(ranks);
+    return all * at(0, index) + 3 * all * (all - 1) / 2;
+  }
+  void write(std::span<float> values, Size rank) const {
+    std::array<float, kPeriod> period{};
+    for (Size i = 0; i < kPeriod; ++i) period[static_cast<std::size_t>(i)] = at(rank, i);
+    while (!values.empty()) {
+      const std::size_t count = std::min(values.size(), period.size());
+      std::ranges::copy(std::span(period).first(count), values.begin());
+      values = values.subspan(count);
+    }
+  }
+  /// How many of `range` are not what `rank` has written.
+  [[nodiscard]] Size wrong_of(Size rank, std::span<const float> values, Range range) const {
+    return wrong(values, range, [&](Size i) { return at(rank, i); });
+  }
+  /// How many of `range` differ from what `expected` says of their index.
+  template <class Expected>
+  [[nodiscard]] static Size wrong(std::span<const float> values, Range range,
+                                  const Expected& expected) {
+    Size count = 0;
+    for (Size i = range.begin; i < range.end; ++i)
+      if (values[static_cast<std::size_t>(i)] != expected(i)) ++count;
+    return count;
+  }
+};
+
+/// What one collective does at one size on this rank.
+struct Call {
+  const CommBenchRank& on;
+  HostMirror<float> values;
+  HostMirror<float> whole;  ///< of a gather, on its root; or of a result that lies apart
+
+  [[nodiscard]] Communicator& communicator() const { return on.communicator; }
+  [[nodiscard]] Size rank() const { return communicator().rank(); }
+  [[nodiscard]] Size ranks() const { return communicator().world_size(); }
+  [[nodiscard]] Size count() const { return static_cast<Size>(values.memory().size()); }
+  [[nodiscard]] Range all() const { return {0, count()}; }
+  [[nodiscard]] Range part(Size owner) const { return rank_part(count(), owner, ranks()); }
+
+  /// The device's values, on the host.
+  void fetch() const {
+    values.fetch(on.device.compute());
+    whole.fetch(on.device.compute());
+    on.device.finish();
+  }
+};
+
+/// A row of the collectives.
+struct Collective {
+  std::string name;
+  double (*bus_factor)(double ranks);  ///< CommMeasurement::bus_bandwidth
+  bool sums;
+  bool has_root;
+  Communicator::Ticket (*start)(const Call& call);
+  /// From `values` to `whole`; null where start does that already.
+  Communicator::Ticket (*start_apart)(OutOfPlace& communicator, const Call& call);
+  /// Wrong values of `result` on this rank.
+  Size (*check)(const Call& call, Pattern pattern, std::span<const float> result);
+};
+
+[[nodiscard]] std::vector<Collective> collectives();
+
+/// Throws a defect for one that cannot be measured.
+[[nodiscard]] Collective find_collective(const std::string& name);
+
+}  // namespace ptbench::comm
