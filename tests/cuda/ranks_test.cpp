@@ -1,10 +1,16 @@
 // Runs of several ranks, each on a CUDA device of its own, and of replicas of one process on
 // several: that they train what one replica trains, with graphs and without, and how they fail.
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "src/measure/step_protocol.h"
+#include "src/process/child_process.h"
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
@@ -70,6 +76,13 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("Adam's updates are counted in the graphs of ranks", "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  for (const char* strategy : {"ddp", "ddp-flat"})
+    check_training(run, {"-w", "linear", "-n", "2", "-s", strategy, "--optimizer", "adam"});
+}
+
 TEST_CASE("strategies over four GPUs train as one replica does", "[cuda]") {
   require_cuda_devices(4);
   const RunCommand run;
@@ -99,6 +112,25 @@ TEST_CASE("dp's replicas each have a GPU of the process", "[cuda]") {
   check_training(
       run, {"-w", "m.json", "-s", "dp", "-n", "2", "--precision", "bf16", "--accumulate", "2"},
       false);
+}
+
+TEST_CASE("ranks that others start take the GPUs of their local ranks", "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  const std::string begin =
+      PTBENCH_EXECUTABLE " run -w linear -s ddp --device cuda --steps 1 --world-size 2 --rank ";
+  const ProgramResult both = run_program(
+      {"/bin/sh", "-c",
+       begin + "1 --local-rank 0 & " + begin + "0 --local-rank 1 -o r.json && wait $!"},
+      {.folder = run.path("."),
+       .environment = {"PTBENCH_ADDR=localhost:" + std::to_string(20'000 + getpid() % 40'000),
+                       "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(both.errors, both.output);
+  REQUIRE(both.exit_code == 0);
+  const auto record = run.json("r.json")["runs"][0];
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["strategy"]["devices"] == nlohmann::json{"cuda:1", "cuda:0"});
+  CHECK(record["ranks"][1]["device"] == "cuda:0");
 }
 
 TEST_CASE("as many GPUs as ranks are asked for, alike ones, each once", "[cuda]") {
@@ -181,6 +213,42 @@ TEST_CASE("one rank on a GPU trains, whatever the wire", "[cuda]") {
   }
 }
 
+TEST_CASE("ranks on GPUs train in turns that others grant", "[cuda]") {
+  require_cuda_devices(2);
+  const RunCommand place;
+  TurnGrants grants;
+  ChildProcess process(
+      {.program = PTBENCH_EXECUTABLE,
+       .arguments = {"run", "-w", "linear", "-s", "ddp", "-n", "2", "--device", "cuda", "--warmup",
+                     "1", "--pass=next", "--verify=off", "--turns=" + grants.name(),
+                     "--output=" + place.path("r.json").string()}});
+  process.end_within(std::chrono::minutes(2));
+  const auto wait_for_rest = [&] {
+    while (!grants.is_waited_for()) {
+      REQUIRE_FALSE(process.wait(std::chrono::milliseconds(100), grants.descriptor()));
+      grants.look();
+    }
+  };
+  constexpr Size kTurns = 2;
+  constexpr Size kSteps = 3;
+  for (Size turn = 0; turn < kTurns; ++turn) {
+    wait_for_rest();
+    grants.grant({.number = turn, .seconds = 0, .steps = kSteps});
+  }
+  wait_for_rest();
+  CHECK(grants.taken().steps >= kSteps);
+  grants.close();
+  std::optional<ChildExit> ended;
+  while (!ended) ended = process.wait(std::chrono::seconds(1));
+  CHECK(ended->code == 0);
+  const auto record = place.json("r.json")["runs"][0];
+  CHECK(record["status"] == "ok");
+  if (has_emulated_devices())  // whose slices tell nothing
+    CHECK(record["samples"]["count"] == kTurns * kSteps);
+  else
+    CHECK(record["samples"]["slices"].size() == kTurns);
+}
+
 /// By a checked device, which a race ends.
 TEST_CASE("a wait of ddp between computing and communicating on GPUs that is left out is found",
           "[cuda][checked]") {
@@ -236,6 +304,9 @@ TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
     CHECK(row["communicator"] == "nccl");
     CHECK(row["wrong"] == 0);
     CHECK(row["seconds"].is_null() == is_emulated);
+    const bool has_one_way = row["collective"] == "gather";
+    CHECK(row["out_of_place_wrong"] == (has_one_way ? nlohmann::json() : nlohmann::json(0)));
+    CHECK(row["out_of_place_seconds"].is_null() == (is_emulated || has_one_way));
   }
 }
 
