@@ -39,7 +39,7 @@ class Measuring {
         timeout_(plan.timeout) {}
 
   /// Complete on rank 0.
-  [[nodiscard]] CommResult measure() {
+  [[nodiscard]] CommOutcome measure() {
     std::vector<double> warm_up;  // pages appear in the first
     for (Size i = 0; i < std::max<Size>(1, plan_.warm_up_calls); ++i)
       warm_up.push_back(time_call());
@@ -152,7 +152,7 @@ CommMeasurement measure_both(const Collective& collective, const Call& call, Out
                          .count = count,
                          .is_timed = !is_emulated(call.on.device.name())};
   if (apart != nullptr) result.out_of_place = Measuring(collective, call, apart, plan).measure();
-  const CommResult in_place = Measuring(collective, call, nullptr, plan).measure();
+  const CommOutcome in_place = Measuring(collective, call, nullptr, plan).measure();
   result.seconds = in_place.seconds;
   result.wrong = in_place.wrong;
   return result;
@@ -172,6 +172,7 @@ std::optional<CommMeasurement> CommMeasurement::apart() const {
   if (!out_of_place) return std::nullopt;
   CommMeasurement other = *this;
   other.is_apart = true;
+  other.out_of_place.reset();
   other.seconds = out_of_place->seconds;
   other.wrong = out_of_place->wrong;
   return other;

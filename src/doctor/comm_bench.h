@@ -11,7 +11,7 @@
 namespace ptbench {
 
 /// What one way of a collective came to.
-struct CommResult {
+struct CommOutcome {
   double seconds = 0;  ///< median over calls of the slowest rank's time
   Size wrong = 0;      ///< values that are not what they should be, on all ranks together
 };
@@ -28,7 +28,7 @@ struct CommMeasurement {
   bool is_timed = true;  ///< false on emulated devices, whose times mean nothing
   Size wrong = 0;        ///< values that are not what they should be, on all ranks together
   /// With the result elsewhere; empty where the communicator works in place alone, and of a gather.
-  std::optional<CommResult> out_of_place = std::nullopt;
+  std::optional<CommOutcome> out_of_place = std::nullopt;
   bool is_apart = false;  ///< what apart() gives
 
   [[nodiscard]] Bytes bytes() const { return float_bytes(count); }

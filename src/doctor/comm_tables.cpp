@@ -155,7 +155,7 @@ std::string comm_lines(const std::vector<CommMeasurement>& rows) {
 std::vector<CommMeasurement> read_comm_lines(const std::string& text) {
   std::vector<CommMeasurement> rows;
   std::istringstream lines(text);
-  std::optional<CommResult> apart;  // of the row to come
+  std::optional<CommOutcome> apart;  // of the row to come
   for (std::string line; std::getline(lines, line);) {
     CommMeasurement row;
     std::istringstream words(line);
