@@ -73,7 +73,7 @@ def expected(trial, rank=None):
     if trial.event == "stop":
         return 2, "failed", rf"rank {rank} of the program has reported nothing for 4 s"
     if trial.victim == "rank":
-        return 2, "failed", rf"the program .*, rank {rank} first"
+        return 2, "failed", rf"the program .*, and rank {rank} closed its connection first"
     return 2, "failed", r"the program (was killed by signal|ended with exit code)"
 
 

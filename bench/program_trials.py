@@ -6,9 +6,10 @@
 
 The program is a loop that hashes a fixed number of bytes a step, in one process and, with --torchrun, in two
 ranks. `clock` compares each step that a record holds with what the script's own clock says of it, of ranks the
-slowest: records leave out steps after waits, so that steps are found again in order, as those that differ least. `gates` runs `ptbench gate` of the
-loop against itself, and against itself with a sleep of 5 % of a step, in turn; verdicts and what each gate saw
-are written as one row each, after every gate. Only Python's standard library is used.
+slowest: records leave out steps (warm-up, those after waits), so that steps are found again in order, as those
+that differ least, which is the best case. `gates` runs `ptbench gate` of the loop against itself, and against
+itself with a sleep of 5 % of a step, in turn; verdicts and what each gate saw are written as one row each, after
+every gate. Only Python's standard library is used.
 """
 import argparse
 import collections
@@ -109,7 +110,8 @@ def clock(arguments, folder):
     rows = [clock_row(arguments, name, program, blocks, folder)
             for name, program in programs(folder, arguments.torchrun).items() for _ in range(arguments.rounds)]
     return ["# Step times of programs, and their own clock", "", *head_of(arguments),
-            "- each step in the record beside `time.perf_counter()` in the loop's body, of ranks the slowest", "",
+            "- each step in the record beside `time.perf_counter()` in the loop's body, of ranks the slowest; which steps "
+            "the record left out is not known, so that those are taken that differ least", "",
             "| program | steps | median | median difference | largest | within 0.5 % |",
             "|---|---|---|---|---|---|", *rows]
 

@@ -121,13 +121,6 @@ void reap_orphans(int child) {
   }
 }
 
-std::vector<int> children() {
-  std::vector<int> ids;
-  for (const TreeMember& process : all_processes())
-    if (process.parent == getpid()) ids.push_back(process.id);
-  return ids;
-}
-
 std::vector<int> descendants() {
   std::vector<int> ids;
   for (const TreeMember& member : tree_of(getpid(), TreePart::whole))

@@ -17,9 +17,6 @@ void adopt_orphans();
 /// Reaps children that have ended, adopted ones, but not `child`, which its owner waits for.
 void reap_orphans(int child);
 
-/// Of this process, those that have ended among them.
-[[nodiscard]] std::vector<int> children();
-
 /// All that descend from this process, but those that have ended.
 [[nodiscard]] std::vector<int> descendants();
 
@@ -46,8 +43,8 @@ enum class TreePart {
   whole,
   left_behind,  ///< children in another session than this process's, with all that descends of them
 };
-/// Kills and reaps them until none is left, for some seconds at the most; `spared` children stay,
-/// with all that descends of them.
+/// Kills and reaps them until none is left, for some seconds at the most; `spared` ones stay where
+/// they are or become children of this process, with all that descends of them.
 void end_descendants(TreePart part = TreePart::whole, std::span<const int> spared = {});
 
 }  // namespace ptbench

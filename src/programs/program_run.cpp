@@ -95,8 +95,11 @@ class ProgramRun {
     if (const auto memory = memory_of(processes)) record_.memory.before_bytes = memory->resident;
     reset_peak_memory(processes);
     const double started = unix_seconds();
-    limit_time();
+    // In turns and in a fixed number of steps nothing tells how long it may take.
+    if (!options_.orders.turns && !options_.steps)
+      steps_.end_after(options_.max_time_seconds + options_.timeout_seconds);
     Samples samples = take_samples();
+    steps_.end_after({});
     samples.started_unix_seconds = started;
     samples.warmup_discarded += steps_.dropped();
     add_standstill_warning(record_, samples.standstill);
@@ -110,14 +113,6 @@ class ProgramRun {
     const bool had_left = program_.has_left();
     if (!program_.finish()) warn_of_lingering();
     if (had_left && record_.status == Status::ok) judge_early_end(samples);
-  }
-
-  /// By ptbench's clock. In turns and in a fixed number of steps nothing else tells how long it may
-  /// take.
-  void limit_time() {
-    constexpr double kBesideSteps = 4;  // as much as the steps may take: warming up, rests, loading
-    if (!options_.orders.turns && !options_.steps)
-      steps_.end_after(kBesideSteps * options_.max_time_seconds + options_.timeout_seconds);
   }
 
   Samples take_samples() {

@@ -49,12 +49,24 @@ bool ProgramServer::look() {
   try {
     bool any = accept_all();
     for (Connection& connection : connections_) any |= read_from(connection);
+    note_leavers();
     std::erase_if(connections_, [](const Connection& one) { return !one.socket.is_open(); });
     return any;
   } catch (const Error& error) {
     refuse(error.what());
     throw;
   }
+}
+
+/// Connections that have just been closed.
+void ProgramServer::note_leavers() {
+  const auto has_left = [](const Connection& one) {
+    return one.rank.has_value() && !one.socket.is_open();
+  };
+  const auto leavers = std::ranges::count_if(connections_, has_left);
+  if (was_left_ || leavers == 0) return;
+  was_left_ = true;
+  if (leavers == 1) first_to_leave_ = std::ranges::find_if(connections_, has_left)->rank;
 }
 
 bool ProgramServer::accept_all() {
@@ -78,7 +90,6 @@ bool ProgramServer::read_from(Connection& connection) {
     const SocketMessage message = receive_message(connection.socket);
     if (message.kind == SocketMessage::Kind::none_yet) return count > 0;
     if (message.kind == SocketMessage::Kind::closed) {
-      if (!first_to_leave_) first_to_leave_ = connection.rank;
       connection.socket.close();
       return true;
     }

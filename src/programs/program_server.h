@@ -38,7 +38,9 @@ class ProgramServer {
 
   [[nodiscard]] ProgramRanks& ranks() { return ranks_; }
   [[nodiscard]] const ProgramRanks& ranks() const { return ranks_; }
-  /// Of the processes that had said hello, the rank that was the first to close its connection.
+  /// Whether a process that had said hello has closed its connection.
+  [[nodiscard]] bool was_left() const { return was_left_; }
+  /// The rank that was the first to do so; empty where several had when it was seen.
   [[nodiscard]] const std::optional<Size>& first_to_leave() const { return first_to_leave_; }
   /// The process of a rank that is there; 0 where its number is not known.
   [[nodiscard]] int process_of(Size rank) const;
@@ -55,6 +57,7 @@ class ProgramServer {
   bool accept_all();
   bool read_from(Connection& connection);
   void take(Connection& connection, std::string_view text);
+  void note_leavers();
   void refuse(const std::string& why);
 
   std::string path_;
@@ -63,6 +66,7 @@ class ProgramServer {
   std::vector<Connection> connections_;
   ProgramRanks ranks_;
   std::int64_t granted_ = 0;
+  bool was_left_ = false;
   std::optional<Size> first_to_leave_;
 };
 

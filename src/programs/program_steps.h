@@ -20,9 +20,10 @@ class ProgramSteps final : public Clock {
 
   [[nodiscard]] double now() const override;
 
-  /// From now on the program may take so many seconds in all, rests and what lies between its steps
-  /// among them; then it is a run error, as where it tells durations in another unit.
-  void end_after(double seconds);
+  /// From now on it is a run error where the program has trained for so many seconds by ptbench's
+  /// clock beyond several times what its steps last by what it tells: it would train for ever if it
+  /// told durations in another unit. Empty: no longer.
+  void end_after(std::optional<double> seconds);
   /// Takes the next step. Throws NoMoreSteps where the program has left, or was interrupted.
   void step();
 
@@ -52,9 +53,11 @@ class ProgramSteps final : public Clock {
   void hear();
 
   RunningProgram& program_;
-  SteadyClock clock_;
-  double begin_ = 0;  ///< of `most_seconds_`, by ptbench's clock
   std::optional<double> most_seconds_;
+  double told_before_ = 0;  ///< now(), when `most_seconds_` began
+  double elapsed_ = 0;      ///< since then by ptbench's clock, without what it was stopped for
+  double last_look_ = 0;    ///< of that clock
+  SteadyClock clock_;
   std::int64_t nanoseconds_ = 0;  ///< of all steps so far
   std::int64_t taken_ = 0;        ///< number of the last one
   double previous_ = 0;           ///< seconds of the newest step

@@ -149,7 +149,7 @@ void RunningProgram::require_success() const {
 std::string RunningProgram::who_left_first() const {
   const auto& rank = server_.first_to_leave();
   if (!rank || server_.ranks().hellos().size() < 2) return {};
-  return fmt::format(", rank {} first", *rank);
+  return fmt::format(", and rank {} closed its connection first", *rank);
 }
 
 std::string RunningProgram::how_it_ended() const {

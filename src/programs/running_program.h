@@ -40,9 +40,7 @@ class RunningProgram {
   /// long.
   void listen();
   /// Whether it does no more steps: it ended, or a process of it has closed its connection.
-  [[nodiscard]] bool has_left() const {
-    return ended_.has_value() || server_.first_to_leave().has_value();
-  }
+  [[nodiscard]] bool has_left() const { return ended_.has_value() || server_.was_left(); }
   [[nodiscard]] bool is_interrupted() const { return setup_.interrupted(); }
 
   [[nodiscard]] ProgramServer& server() { return server_; }

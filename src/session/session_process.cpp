@@ -18,7 +18,7 @@ constexpr ChildProcess::Duration kInterruptionGrace =
 
 SessionProcess::OrphanEnd::OrphanEnd(bool wanted) : is_wanted(wanted) {
   if (!is_wanted) return;
-  spared = children();
+  spared = descendants();
   adopt_orphans();
 }
 

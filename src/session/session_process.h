@@ -50,8 +50,8 @@ class SessionProcess {
   void end_if_stopped();
   void pass_on_interrupt();
 
-  /// Ends what a process that is gone has left behind. Children that this one had before, as of a
-  /// shell that became ptbench, are nobody's orphans.
+  /// Ends what a process that is gone has left behind. What descended of this one before, as of a
+  /// shell that became ptbench, is nobody's orphan.
   struct OrphanEnd {
     explicit OrphanEnd(bool wanted);
     OrphanEnd(const OrphanEnd&) = delete;

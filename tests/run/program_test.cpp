@@ -182,15 +182,16 @@ TEST_CASE("of several ranks the one that left first is named", "[run][program]")
   const std::string ranks =
       "for rank in 0 1; do if [ \\$rank = 1 ]; then what='at=90 fault=die'; fi; " +
       scripted("world=2 rank=\\$rank \\$what") + " & done; wait -n && wait";
-  CHECK_THAT(reason_of(run, measure(run, "exec bash -c \"" + ranks + "\"")),
-             Contains("killed by signal 9") && Contains(", rank 1 first"));
+  CHECK_THAT(
+      reason_of(run, measure(run, "exec bash -c \"" + ranks + "\"")),
+      Contains("killed by signal 9") && Contains(", and rank 1 closed its connection first"));
 }
 
 TEST_CASE("a program that tells times in another unit ends in time", "[run][program]") {
   const RunCommand run;
   CHECK_THAT(reason_of(run, measure(run, scripted("real=0.05 unit=1000"),
                                     {"--max-time", "0.2", "--timeout", "1"})),
-             Contains("the program has trained for 1.8 s, and tells of steps that last"));
+             Contains("the program has trained for") && Contains("tells of steps that last"));
 }
 
 TEST_CASE("programs may talk, read, wander and leave daemons behind", "[run][program]") {
