@@ -1,24 +1,40 @@
 # Finds out which engine modules of communicators over the host's memory can be built:
-# PTBENCH_BUILD_GLOO. With sanitizers none: Debian's libraries are not built for them.
-if(NOT PTBENCH_GLOO MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "PTBENCH_GLOO is '${PTBENCH_GLOO}': use AUTO, ON or OFF")
-endif()
-set(PTBENCH_BUILD_GLOO OFF)
-if(PTBENCH_SANITIZE)
-  message(STATUS "gloo module: not built with sanitizers")
-elseif(PTBENCH_GLOO STREQUAL "OFF")
-  message(STATUS "gloo module: not built, PTBENCH_GLOO is OFF")
-else()
-  find_package(Gloo 0.5 QUIET)
-  if(Gloo_FOUND)
-    set(PTBENCH_BUILD_GLOO ON)
-    message(STATUS "gloo module: gloo ${Gloo_VERSION}")
-  elseif(PTBENCH_GLOO STREQUAL "AUTO")
-    message(STATUS "gloo module: not built, there is no gloo 0.5 or later")
-  else()
-    message(FATAL_ERROR "PTBENCH_GLOO is ON, and there is no gloo 0.5 or later: install libgloo-dev")
+# PTBENCH_BUILD_GLOO, PTBENCH_BUILD_MPI. With sanitizers none: Debian's libraries are not built for
+# them.
+find_package(PkgConfig QUIET)
+
+# ptbench_choose_engine(NAME FOUND LIBRARY PACKAGE): PTBENCH_BUILD_NAME, out of what PTBENCH_NAME
+# says and of whether its library, Debian's PACKAGE, is found.
+function(ptbench_choose_engine name found library package)
+  string(TOUPPER ${name} upper)
+  set(wish "${PTBENCH_${upper}}")
+  if(NOT wish MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "PTBENCH_${upper} is '${wish}': use AUTO, ON or OFF")
   endif()
+  set(build OFF)
+  if(PTBENCH_SANITIZE)
+    message(STATUS "${name} module: not built with sanitizers")
+  elseif(wish STREQUAL "OFF")
+    message(STATUS "${name} module: not built, PTBENCH_${upper} is OFF")
+  elseif(found)
+    set(build ON)
+    message(STATUS "${name} module: ${library}")
+  elseif(wish STREQUAL "ON")
+    message(FATAL_ERROR "PTBENCH_${upper} is ON, and its library is not found: install ${package}")
+  else()
+    message(STATUS "${name} module: not built, its library is not found (${package})")
+  endif()
+  set(PTBENCH_BUILD_${upper} ${build} PARENT_SCOPE)
+endfunction()
+
+find_package(Gloo 0.5 QUIET)
+ptbench_choose_engine(gloo "${Gloo_FOUND}" "gloo ${Gloo_VERSION}" libgloo-dev)
+
+set(ompi_FOUND OFF)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(ompi QUIET IMPORTED_TARGET ompi-c>=4.1)
 endif()
+ptbench_choose_engine(mpi "${ompi_FOUND}" "Open MPI ${ompi_VERSION}" libopenmpi-dev)
 
 # ptbench_engine_module(NAME LIBRARY…): the module libptbench_NAME.so from the .cpp files of the
 # current folder. It is opened at run time and linked by nobody, has its own copies of the rooms that

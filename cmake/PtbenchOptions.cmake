@@ -7,6 +7,8 @@ set(PTBENCH_CUDA "AUTO" CACHE STRING "Build the CUDA module: AUTO (where nvcc is
 set_property(CACHE PTBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PTBENCH_GLOO "AUTO" CACHE STRING "Build the gloo module: AUTO (where gloo is found), ON or OFF")
 set_property(CACHE PTBENCH_GLOO PROPERTY STRINGS AUTO ON OFF)
+set(PTBENCH_MPI "AUTO" CACHE STRING "Build the MPI module: AUTO (where Open MPI is found), ON or OFF")
+set_property(CACHE PTBENCH_MPI PROPERTY STRINGS AUTO ON OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

@@ -31,4 +31,5 @@ ptbench_interface_version(PTBENCH_NCCL_ABI
 # Of "communicator": communicators over the host's memory.
 ptbench_interface_version(PTBENCH_ENGINE_ABI
   src/base/phase_board.h src/comm/communicator.h src/comm/engine_interface.h
+  src/comm/engine_setup.h
   src/comm/shared_layout.h src/comm/shared_region.h ${device_headers})

@@ -30,42 +30,42 @@ RankCommunicators make_solo(const CommunicatorSetup& setup) {
 }  // namespace
 
 std::vector<CommunicatorRow> communicator_catalog() {
-  return {{.name = std::string(SharedMemoryCommunicator::kName),
-           .summary = "ranks of one host read each other's values in memory that they share",
-           .needs = "ranks on one host",
-           .several_ranks = true,
-           .make = make_shared_memory},
-          {.name = "gloo",
-           .summary = "gloo: processes send their values to each other over TCP",
-           .needs = "the module of gloo",
-           .several_ranks = true,
-           .is_engine = true,
-           .make = [](const CommunicatorSetup& setup) { return make_engine("gloo", setup); }},
-          {.name = "nccl",
-           .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
-           .needs = "a GPU for each rank",
-           .several_ranks = true,
-           .on_gpus = true,
-           .make = [](const CommunicatorSetup& setup) { return make_nccl(setup); }},
-          {.name = std::string(SoloCommunicator::kName),
-           .summary = "a world of one rank, which has nobody to talk to",
-           .needs = "one rank",
-           .several_ranks = false,
-           .make = make_solo}};
+  return {
+      {.name = std::string(SharedMemoryCommunicator::kName),
+       .summary = "ranks of one host read each other's values in memory that they share",
+       .needs = "ranks on one host",
+       .several_ranks = true,
+       .make = make_shared_memory},
+      {.name = "gloo",
+       .summary = "gloo: processes send their values to each other over TCP",
+       .needs = "the module of gloo",
+       .several_ranks = true,
+       .is_engine = true,
+       .takes_interface = true,
+       .make = [](const CommunicatorSetup& setup) { return make_engine("gloo", setup); }},
+      {.name = "mpi",
+       .summary = "Open MPI: processes that its launcher started send their values to each other",
+       .needs = "the module of mpi; mpirun",
+       .several_ranks = true,
+       .is_engine = true,
+       .make = [](const CommunicatorSetup& setup) { return make_engine("mpi", setup); }},
+      {.name = "nccl",
+       .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
+       .needs = "a GPU for each rank",
+       .several_ranks = true,
+       .on_gpus = true,
+       .make = [](const CommunicatorSetup& setup) { return make_nccl(setup); }},
+      {.name = std::string(SoloCommunicator::kName),
+       .summary = "a world of one rank, which has nobody to talk to",
+       .needs = "one rank",
+       .several_ranks = false,
+       .make = make_solo}};
 }
-
-std::vector<std::string> absent_communicators() { return {"mpi"}; }
 
 std::vector<std::string> communicator_choices(bool several_ranks) {
   std::vector<std::string> names{std::string(kAutomaticCommunicator)};
   for (const CommunicatorRow& row : communicator_catalog())
     if (!several_ranks || row.several_ranks) names.push_back(row.name);
-  return names;
-}
-
-std::vector<std::string> communicator_names(bool several_ranks) {
-  std::vector<std::string> names = communicator_choices(several_ranks);
-  for (const std::string& absent : absent_communicators()) names.push_back(absent);
   return names;
 }
 
@@ -75,7 +75,6 @@ CommunicatorRow find_communicator(std::string_view name, Size world_size, bool o
         world_size > 1 ? row.several_ranks && row.on_gpus == on_gpus : !row.several_ranks;
     if (name == kAutomaticCommunicator ? is_best : name == row.name) return row;
   }
-  require_communicator(name);
   throw Defect("the option table lets only known communicators through");
 }
 
@@ -92,12 +91,12 @@ void require_interface_of(const std::vector<std::string>& names, std::string_vie
   if (interface.empty()) return;
   std::vector<std::string> networked;
   for (const CommunicatorRow& row : communicator_catalog())
-    if (row.is_engine) networked.push_back(row.name);
+    if (row.takes_interface) networked.push_back(row.name);
   if (std::ranges::find_first_of(names, networked) == names.end())
-    throw usage_error(
-        fmt::format("--interface {}: communicator {} sends nothing over a network interface",
-                    interface, fmt::join(names, ", ")),
-        fmt::format("leave it out, or use --communicator {}", networked.front()));
+    throw usage_error(fmt::format("--interface {}: communicator {} sends nothing by a network "
+                                  "interface that can be chosen",
+                                  interface, fmt::join(names, ", ")),
+                      fmt::format("leave it out, or use --communicator {}", networked.front()));
   require_interface(interface);
 }
 
@@ -105,12 +104,6 @@ void require_communicator(std::string_view name) {
   const std::vector<CommunicatorRow> rows = communicator_catalog();
   const auto row = std::ranges::find(rows, name, &CommunicatorRow::name);
   if (row != rows.end() && row->is_engine) require_engine(name);
-  const std::vector<std::string> absent = absent_communicators();
-  if (std::ranges::find(absent, name) == absent.end()) return;
-  const auto usual = std::ranges::find(rows, true, &CommunicatorRow::several_ranks);
-  throw capability_error(
-      fmt::format("--communicator {}: this build has no {} communicator", name, name),
-      fmt::format("use --communicator {}", usual->name));
 }
 
 }  // namespace ptbench

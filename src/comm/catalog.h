@@ -19,6 +19,7 @@ struct CommunicatorSetup {
   Size rank = 0;
   Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
   Communicator::Timeout timeout = std::chrono::seconds(60);  ///< of waits while it is made
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
   std::string interface = {};  ///< of the network, that an engine's values travel by; empty: any
 };
 
@@ -30,12 +31,13 @@ struct RankCommunicators {
 
 /// A row of the communicator catalog.
 struct CommunicatorRow {
-  std::string name;            ///< as on the command line
-  std::string summary;         ///< one line for `ptbench list`
-  std::string needs;           ///< of the machine or the run; a few words
-  bool several_ranks = false;  ///< takes worlds above one
-  bool on_gpus = false;        ///< of values in the memory of CUDA devices, and no others
-  bool is_engine = false;      ///< a module of that name does it, which may be absent
+  std::string name;              ///< as on the command line
+  std::string summary;           ///< one line for `ptbench list`
+  std::string needs;             ///< of the machine or the run; a few words
+  bool several_ranks = false;    ///< takes worlds above one
+  bool on_gpus = false;          ///< of values in the memory of CUDA devices, and no others
+  bool is_engine = false;        ///< a module of that name does it, which may be absent
+  bool takes_interface = false;  ///< sends values by a network interface that can be chosen
   RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
@@ -46,23 +48,15 @@ struct CommunicatorRow {
 /// "auto": the first row that takes so many ranks is meant.
 inline constexpr std::string_view kAutomaticCommunicator = "auto";
 
-/// Communicators that have a name and that this build lacks.
-[[nodiscard]] std::vector<std::string> absent_communicators();
-
 /// What --communicator can be: "auto" and the catalog's names; `several_ranks`: of those alone that
 /// take worlds above one.
 [[nodiscard]] std::vector<std::string> communicator_choices(bool several_ranks);
 
-/// These, and the names of communicators that this build lacks, which is another error than a name
-/// that nobody knows.
-[[nodiscard]] std::vector<std::string> communicator_names(bool several_ranks);
-
-/// Throws a capability error for a communicator that has a name and that this build lacks, or whose
-/// engine module cannot be had.
+/// Throws a capability error for a communicator whose engine module cannot be had.
 void require_communicator(std::string_view name);
 
 /// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws
-/// a capability error for one that this build lacks, and a defect for a name that nobody knows.
+/// a defect for a name that nobody knows.
 [[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size,
                                                 bool on_gpus = false);
 

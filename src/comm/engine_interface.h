@@ -1,10 +1,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 
-#include "src/comm/communicator.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/engine_setup.h"
 
 namespace ptbench {
 
@@ -14,20 +13,20 @@ namespace ptbench {
 inline constexpr const char* kEngineInterface = "communicator";
 inline constexpr unsigned kEngineAbi = PTBENCH_ENGINE_ABI;
 
-/// What a rank's communicator is made of; all of it but `host` outlives the communicator.
-struct EngineSetup {
-  const SharedRegion& region;
-  Size rank = 0;                       ///< of the region, and of the world
-  std::unique_ptr<Communicator> host;  ///< among the same ranks, for words about communicators
-  std::string interface;               ///< of the network, that values travel by; empty: any
-  Communicator::Timeout timeout{};     ///< of waits for others that nobody else limits
-};
-
 /// What the interface's pointer points to. Objects that come out of it may live until the process
 /// ends, as the module does.
 struct EngineInterface {
   /// All ranks call it. Throws Error.
   std::unique_ptr<Communicator> (*make)(EngineSetup setup);
 };
+
+/// What a module's entry gives whose only interface is `own` (src/device/module_loader.h).
+[[nodiscard]] inline const void* engine_entry(const EngineInterface& own, std::string_view name,
+                                              unsigned abi) {
+  static constexpr unsigned kVersion = kEngineAbi;
+  if (name != kEngineInterface) return nullptr;
+  if (abi == 0) return &kVersion;
+  return abi == kVersion ? &own : nullptr;
+}
 
 }  // namespace ptbench

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "src/base/error.h"
@@ -54,11 +55,12 @@ LibraryRank::LibraryRank(std::string engine, SharedRegion memory, Size own,
       make(std::move(maker)) {}
 
 LibraryRank::~LibraryRank() {
-  if (is_failed || region.given_up()) return;
   try {
+    if (is_failed || region.given_up()) throw run_error("a rank gave up");
     host->wait(host->start_barrier(), timeout);
   } catch (const std::exception&) {
-    return;  // others gave up, and say why
+    for (const auto& library : ended)  // others say why
+      if (library != nullptr) library->abort();
   }
 }
 
@@ -377,6 +379,18 @@ std::unique_ptr<Communicator> LibraryCommunicator::split(Size colour, Size key, 
   std::unique_ptr<Communicator> group = host.split(colour, key, timeout);
   std::vector<Size> members = of_all_ranks(*group, rank_->rank, timeout);
   return std::make_unique<LibraryCommunicator>(rank_, std::move(group), std::move(members));
+}
+
+std::unique_ptr<Communicator> make_over_library(std::string engine, EngineSetup setup,
+                                                GroupLibraryMaker maker) {
+  std::vector<Size> everyone(static_cast<std::size_t>(setup.region.world_size()));
+  std::iota(everyone.begin(), everyone.end(), Size{0});
+  auto rank = std::make_shared<LibraryRank>(std::move(engine), setup.region, setup.rank,
+                                            setup.timeout, std::move(setup.host), std::move(maker));
+  rank->is_failed = true;  // where it cannot be made
+  auto made = std::make_unique<LibraryCommunicator>(rank, nullptr, std::move(everyone));
+  rank->is_failed = false;
+  return made;
 }
 
 }  // namespace ptbench

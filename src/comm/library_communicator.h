@@ -14,6 +14,7 @@
 
 #include "src/base/function_ref.h"
 #include "src/comm/communicator.h"
+#include "src/comm/engine_setup.h"
 #include "src/comm/group_library.h"
 #include "src/comm/library_work.h"
 #include "src/comm/shared_layout.h"
@@ -85,11 +86,15 @@ class LibraryCommunicator final : public Communicator {
  private:
   struct Started {
     shared::Operation operation;
+    // g++ calls members that a designated initialisation leaves out forgotten, unless they have
+    // one.
+    // NOLINTBEGIN(readability-redundant-member-init)
     std::span<std::byte> values{};  ///< a send only reads it
     std::span<std::byte> whole{};
     std::uint64_t number = 0;                   ///< of a collective, from 1; of messages: 0
     std::uint64_t counted = 0;                  ///< as count_start has it
     std::unique_ptr<LibraryMessage> message{};  ///< null: to itself, or a collective
+    // NOLINTEND(readability-redundant-member-init)
   };
   using Clock = std::chrono::steady_clock;
 
@@ -137,5 +142,9 @@ class LibraryCommunicator final : public Communicator {
   bool is_stopping_ = false;
   std::thread worker_;
 };
+
+/// Of all ranks of `setup`, by a library of that name; all of them call it.
+[[nodiscard]] std::unique_ptr<Communicator> make_over_library(std::string engine, EngineSetup setup,
+                                                              GroupLibraryMaker maker);
 
 }  // namespace ptbench

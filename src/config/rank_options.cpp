@@ -27,21 +27,6 @@ void set_device(RunOptions& options, const OptionInfo& option, std::string_view 
   options.device = text;
 }
 
-/// The communicators of this build that several ranks may use.
-std::vector<std::string> several_rank_communicators() {
-  std::vector<std::string> names;
-  for (const CommunicatorRow& row : communicator_catalog())
-    if (row.several_ranks) names.push_back(row.name);
-  return names;
-}
-
-/// Takes those too that this build lacks, which is another error.
-void set_communicator(RunOptions& options, const OptionInfo& option, std::string_view text) {
-  const std::vector<std::string> names = communicator_names(true);
-  if (std::ranges::find(names, text) == names.end()) refuse_value(option, text);
-  options.communicator = text;
-}
-
 /// "auto", or MiB.
 Row bucket_row(const char* name, const char* help, const char* usual,
                std::optional<double> RunOptions::* field) {
@@ -177,17 +162,15 @@ void append_communication(RunOptionRows& rows) {
                      .fallback = "on",
                      .grid = true},
                     &RunOptions::broadcast_buffers));
-  rows.push_back(Row{{.name = "communicator",
-                      .value = "NAME",
-                      .group = group,
-                      .help = "who moves gradients between ranks; this build has " +
-                              names_domain(several_rank_communicators()),
-                      .fallback = std::string(kAutomaticCommunicator),
-                      .domain = names_domain(communicator_names(true)),
-                      .choices = communicator_choices(true),
-                      .scope = OptionScope::replicas,
-                      .grid = true},
-                     set_communicator});
+  rows.push_back(choice_option({.name = "communicator",
+                                .value = "NAME",
+                                .group = group,
+                                .help = "who moves gradients between ranks",
+                                .fallback = std::string(kAutomaticCommunicator),
+                                .choices = communicator_choices(true),
+                                .scope = OptionScope::replicas,
+                                .grid = true},
+                               &RunOptions::communicator));
   rows.push_back(text_option({.name = "interface",
                               .value = "NAME",
                               .group = group,

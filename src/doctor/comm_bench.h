@@ -21,6 +21,7 @@ struct CommOutcome {
 /// those of all elsewhere.
 struct CommMeasurement {
   std::string collective;
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
   std::string communicator{};  ///< as on the command line
   Size ranks = 1;
   Size count = 0;        ///< floats

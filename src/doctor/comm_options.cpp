@@ -63,14 +63,9 @@ void set_collectives(CommOptions& options, const OptionInfo& option, std::string
   options.collectives = std::move(names);
 }
 
-/// Takes those too that this build lacks, which is another error.
 void set_communicators(CommOptions& options, const OptionInfo& option, std::string_view text) {
-  const std::vector<std::string> known = communicator_names(false);
   std::vector<std::string> names;
-  for (const std::string_view part : parts_of(text)) {
-    if (std::ranges::find(known, part) == known.end()) refuse_value(option, part);
-    names.emplace_back(part);
-  }
+  for (const std::string_view part : parts_of(text)) names.push_back(choice_value(option, part));
   options.communicators = std::move(names);
 }
 
@@ -177,7 +172,6 @@ std::vector<Row> shown_rows() {
                .group = group,
                .help = "who moves values between ranks; of several, one after the other",
                .fallback = std::string(kAutomaticCommunicator),
-               .domain = names_domain(communicator_names(false)),
                .choices = communicator_choices(false)},
               set_communicators},
           text_option({.name = "interface",

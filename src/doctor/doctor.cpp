@@ -89,8 +89,6 @@ FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda,
       group.findings.push_back(
           {row.name, engine.state, FieldValue(), engine.detail, engine.remedy});
     }
-  for (const std::string& engine : absent_communicators())
-    group.findings.push_back({engine, "not part of this build", FieldValue(), "", ""});
   return group;
 }
 

@@ -12,6 +12,7 @@
 #include "src/data/source.h"
 #include "src/session/rank_run.h"
 #include "src/training/training_setup.h"
+#include "tests/support/built_modules.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"
 #include "workloads/layout_digest.h"
@@ -93,16 +94,12 @@ TEST_CASE("ranks bring memory for a model as wide as its data", "[app]") {
   CHECK(bytes_per_rank(configured({"-w", "mlp", "-s", "ddp", "-n", "2"})) < training);
 }
 
-TEST_CASE("a communicator that this build lacks is an absent capability", "[app]") {
-  try {
-    (void)configured({"-s", "ddp", "-n", "2", "--communicator", "mpi"});
-    FAIL("it was taken");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::capability);
-    CHECK(mentions(error.what(), "this build has no mpi communicator"));
-    CHECK(error.remedy() == "use --communicator shm");
-  }
-  CHECK_NOTHROW(configured({"-s", "ddp", "-n", "2", "--communicator", "shm"}));
+TEST_CASE("another communicator than the usual one is part of the id", "[app]") {
+  const auto id_with = [](const std::string& name) {
+    return configured({"-w", "linear", "-s", "ddp", "-n", "2", "--communicator", name}).id;
+  };
+  CHECK(id_with("shm") == id_with("auto"));
+  if (testing::is_built("gloo")) CHECK(mentions(id_with("gloo"), "/communicator=gloo"));
 }
 
 TEST_CASE("synthetic data fill the global batch of large shares", "[app]") {

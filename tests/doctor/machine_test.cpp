@@ -55,7 +55,10 @@ TEST_CASE("doctor names what is missing together with a remedy") {
   CHECK(schema.state == "absent");
   CHECK_FALSE(schema.remedy.empty());
   CHECK(find(groups, "engines", "cpu").state == "ready");
-  CHECK(find(groups, "engines", "mpi").state == "not part of this build");
+  for (const char* engine : {"gloo", "mpi"}) {
+    CHECK(find(groups, "engines", engine).state == "module absent");
+    CHECK_FALSE(find(groups, "engines", engine).remedy.empty());
+  }
   CHECK(std::get<std::int64_t>(find(groups, "processor", "memory_bytes").value) > 0);
   CHECK_FALSE(find(groups, "libraries", "onednn").detail.empty());
 

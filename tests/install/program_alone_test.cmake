@@ -5,7 +5,8 @@ set(prefix "${WORK_DIR}/prefix")
 file(REMOVE_RECURSE "${WORK_DIR}")
 execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${build}" -G Ninja
                         "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
-                        -DBUILD_TESTING=OFF "-DPTBENCH_CUDA=${CUDA}" "-DPTBENCH_GLOO=${CUDA}" -DCMAKE_CUDA_ARCHITECTURES=75
+                        -DBUILD_TESTING=OFF "-DPTBENCH_CUDA=${CUDA}" "-DPTBENCH_GLOO=${CUDA}"
+                        "-DPTBENCH_MPI=${CUDA}" -DCMAKE_CUDA_ARCHITECTURES=75
                         -DPTBENCH_WERROR=ON
                         # What is installed does not run here.
                         "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"
@@ -31,6 +32,9 @@ if(configured MATCHES "NCCL module: NCCL")
 endif()
 if(configured MATCHES "gloo module: gloo")
   list(APPEND expected "${LIB_DIR}/ptbench/libptbench_gloo.so")
+endif()
+if(configured MATCHES "mpi module: Open MPI")
+  list(APPEND expected "${LIB_DIR}/ptbench/libptbench_mpi.so")
 endif()
 foreach(name IN LISTS expected)
   if(NOT EXISTS "${prefix}/${name}")

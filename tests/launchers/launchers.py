@@ -89,11 +89,16 @@ class Scene:
         self.count += 1
         return self.folder / f"r{self.count}.json"
 
-    def check_record(self, path, ranks):
+    def engines(self, *names):
+        """Those of these communicators that were built beside the program."""
+        modules = self.ptbench.parent / "lib" / "ptbench"
+        return [name for name in names if (modules / f"libptbench_{name}.so").exists()]
+
+    def check_record(self, path, ranks, communicator="shm"):
         record = json.loads(path.read_text())["runs"][0]
         assert record["status"] == "ok", record["reason"]
         assert record["strategy"]["world_size"] == ranks, record["strategy"]
-        assert record["strategy"]["communicator"] == "shm", record["strategy"]
+        assert record["strategy"]["communicator"] == communicator, record["strategy"]
         assert record["verification"]["status"] == "passed", record["verification"]
         code, _, errors = self.run([self.ptbench, "validate", path])
         assert code == 0, errors
@@ -113,18 +118,19 @@ class Launcher:
         command = [*self.command, *before, self.scene.ptbench, *arguments]
         return command, self.scene.run(command, self.variables)
 
-    def ddp(self, before=()):
+    def ddp(self, before=(), strategy="ddp", communicator="shm"):
         """Two ranks that train and are verified; rank 0 alone reports."""
         path = self.scene.new_output()
-        command, (code, output, errors) = self.started("run", "-s", "ddp", *TRAIN, "-o", path,
+        more = [] if communicator == "shm" else ["--communicator", communicator]
+        command, (code, output, errors) = self.started("run", "-s", strategy, *TRAIN, *more, "-o", path,
                                                        before=before)
         assert code == 0, errors
         told = [line for line in errors.splitlines() if "ranks from" in line]
         assert len(told) == 1, errors
         assert f"ranks from {self.source}: 2 on 1 host (" in told[0], told
-        assert told[0].endswith("), communicator shm"), told
+        assert told[0].endswith(f"), communicator {communicator}"), told
         assert output.count("verified") == 1, output
-        self.scene.check_record(path, 2)
+        self.scene.check_record(path, 2, communicator)
         self.scene.tell(self.version, command, told[0].removeprefix("ptbench: ") + "; verified")
 
     def refused(self, says, *arguments, before=()):
@@ -222,6 +228,9 @@ def check_mpirun(scene):
         raise Absent("mpirun is not Open MPI's")
     mpi = Launcher(scene, "Open MPI", version, [program, "-n", "2"], OPEN_MPI)
     mpi.ddp()
+    for communicator in scene.engines("gloo", "mpi"):
+        for strategy in ("ddp", "ddp-flat", "ddp-central"):
+            mpi.ddp(strategy=strategy, communicator=communicator)
     mpi.one_process()
     mpi.without("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
     mpi.two_jobs()
