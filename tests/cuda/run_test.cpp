@@ -181,7 +181,7 @@ TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cu
                {"name": "pool2", "type": "average_pool", "kernel": 2, "stride": 2},
                {"name": "flatten", "type": "flatten"},
                {"name": "fc", "type": "linear", "outputs": 10}]})");
-  for (const std::string precision : {"fp32", "bf16"})
+  for (const std::string precision : {"fp32", "bf16", "fp16", "tf32"})
     check_run(run, {"-w", "m.json", "--precision", precision});
 }
 
