@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "kernels/site.h"
 #include "reports/output_file.h"
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/cli/command_table.h"
@@ -28,7 +30,9 @@
 #include "src/doctor/comm_options.h"
 #include "src/doctor/comm_tables.h"
 #include "src/process/interrupt.h"
+#include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_processes.h"
+#include "src/session/outside_group.h"
 #include "src/session/outside_ranks.h"
 
 namespace ptbench {
@@ -235,12 +239,70 @@ std::optional<CommResult> run_with(const std::string& communicator, const CommOp
   return run_alone(row, options, topology);
 }
 
+/// Refuses what ranks that somebody else started cannot do.
+void require_possible_group(const CommOptions& options, const RankPlace& place) {
+  if (options.nproc)
+    throw usage_error(fmt::format("--nproc {}: there are {} ranks from {} already", *options.nproc,
+                                  place.world_size, name_of(place.source)),
+                      fmt::format("leave --nproc out, or {}", without(place.source)));
+  const std::string& name = options.communicators.front();
+  if (options.communicators.size() > 1 || is_on_gpus(options, name))
+    throw usage_error(
+        fmt::format("ranks from {} measure one communicator, between CPUs", name_of(place.source)),
+        fmt::format("name one, or {}", without(place.source)));
+  require_communicator_of(name, false);
+}
+
+/// What all ranks of a group have to be told alike.
+GroupTerms terms_of(const CommOptions& options, Size ranks) {
+  const CommPlan plan = plan_of(options);
+  return {.options = {{"communicator", options.communicators.front()},
+                      {"collective", fmt::format("{}", fmt::join(plan.collectives, ","))},
+                      {"sizes", fmt::format("{}", fmt::join(plan.sizes, ","))},
+                      {"iters", fmt::format("{}", plan.calls.value_or(0))},
+                      {"warmup-iters", fmt::format("{}", plan.warm_up_calls)},
+                      {"interface", options.interface}},
+          .bytes_per_rank = comm_bytes_per_rank(plan, ranks),
+          .timeout = plan.timeout};
+}
+
+/// How one of them ends that hangs once another has given up.
+void end_hung_rank(Size rank, const GivenUp& by) {
+  log_error(fmt::format("rank {} was ended: rank {} gave up: {}", rank, by.rank, by.reason));
+  std::_Exit(static_cast<int>(ExitCode::failed));
+}
+
+/// This process is one of several ranks that somebody else started. Rank 0 prints.
+ExitCode be_outside_rank(CommOptions options, const RankPlace& place, const Topology& topology) {
+  require_possible_group(options, place);
+  OutsideGroup group = meet_group(place, terms_of(options, place.world_size), topology);
+  options.rank = place.rank;
+  const CommunicatorRow row = find_communicator(options.communicators.front(), place.world_size);
+  PhaseBoard(group.region.phases()).enter(place.rank, RankPhase::measuring);
+  pin_to(topology.cores[static_cast<std::size_t>(group.cores.index) % topology.cores.size()].cpu);
+  PeerWatch watch(group.region, std::move(group.links), plan_of(options).timeout,
+                  {.leave = {}, .end = [&](const GivenUp& by) { end_hung_rank(place.rank, by); }});
+  try {
+    const auto rows = measure_with(row, options, &group.region);
+    watch.let_end();
+    if (place.rank != 0) return ExitCode::ok;
+    log_note(describe(place, host_name(), row.name));
+    print({.header = header_line(topology, place.world_size, row.name), .rows = rows}, options);
+    return ExitCode::ok;
+  } catch (const std::exception& error) {
+    group.region.give_up(place.rank, error.what());
+    watch.let_end();
+    watch.wait_for_rank_zero();
+    throw;
+  }
+}
+
 ExitCode comm_command(const CommOptions& options) {
   if (options.region) return be_rank(options);
-  refuse_outside_ranks("comm");
   for (const std::string& communicator : options.communicators) require_communicator(communicator);
   require_interface_of(options.communicators, options.interface);
   const Topology topology = discover_topology();
+  if (const auto place = place_among_ranks()) return be_outside_rank(options, *place, topology);
   CommResult all;
   for (const std::string& communicator : options.communicators) {
     const std::optional<CommResult> result = run_with(communicator, options, topology);

@@ -60,12 +60,7 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
     throw usage_error(fmt::format("strategy '{}' is one process, and there are {} ranks from {}",
                                   strategy.name, place.world_size, name_of(place.source)),
                       fmt::format("use --strategy ddp, or {}", without(place.source)));
-  if (place.several_hosts)
-    throw capability_error(
-        fmt::format("the {} ranks from {} are on several hosts: several hosts need a "
-                    "communicator between hosts, which this build does not have",
-                    place.world_size, name_of(place.source)),
-        "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
+  if (place.several_hosts) throw several_hosts_error(place);
 }
 
 /// The options of that rank: one repetition, and files on rank 0 alone.
@@ -170,6 +165,21 @@ void tell(const RunConfig& config, const RankPlace& place) {
       place, host_name(),
       find_communicator(config.options.communicator, place.world_size, !config.device.is_cpu())
           .name));
+}
+
+Error several_hosts_error(const RankPlace& place) {
+  return capability_error(
+      fmt::format("the {} ranks from {} are on several hosts: several hosts need a communicator "
+                  "between hosts, which this build does not have",
+                  place.world_size, name_of(place.source)),
+      "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
+}
+
+std::optional<RankPlace> place_among_ranks() {
+  RankClues clues;
+  clues.variable = variable;
+  if (!find_launched_rank(clues)) return std::nullopt;
+  return find_place(RunOptions());
 }
 
 void refuse_outside_ranks(std::string_view command) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
+#include "src/base/error.h"
 #include "src/comm/shared_region.h"
 #include "src/config/configuration.h"
 #include "src/config/run_config.h"
@@ -23,9 +25,16 @@ struct OutsideRank {
 /// What options and environment say of this process's place.
 [[nodiscard]] RankPlace find_place(const RunOptions& options);
 
+/// What the environment alone says, where it makes this process one of several ranks. Throws as
+/// find_rank does.
+[[nodiscard]] std::optional<RankPlace> place_among_ranks();
+
 /// Says on standard error who started the ranks of `place`, on how many hosts, and what carries
 /// their messages.
 void tell(const RunConfig& config, const RankPlace& place);
+
+/// A capability error: what ranks of several hosts are told.
+[[nodiscard]] Error several_hosts_error(const RankPlace& place);
 
 /// For a command that starts its own ranks, such as "sweep": throws a usage error where somebody
 /// started this process as one of several.

@@ -133,6 +133,18 @@ class Launcher:
         self.scene.check_record(path, 2, communicator)
         self.scene.tell(self.version, command, told[0].removeprefix("ptbench: ") + "; verified")
 
+    def collectives(self, communicator):
+        """Of two ranks, all of them, with every value as it should be."""
+        command, (code, output, errors) = self.started(
+            "comm", "--communicator", communicator, "--sizes", "4,1M", "--iters", "3", "--json",
+            "--collective", "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather")
+        assert code == 0, errors
+        rows = json.loads(output)
+        assert len(rows) == 12, output
+        assert {(row["communicator"], row["ranks"], row["wrong"]) for row in rows} == {
+            (communicator, 2, 0)}, output
+        self.scene.tell(self.version, command, "every value is right")
+
     def refused(self, says, *arguments, before=()):
         """By each rank in the same words."""
         command, (code, output, errors) = self.started("run", *arguments, before=before)
@@ -231,6 +243,7 @@ def check_mpirun(scene):
     for communicator in scene.engines("gloo", "mpi"):
         for strategy in ("ddp", "ddp-flat", "ddp-central"):
             mpi.ddp(strategy=strategy, communicator=communicator)
+        mpi.collectives(communicator)
     mpi.one_process()
     mpi.without("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
     mpi.two_jobs()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/run/command.h"
+#include "tests/support/built_modules.h"
 
 namespace ptbench::testing {
 namespace {
@@ -52,6 +53,22 @@ class OutsideRanks {
     std::vector<Start> starts;
     for (const Texts& own : arguments) starts.push_back({own, {address()}});
     return (*this)(starts);
+  }
+
+  /// Two ranks of `ptbench comm`.
+  [[nodiscard]] std::vector<ProgramResult> comm(const Texts& arguments) const {
+    std::vector<std::future<ProgramResult>> running;
+    for (const std::string rank : {"0", "1"})
+      running.push_back(std::async(std::launch::async, [&, rank] {
+        Texts command{PTBENCH_EXECUTABLE, "comm"};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return run_program(
+            command, {.folder = files_.path("."),
+                      .environment = {address(), "PTBENCH_RANK=" + rank, "PTBENCH_WORLD_SIZE=2"}});
+      }));
+    std::vector<ProgramResult> results;
+    for (auto& result : running) results.push_back(result.get());
+    return results;
   }
 
  private:
@@ -229,18 +246,37 @@ TEST_CASE("commands that start ranks refuse to be one of several", "[run]") {
       {"MPICH or Intel MPI", {"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1"}},
       {"Slurm", {"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_STEP_ID=0"}},
       {"PTBENCH_RANK", {"PTBENCH_RANK=1", "PTBENCH_WORLD_SIZE=2"}}};
-  for (const auto& [name, environment] : launchers)
-    for (const std::string command : {"sweep", "comm"}) {
-      const ProgramResult result = run_program(
-          {PTBENCH_EXECUTABLE, command}, {.folder = place.path("."), .environment = environment});
-      CAPTURE(result.output);
-      CHECK(result.exit_code == 1);
-      const std::string says = fmt::format(
-          "error: ptbench {} starts its own ranks, and this process is rank 1 of 2 from {}",
-          command, name);
-      CHECK_THAT(result.errors, Contains(says) && Contains("remedy: start one process: "));
-      CHECK(result.output.empty());
+  for (const auto& [name, environment] : launchers) {
+    const ProgramResult result = run_program(
+        {PTBENCH_EXECUTABLE, "sweep"}, {.folder = place.path("."), .environment = environment});
+    CAPTURE(result.output);
+    CHECK(result.exit_code == 1);
+    const std::string says = fmt::format(
+        "error: ptbench sweep starts its own ranks, and this process is rank 1 of 2 from {}", name);
+    CHECK_THAT(result.errors, Contains(says) && Contains("remedy: start one process: "));
+    CHECK(result.output.empty());
+  }
+}
+
+TEST_CASE("ranks that somebody else started measure collectives", "[run]") {
+  const OutsideRanks ranks;
+  std::vector<std::string> communicators{"shm"};
+  if (is_built("gloo")) communicators.emplace_back("gloo");
+  for (const std::string& communicator : communicators) {
+    const auto results =
+        ranks.comm({"--communicator", communicator, "--sizes", "4,64K", "--iters", "3", "--json"});
+    CAPTURE(results[0].errors, results[1].errors);
+    CHECK(results[0].exit_code == 0);
+    CHECK(results[1].exit_code == 0);
+    CHECK_THAT(results[0].errors,
+               Contains("2 on 1 host") && Contains("communicator " + communicator));
+    CHECK(results[1].output.empty());
+    for (const nlohmann::json& row : nlohmann::json::parse(results[0].output)) {
+      CHECK(row["communicator"] == communicator);
+      CHECK(row["ranks"] == 2);
+      CHECK(row["wrong"] == 0);
     }
+  }
 }
 
 TEST_CASE("commands that start ranks work where a launcher started one process", "[run]") {
