@@ -98,8 +98,11 @@ TEST_CASE("ranks that rest between turns have left nothing to their devices") {
   run_deferred_ranks(2, Eagerness::none, [&](const DeferredRank& rank) {
     Conductor conductor(rank.control, spec.options.timeout);
     RankTraining training(mlp_graph(), spec, rank.backend, rank.communicator, rank.control);
+    Device& device = rank.backend.device();
+    const auto unseen = device.transfer().make_event(EventClock::off);
     const auto rest = [&] {
-      come_to_rest(rank.backend.device());
+      device.transfer().record(*unseen);  // which nobody waits for
+      come_to_rest(device);
       left[static_cast<std::size_t>(rank.control.rank())] = rank.world.pending();
     };
     if (!conductor.leads())

@@ -92,5 +92,19 @@ TEST_CASE("a rank that does not come to an operation on GPUs is named in time", 
   CHECK_THAT(first + second, Catch::Contains("rank 1 did not come within 0.2 s"));
 }
 
+TEST_CASE("a group of ranks on GPUs names ranks of the world", "[nccl]") {
+  if (!testing::tested_device()) return;
+  const auto failures = GpuRanks().failures_on_devices(3, [](GpuRank rank) {
+    const Size own = rank.communicator.rank();
+    const auto group = rank.communicator.split(own == 0 ? 0 : 1, 0);
+    if (own != 1) return;
+    const Buffer buffer = rank.device.memory().allocate(64, "values");
+    group->wait(group->start_broadcast(buffer.as<std::byte>(), 1), std::chrono::milliseconds(200));
+  });
+  REQUIRE(failures[1]);
+  CHECK_THAT(message_of(failures[1]),
+             Catch::Contains("rank 1: broadcast of 64 bytes from rank 2: "));
+}
+
 }  // namespace
 }  // namespace ptbench

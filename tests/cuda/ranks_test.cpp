@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/measure/step_protocol.h"
@@ -285,6 +286,23 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
     CAPTURE(fault, result.errors, result.output);
     CHECK(result.exit_code != 0);
     CHECK_THAT(result.errors + result.output, Contains("cuda emulator: race: "));
+  }
+}
+
+TEST_CASE("doctor copies between GPUs", "[cuda]") {
+  require_cuda_devices(2);
+  const ProgramResult result = run_program({PTBENCH_EXECUTABLE, "doctor", "--json"}, {});
+  REQUIRE(result.exit_code == 0);
+  const auto groups = nlohmann::json::parse(result.output);
+  const std::string state = has_emulated_devices() ? "emulated" : "note";
+  for (const auto& [own, other] : {std::pair("cuda:0", "cuda:1"), std::pair("cuda:1", "cuda:0")}) {
+    const std::string name = std::string("copy_to_") + other + "_bytes_per_second";
+    const auto& findings = groups.at(own);
+    const auto found = std::ranges::find_if(
+        findings, [&](const auto& finding) { return finding["name"] == name; });
+    REQUIRE(found != findings.end());
+    CHECK((*found)["state"] == state);
+    CHECK((*found)["value"].is_null() == has_emulated_devices());
   }
 }
 

@@ -10,6 +10,7 @@ using ptbench::emulator::machine;
 void ptbench_emulator_touch(const char* what, const void* at, std::size_t bytes, bool writes) {
   machine().touch(what, at, bytes, writes);
 }
+void ptbench_emulator_open_memory() { machine().memory().open(); }
 void ptbench_emulator_report(const char* what) { ptbench::emulator::report(what); }
 void ptbench_emulator_observe(const ptbench_emulator_observer* observer) {
   const std::lock_guard lock(machine().mutex());

@@ -63,6 +63,10 @@ int ptbench_emulator_refuse_in_capture(const char* call);
 /// allocation, were never written, or race.
 void ptbench_emulator_touch(const char* what, const void* at, std::size_t bytes, bool writes);
 
+/// Called by an attempt before it reads or writes device memory, which is closed until then: others
+/// may be asked long before they are there.
+void ptbench_emulator_open_memory();
+
 /// Ends the process: a fault was found.
 [[noreturn]] void ptbench_emulator_report(const char* what);
 

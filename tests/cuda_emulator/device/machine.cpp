@@ -39,13 +39,12 @@ Machine::Machine()
     : devices_(settings().devices),
       memory_(devices_, settings().memory_bytes - settings().taken_bytes),
       scheduler_(settings().streams,
-                 {.before = [this] { memory_.open(); },
+                 {.before_work = [this] { memory_.open(); },
                   .after = [this] { memory_.close(); },
                   .idle =
                       [this] {
                         memory_.close();
                         mutex_.pause();
-                        memory_.open();
                       },
                   .on_device = [this](int device) { use_variables_of(device); }}),
       streams_(devices_, scheduler_),

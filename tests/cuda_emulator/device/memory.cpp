@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <utility>
 
 #include "tests/cuda_emulator/device/address_sanitizer.h"
 #include "tests/cuda_emulator/device/report.h"
@@ -55,7 +56,7 @@ U8* DeviceMemory::allocate(int device, std::size_t bytes) {
     __asan_poison_memory_region(at, pages);
     __asan_unpoison_memory_region(at, bytes);
   }
-  if (depth_ == 0) mprotect(at, pages, PROT_NONE);
+  if (!is_open_) mprotect(at, pages, PROT_NONE);
   live_.add({at, bytes, ++last_number_, device});
   const auto before = runs_.upper_bound(at);
   if (before != runs_.begin() && std::prev(before)->first + std::prev(before)->second == at)
@@ -107,17 +108,10 @@ std::string DeviceMemory::describe(const void* address) const {
   return text(offset - owner->bytes, " bytes behind ", name);
 }
 
-void DeviceMemory::protect(bool accessible) const {
+void DeviceMemory::protect(bool accessible) {
+  if (std::exchange(is_open_, accessible) == accessible) return;
   for (const auto& [at, pages] : runs_)
     mprotect(at, pages, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
-
-void DeviceMemory::open() {
-  if (depth_++ == 0) protect(true);
-}
-
-void DeviceMemory::close() {
-  if (--depth_ == 0) protect(false);
 }
 
 }  // namespace ptbench::emulator

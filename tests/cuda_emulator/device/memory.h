@@ -40,7 +40,7 @@ class AllocationTable {
 };
 
 /// The memory of all devices: one range of the host's addresses, each device with its part. The
-/// host can touch it only while operations run (`open` … `close`). Addresses are given out once, so
+/// host can touch it only while operations do (`open` … `close`). Addresses are given out once, so
 /// that memory which was freed is nobody's.
 class DeviceMemory {
  public:
@@ -65,11 +65,12 @@ class DeviceMemory {
   /// "byte 8 of device allocation 2 (400 bytes)", "4 bytes behind device allocation …".
   [[nodiscard]] std::string describe(const void* address) const;
 
-  void open();
-  void close();
+  /// Each costs as much as there are pages, where it is not so already.
+  void open() { protect(true); }
+  void close() { protect(false); }
 
  private:
-  void protect(bool accessible) const;
+  void protect(bool accessible);
 
   U8* base_;
   std::size_t devices_;
@@ -80,7 +81,7 @@ class DeviceMemory {
   std::map<int, std::size_t> used_;  ///< bytes given out, by device
   std::map<int, std::size_t> next_;  ///< where the next allocation of a device begins
   U64 last_number_ = 0;
-  int depth_ = 0;
+  bool is_open_ = false;
 };
 
 }  // namespace ptbench::emulator

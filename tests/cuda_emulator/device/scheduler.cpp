@@ -40,7 +40,10 @@ bool Scheduler::run(const OperationPtr& operation) {
   surroundings_.on_device(operation->device);
   running_ = operation.get();
   bool is_over = true;
-  if (operation->work) operation->work();
+  if (operation->work) {
+    surroundings_.before_work();
+    operation->work();
+  }
   if (operation->attempt) is_over = operation->attempt();
   running_ = nullptr;
   return is_over;
@@ -73,7 +76,6 @@ void Scheduler::step() {
 void Scheduler::wait_for(OperationPtr operation) {
   if (!operation) return;
   if (!operation->is_over) {
-    surroundings_.before();
     while (!operation->is_over) step();
     surroundings_.after();
   }
@@ -83,7 +85,6 @@ void Scheduler::wait_for(OperationPtr operation) {
 void Scheduler::wait_for_all(int device) {
   Asked& asked = asked_of_[device];
   if (asked.pending != 0) {
-    surroundings_.before();
     while (asked.pending != 0) step();
     surroundings_.after();
   }
@@ -92,7 +93,6 @@ void Scheduler::wait_for_all(int device) {
 
 void Scheduler::advance() {
   if (ready_.empty()) return;
-  surroundings_.before();
   step();
   surroundings_.after();
 }

@@ -17,7 +17,9 @@ class Scheduler {
  public:
   /// Called around the doing of operations.
   struct Surroundings {
-    std::function<void()> before;
+    /// Before one that does something; attempts say themselves when they do.
+    std::function<void()> before_work;
+    /// When no more are done for now.
     std::function<void()> after;
     /// Lets other threads and processes get on: all that may be done waits for them.
     std::function<void()> idle;

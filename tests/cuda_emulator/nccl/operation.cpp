@@ -154,6 +154,7 @@ bool Progress::post() {
     return false;
   const std::size_t count = left(posted_);
   U8* slot = communicator_.region().slot(rank_, piece);
+  ptbench_emulator_open_memory();
   if (sends())
     for (std::size_t part = 0; part < sent_parts(); ++part)
       std::memcpy(slot + part * count * width_,
@@ -166,6 +167,7 @@ bool Progress::post() {
 
 void Progress::take_piece(std::size_t first, std::size_t count) {
   if (!receives()) return;
+  ptbench_emulator_open_memory();
   Region& region = communicator_.region();
   const U64 piece = communicator_.self().taken;
   U8* to = request_.to + first * width_;
@@ -207,6 +209,7 @@ bool Progress::send() {
   Region::Pair& pair = communicator_.region().pair(rank_, request_.root);
   if (pair.posted != pair.taken) return false;
   const std::size_t count = left(posted_);
+  ptbench_emulator_open_memory();
   std::memcpy(communicator_.region().pair_slot(rank_, request_.root),
               request_.from + posted_ * width_, count * width_);
   pair.count = request_.count;
@@ -225,6 +228,7 @@ bool Progress::receive() {
                ", and rank ", request_.root, " sends ", pair.count, " ",
                name_of(static_cast<ncclDataType_t>(pair.type))));
   const std::size_t count = left(taken_);
+  ptbench_emulator_open_memory();
   std::memcpy(request_.to + taken_ * width_, communicator_.region().pair_slot(request_.root, rank_),
               count * width_);
   taken_ += count;
