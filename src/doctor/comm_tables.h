@@ -15,7 +15,7 @@ namespace ptbench {
 /// The columns of nccl-tests, in their units, which stand in the first row: bytes, µs, 10^9 bytes
 /// per second. As there, "none" and -1 say that there is no redop and no root. Of several
 /// communicators the first column is their name.
-[[nodiscard]] Table comm_text_table(const std::vector<CommMeasurement>& rows);
+[[nodiscard]] Table comm_text_table(const std::vector<CommMeasurement>& measured);
 
 /// What its columns mean: lines that begin with '#', as what nccl-tests says besides its rows,
 /// after an empty one.
