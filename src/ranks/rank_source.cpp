@@ -153,9 +153,9 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
   // On one host it is the rank.
   if (!local_rank && in_parts) throw missing_beside(dialect.local_rank, given);
   place = consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
-  const bool are_joined = in_parts && variables.has("PTBENCH_HOST_ID");
+  const bool are_joined = variables.has("PTBENCH_HOST_ID");
   place.several_hosts = in_parts && !are_joined;
-  if (are_joined) place.local_rank = place.rank;  // each part counts from 0
+  if (are_joined) place.local_rank = place.rank;  // each of the parts may count from 0
   return place;
 }
 

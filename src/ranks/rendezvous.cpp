@@ -1,6 +1,7 @@
 #include "src/ranks/rendezvous.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -343,6 +344,11 @@ Admission take(const RankCard& own, const RankAnswer& answer, SocketMessage mess
   if (region.world_size() != own.world_size || std::ssize(answer.local_ranks) != own.world_size)
     throw run_error(fmt::format("rank 0 shares memory for {} ranks, and there are {}",
                                 region.world_size(), own.world_size),
+                    "start all ranks with the same ptbench");
+  if (std::ranges::any_of(answer.local_ranks,
+                          [&](Size local) { return local < 0 || local >= own.world_size; }))
+    throw run_error(fmt::format("rank 0 tells of local ranks {} in a world of {}",
+                                fmt::join(answer.local_ranks, ", "), own.world_size),
                     "start all ranks with the same ptbench");
   Admission admission{.region = std::move(region),
                       .cores = answer.cores,

@@ -243,6 +243,12 @@ TEST_CASE("ranks of several hosts are noticed, unless they are said to be of one
   const RankPlace joined = found(with(two, {{"PTBENCH_HOST_ID", "a"}}));
   CHECK_FALSE(joined.several_hosts);
   CHECK(joined.local_rank == joined.rank);  // its launcher counted from 0 twice
+  const RankPlace by_hand = found({{"PTBENCH_RANK", "1"},
+                                   {"PTBENCH_WORLD_SIZE", "2"},
+                                   {"PTBENCH_LOCAL_RANK", "0"},
+                                   {"PTBENCH_ADDR", "localhost:29500"},
+                                   {"PTBENCH_HOST_ID", "a"}});
+  CHECK(by_hand.local_rank == 1);
   CHECK(found(with(slurm(), {{"SLURM_STEP_NUM_NODES", "2"}})).several_hosts);
 }
 
