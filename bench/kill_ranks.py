@@ -86,10 +86,11 @@ def pass_of(arguments):
 class Scene:
     """A folder for all trials, whose temporary folder and plan cache outlive each of them."""
 
-    def __init__(self, root, ptbench, device):
+    def __init__(self, root, ptbench, device, communicator):
         self.root = pathlib.Path(root)
         self.ptbench = ptbench
         self.device = device
+        self.communicator = communicator
         for name in ("tmp", "cache"):
             (self.root / name).mkdir()
 
@@ -101,7 +102,8 @@ class Scene:
         environment = {**os.environ, "TMPDIR": str(self.root / "tmp"), "XDG_CACHE_HOME": str(cache),
                        **dict([mark.split("=")])}
         command = [self.ptbench, "run", "-w", trial.workload, "-s", "ddp", "-n", str(trial.ranks),
-                   "-b", "32", "--threads", "1", "--timeout", str(TIMEOUT), "-o", "r.json", *self.length_of(trial)]
+                   "-b", "32", "--threads", "1", "--timeout", str(TIMEOUT), "-o", "r.json",
+                   *(["--communicator", self.communicator] if self.communicator else []), *self.length_of(trial)]
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True)
         return folder, mark.encode(), process
@@ -295,7 +297,8 @@ def report(arguments, version, done):
         f"{platform.system()} {platform.release()}",
         f"- {version}",
         f"- command: `bench/kill_ranks.py -n {arguments.trials} --seed {arguments.seed}"
-        + (f" --device {arguments.device}`" if arguments.device != "cpu" else "`"),
+        + (f" --device {arguments.device}" if arguments.device != "cpu" else "")
+        + (f" --communicator {arguments.communicator}`" if arguments.communicator else "`"),
         f"- `--timeout {TIMEOUT:g}`; \"stop\" is for good for ranks, for {STOPPED:g} s for others",
         "- what should be: after a death all processes are gone within "
         f"{GONE_WITHIN:g} s, after a stop within {GONE_WITHIN:g} s more than `--timeout`; the "
@@ -325,6 +328,7 @@ def main():
     parser.add_argument("-n", "--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--communicator", help="another than the usual one")
     parser.add_argument("-o", "--output", help="Markdown file")
     arguments = parser.parse_args()
 
@@ -337,7 +341,7 @@ def main():
                              check=True).stdout.splitlines()[0]
     done, number = [], 0
     with tempfile.TemporaryDirectory(prefix="kill-ranks-") as root:
-        scene = Scene(root, ptbench, arguments.device)
+        scene = Scene(root, ptbench, arguments.device, arguments.communicator)
         while len(done) < arguments.trials:
             number += 1
             # Of its own, so that a trial is the same whatever became of those before it.
