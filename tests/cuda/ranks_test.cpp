@@ -289,6 +289,31 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
   }
 }
 
+TEST_CASE("a sweep has rows of one GPU and of several, and a gate refuses emulated ones",
+          "[cuda]") {
+  require_cuda_devices(2);
+  require_emulated_device();
+  const RunCommand place;
+  const auto ended = [&](const Words& words) {
+    return run_program(Words{PTBENCH_EXECUTABLE} + words,
+                       {.folder = place.path("."),
+                        .environment = {"XDG_CACHE_HOME=" + place.path("cache").string()}});
+  };
+  const Words linear{"-w", "linear", "--device", "cuda"};
+  const ProgramResult sweep =
+      ended(Words{"sweep"} + linear +
+            Words{"-s", "ddp,dp", "-n", "1,2", "--steps", "1", "--rounds", "1", "-o", "s.json"});
+  CAPTURE(sweep.errors, sweep.output);
+  REQUIRE(sweep.exit_code == 0);
+  const auto runs = place.json("s.json")["runs"];
+  CHECK(runs.size() == 6);  // with serial, of one rank's batch and of both ranks'
+  for (const auto& run : runs) CHECK(run["status"] == "ok");
+  const ProgramResult gate =
+      ended(Words{"gate", "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE} + linear);
+  CHECK(gate.exit_code == 1);
+  CHECK_THAT(gate.errors, Contains("a gate takes a real device"));
+}
+
 TEST_CASE("doctor copies between GPUs", "[cuda]") {
   require_cuda_devices(2);
   const ProgramResult result = run_program({PTBENCH_EXECUTABLE, "doctor", "--json"}, {});
