@@ -160,7 +160,7 @@ void require_length(const ChosenDevice& device, const RunOptions& options) {
     throw usage_error(
         fmt::format("--device {}: the device is emulated, so that no speed can say when to stop",
                     device.id),
-        orders.pass == RunPass::all ? "add --steps N" : "add --steps N, or take a real device");
+        "add --steps N; a gate, which has no such option, takes a real device");
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ TEST_CASE("a sweep has rows of one GPU and of several, and a gate refuses emulat
   const ProgramResult gate =
       ended(Words{"gate", "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE} + linear);
   CHECK(gate.exit_code == 1);
-  CHECK_THAT(gate.errors, Contains("a gate takes a real device"));
+  CHECK_THAT(gate.errors, Contains("a gate, which has no such option, takes a real device"));
 }
 
 TEST_CASE("doctor copies between GPUs", "[cuda]") {
