@@ -215,6 +215,7 @@ VerificationRecord run_verification(const RankRole& role, const TrainingContext&
                                     const std::function<bool()>& keep_going) {
   const auto tested = build_training(context, plan.tested, planned);
   start_weights(context.config, tested->replica().program());
+  if (context.config.graph) (void)tested->record_steps();  // what is timed is what is verified
   VerifiedRanks ranks(*tested, context.control, role.conductor(), context.data_parallel.timeout,
                       context.data_parallel.broadcast_buffers);
   VerificationRecord record;

@@ -22,10 +22,11 @@ struct LibraryCalls {
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
 };
 
-LibraryCalls calls_of(const Words& words, int steps, const std::string& graph) {
+LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
+                      const std::string& verify = "off") {
   const RunCommand run;
-  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--graph", graph,
-                "--verify",         "off", "--warmup", "1",      "--steps", std::to_string(steps)};
+  Words command{PTBENCH_EXECUTABLE, "run",  "--device", "cuda:0", "--graph", graph,
+                "--verify",         verify, "--warmup", "1",      "--steps", std::to_string(steps)};
   command.insert(command.end(), words.begin(), words.end());
   const ProgramResult result =
       run_program(command, {.folder = run.path("."),
@@ -55,6 +56,17 @@ TEST_CASE("a step that is a graph asks nothing of the libraries", "[cuda]") {
     return calls_of({"-w", "mlp", "-b", "4"}, steps, "on").products;
   };
   CHECK(products(2) == products(5));
+}
+
+TEST_CASE("the graph that is timed is verified", "[cuda]") {
+  require_cuda_device();
+  const auto verification = [](const std::string& graph) {
+    const Words words{"-w", "mlp", "-b", "4"};
+    return calls_of(words, 2, graph, "on").products - calls_of(words, 2, graph).products;
+  };
+  constexpr std::uint64_t kStep = 8;
+  CHECK(verification("off") >= 5 * kStep);
+  CHECK(verification("on") <= 3 * kStep);  // the first step, and its recording
 }
 
 TEST_CASE("profilers are told of the counted steps, and of no others", "[cuda]") {
