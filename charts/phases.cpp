@@ -71,7 +71,7 @@ Chart phase_chart(std::span<const ChartedRun> runs) {
   return chart;
 }
 
-/// Those of a strategy side by side, by ranks.
+/// The runs of a strategy side by side, by ranks.
 void put_in_order(std::vector<ChartedRun>& runs) {
   std::vector<ChartedRun> sorted;
   for (RunSeries& series : series_of(runs, Along::ranks)) {

@@ -63,7 +63,7 @@ inline constexpr std::tuple kMembers<RepetitionRecord>{
     Member{"started_unix_seconds", &RepetitionRecord::started_unix_seconds},
     Member{"lockstep", &RepetitionRecord::lockstep}};
 
-/// Those that are no fields of the field table, which has the others.
+/// The members that are no fields of the field table, which has the others.
 template <>
 inline constexpr std::tuple kMembers<SamplesRecord>{
     StepTimeMember{"step_seconds", &SamplesRecord::step_seconds},

@@ -108,7 +108,7 @@ class Ddp final : public Distributed {
     return {bucket.begin + part.begin, bucket.begin + part.end};
   }
 
-  /// Those parts that are not empty.
+  /// The parts of buckets that this rank updates, without empty ones.
   [[nodiscard]] std::vector<Range> parts_of_this_rank() {
     if (is_alone()) return {replica().all()};
     std::vector<Range> parts;

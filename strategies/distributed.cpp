@@ -91,8 +91,8 @@ std::vector<std::uint64_t> digests_of(const Traits& traits) {
   return digests;
 }
 
-/// `all`: the digests on every rank, by rank. Those of rank 0 are what others are compared with, so
-/// that all ranks say the same.
+/// `all`: the digests on every rank, by rank. The digests of rank 0 are what others are compared
+/// with, so that all ranks say the same.
 void require_common(const Traits& traits, std::span<const std::uint64_t> all) {
   const auto first = all.first(traits.size());
   for (std::size_t rank = 1; rank < all.size() / traits.size(); ++rank) {

@@ -41,8 +41,9 @@ struct CommunicatorRow {
   RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
-/// Those of this build, in the order in which they are listed; which is taken where the user names
-/// none comes first among those that can serve. To add one: its files and a row in catalog.cpp.
+/// The communicators of this build, in the order in which they are listed; which is taken where the
+/// user names none comes first among those that can serve. To add one: its files and a row in
+/// catalog.cpp.
 [[nodiscard]] std::vector<CommunicatorRow> communicator_catalog();
 
 /// "auto": the first row that takes so many ranks is meant.

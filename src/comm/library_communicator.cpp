@@ -318,7 +318,7 @@ void LibraryCommunicator::await_message(Started& first, Timeout timeout,
   }
 }
 
-/// Those of the world that have started fewer operations.
+/// The ranks of the world that have started fewer operations.
 std::string LibraryCommunicator::late_ranks(std::uint64_t counted) const {
   std::vector<Size> late;
   for (const Size member : members_)

@@ -56,7 +56,7 @@ std::unique_ptr<SharedMemoryCommunicator> SharedMemoryCommunicator::make_control
   SharedGroup group{.channel = shared::kControlChannel,
                     .ranks = group_.ranks,
                     .own = rank_,
-                    .last_number = region_.lane(shared::kControlChannel, world_rank(rank_))
+                    .last_number = region_.ring(shared::kControlChannel, world_rank(rank_))
                                        .worked.load(std::memory_order_seq_cst)};
   ensure(world_size_ == region_.world_size(), "control messages are for all ranks");
   return std::make_unique<SharedMemoryCommunicator>(region_, std::move(group), device_, chores_);

@@ -13,7 +13,7 @@
 #include "src/device/futex.h"
 
 // What lies in the memory that the ranks of a SharedRegion share, in this order: the header, a
-// block for each rank, the board of phases, the lanes and mailboxes of each channel, each rank's
+// block for each rank, the board of phases, the rings and mailboxes of each channel, each rank's
 // arena and staging area, and the staging areas of the other channels. All of it begins as zeros.
 // Raise kSharedAbi with every change here.
 namespace ptbench::shared {
@@ -80,8 +80,9 @@ struct alignas(64) Slot {
   std::uint64_t offset;  ///< of the rank's values from the region's first byte
 };
 
-/// One rank's side of one channel; its slots follow. Written by its rank alone.
-struct Lane {
+/// The operations that one rank has started in one channel, the latest ones: its slots follow.
+/// Written by that rank alone.
+struct OperationRing {
   /// The last operation whose values of other ranks it has read and written.
   alignas(kLinePair) std::atomic<std::uint64_t> worked;
 };
@@ -158,6 +159,6 @@ struct Header {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "ranks may be processes");
 static_assert(sizeof(Slot) == 64);
 static_assert(sizeof(Letter) == 64);
-static_assert(sizeof(Lane) == kLinePair);
+static_assert(sizeof(OperationRing) == kLinePair);
 
 }  // namespace ptbench::shared

@@ -28,7 +28,7 @@ SharedGroup everyone(const SharedRegion& region, Size rank, std::size_t channel)
   return {.channel = channel,
           .ranks = std::move(ranks),
           .own = rank,
-          .last_number = region.lane(channel, rank).worked.load(std::memory_order_seq_cst)};
+          .last_number = region.ring(channel, rank).worked.load(std::memory_order_seq_cst)};
 }
 
 bool is_group(std::size_t channel) { return channel >= shared::kFirstGroupChannel; }
@@ -64,7 +64,7 @@ SharedMemoryCommunicator::SharedMemoryCommunicator(const SharedRegion& region, S
       worked_(group_.last_number),
       exceptions_(std::uncaught_exceptions()) {
   for (const Size member : group_.ranks)
-    sides_.push_back({.worked = &region_.lane(group_.channel, member).worked,
+    sides_.push_back({.worked = &region_.ring(group_.channel, member).worked,
                       .slots = region_.slots(group_.channel, member),
                       .block = &region_.rank_block(member)});
   floats_.sources.reserve(sides_.size());

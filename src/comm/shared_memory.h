@@ -112,7 +112,7 @@ class SharedMemoryCommunicator final : public Communicator, private shared::Chor
     std::uint64_t taken = 0;     ///< of these, copied
   };
 
-  /// Those of one reduction, by rank.
+  /// What one reduction reads and writes, by rank.
   template <class Value>
   struct Operands {
     std::vector<const Value*> sources;

@@ -18,7 +18,7 @@ SharedMemoryCommunicator::Pair& SharedMemoryCommunicator::pair(Size other) {
     const Size own = world_rank(rank_);
     found.to = &region_.mailbox(group_.channel, own, world_rank(other));
     found.from = &region_.mailbox(group_.channel, world_rank(other), own);
-    // Those of earlier groups are all finished.
+    // The messages of earlier groups are all finished.
     found.sent = found.finished = found.to->taken.load(std::memory_order_seq_cst);
     found.received = found.taken = found.from->taken.load(std::memory_order_seq_cst);
   }

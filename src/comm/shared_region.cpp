@@ -42,7 +42,7 @@ struct Layout {
       : ranks(static_cast<Bytes>(world_size)),
         blocks(round_up(Bytes{sizeof(shared::Header)}, shared::kLinePair)),
         phases(blocks + ranks * sizeof(shared::RankBlock)),
-        lanes(round_up(phases + ranks * sizeof(PhaseBoard::Slot), kPage)),
+        rings(round_up(phases + ranks * sizeof(PhaseBoard::Slot), kPage)),
         mailboxes(round_up(lanes_of(shared::kChannels), kPage)),
         areas(round_up(mailboxes + shared::kChannels * ranks * ranks * sizeof(shared::Mailbox),
                        kHugePage)),
@@ -51,15 +51,15 @@ struct Layout {
         small_area(std::min(area, area_of(kSmallArea))),
         total(small_areas + ranks * (shared::kChannels - 1) * small_area) {}
 
-  /// The lanes of all ranks in one channel lie together.
+  /// The rings of all ranks in one channel lie together.
   [[nodiscard]] Bytes lanes_of(std::size_t channel) const {
     const Bytes before = channel == 0 ? 0 : lane_bytes(0) + (channel - 1) * lane_bytes(1);
-    return lanes + ranks * before;
+    return rings + ranks * before;
   }
   [[nodiscard]] static Bytes lane_bytes(std::size_t channel) {
-    return sizeof(shared::Lane) + shared::slots_of(channel) * sizeof(shared::Slot);
+    return sizeof(shared::OperationRing) + shared::slots_of(channel) * sizeof(shared::Slot);
   }
-  [[nodiscard]] Bytes lane(std::size_t channel, Size rank) const {
+  [[nodiscard]] Bytes ring(std::size_t channel, Size rank) const {
     return lanes_of(channel) + static_cast<Bytes>(rank) * lane_bytes(channel);
   }
 
@@ -69,7 +69,7 @@ struct Layout {
   Bytes ranks;
   Bytes blocks;
   Bytes phases;
-  Bytes lanes;
+  Bytes rings;
   Bytes mailboxes;    ///< of each channel, of each sender, for each receiver
   Bytes areas;        ///< arena and staging area of rank 0, of rank 1, …
   Bytes area;         ///< bytes of either
@@ -190,7 +190,7 @@ SharedRegion SharedRegion::create(Size world_size, Bytes bytes_per_rank, int cor
   header->world_size = world_size;
   header->bytes_per_rank = bytes_per_rank;
   header->longest_nap = longest_nap;
-  // Lanes and mailboxes are zeros already, and cost no memory before somebody uses them.
+  // Rings and mailboxes are zeros already, and cost no memory before somebody uses them.
   header->magic = shared::kMagic;
   return region;
 }
@@ -220,12 +220,13 @@ shared::RankBlock& SharedRegion::rank_block(Size rank) const {
   return *std::launder(reinterpret_cast<shared::RankBlock*>(at(offset)));
 }
 
-shared::Lane& SharedRegion::lane(std::size_t channel, Size rank) const {
-  return *std::launder(reinterpret_cast<shared::Lane*>(at(mapping_->layout().lane(channel, rank))));
+shared::OperationRing& SharedRegion::ring(std::size_t channel, Size rank) const {
+  return *std::launder(
+      reinterpret_cast<shared::OperationRing*>(at(mapping_->layout().ring(channel, rank))));
 }
 
 shared::Slot* SharedRegion::slots(std::size_t channel, Size rank) const {
-  std::byte* first = at(mapping_->layout().lane(channel, rank)) + sizeof(shared::Lane);
+  std::byte* first = at(mapping_->layout().ring(channel, rank)) + sizeof(shared::OperationRing);
   return std::launder(reinterpret_cast<shared::Slot*>(first));
 }
 

@@ -59,8 +59,8 @@ class SharedRegion {
   // For the communicator: what lies in the memory.
   [[nodiscard]] shared::Header& header() const;
   [[nodiscard]] shared::RankBlock& rank_block(Size rank) const;
-  [[nodiscard]] shared::Lane& lane(std::size_t channel, Size rank) const;
-  /// Of a lane, slots_of(channel).
+  [[nodiscard]] shared::OperationRing& ring(std::size_t channel, Size rank) const;
+  /// Of a ring, slots_of(channel).
   [[nodiscard]] shared::Slot* slots(std::size_t channel, Size rank) const;
   [[nodiscard]] shared::Mailbox& mailbox(std::size_t channel, Size sender, Size receiver) const;
   [[nodiscard]] std::span<std::byte> arena(Size rank) const;

@@ -111,7 +111,7 @@ bool has_driver() {
   return false;
 }
 
-/// Those of the host's local ranks, by rank.
+/// The devices of the host's local ranks, by rank.
 std::vector<std::string> by_rank(const std::vector<std::string>& ids,
                                  const std::vector<Size>& local_ranks) {
   if (local_ranks.empty()) return ids;

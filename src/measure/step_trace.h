@@ -134,7 +134,7 @@ class TraceRecorder {
 
   [[nodiscard]] TraceTrack& track(std::size_t index) { return tracks_.at(index); }
   [[nodiscard]] std::span<const TraceTrack> tracks() const { return tracks_; }
-  /// Those that ended before any track was full: of them everything is known.
+  /// The steps that ended before any track was full: of them everything is known.
   [[nodiscard]] std::vector<TracedStep> whole_steps() const;
   /// Whether a track was full before its thread was done.
   [[nodiscard]] bool is_cut() const;

@@ -209,7 +209,7 @@ TEST_CASE("channels that nobody uses take no memory", "[comm]") {
   const SharedRegion region = SharedRegion::create(64, 1);
   struct stat status{};
   REQUIRE(fstat(region.descriptor(), &status) == 0);
-  // The lanes and mailboxes of so many ranks would be 90 MiB.
+  // The rings and mailboxes of so many ranks would be 90 MiB.
   CHECK(static_cast<Bytes>(status.st_blocks) * kBlock < Bytes{8} << 20U);
 }
 

@@ -12,7 +12,7 @@
 namespace ptbench::nccl {
 namespace {
 
-/// "ncclCommDestroy(comm): invalid argument, nccl_lane.cpp:12".
+/// "ncclCommDestroy(comm): invalid argument, nccl_comm.cpp:12".
 std::string describe(ncclResult_t result, const char* call, const std::source_location& where) {
   return fmt::format("{}: {}, {}", call, ncclGetErrorString(result), place_of(where));
 }

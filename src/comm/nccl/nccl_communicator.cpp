@@ -32,7 +32,7 @@ ncclDataType_t type_of(ElementType type) {
 /// A sum of values times a scale, for as long as it lives.
 class ScaledSum {
  public:
-  ScaledSum(NcclLane& lane, float scale, ElementType type, Size ranks) : lane_(lane) {
+  ScaledSum(NcclComm& comm, float scale, ElementType type, Size ranks) : comm_(comm) {
     if (scale == 1) return;
     if (scale == 1 / static_cast<float>(ranks)) {
       sum_ = ncclAvg;
@@ -43,11 +43,12 @@ class ScaledSum {
     auto halves = std::bit_cast<std::array<std::uint16_t, 2>>(scale);
     void* scalar = type == ElementType::f32 ? static_cast<void*>(&scale) : &halves[1];
     PTBENCH_NCCL(ncclRedOpCreatePreMulSum(&sum_, scalar, type_of(type), ncclScalarHostImmediate,
-                                          lane.comm()));
+                                          comm.handle()));
     is_own_ = true;
   }
   ~ScaledSum() {
-    if (is_own_ && lane_.comm() != nullptr) PTBENCH_NCCL_NOTE(ncclRedOpDestroy(sum_, lane_.comm()));
+    if (is_own_ && comm_.handle() != nullptr)
+      PTBENCH_NCCL_NOTE(ncclRedOpDestroy(sum_, comm_.handle()));
   }
   ScaledSum(const ScaledSum&) = delete;
   ScaledSum& operator=(const ScaledSum&) = delete;
@@ -55,7 +56,7 @@ class ScaledSum {
   [[nodiscard]] ncclRedOp_t get() const { return sum_; }
 
  private:
-  NcclLane& lane_;
+  NcclComm& comm_;
   ncclRedOp_t sum_ = ncclSum;
   bool is_own_ = false;
 };
@@ -84,7 +85,7 @@ void NcclCommunicator::abort() const noexcept {
   if (parts_.collectives) parts_.collectives->abort();
 }
 
-/// As errors tell it: by ranks of the world. Lanes get no other.
+/// As errors tell it: by ranks of the world. Communicators of NCCL get no other.
 Operation NcclCommunicator::told(Operation operation) const {
   operation.root = parts_.ranks[size_of(operation.root)];
   return operation;
@@ -155,7 +156,7 @@ Communicator::Ticket NcclCommunicator::start_all_reduce(Values values, Reduction
       {.collective = Collective::all_reduce, .wire = reduction.wire, .scale = reduction.scale},
       values, after, {0, values.count()}, [&](const Travelling& all, ncclRedOp_t sum) {
         PTBENCH_NCCL(ncclAllReduce(all.data, all.data, size_of(all.count), type_of(all.type), sum,
-                                   parts_.collectives->comm(), stream()));
+                                   parts_.collectives->handle(), stream()));
       });
 }
 
@@ -164,7 +165,7 @@ Communicator::Ticket NcclCommunicator::start_all_reduce(Values values, Reduction
 Communicator::Ticket NcclCommunicator::start_reduce_scatter(Values values, Reduction reduction,
                                                             const Event* after) {
   const auto calls = [&](const Travelling& all, ncclRedOp_t sum) {
-    const ncclComm_t comm = parts_.collectives->comm();
+    const ncclComm_t comm = parts_.collectives->handle();
     if (has_equal_parts(all.count, world_size())) {
       const Range own = own_part(all.count);
       PTBENCH_NCCL(ncclReduceScatter(all.data, all.at(own.begin), size_of(own.size()),
@@ -197,7 +198,7 @@ Communicator::Ticket NcclCommunicator::start_reduce(Values values, Size root, Re
       [&](const Travelling& all, ncclRedOp_t sum) {
         PTBENCH_NCCL(ncclReduce(all.data, is_root ? all.data : nullptr, size_of(all.count),
                                 type_of(all.type), sum, static_cast<int>(root),
-                                parts_.collectives->comm(), stream()));
+                                parts_.collectives->handle(), stream()));
       });
 }
 
@@ -209,7 +210,7 @@ Communicator::Ticket NcclCommunicator::start_all_gather(Values values, const Eve
   return start(operation, after, [&] {
     if (all.count == 0) return;
     give(operation, [&] {
-      const ncclComm_t comm = parts_.collectives->comm();
+      const ncclComm_t comm = parts_.collectives->handle();
       if (has_equal_parts(all.count, world_size())) {
         const Range own = own_part(all.count);
         PTBENCH_NCCL(
@@ -241,7 +242,7 @@ Communicator::Ticket NcclCommunicator::start_gather(std::span<const std::byte> p
       PTBENCH_CUDA(cudaMemcpyAsync(own, part.data(), part.size(), cudaMemcpyDefault, stream()));
     if (world_size() == 1) return;
     give(operation, [&] {
-      const ncclComm_t comm = parts_.collectives->comm();
+      const ncclComm_t comm = parts_.collectives->handle();
       if (!is_root)
         PTBENCH_NCCL(
             ncclSend(part.data(), part.size(), ncclUint8, static_cast<int>(root), comm, stream()));
@@ -262,7 +263,7 @@ Communicator::Ticket NcclCommunicator::start_broadcast(std::span<std::byte> byte
     if (bytes.empty()) return;
     give(operation, [&] {
       PTBENCH_NCCL(ncclBroadcast(bytes.data(), bytes.data(), bytes.size(), ncclUint8,
-                                 static_cast<int>(root), parts_.collectives->comm(), stream()));
+                                 static_cast<int>(root), parts_.collectives->handle(), stream()));
     });
   });
 }
@@ -272,8 +273,8 @@ Communicator::Ticket NcclCommunicator::start_barrier() {
   float* token = token_.as<float>().data();
   return start(operation, nullptr, [&] {
     give(operation, [&] {
-      PTBENCH_NCCL(ncclAllReduce(token, token, 1, ncclFloat32, ncclSum, parts_.collectives->comm(),
-                                 stream()));
+      PTBENCH_NCCL(ncclAllReduce(token, token, 1, ncclFloat32, ncclSum,
+                                 parts_.collectives->handle(), stream()));
     });
   });
 }
@@ -307,8 +308,8 @@ void NcclCommunicator::send_messages() {
   if (messages_.empty()) return;
   rank_->make_current();
   const Message last = messages_.back();
-  NcclLane& lane = *parts_.messages;
-  lane.give(
+  NcclComm& comm = *parts_.messages;
+  comm.give(
       [&] {
         for (const Message& message : messages_) {
           const auto other = static_cast<int>(message.operation.root);
@@ -316,15 +317,15 @@ void NcclCommunicator::send_messages() {
           if (bytes == 0) continue;
           if (message.operation.collective == Collective::send)
             PTBENCH_NCCL(
-                ncclSend(message.data, bytes, ncclUint8, other, lane.comm(), lane.stream()));
+                ncclSend(message.data, bytes, ncclUint8, other, comm.handle(), comm.stream()));
           else
             PTBENCH_NCCL(
-                ncclRecv(message.data, bytes, ncclUint8, other, lane.comm(), lane.stream()));
+                ncclRecv(message.data, bytes, ncclUint8, other, comm.handle(), comm.stream()));
         }
       },
       told(last.operation));
   messages_.clear();
-  lane.mark(last.ticket, last.number, told(last.operation));
+  comm.mark(last.ticket, last.number, told(last.operation));
 }
 
 void NcclCommunicator::wait(Ticket ticket, Timeout timeout) {
@@ -335,11 +336,11 @@ void NcclCommunicator::wait(Ticket ticket, Timeout timeout) {
   finish(*parts_.collectives, number, timeout);
 }
 
-void NcclCommunicator::finish(NcclLane& lane, std::uint64_t ticket, Timeout timeout) {
-  const Mark* mark = lane.last_until(ticket);
+void NcclCommunicator::finish(NcclComm& comm, std::uint64_t ticket, Timeout timeout) {
+  const Mark* mark = comm.last_until(ticket);
   if (mark == nullptr) return;
   rank_->await(
-      lane, [&] { return NcclLane::is_done(*mark); }, timeout,
+      comm, [&] { return NcclComm::is_done(*mark); }, timeout,
       [&] { return operation_text(mark->operation); }, mark->number);
 }
 
@@ -349,8 +350,8 @@ void NcclCommunicator::order(Queue& queue, Ticket ticket, Timeout timeout) {
   auto* of_device = dynamic_cast<CudaQueue*>(&queue);
   if (of_device == nullptr) return wait(ticket, timeout);
   rank_->send_messages();
-  for (const NcclLane* lane : {parts_.messages.get(), parts_.collectives.get()})
-    if (const Mark* mark = lane->last_until(number))
+  for (const NcclComm* comm : {parts_.messages.get(), parts_.collectives.get()})
+    if (const Mark* mark = comm->last_until(number))
       PTBENCH_CUDA(
           cudaStreamWaitEvent(of_device->stream(), mark->event.get(), cudaEventWaitDefault));
 }

@@ -10,7 +10,7 @@
 
 #include "src/base/function_ref.h"
 #include "src/comm/communicator.h"
-#include "src/comm/nccl/nccl_lane.h"
+#include "src/comm/nccl/nccl_comm.h"
 #include "src/comm/nccl/nccl_rank.h"
 #include "src/comm/nccl_interface.h"
 #include "src/comm/out_of_place.h"
@@ -41,8 +41,8 @@ class NcclCommunicator final : public Communicator, public OutOfPlace {
   struct Parts {
     std::unique_ptr<Communicator> host;  ///< among the same ranks
     std::vector<Size> ranks;             ///< of the region, in the group's order
-    std::unique_ptr<NcclLane> collectives;
-    std::unique_ptr<NcclLane> messages;
+    std::unique_ptr<NcclComm> collectives;
+    std::unique_ptr<NcclComm> messages;
   };
   NcclCommunicator(std::shared_ptr<NcclRank> rank, Parts parts);
   /// Gives up for this rank where an exception ends it.
@@ -122,7 +122,7 @@ class NcclCommunicator final : public Communicator, public OutOfPlace {
   void unpack(const Travelling& travelling, Values values, Range part);
   [[nodiscard]] Range own_part(Size count) const { return rank_part(count, rank(), world_size()); }
   void require_member(Size rank) const;
-  void finish(NcclLane& lane, std::uint64_t ticket, Timeout timeout);
+  void finish(NcclComm& comm, std::uint64_t ticket, Timeout timeout);
   [[nodiscard]] shared::Operation told(shared::Operation operation) const;
   [[nodiscard]] cudaStream_t stream() const { return parts_.collectives->stream(); }
   [[nodiscard]] bool is_world() const { return world_size() == rank_->region().world_size(); }

@@ -44,13 +44,13 @@ void let_ranks_share(Communicator& host, Communicator::Timeout timeout) {
 }
 
 /// One with the same ranks beside it, for messages.
-std::unique_ptr<NcclLane> lane_beside(NcclRank& rank, const NcclLane& lane, Size place,
+std::unique_ptr<NcclComm> comm_beside(NcclRank& rank, const NcclComm& first, Size place,
                                       Communicator::Timeout timeout) {
-  return std::make_unique<NcclLane>(
+  return std::make_unique<NcclComm>(
       rank,
       [&](ncclComm_t* comm, ncclConfig_t* config) {
         config->splitShare = 1;
-        return ncclCommSplit(lane.comm(), 0, static_cast<int>(place), comm, config);
+        return ncclCommSplit(first.handle(), 0, static_cast<int>(place), comm, config);
       },
       timeout);
 }
@@ -65,14 +65,14 @@ std::unique_ptr<Communicator> make_world(NcclSetup setup) {
   ncclUniqueId id{};
   if (host.rank() == 0) PTBENCH_NCCL(ncclGetUniqueId(&id));
   id = said_by_first(host, id, setup.timeout);
-  auto collectives = std::make_unique<NcclLane>(
+  auto collectives = std::make_unique<NcclComm>(
       *rank,
       [&](ncclComm_t* comm, ncclConfig_t* config) {
         return ncclCommInitRankConfig(comm, static_cast<int>(host.world_size()), id,
                                       static_cast<int>(host.rank()), config);
       },
       setup.timeout);
-  auto messages = lane_beside(*rank, *collectives, host.rank(), setup.timeout);
+  auto messages = comm_beside(*rank, *collectives, host.rank(), setup.timeout);
   std::vector<Size> ranks(static_cast<std::size_t>(setup.region.world_size()));
   std::iota(ranks.begin(), ranks.end(), Size{0});
   NcclCommunicator::Parts parts{.host = std::move(setup.host),
@@ -90,14 +90,14 @@ std::unique_ptr<Communicator> NcclCommunicator::split(Size colour, Size key, Tim
   const Size place = parts.host->rank();
   const Size first = said_by_first(*parts.host, rank(), timeout);
   parts.ranks = of_all_ranks(*parts.host, parts_.ranks[static_cast<std::size_t>(rank())], timeout);
-  parts.collectives = std::make_unique<NcclLane>(
+  parts.collectives = std::make_unique<NcclComm>(
       *rank_,
       [&](ncclComm_t* comm, ncclConfig_t* config) {
-        return ncclCommSplit(parts_.collectives->comm(), static_cast<int>(first),
+        return ncclCommSplit(parts_.collectives->handle(), static_cast<int>(first),
                              static_cast<int>(place), comm, config);
       },
       timeout);
-  parts.messages = lane_beside(*rank_, *parts.collectives, place, timeout);
+  parts.messages = comm_beside(*rank_, *parts.collectives, place, timeout);
   return std::make_unique<NcclCommunicator>(rank_, std::move(parts));
 }
 

@@ -30,14 +30,14 @@ Communicator::Ticket NcclCommunicator::start_all_reduce(std::span<const float> g
                                                         std::span<float> result) {
   return start_apart(Collective::all_reduce, 0, given, result, [&] {
     PTBENCH_NCCL(ncclAllReduce(given.data(), result.data(), given.size(), ncclFloat32, ncclSum,
-                               parts_.collectives->comm(), stream()));
+                               parts_.collectives->handle(), stream()));
   });
 }
 
 Communicator::Ticket NcclCommunicator::start_reduce_scatter(std::span<const float> given,
                                                             std::span<float> result) {
   return start_apart(Collective::reduce_scatter, 0, given, result, [&] {
-    const ncclComm_t comm = parts_.collectives->comm();
+    const ncclComm_t comm = parts_.collectives->handle();
     const auto count = static_cast<Size>(given.size());
     const Range own = own_part(count);
     if (has_equal_parts(count, world_size())) {
@@ -56,7 +56,7 @@ Communicator::Ticket NcclCommunicator::start_reduce_scatter(std::span<const floa
 Communicator::Ticket NcclCommunicator::start_all_gather(std::span<const float> given,
                                                         std::span<float> result) {
   return start_apart(Collective::all_gather, 0, given, result, [&] {
-    const ncclComm_t comm = parts_.collectives->comm();
+    const ncclComm_t comm = parts_.collectives->handle();
     const auto count = static_cast<Size>(given.size());
     const Range own = own_part(count);
     if (has_equal_parts(count, world_size())) {
@@ -76,7 +76,7 @@ Communicator::Ticket NcclCommunicator::start_broadcast(std::span<const float> gi
                                                        std::span<float> result, Size root) {
   return start_apart(Collective::broadcast, root, given, result, [&] {
     PTBENCH_NCCL(ncclBroadcast(given.data(), result.data(), given.size(), ncclFloat32,
-                               static_cast<int>(root), parts_.collectives->comm(), stream()));
+                               static_cast<int>(root), parts_.collectives->handle(), stream()));
   });
 }
 
@@ -84,7 +84,7 @@ Communicator::Ticket NcclCommunicator::start_reduce(std::span<const float> given
                                                     std::span<float> result, Size root) {
   return start_apart(Collective::reduce, root, given, result, [&] {
     PTBENCH_NCCL(ncclReduce(given.data(), result.data(), given.size(), ncclFloat32, ncclSum,
-                            static_cast<int>(root), parts_.collectives->comm(), stream()));
+                            static_cast<int>(root), parts_.collectives->handle(), stream()));
   });
 }
 

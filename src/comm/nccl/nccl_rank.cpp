@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "src/base/number.h"
+#include "src/comm/nccl/nccl_comm.h"
 #include "src/comm/nccl/nccl_communicator.h"
-#include "src/comm/nccl/nccl_lane.h"
 #include "src/comm/operation_text.h"
 #include "src/comm/shared_wait.h"
 #include "src/device/cuda/check.h"
@@ -52,15 +52,15 @@ std::uint64_t NcclRank::count_start(bool of_world) const {
   return started_by(region_, rank_).fetch_add(1, std::memory_order_seq_cst) + 1;
 }
 
-void NcclRank::await(NcclLane& lane, FunctionRef<bool()> holds, Communicator::Timeout timeout,
+void NcclRank::await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Timeout timeout,
                      FunctionRef<std::string()> doing, std::uint64_t number) {
   constexpr std::chrono::microseconds kNap{50};
   LazyDeadline deadline(timeout, clock_);
   for (int turn = 0; !holds(); ++turn) {
     require_going(doing);
-    if (const ncclResult_t state = lane.state(); state != ncclSuccess && state != ncclInProgress)
+    if (const ncclResult_t state = comm.state(); state != ncclSuccess && state != ncclInProgress)
       give_up(
-          run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), lane.error_text(state)),
+          run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), comm.error_text(state)),
                     "NCCL_DEBUG=WARN in the environment has NCCL say more"));
     if (deadline.nap(kNap) <= std::chrono::nanoseconds(0))
       give_up(
@@ -74,7 +74,7 @@ void NcclRank::await(NcclLane& lane, FunctionRef<bool()> holds, Communicator::Ti
   }
 }
 
-/// Those that have started fewer operations.
+/// The ranks that have started fewer operations.
 std::string NcclRank::late_ranks(std::uint64_t number) const {
   std::vector<Size> late;
   for (Size rank = 0; number > 0 && rank < region_.world_size(); ++rank)

@@ -15,7 +15,7 @@
 
 namespace ptbench::nccl {
 
-class NcclLane;
+class NcclComm;
 class NcclCommunicator;
 
 /// What all communicators of one rank have in common: its GPU, and what the ranks of its host know
@@ -42,9 +42,9 @@ class NcclRank {
   /// world, for who waits for it there. Returns how many of the latter there were.
   std::uint64_t count_start(bool of_world) const;
 
-  /// Waits until `holds`, while NCCL's state of `lane` is sound and no rank has given up. What
+  /// Waits until `holds`, while NCCL's state of `comm` is sound and no rank has given up. What
   /// throws says that `doing` was on its way; `number` as count_start gave it, 0: of no use.
-  void await(NcclLane& lane, FunctionRef<bool()> holds, Communicator::Timeout timeout,
+  void await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Timeout timeout,
              FunctionRef<std::string()> doing, std::uint64_t number = 0);
   /// Aborts all communicators, and says so to the other ranks.
   [[noreturn]] void give_up(const Error& error);

@@ -1,4 +1,4 @@
-#include "src/comm/nccl/nccl_lane.h"
+#include "src/comm/nccl/nccl_comm.h"
 
 #include <algorithm>
 #include <exception>
@@ -31,7 +31,7 @@ ncclConfig_t answering_at_once() {
 
 }  // namespace
 
-NcclLane::NcclLane(NcclRank& rank,
+NcclComm::NcclComm(NcclRank& rank,
                    FunctionRef<ncclResult_t(ncclComm_t* comm, ncclConfig_t* config)> start,
                    Communicator::Timeout timeout)
     : rank_(rank) {
@@ -39,7 +39,7 @@ NcclLane::NcclLane(NcclRank& rank,
   stream_ = make_urgent_stream();
   ncclConfig_t config = answering_at_once();
   try {
-    check(start(&comm_, &config), "making a communicator");
+    check(start(&handle_, &config), "making a communicator");
     settle(timeout, [] { return std::string("NCCL's start"); });
   } catch (...) {
     abort();
@@ -47,8 +47,8 @@ NcclLane::NcclLane(NcclRank& rank,
   }
 }
 
-NcclLane::~NcclLane() {
-  if (comm_ == nullptr) return;
+NcclComm::~NcclComm() {
+  if (handle_ == nullptr) return;
   try {
     end();
   } catch (const std::exception& error) {
@@ -57,18 +57,18 @@ NcclLane::~NcclLane() {
   }
 }
 
-void NcclLane::end() {
+void NcclComm::end() {
   rank_.make_current();
   if (const Mark* last = last_until(~std::uint64_t{0}))
     rank_.await(
         *this, [&] { return is_done(*last); }, rank_.timeout(),
         [&] { return operation_text(last->operation); });
-  PTBENCH_NCCL(ncclCommFinalize(comm_));
+  PTBENCH_NCCL(ncclCommFinalize(handle_));
   settle(rank_.timeout(), [] { return std::string("NCCL's end"); });
-  PTBENCH_NCCL(ncclCommDestroy(std::exchange(comm_, nullptr)));
+  PTBENCH_NCCL(ncclCommDestroy(std::exchange(handle_, nullptr)));
 }
 
-void NcclLane::wait_for(const Event* event) const {
+void NcclComm::wait_for(const Event* event) const {
   if (event == nullptr) return;
   if (const auto* of_device = dynamic_cast<const CudaEvent*>(event))
     PTBENCH_CUDA(cudaStreamWaitEvent(stream(), of_device->handle(), cudaEventWaitDefault));
@@ -76,7 +76,7 @@ void NcclLane::wait_for(const Event* event) const {
     event->finish();
 }
 
-void NcclLane::give(FunctionRef<void()> calls, const shared::Operation& operation) {
+void NcclComm::give(FunctionRef<void()> calls, const shared::Operation& operation) {
   PTBENCH_NCCL(ncclGroupStart());
   try {
     calls();
@@ -89,11 +89,11 @@ void NcclLane::give(FunctionRef<void()> calls, const shared::Operation& operatio
 }
 
 /// Until NCCL has done what it was called for, work on the device aside.
-void NcclLane::settle(Communicator::Timeout timeout, FunctionRef<std::string()> doing) {
+void NcclComm::settle(Communicator::Timeout timeout, FunctionRef<std::string()> doing) {
   rank_.await(*this, [this] { return state() == ncclSuccess; }, timeout, doing);
 }
 
-void NcclLane::mark(std::uint64_t ticket, std::uint64_t number,
+void NcclComm::mark(std::uint64_t ticket, std::uint64_t number,
                     const shared::Operation& operation) {
   Mark& mark = marks_.at(marked_ % kMarks);
   if (!mark.event) mark.event = make_event(cudaEventDisableTiming);
@@ -104,7 +104,7 @@ void NcclLane::mark(std::uint64_t ticket, std::uint64_t number,
   ++marked_;
 }
 
-const Mark* NcclLane::last_until(std::uint64_t ticket) const {
+const Mark* NcclComm::last_until(std::uint64_t ticket) const {
   const std::uint64_t kept = std::min<std::uint64_t>(marked_, kMarks);
   const Mark* oldest = nullptr;
   for (std::uint64_t back = 1; back <= kept; ++back) {
@@ -114,7 +114,7 @@ const Mark* NcclLane::last_until(std::uint64_t ticket) const {
   return marked_ > kept ? oldest : nullptr;
 }
 
-bool NcclLane::is_done(const Mark& mark) {
+bool NcclComm::is_done(const Mark& mark) {
   const cudaError_t result = cudaEventQuery(mark.event.get());
   if (result == cudaErrorNotReady) {
     (void)cudaGetLastError();
@@ -124,22 +124,22 @@ bool NcclLane::is_done(const Mark& mark) {
   return true;
 }
 
-ncclResult_t NcclLane::state() const {
-  if (comm_ == nullptr) return ncclInvalidUsage;
+ncclResult_t NcclComm::state() const {
+  if (handle_ == nullptr) return ncclInvalidUsage;
   ncclResult_t state = ncclSuccess;
-  PTBENCH_NCCL(ncclCommGetAsyncError(comm_, &state));
+  PTBENCH_NCCL(ncclCommGetAsyncError(handle_, &state));
   return state;
 }
 
-std::string NcclLane::error_text(ncclResult_t state) const {
+std::string NcclComm::error_text(ncclResult_t state) const {
   std::string text = ncclGetErrorString(state);
-  const char* details = ncclGetLastError(comm_);
+  const char* details = ncclGetLastError(handle_);
   if (details != nullptr && *details != '\0') text += std::string(" (") + details + ")";
   return text;
 }
 
-void NcclLane::abort() noexcept {
-  if (comm_ != nullptr) PTBENCH_NCCL_NOTE(ncclCommAbort(std::exchange(comm_, nullptr)));
+void NcclComm::abort() noexcept {
+  if (handle_ != nullptr) PTBENCH_NCCL_NOTE(ncclCommAbort(std::exchange(handle_, nullptr)));
 }
 
 }  // namespace ptbench::nccl

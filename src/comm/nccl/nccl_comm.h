@@ -17,7 +17,7 @@
 
 namespace ptbench::nccl {
 
-/// The end of an operation in a lane's stream.
+/// The end of an operation in the stream of a communicator of NCCL.
 struct Mark {
   std::uint64_t ticket = 0;  ///< 0: none yet
   std::uint64_t number = 0;  ///< as NcclRank::count_start has it
@@ -27,17 +27,17 @@ struct Mark {
 
 /// One of NCCL's communicators, with the stream of high priority that its operations go to in the
 /// order in which they are started. NCCL answers at once, and is asked how far it is.
-class NcclLane {
+class NcclComm {
  public:
-  /// `start` begins to make the communicator; waits until it is made. `rank` outlives the lane.
-  NcclLane(NcclRank& rank, FunctionRef<ncclResult_t(ncclComm_t* comm, ncclConfig_t* config)> start,
+  /// `start` begins to make the communicator; waits until it is made. `rank` outlives it.
+  NcclComm(NcclRank& rank, FunctionRef<ncclResult_t(ncclComm_t* comm, ncclConfig_t* config)> start,
            Communicator::Timeout timeout);
   /// Waits for what was started, where all ranks go on.
-  ~NcclLane();
-  NcclLane(const NcclLane&) = delete;
-  NcclLane& operator=(const NcclLane&) = delete;
+  ~NcclComm();
+  NcclComm(const NcclComm&) = delete;
+  NcclComm& operator=(const NcclComm&) = delete;
 
-  [[nodiscard]] ncclComm_t comm() const { return comm_; }
+  [[nodiscard]] ncclComm_t handle() const { return handle_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
 
   /// What is given from now on begins after that event; null: at once.
@@ -63,7 +63,7 @@ class NcclLane {
   static constexpr std::size_t kMarks = 512;  // more than a step has operations
 
   NcclRank& rank_;
-  ncclComm_t comm_ = nullptr;  ///< null: aborted
+  ncclComm_t handle_ = nullptr;  ///< null: aborted
   OwnedStream stream_;
   std::array<Mark, kMarks> marks_;  ///< by turn; events are made when they are first needed
   std::uint64_t marked_ = 0;
