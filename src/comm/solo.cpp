@@ -36,9 +36,14 @@ void reduce_floats_alone(Isa isa, Values values, Reduction reduction, ResultType
 /// Leaves waiting for `after` to who waits for the ticket. An event that is recorded again stands
 /// for what it was recorded for before.
 Communicator::Ticket SoloCommunicator::identity(const Event* after) {
-  if (after != nullptr && std::ranges::find(pending_, after) == pending_.end())
-    pending_.push_back(after);
-  return Ticket{++started_};
+  ++started_;
+  if (after == nullptr) return Ticket{started_};
+  const auto same = std::ranges::find(pending_, after, &Pending::event);
+  if (same != pending_.end())
+    same->last = started_;
+  else
+    pending_.push_back({.first = started_, .last = started_, .event = after});
+  return Ticket{started_};
 }
 
 /// `travels`: whether the result goes back to others as the values came, in a larger world.
@@ -126,16 +131,26 @@ Communicator::Ticket SoloCommunicator::match(Half half) {
 
 Communicator::Ticket SoloCommunicator::start_barrier() { return Ticket{++started_}; }
 
+/// Waits for the events of tickets up to this one. Those of later tickets stay.
+template <class Await>
+void SoloCommunicator::take_pending(Ticket ticket, Await await_event) {
+  const auto number = static_cast<std::uint64_t>(ticket);
+  std::erase_if(pending_, [&](Pending& pending) {
+    if (pending.first > number) return false;
+    await_event(*pending.event);
+    pending.first = number + 1;
+    return pending.last <= number;
+  });
+}
+
 void SoloCommunicator::wait(Ticket ticket, Timeout /*timeout*/) {
   require_complete(ticket);
-  for (const Event* event : pending_) event->finish();
-  pending_.clear();
+  take_pending(ticket, [](const Event& event) { event.finish(); });
 }
 
 void SoloCommunicator::order(Queue& queue, Ticket ticket, Timeout /*timeout*/) {
   require_complete(ticket);
-  for (const Event* event : pending_) queue.wait(*event);
-  pending_.clear();
+  take_pending(ticket, [&](const Event& event) { queue.wait(event); });
 }
 
 void SoloCommunicator::require_complete(Ticket ticket) const {

@@ -48,7 +48,8 @@ class SoloCommunicator final : public Communicator {
   /// Throws a defect for a ticket that was never given out, and a run error, at once, where a
   /// message lacks its other side.
   void wait(Ticket ticket, Timeout timeout) override;
-  /// From then on the host waits by that queue: wait() of the same ticket returns at once.
+  /// Hands what is awaited, up to the ticket, to the queue: from then on the host and other queues
+  /// wait by that queue, and wait() of the same ticket or an earlier one returns at once.
   void order(Queue& queue, Ticket ticket, Timeout timeout) override;
   [[nodiscard]] std::unique_ptr<Communicator> split(Size colour, Size key,
                                                     Timeout timeout = kLongWork) override;
@@ -62,7 +63,16 @@ class SoloCommunicator final : public Communicator {
     bool is_send = false;
   };
 
+  /// An event that identities which nobody has waited for come after: those from `first` to `last`.
+  struct Pending {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    const Event* event = nullptr;
+  };
+
   Ticket identity(const Event* after);
+  template <class Await>
+  void take_pending(Ticket ticket, Await await_event);
   Ticket reduce(Values values, Reduction reduction, bool travels, const Event* after);
   Ticket match(Half half);
   void require_complete(Ticket ticket) const;
@@ -70,8 +80,8 @@ class SoloCommunicator final : public Communicator {
   MemorySource& memory_;
   Isa isa_;
   std::uint64_t started_ = 0;
-  std::vector<const Event*> pending_;  ///< of identities that nobody has waited for yet
-  std::vector<Half> halves_;           ///< in the order in which they came; all are sends, or none
+  std::vector<Pending> pending_;  ///< each event once
+  std::vector<Half> halves_;      ///< in the order in which they came; all are sends, or none
 };
 
 }  // namespace ptbench

@@ -1,10 +1,12 @@
 #include "src/comm/solo.h"
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 
 #include "src/base/error.h"
 #include "tests/comm/meeting.h"
+#include "tests/support/deferred_device.h"
 
 namespace ptbench {
 namespace {
@@ -53,6 +55,44 @@ TEST_CASE("a world of one rounds what would travel in bf16", "[comm]") {
   std::array<float, 3> values{1.00390625F, 1.01171875F, -7};
   solo.wait(solo.start_all_reduce(values_of(values), {.wire = WireType::bf16}), kTimeout);
   CHECK(values == std::array<float, 3>{1, 1.015625F, -7});
+}
+
+TEST_CASE("a world of one: a queue that comes after a ticket takes nothing from who waits later",
+          "[comm]") {
+  testing::DeferredWorld world;
+  testing::DeferredDevice device(world, {.topology = discover_topology(), .threads = 1});
+  SoloCommunicator solo(device.memory());
+  testing::DeferredQueue& work = device.communication();
+  std::atomic<int> done = 0;
+  const auto started_after_work = [&](Event& event) {
+    work.give([&] { ++done; });
+    work.record(event);
+    return solo.start_all_gather({}, &event);
+  };
+  const auto early = work.make_event(EventClock::off);
+  const auto late = work.make_event(EventClock::off);
+  const auto first = started_after_work(*early);
+  SECTION("the host, of another event") {
+    const auto second = started_after_work(*late);
+    solo.order(device.compute(), first, kTimeout);
+    solo.wait(second, kTimeout);
+  }
+  SECTION("the host, of the same event") {
+    solo.order(device.compute(), first, kTimeout);
+    solo.wait(started_after_work(*early), kTimeout);
+  }
+  SECTION("the host, of the same event, recorded before the queue came") {
+    const auto second = started_after_work(*early);
+    solo.order(device.compute(), first, kTimeout);
+    solo.wait(second, kTimeout);
+  }
+  SECTION("another queue") {
+    const auto second = started_after_work(*late);
+    solo.order(device.compute(), first, kTimeout);
+    solo.order(device.transfer(), second, kTimeout);
+    device.transfer().finish();
+  }
+  CHECK(done == 2);
 }
 
 }  // namespace
