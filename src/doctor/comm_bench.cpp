@@ -17,6 +17,7 @@ namespace {
 using comm::Call;
 using comm::Collective;
 using comm::find_collective;
+using comm::HostSide;
 using comm::kRoot;
 using comm::Pattern;
 using Ticket = Communicator::Ticket;
@@ -26,14 +27,17 @@ constexpr double kLeastCalls = 10;
 constexpr double kMostCalls = 1000;
 constexpr Size kCallsOnDevice = 20;  // one after the other, as many as nccl-tests do
 constexpr int kRowsOnDevice = 5;
+constexpr float kUntouched = -1;  // no pattern nor sum of them has it
 
 /// Measures one collective at one size.
 class Measuring {
  public:
   /// `apart`: null where the result lies where values are given, or the collective has it so.
-  Measuring(Collective collective, const Call& call, OutOfPlace* apart, const CommPlan& plan)
+  Measuring(Collective collective, const Call& call, HostSide& host, OutOfPlace* apart,
+            const CommPlan& plan)
       : collective_(std::move(collective)),
         call_(call),
+        host_(host),
         apart_(apart),
         plan_(plan),
         timeout_(plan.timeout) {}
@@ -82,19 +86,31 @@ class Measuring {
 
   double time_call() {
     pattern_.call++;
-    pattern_.write(call_.values.values(), call_.rank());
-    write_back(call_.on.device, call_.values);
+    host_.fill(call_.values,
+               [&](std::span<float> values) { pattern_.write(values, call_.rank()); });
+    if (apart_ != nullptr)
+      host_.fill(call_.whole,
+                 [](std::span<float> values) { std::ranges::fill(values, kUntouched); });
     wait(call_.communicator().start_barrier());
     const double begin = clock_.now();
     wait(start());
     return clock_.now() - begin;
   }
 
-  [[nodiscard]] Size check() const {
-    call_.fetch();
-    if (apart_ == nullptr) return collective_.check(call_, pattern_, call_.values.values());
-    return collective_.check(call_, pattern_, call_.whole.values()) +
-           pattern_.wrong_of(call_.rank(), call_.values.values(), call_.all());
+  /// Of the part of the result that is this rank's, of the rest of it where it lies apart, and of
+  /// what the rank gave where the result is not there.
+  [[nodiscard]] Size check() {
+    const bool is_apart = apart_ != nullptr || collective_.start_apart == nullptr;
+    Range own = collective_.part(call_);
+    if (own.empty()) own = {0, 0};
+    const std::span<const float> result = host_.fetch(is_apart ? call_.whole : call_.values);
+    Size wrong = collective_.check(call_, pattern_, result);
+    if (apart_ != nullptr)
+      for (const Range rest : {Range{0, own.begin}, Range{own.end, call_.count()}})
+        wrong += Pattern::wrong(result, rest, [](Size /*index*/) { return kUntouched; });
+    if (is_apart || (collective_.has_root && own.empty()))
+      wrong += pattern_.wrong_of(call_.rank(), host_.fetch(call_.values), call_.all());
+    return wrong;
   }
 
   /// Rank 0 decides.
@@ -130,6 +146,7 @@ class Measuring {
 
   Collective collective_;
   const Call& call_;
+  HostSide& host_;
   OutOfPlace* apart_;
   const CommPlan& plan_;
   Communicator::Timeout timeout_;
@@ -144,15 +161,16 @@ Size floats_of(const std::string& collective, Size count, Size ranks) {
 }
 
 /// Both ways, where there are two.
-CommMeasurement measure_both(const Collective& collective, const Call& call, OutOfPlace* apart,
-                             Size count, const CommPlan& plan) {
+CommMeasurement measure_both(const Collective& collective, const Call& call, HostSide& host,
+                             OutOfPlace* apart, Size count, const CommPlan& plan) {
   CommMeasurement result{.collective = collective.name,
                          .communicator = call.communicator().name(),
                          .ranks = call.ranks(),
                          .count = count,
                          .is_timed = !is_emulated(call.on.device.name())};
-  if (apart != nullptr) result.out_of_place = Measuring(collective, call, apart, plan).measure();
-  const CommOutcome in_place = Measuring(collective, call, nullptr, plan).measure();
+  if (apart != nullptr)
+    result.out_of_place = Measuring(collective, call, host, apart, plan).measure();
+  const CommOutcome in_place = Measuring(collective, call, host, nullptr, plan).measure();
   result.seconds = in_place.seconds;
   result.wrong = in_place.wrong;
   return result;
@@ -204,9 +222,9 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
   MemorySource& memory = rank.communicator.memory();
   const Buffer values = memory.allocate(most, "values");
   const Buffer whole = memory.allocate(most + float_bytes(ranks), "gathered values");
-  const auto mirror = [&](const Buffer& buffer, Size count) {
-    return HostMirror<float>(rank.device,
-                             buffer.as<float>().first(static_cast<std::size_t>(count)));
+  HostSide host(rank.device, static_cast<Size>(whole.bytes() / sizeof(float)));
+  const auto first = [](const Buffer& buffer, Size count) {
+    return buffer.as<float>().first(static_cast<std::size_t>(count));
   };
   std::vector<CommMeasurement> results;
   for (const std::string& name : plan.collectives) {
@@ -218,9 +236,9 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
       const Size all = name == "gather" ? own * ranks : own;
       const bool gathers = name == "gather" && rank.communicator.rank() == kRoot;
       const Call call{.on = rank,
-                      .values = mirror(values, own),
-                      .whole = mirror(whole, gathers || apart != nullptr ? all : 0)};
-      results.push_back(measure_both(collective, call, apart, all, plan));
+                      .values = first(values, own),
+                      .whole = first(whole, gathers || apart != nullptr ? all : 0)};
+      results.push_back(measure_both(collective, call, host, apart, all, plan));
     }
   }
   return results;

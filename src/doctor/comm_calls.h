@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "src/comm/out_of_place.h"
-#include "src/device/host_mirror.h"
 #include "src/doctor/comm_bench.h"
 
 // The collectives that `ptbench comm` measures: how each is called, and what it has to come to.
@@ -58,25 +57,43 @@ struct Pattern {
   }
 };
 
+/// The host's side of arrays of a device, of one at a time: the memory itself where the host shares
+/// it, else one piece of page-locked memory that is as large as the largest.
+class HostSide {
+ public:
+  /// `device` outlives it. `most`: floats of the largest array.
+  HostSide(Device& device, Size most);
+
+  /// The device's values of `memory`, once its work is done; until the next call of either.
+  [[nodiscard]] std::span<const float> fetch(std::span<float> memory);
+  /// Has `write` set the host's values, and makes them those of `memory`.
+  template <class Write>
+  void fill(std::span<float> memory, const Write& write) {
+    const std::span<float> values = side_of(memory);
+    write(values);
+    send(values, memory);
+  }
+
+ private:
+  [[nodiscard]] std::span<float> side_of(std::span<float> memory);
+  void send(std::span<const float> values, std::span<float> memory);
+
+  Device& device_;
+  Buffer copy_;  ///< empty where the host shares the device's memory
+};
+
 /// What one collective does at one size on this rank.
 struct Call {
   const CommBenchRank& on;
-  HostMirror<float> values;
-  HostMirror<float> whole;  ///< of a gather, on its root; or of a result that lies apart
+  std::span<float> values;
+  std::span<float> whole;  ///< of a gather, on its root; or of a result that lies apart
 
   [[nodiscard]] Communicator& communicator() const { return on.communicator; }
   [[nodiscard]] Size rank() const { return communicator().rank(); }
   [[nodiscard]] Size ranks() const { return communicator().world_size(); }
-  [[nodiscard]] Size count() const { return static_cast<Size>(values.memory().size()); }
+  [[nodiscard]] Size count() const { return static_cast<Size>(values.size()); }
   [[nodiscard]] Range all() const { return {0, count()}; }
   [[nodiscard]] Range part(Size owner) const { return rank_part(count(), owner, ranks()); }
-
-  /// The device's values, on the host.
-  void fetch() const {
-    values.fetch(on.device.compute());
-    whole.fetch(on.device.compute());
-    on.device.finish();
-  }
 };
 
 /// A row of the collectives.
@@ -88,7 +105,9 @@ struct Collective {
   Communicator::Ticket (*start)(const Call& call);
   /// From `values` to `whole`; null where start does that already.
   Communicator::Ticket (*start_apart)(OutOfPlace& communicator, const Call& call);
-  /// Wrong values of `result` on this rank.
+  /// What of the result this rank gets.
+  Range (*part)(const Call& call);
+  /// Wrong values in that part of `result`.
   Size (*check)(const Call& call, Pattern pattern, std::span<const float> result);
 };
 
