@@ -162,9 +162,9 @@ std::vector<std::string> arguments_of_rank(const CommunicatorRow& row, const Com
   return arguments;
 }
 
-void require_memory_for(const CommPlan& plan, Size ranks) {
-  // Values on every rank, and on one those of all.
-  const Bytes wanted = (static_cast<Bytes>(ranks) + 1) * *std::ranges::max_element(plan.sizes);
+/// `arrays`: as long as the longest, that all ranks together have in the host's memory.
+void require_memory_for(const CommPlan& plan, Size ranks, Size arrays) {
+  const Bytes wanted = static_cast<Bytes>(arrays) * *std::ranges::max_element(plan.sizes);
   const Bytes available = available_memory();
   if (wanted <= available) return;
   throw usage_error(fmt::format("{} ranks need about {} of memory, {} is available", ranks,
@@ -218,6 +218,7 @@ std::optional<CommResult> run_between_gpus(const std::string& communicator,
   const Size ranks = options.nproc.value_or(usual);
   const auto gpus = gpus_of_replicas(device, ranks, false);
   const CommunicatorRow row = find_communicator(communicator, std::max<Size>(2, ranks), true);
+  require_memory_for(plan_of(options), ranks, ranks);  // the host's side of one array at a time
   return run_processes(row, options, topology, ranks, gpus);
 }
 
@@ -234,7 +235,7 @@ std::optional<CommResult> run_with(const std::string& communicator, const CommOp
     throw usage_error(
         fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
         "leave out --communicator");
-  require_memory_for(plan_of(options), ranks);
+  require_memory_for(plan_of(options), ranks, ranks + 1);  // values, and on one those of all
   if (row.several_ranks) return run_processes(row, options, topology, ranks, {});
   return run_alone(row, options, topology);
 }
@@ -304,9 +305,21 @@ ExitCode comm_command(const CommOptions& options) {
   const Topology topology = discover_topology();
   if (const auto place = place_among_ranks()) return be_outside_rank(options, *place, topology);
   CommResult all;
+  const auto print_finished = [&] {
+    if (!all.rows.empty()) print(all, options);
+  };
   for (const std::string& communicator : options.communicators) {
-    const std::optional<CommResult> result = run_with(communicator, options, topology);
-    if (!result) return ExitCode::interrupted;
+    std::optional<CommResult> result;
+    try {
+      result = run_with(communicator, options, topology);
+    } catch (const Error&) {
+      print_finished();
+      throw;
+    }
+    if (!result) {
+      print_finished();
+      return ExitCode::interrupted;
+    }
     all.header += result->header;
     all.rows.insert(all.rows.end(), result->rows.begin(), result->rows.end());
   }

@@ -51,17 +51,27 @@ Finding examine_peers(const CudaPlace& place) {
   return told("peers", ids, detail);
 }
 
-/// Copies to each other device, straight where the machine can.
+/// Copies to another device, straight where the machine can.
+Finding examine_link(const InstallPaths& paths, const CudaModule& own, const Site& site,
+                     const CudaPlace& place, const std::string& other) {
+  own.reach(other);
+  const Site peer = CudaModule(other, paths.modules).open();
+  const bool straight = std::ranges::find(place.peers, other, &CudaPeer::id) != place.peers.end();
+  return examine_copies_between(site, peer,
+                                straight ? "straight to its memory" : "by way of the host");
+}
+
+/// To each other device.
 void add_links(const InstallPaths& paths, const CudaModule& own, const Site& site,
                const CudaPlace& place, std::vector<Finding>& findings) {
   for (const CudaDeviceInfo& other : own.devices()) {
     if (other.id == own.device().id) continue;
-    own.reach(other.id);
-    const Site peer = CudaModule(other.id, paths.modules).open();
-    const bool straight =
-        std::ranges::find(place.peers, other.id, &CudaPeer::id) != place.peers.end();
-    findings.push_back(examine_copies_between(
-        site, peer, straight ? "straight to its memory" : "by way of the host"));
+    try {
+      findings.push_back(examine_link(paths, own, site, place, other.id));
+    } catch (const Error& error) {
+      findings.push_back({fmt::format("copy_to_{}_bytes_per_second", other.id), "failed",
+                          FieldValue(), error.what(), error.remedy()});
+    }
   }
 }
 

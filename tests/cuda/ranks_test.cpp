@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/host.h"
 #include "src/measure/step_protocol.h"
 #include "src/process/child_process.h"
 #include "tests/cuda/device.h"
@@ -75,6 +77,52 @@ TEST_CASE(
       check_training(run, flat + more + Words{"-s", "ddp-flat"});
       check_training(run, flat + more + Words{"-s", "ddp-central"});
     }
+}
+
+/// A row of the matrix of what verification is to see pass: every pair of values of two columns is
+/// in one, but for what a strategy has not.
+struct Verified {
+  const char* ranks;
+  const char* strategy;
+  const char* precision;
+  const char* accumulation;
+  const char* graph;
+};
+
+constexpr std::array kVerified{Verified{"2", "ddp", "fp32", "1", "on"},
+                               Verified{"4", "ddp", "tf32", "2", "off"},
+                               Verified{"4", "ddp", "bf16", "1", "off"},
+                               Verified{"2", "ddp", "fp16", "2", "on"},
+                               Verified{"4", "ddp-flat", "fp32", "2", "off"},
+                               Verified{"2", "ddp-flat", "tf32", "1", "on"},
+                               Verified{"2", "ddp-flat", "bf16", "2", "on"},
+                               Verified{"4", "ddp-flat", "fp16", "1", "off"},
+                               Verified{"2", "ddp-central", "fp32", "2", "off"},
+                               Verified{"4", "ddp-central", "tf32", "1", "on"},
+                               Verified{"4", "ddp-central", "bf16", "2", "on"},
+                               Verified{"2", "ddp-central", "fp16", "1", "off"},
+                               Verified{"2", "ddp-central", "tf32", "2", "off"},
+                               Verified{"4", "ddp-flat", "fp32", "1", "on"},
+                               Verified{"2", "ddp-flat", "bf16", "1", "off"},
+                               Verified{"4", "ddp", "fp16", "2", "on"},
+                               Verified{"2", "dp", "fp32", "1", "off"},
+                               Verified{"2", "dp", "tf32", "2", "off"},
+                               Verified{"2", "dp", "bf16", "1", "off"},
+                               Verified{"2", "dp", "fp16", "2", "off"}};
+
+TEST_CASE("strategies over GPUs are verified in each combination of two options", "[cuda]") {
+  require_cuda_devices(4);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  for (const Verified& row : kVerified) {
+    CAPTURE(row.ranks, row.strategy, row.precision, row.accumulation, row.graph);
+    const auto record =
+        record_of(run, {"-w", "linear", "-b", "4", "--device", "cuda", "--verify", "only", "-n",
+                        row.ranks, "-s", row.strategy, "--precision", row.precision, "--accumulate",
+                        row.accumulation, "--graph", row.graph});
+    CHECK(record["verification"]["status"] == "passed");
+    CHECK(record["strategy"]["world_size"] == std::stoi(row.ranks));
+  }
 }
 
 TEST_CASE("Adam's updates are counted in the graphs of ranks", "[cuda]") {
@@ -250,33 +298,33 @@ TEST_CASE("ranks on GPUs train in turns that others grant", "[cuda]") {
     CHECK(record["samples"]["slices"].size() == kTurns);
 }
 
-/// By a checked device, which a race ends.
+/// The tests below are for checked devices, which a race ends, in each order of operations.
 TEST_CASE("a wait of ddp between computing and communicating on GPUs that is left out is found",
           "[cuda][checked]") {
   require_cuda_devices(2);
   const RunCommand run;
   run.write("m.json", kModel);
   const auto outcome = [&](const std::string& fault) {
-    return run_program({PTBENCH_MUTATED_EXECUTABLE,
-                        "run",
-                        "-w",
-                        "m.json",
-                        "-s",
-                        "ddp",
-                        "-n",
-                        "2",
-                        "--device",
-                        "cuda",
-                        "--steps",
-                        "2",
-                        "--verify",
-                        "off",
-                        "--graph",
-                        "off",
-                        "--overlap",
-                        "on",
-                        "--bucket-mb",
-                        "0.002"},
+    return run_program(Words{PTBENCH_MUTATED_EXECUTABLE,
+                             "run",
+                             "-w",
+                             "m.json",
+                             "-s",
+                             "ddp",
+                             "-n",
+                             "2",
+                             "--device",
+                             "cuda",
+                             "--steps",
+                             "2",
+                             "--verify",
+                             "off",
+                             "--graph",
+                             "off",
+                             "--overlap",
+                             "on",
+                             "--bucket-mb",
+                             "0.002"},
                        {.folder = run.path("."), .environment = {"PTBENCH_MUTATION=" + fault}});
   };
   CHECK(outcome("").exit_code == 0);
@@ -286,6 +334,19 @@ TEST_CASE("a wait of ddp between computing and communicating on GPUs that is lef
     CAPTURE(fault, result.errors, result.output);
     CHECK(result.exit_code != 0);
     CHECK_THAT(result.errors + result.output, Contains("cuda emulator: race: "));
+  }
+}
+
+TEST_CASE("strategies over two GPUs have no race, in graphs as without", "[cuda][checked]") {
+  require_cuda_devices(2);
+  const RunCommand run;
+  run.write("m.json", kModel);
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"}) {
+    const auto record = record_of(run, {"-w", "m.json", "-s", strategy, "-n", "2", "--device",
+                                        "cuda", "--steps", "2", "--graph", "auto"});
+    CAPTURE(strategy);
+    CHECK(record["strategy"]["graph"] == true);
+    CHECK(record["verification"]["status"] == "passed");
   }
 }
 
@@ -331,6 +392,22 @@ TEST_CASE("doctor copies between GPUs", "[cuda]") {
   }
 }
 
+TEST_CASE("a GPU that cannot be reached leaves doctor the links to others", "[cuda]") {
+  require_emulated_device();
+  require_cuda_devices(3);
+  const ProgramResult result = run_program({PTBENCH_EXECUTABLE, "doctor", "--json"},
+                                           {.environment = {"PTBENCH_EMULATOR_PEERS=1"}});
+  const auto findings = nlohmann::json::parse(result.output).at("cuda:1");
+  const auto state_of = [&](const std::string& name) {
+    const auto found = std::ranges::find_if(
+        findings, [&](const auto& finding) { return finding["name"] == name; });
+    return found == findings.end() ? std::string("absent") : (*found)["state"].get<std::string>();
+  };
+  CHECK(state_of("copy_to_cuda:0_bytes_per_second") == "emulated");
+  CHECK(state_of("copy_to_cuda:2_bytes_per_second") == "failed");
+  CHECK(state_of("speed") == "absent");
+}
+
 TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
   require_cuda_devices(3);
   const ProgramResult result =
@@ -351,6 +428,27 @@ TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
     CHECK(row["out_of_place_wrong"] == (has_one_way ? nlohmann::json() : nlohmann::json(0)));
     CHECK(row["out_of_place_seconds"].is_null() == (is_emulated || has_one_way));
   }
+}
+
+TEST_CASE("comm asks the host's memory before its GPUs, and shows what was done before a failure",
+          "[cuda]") {
+  require_cuda_devices(2);
+  require_emulated_device();
+  const RunCommand run;
+  const auto ended = [&](const Words& words) {
+    return run_program(Words{PTBENCH_EXECUTABLE, "comm", "-n", "2", "--iters", "2"} + words,
+                       {.folder = run.path("."), .environment = {"PTBENCH_EMULATOR_NCCL=failed"}});
+  };
+  const ProgramResult failed = ended({"--communicator", "shm,nccl", "--sizes", "4K"});
+  CAPTURE(failed.errors, failed.output);
+  CHECK(failed.exit_code == 2);
+  CHECK_THAT(failed.output, Contains("communicator shm") && Contains("all_reduce  4096"));
+  CHECK_THAT(failed.errors, Contains("NCCL's start: "));
+  if (available_memory() / 2 >= Bytes{64} << 30U) return;
+  const ProgramResult large = ended({"--device", "cuda", "--sizes", "64G"});
+  CAPTURE(large.errors);
+  CHECK(large.exit_code == 1);
+  CHECK_THAT(large.errors, Contains("2 ranks need about 128 GiB of memory, "));
 }
 
 }  // namespace

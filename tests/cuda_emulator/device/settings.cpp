@@ -60,6 +60,7 @@ Settings read_settings() {
           .taken_bytes = number("PTBENCH_EMULATOR_TAKEN", "0", 0, 1ULL << 35U),
           .capabilities = capabilities("PTBENCH_EMULATOR_CAPABILITY", "8.0"),
           .driver = static_cast<int>(number("PTBENCH_EMULATOR_DRIVER", kDriver, 1, 99999)),
+          .peers = static_cast<int>(number("PTBENCH_EMULATOR_PEERS", "15", 0, 15)),
           .breaking_kernel = breaks.substr(0, colon),
           .breaking_launch = breaks.empty() ? 0 : std::stoul(breaks.substr(colon + 1)),
           .launches_block = variable("CUDA_LAUNCH_BLOCKING", "0") == "1",

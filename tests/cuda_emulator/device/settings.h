@@ -25,6 +25,7 @@ struct Settings {
   /// last one is that of all devices that follow.
   std::vector<int> capabilities;
   int driver;  ///< PTBENCH_EMULATOR_DRIVER, its version as cudaDriverGetVersion tells it
+  int peers;   ///< PTBENCH_EMULATOR_PEERS: of how many others a device may use the memory
   /// PTBENCH_EMULATOR_BREAK, "NAME:N": the N-th kernel whose name holds NAME breaks the device, as
   /// an illegal address does. Empty: none.
   std::string breaking_kernel;

@@ -44,6 +44,7 @@ constexpr std::array kErrors{
     ErrorText{cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     ErrorText{cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
               "peer access is already enabled"},
+    ErrorText{cudaErrorTooManyPeers, "cudaErrorTooManyPeers", "peer mapping resources exhausted"},
     ErrorText{cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled",
               "peer access has not been enabled"},
     ErrorText{cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",

@@ -161,8 +161,11 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   const Call call;
   if (!has_device(peer) || peer == current_device()) return fail(cudaErrorInvalidDevice);
   if (flags != 0) return fail(cudaErrorInvalidValue);
-  if (!machine().peers().emplace(current_device(), peer).second)
-    return fail(cudaErrorPeerAccessAlreadyEnabled);
+  auto& peers = machine().peers();
+  if (peers.contains({current_device(), peer})) return fail(cudaErrorPeerAccessAlreadyEnabled);
+  const auto is_own = [](const auto& pair) { return pair.first == current_device(); };
+  if (std::ranges::count_if(peers, is_own) >= settings().peers) return fail(cudaErrorTooManyPeers);
+  peers.emplace(current_device(), peer);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
