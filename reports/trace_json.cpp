@@ -36,10 +36,12 @@ Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
   Json own{{"schema", kTraceSchema},
            {"version", origin.version},
            {"run", origin.run},
-           {"clock", origin.clock.identity},
+           {"clock", origin.is_emulated ? "none" : origin.clock.identity},
            {"steps", steps_of(origin, recorder)}};
   if (activity != nullptr)
     own["activity"] = {{"source", activity->source}, {"lost", activity->lost}};
+  else if (!origin.activity_gap.empty())
+    own["activity"] = {{"reason", single_line(origin.activity_gap)}};
   if (origin.is_emulated) own["emulated"] = true;
   return {{"schemaVersion", 1},
           {"distributedInfo",
@@ -48,7 +50,7 @@ Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
             {"world_size", origin.world_size}}},
           {"deviceProperties", std::move(devices)},
           {"displayTimeUnit", "ms"},
-          {"baseTimeNanoseconds", origin.clock.unix_at_zero},
+          {"baseTimeNanoseconds", origin.is_emulated ? 0 : origin.clock.unix_at_zero},
           {"traceName", origin.run},
           {"ptbench", std::move(own)}};
 }
@@ -126,7 +128,11 @@ std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& record
   name_process(origin, recorder.tracks().size(), lines);
   for (std::size_t replica = 0; replica < recorder.tracks().size(); ++replica)
     name_device(origin, static_cast<Size>(replica), activity != nullptr, lines);
-  std::vector<TraceRow> rows = trace_rows(recorder, origin.rank, origin.world_size, activity);
+  std::vector<TraceRow> rows = trace_rows(recorder,
+                                          {.rank = origin.rank,
+                                           .world_size = origin.world_size,
+                                           .device_numbers = origin.device_numbers},
+                                          activity);
   if (origin.is_emulated) keep_order_only(rows);
   for (const TraceRow& row : rows) lines.add(row);
   return trace_text(head_of(origin, recorder, activity), lines.text());

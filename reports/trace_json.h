@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/activity_log.h"
 #include "src/base/size.h"
@@ -25,6 +26,10 @@ struct TraceOrigin {
   Size world_size = 1;  ///< processes, each with a trace
   std::string communicator;
   std::string device;  ///< "cpu"
+  // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten otherwise
+  std::vector<Size> device_numbers = {};  ///< of the replicas' devices, as activities count them
+  std::string activity_gap = {};          ///< why there is no activity of the device; may be empty
+  // NOLINTEND(readability-redundant-member-init)
   TraceClock clock;
   TraceWindow window;
   bool is_emulated = false;  ///< the device: times are places in an order

@@ -146,12 +146,13 @@ std::vector<OnStream> place_on_stream(std::span<const TracedCollective> collecti
 /// The rows of one rank.
 class Rows {
  public:
-  Rows(const TraceRecorder& recorder, Size rank, Size world_size, const ActivityLog* activity)
+  Rows(const TraceRecorder& recorder, const TracedProcess& process, const ActivityLog* activity)
       : recorder_(recorder),
         activity_(activity),
         steps_(recorder.whole_steps()),
-        rank_(rank),
-        world_size_(world_size) {}
+        rank_(process.rank),
+        world_size_(process.world_size),
+        device_numbers_(process.device_numbers) {}
 
   std::vector<TraceRow> take() {
     if (steps_.empty()) return {};
@@ -278,16 +279,18 @@ class Rows {
     const double end =
         recorder_.is_cut() ? steps_.back().end : std::numeric_limits<double>::infinity();
     std::set<std::uint32_t> calls;
-    std::set<Size> devices;
-    for (const DeviceActivity& activity : activity_->activities) {
-      if (activity.kind != ActivityKind::call)
-        devices.insert(activity.device);
-      else if (activity.begin >= steps_.front().begin && activity.begin < end)
-        calls.insert(activity.correlation);
-    }
     for (const DeviceActivity& activity : activity_->activities)
-      if (calls.contains(activity.correlation))
-        add(activity, std::distance(devices.begin(), devices.lower_bound(activity.device)));
+      if (activity.kind == ActivityKind::call && activity.begin >= steps_.front().begin &&
+          activity.begin < end)
+        calls.insert(activity.correlation);
+    for (const DeviceActivity& activity : activity_->activities)
+      if (calls.contains(activity.correlation)) add(activity, replica_on(activity.device));
+  }
+
+  /// The first of the replicas on that device; the first of all where none is known to be.
+  [[nodiscard]] Size replica_on(Size device) const {
+    const auto found = std::ranges::find(device_numbers_, device);
+    return found == device_numbers_.end() ? 0 : found - device_numbers_.begin();
   }
 
   void add(const DeviceActivity& activity, Size replica) {
@@ -313,15 +316,16 @@ class Rows {
   std::vector<TracedStep> steps_;
   Size rank_;
   Size world_size_;
+  std::vector<Size> device_numbers_;
   std::vector<TraceRow> rows_;
   Size correlation_ = kFirstCorrelation;
 };
 
 }  // namespace
 
-std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank, Size world_size,
+std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, const TracedProcess& process,
                                  const ActivityLog* activity) {
-  return Rows(recorder, rank, world_size, activity).take();
+  return Rows(recorder, process, activity).take();
 }
 
 void keep_order_only(std::vector<TraceRow>& rows) {

@@ -48,9 +48,17 @@ struct TraceRow {
   nlohmann::ordered_json args;
 };
 
+/// Whose rows they are.
+struct TracedProcess {
+  Size rank = 0;
+  Size world_size = 1;  ///< ranks of its collectives
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::vector<Size> device_numbers =
+      {};  ///< of its replicas, as `DeviceActivity` has them; or empty
+};
+
 /// The whole steps of `recorder` as rows, those of a line in the order of time, what contains
-/// others before them. Rows of one line nest or follow each other. `world_size`: ranks of its
-/// collectives.
+/// others before them. Rows of one line nest or follow each other.
 ///
 /// Collectives follow each other on their stream, as NCCL's kernels do. A row begins when this rank
 /// has started the collective and those before it are done, and ends when the rank knew that it was
@@ -59,8 +67,8 @@ struct TraceRow {
 ///
 /// With `activity`, kernels are those that the device ran, on its own streams; phases and
 /// collectives are annotations of the streams above.
-[[nodiscard]] std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, Size rank,
-                                               Size world_size,
+[[nodiscard]] std::vector<TraceRow> trace_rows(const TraceRecorder& recorder,
+                                               const TracedProcess& process,
                                                const ActivityLog* activity = nullptr);
 
 /// Replaces times by their places in the order of all times, a microsecond each: what is left of

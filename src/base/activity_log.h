@@ -28,9 +28,9 @@ struct DeviceActivity {
 };
 
 struct ActivityLog {
-  std::string source;  ///< whose word it is: "CUPTI 13.0.1"
+  std::string source;  ///< whose word it is: "CUPTI 130001"
   std::vector<DeviceActivity> activities;
-  std::uint64_t lost = 0;  ///< for which the library had no room
+  std::uint64_t lost = 0;  ///< for which there was no room, or whose times nobody knows
 };
 
 }  // namespace ptbench

@@ -5,11 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "reports/trace_json.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
+#include "src/base/number.h"
 #include "src/base/text.h"
 #include "src/config/version.h"
 #include "src/device/activity.h"
@@ -42,7 +46,20 @@ TraceClock describe(const Clock& clock) {
               static_cast<std::int64_t>(std::llround(1e9 * (unix_seconds() - clock.now())))};
 }
 
-TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window) {
+/// Of the GPUs of this process's replicas, as CUDA counts them; empty on a CPU.
+std::vector<Size> device_numbers(const RunConfig& config, Size replicas) {
+  std::vector<Size> numbers;
+  for (Size replica = 0; replica < replicas && !config.device.is_cpu(); ++replica) {
+    const std::string id = config.device.of_replicas.at(
+        static_cast<std::size_t>(config.strategy.one_process ? replica : config.rank()));
+    const auto number = parse_whole(std::string_view(id).substr(id.find(':') + 1));
+    numbers.push_back(static_cast<Size>(number.value_or(0)));
+  }
+  return numbers;
+}
+
+TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window, Size replicas,
+                      const std::string& activity_gap) {
   const RunConfig& config = context.config;
   return {.run = config.id,
           .version = build_info().version,
@@ -50,6 +67,8 @@ TraceOrigin origin_of(const TrainingContext& context, const TraceWindow& window)
           .world_size = config.processes(),
           .communicator = context.communicator.name(),
           .device = config.device.id,
+          .device_numbers = device_numbers(config, replicas),
+          .activity_gap = activity_gap,
           .clock = describe(context.clock),
           .window = window,
           .is_emulated = config.device.is_emulated};
@@ -113,7 +132,8 @@ void trace_training(const RankRole& role, const TrainingContext& context,
     if (role.leads()) watch.stop_if_interrupted();
     return;
   }
-  file.commit(to_trace_json(origin_of(context, window), recorder, log ? &*log : nullptr));
+  file.commit(to_trace_json(origin_of(context, window, replicas, activity.reason), recorder,
+                            log ? &*log : nullptr));
   if (!role.leads()) return;
   warn_of_cut(recorder, window, record);
   warn_of_gap(activity, record);

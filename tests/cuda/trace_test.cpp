@@ -41,10 +41,10 @@ struct Traced {
 };
 
 /// Steps 3 to 5 of `words`, and the one after them.
-Traced trace(const Words& words, Words environment = {}) {
+Traced trace(const Words& words, Words environment = {}, const std::string& device = "cuda:0") {
   const RunCommand run;
-  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--verify", "off",
-                "--warmup",         "1",   "--steps",  "2",      "--trace",  "traces",
+  Words command{PTBENCH_EXECUTABLE, "run", "--device", device,  "--verify", "off",
+                "--warmup",         "1",   "--steps",  "2",     "--trace",  "traces",
                 "--trace-steps",    "3:3", "-o",       "r.json"};
   command.insert(command.end(), words.begin(), words.end());
   environment.push_back("XDG_CACHE_HOME=" + run.path("cache").string());
@@ -86,7 +86,9 @@ std::map<std::string, int> counts(const std::vector<json>& rows) {
   return found;
 }
 
-bool has_activity(const Traced& traced) { return traced.trace.at("ptbench").contains("activity"); }
+bool has_activity(const Traced& traced) {
+  return traced.trace.at("ptbench").value("activity", json::object()).contains("source");
+}
 
 void require_activity(const Traced& traced) {
   if (has_activity(traced)) return;
@@ -154,11 +156,30 @@ TEST_CASE("work of a CUDA device lies in the steps of its trace", "[cuda]") {
   for (const auto& [step, count] : per_step) CHECK(count == per_step[0]);
 }
 
+TEST_CASE("a trace shows work in the replica on whose device it was", "[cuda]") {
+  require_cuda_device();
+  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < 2) skip("there is one device");
+  for (const std::string device : {"cuda:0+1", "cuda:1+0"}) {
+    CAPTURE(device);
+    const Traced traced = trace({"-w", "linear", "-s", "dp", "-n", "2"}, {}, device);
+    require_activity(traced);
+    int updates = 0;
+    for (const json& row : traced.rows("kernel")) {
+      if (row.at("name").get<std::string>().find("adam") == std::string::npos) continue;
+      ++updates;  // by the first replica alone
+      CHECK(row.at("args").at("device") == 0);
+    }
+    CHECK(updates == 4);
+  }
+}
+
 TEST_CASE("the trace of an emulated device says so, and has an order for times", "[cuda]") {
   require_cuda_device();
   if (!is_emulated_device()) skip("this device is a real one");
   const Traced traced = trace({"-w", "linear"});
   CHECK(traced.trace.at("ptbench").at("emulated") == true);
+  CHECK(traced.trace.at("ptbench").at("clock") == "none");
+  CHECK(traced.trace.at("baseTimeNanoseconds") == 0);
   std::set<double> times;
   for (const json& event : traced.trace.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
@@ -188,7 +209,8 @@ TEST_CASE("a trace without CUPTI says why, and has phases", "[cuda]") {
   for (const auto& each : cases) {
     CAPTURE(each.environment);
     const Traced traced = trace({"-w", "linear"}, {each.environment});
-    CHECK_FALSE(has_activity(traced));
+    CHECK_THAT(traced.trace["ptbench"]["activity"]["reason"].get<std::string>(),
+               Contains(each.reason));
     CHECK(traced.warns_of("trace-without-activity"));
     CHECK_THAT(traced.record.at("warnings").dump(), Contains(each.reason));
     CHECK_THAT(traced.output, Contains("the trace has phases, not the kernels of the device"));

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,9 @@ constexpr std::array kKinds{CuptiKind::runtime_call, CuptiKind::driver_call,
 /// As the library advises: of 1 to 10 MB.
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20U;
 constexpr std::align_val_t kBufferAlignment{8};
+
+/// That are kept: a trace of more could be read by nobody.
+constexpr std::size_t kMostActivities = 200'000;
 
 /// Calls that neither give work nor wait for it, of which there are many.
 constexpr std::array<std::string_view, 6> kQuestions{
@@ -90,14 +94,18 @@ class GpuActivity final : public ActivityWatch {
  public:
   explicit GpuActivity(Cupti library) : cupti_(std::move(library)) { log_.source = cupti_.name(); }
   ~GpuActivity() override {
-    if (active == this) end();
+    if (is_active()) end();
   }
   GpuActivity(const GpuActivity&) = delete;
   GpuActivity& operator=(const GpuActivity&) = delete;
 
   /// Success, or why it does not record.
   CuptiResult begin() {
-    ensure(active.exchange(this) == nullptr, "one watch of GPUs at a time");
+    {
+      const std::lock_guard lock(registry);
+      ensure(active == nullptr, "one watch of GPUs at a time");
+      active = this;
+    }
     const CuptiFunctions& library = cupti_.functions();
     CuptiResult result = library.register_timestamp(now);
     if (result == CuptiResult::success) result = library.register_callbacks(request, complete);
@@ -109,7 +117,6 @@ class GpuActivity final : public ActivityWatch {
 
   [[nodiscard]] ActivityLog finish() override {
     end();
-    const std::lock_guard lock(mutex_);
     drop_what_others_tell();
     return std::move(log_);
   }
@@ -119,30 +126,49 @@ class GpuActivity final : public ActivityWatch {
     for (const CuptiKind kind : kKinds) (void)cupti_.functions().disable(kind);
     constexpr std::uint32_t kForced = 1;
     (void)cupti_.functions().flush(kForced);
+    const std::lock_guard lock(registry);  // a callback that has begun ends first
     active = nullptr;
   }
 
-  // The library passes nothing by which a callback could know whose it is.
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static inline std::atomic<GpuActivity*> active = nullptr;
+  [[nodiscard]] bool is_active() const {
+    const std::lock_guard lock(registry);
+    return active == this;
+  }
+
+  // The library passes nothing by which a callback could know whose it is. The callbacks are C's:
+  // nothing may be thrown through them.
+  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+  static inline std::mutex registry;  ///< held while `active` is used or changed
+  static inline GpuActivity* active = nullptr;
+  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
   static void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
-    *buffer = static_cast<std::uint8_t*>(::operator new(kBufferBytes, kBufferAlignment));
-    *bytes = kBufferBytes;
+    *buffer =
+        static_cast<std::uint8_t*>(::operator new(kBufferBytes, kBufferAlignment, std::nothrow));
+    *bytes = *buffer == nullptr ? 0 : kBufferBytes;
     *most_records = 0;  // as many as there is room for
   }
 
   static void complete(void* /*context*/, std::uint32_t /*stream*/, std::uint8_t* buffer,
                        std::size_t /*bytes*/, std::size_t valid_bytes) {
-    if (GpuActivity* watch = active) watch->read(buffer, valid_bytes);
+    {
+      const std::lock_guard lock(registry);
+      if (active != nullptr) active->read(buffer, valid_bytes);
+    }
     ::operator delete(buffer, kBufferAlignment);
   }
 
-  void read(std::uint8_t* buffer, std::size_t valid_bytes) {
-    const std::lock_guard lock(mutex_);
+  void read(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
     CuptiKind* record = nullptr;
-    while (cupti_.functions().next_record(buffer, valid_bytes, &record) == CuptiResult::success)
-      add(record);
+    CuptiResult result = CuptiResult::success;
+    while ((result = cupti_.functions().next_record(buffer, valid_bytes, &record)) ==
+           CuptiResult::success)
+      try {
+        add(record);
+      } catch (const std::exception&) {
+        ++log_.lost;  // for want of memory
+      }
+    if (result != CuptiResult::max_limit_reached) ++log_.lost;  // and whatever stood behind it
     std::size_t dropped = 0;
     if (cupti_.functions().dropped(nullptr, 0, &dropped) == CuptiResult::success)
       log_.lost += dropped;
@@ -199,7 +225,8 @@ class GpuActivity final : public ActivityWatch {
     const char* name = nullptr;
     if (cupti_.functions().callback_name(domain, call.callback, &name) != CuptiResult::success)
       name = nullptr;
-    std::string text = without_version(name == nullptr ? "call" : name);
+    const char* unknown = domain == CuptiDomain::runtime ? "cuda call" : "cu call";
+    std::string text = without_version(name == nullptr ? unknown : name);
     if (std::ranges::find(kQuestions, text) != kQuestions.end()) return;
     if (domain == CuptiDomain::runtime) runtime_calls_.insert(call.correlation);
     add({.kind = ActivityKind::call,
@@ -211,8 +238,9 @@ class GpuActivity final : public ActivityWatch {
   }
 
   void add(DeviceActivity activity) {
-    if (activity.begin <= 0 || activity.end < activity.begin)
-      ++log_.lost;  // it happened, and nobody knows when
+    const bool is_timed = activity.begin > 0 && activity.end >= activity.begin;
+    if (!is_timed || log_.activities.size() >= kMostActivities)
+      ++log_.lost;
     else
       log_.activities.push_back(std::move(activity));
   }
@@ -234,7 +262,6 @@ class GpuActivity final : public ActivityWatch {
   }
 
   Cupti cupti_;
-  std::mutex mutex_;
   ActivityLog log_;
   std::set<std::uint32_t> runtime_calls_;  ///< their correlations
 };
