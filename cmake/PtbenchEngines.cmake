@@ -51,6 +51,7 @@ function(ptbench_engine_module name)
   set_target_properties(${module} PROPERTIES
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
+    INSTALL_RPATH_USE_LINK_PATH ON
     LIBRARY_OUTPUT_DIRECTORY "${PTBENCH_MODULE_OUTPUT_DIR}")
   # Where the program was built alone, as scripts/demo does, the module is built at installing.
   install(CODE "

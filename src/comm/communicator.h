@@ -56,7 +56,8 @@ struct Reduction {
 /// the caller need not wait for; null: at once. Starting may block until then. The event outlives
 /// the operation.
 ///
-/// Reductions sum in fp32, in rank order; bf16 values are rounded once, as they are stored.
+/// Reductions sum in fp32, in rank order where no library has an order of its own; bf16 values are
+/// rounded once, as they are stored.
 ///
 /// Spans that lie in memory() are worked on in place, where every rank allocated the same amounts
 /// in the same order; others are copied through a staging area. Where that has no room, starting

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <random>
 #include <string>
 #include <utility>
@@ -31,16 +32,19 @@ class HostStore final : public gloo::rendezvous::Store {
  public:
   HostStore(Communicator& host, Communicator::Timeout timeout) : host_(host), timeout_(timeout) {}
 
-  /// All ranks are here at once, with values of equal lengths.
+  /// All ranks are here at once. The values may be of unlike lengths, as host names are.
   void set(const std::string& /*key*/, const std::vector<char>& data) override {
-    size_ = data.size();
-    all_.resize(size_ * static_cast<std::size_t>(host_.world_size()));
-    exchange(host_, std::as_bytes(std::span(data)), std::as_writable_bytes(std::span(all_)),
+    sizes_ = of_all_ranks(host_, data.size(), timeout_);
+    place_ = std::ranges::max(sizes_);
+    std::vector<char> own = data;
+    own.resize(place_);
+    all_.resize(place_ * sizes_.size());
+    exchange(host_, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all_)),
              timeout_);
   }
   std::vector<char> get(const std::string& key) override {
     const std::size_t rank = std::stoul(key.substr(key.find_last_of('_') + 1));
-    const std::span<const char> value = std::span(all_).subspan(rank * size_, size_);
+    const std::span<const char> value = std::span(all_).subspan(rank * place_, sizes_.at(rank));
     return {value.begin(), value.end()};
   }
   void wait(const std::vector<std::string>& /*keys*/) override {}
@@ -50,7 +54,8 @@ class HostStore final : public gloo::rendezvous::Store {
  private:
   Communicator& host_;
   Communicator::Timeout timeout_;
-  std::size_t size_ = 0;
+  std::vector<std::size_t> sizes_;  ///< of the values, by rank
+  std::size_t place_ = 0;           ///< of each in `all_`
   std::vector<char> all_;
 };
 
@@ -219,6 +224,8 @@ Error gloo_error(const std::exception& error, const std::string& interface) {
 }  // namespace
 
 GroupLibraryMaker library_maker(const std::string& interface, Communicator::Timeout timeout) {
+  // gloo writes to sockets whose other end may just have died, which is an error to it.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   std::shared_ptr<gloo::transport::Device> device;
   try {
     device = device_at(interface);
