@@ -229,5 +229,57 @@ TEST_CASE("a trace that lost records says how many", "[cuda]") {
   CHECK(traced.warns_of("trace-lost-activity"));
 }
 
+TEST_CASE("the traces of ranks have NCCL's work, on a stream of its own", "[cuda][ranks]") {
+  require_cuda_device();
+  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < 2) skip("there are too few GPUs");
+  const RunCommand run;
+  const ProgramResult result = run_program(
+      {PTBENCH_EXECUTABLE,
+       "run",
+       "-w",
+       "linear",
+       "-s",
+       "ddp",
+       "-n",
+       "2",
+       "--device",
+       "cuda",
+       "--verify",
+       "off",
+       "--warmup",
+       "1",
+       "--steps",
+       "2",
+       "--trace",
+       "traces",
+       "--trace-steps",
+       "3:3",
+       "-o",
+       "r.json"},
+      {.folder = run.path("."), .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()}});
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  for (const char* file : {"traces/rank0.json", "traces/rank1.json"}) {
+    CAPTURE(file);
+    const Traced traced{.trace = json::parse(run.text(file)),
+                        .record = run.json("r.json")["runs"][0],
+                        .output = result.output};
+    require_activity(traced);
+    check_correlations(traced);
+    std::set<std::int64_t> streams_of_nccl;
+    std::set<std::int64_t> other_streams;
+    std::size_t calls = 0;
+    for (const json& row : traced.rows("kernel")) {
+      const bool is_nccl = row.at("name").get<std::string>().starts_with("nccl");
+      calls += is_nccl ? 1 : 0;
+      (is_nccl ? streams_of_nccl : other_streams).insert(row.at("tid").get<std::int64_t>());
+    }
+    CHECK(calls >= 4 * 2);  // of each step: a reduction, and a sum of the loss
+    CHECK(calls % 4 == 0);
+    CHECK(streams_of_nccl.size() == 1);
+    for (const std::int64_t stream : streams_of_nccl) CHECK_FALSE(other_streams.contains(stream));
+  }
+}
+
 }  // namespace
 }  // namespace ptbench::testing
