@@ -14,9 +14,9 @@ Range own_part(const Call& call) { return call.part(call.rank()); }
 Range all_at_root(const Call& call) { return call.rank() == kRoot ? call.all() : Range{0, 0}; }
 Range gathered(const Call& call) { return {0, static_cast<Size>(call.whole.size())}; }
 
-template <auto kPart>
+template <auto Part>
 Size check_sum(const Call& call, Pattern pattern, std::span<const float> result) {
-  return Pattern::wrong(result, kPart(call), [&](Size i) { return pattern.sum(call.ranks(), i); });
+  return Pattern::wrong(result, Part(call), [&](Size i) { return pattern.sum(call.ranks(), i); });
 }
 
 Size check_all_gather(const Call& call, Pattern pattern, std::span<const float> result) {
