@@ -1,28 +1,11 @@
 #include "src/session/outside_group.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "src/base/host.h"
-#include "src/config/version.h"
 #include "src/session/outside_ranks.h"
 
 namespace ptbench {
 namespace {
-
-RankCard card_in_group(const RankPlace& place, const GroupTerms& terms, const Topology& topology) {
-  RankCard card{.version = version_text(),
-                .job = place.job,
-                .host = host_name(),
-                .rank = place.rank,
-                .world_size = place.world_size,
-                .local_rank = place.local_rank,
-                .cpus = {},
-                .options = terms.options};
-  for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
-  std::ranges::sort(card.cpus);
-  return card;
-}
 
 OutsideGroup lead_group(const RankPlace& place, const RankCard& card, const MeetingPoint& point,
                         Bytes bytes_per_rank) {
@@ -43,7 +26,7 @@ OutsideGroup lead_group(const RankPlace& place, const RankCard& card, const Meet
 
 OutsideGroup meet_group(const RankPlace& place, const GroupTerms& terms, const Topology& topology) {
   if (place.several_hosts) throw several_hosts_error(place);
-  const RankCard card = card_in_group(place, terms, topology);
+  const RankCard card = card_of(place, topology, terms.options);
   const MeetingPoint point{
       .job = place.job, .place = place.place, .timeout = terms.timeout, .address = place.address};
   if (place.rank == 0) return lead_group(place, card, point, terms.bytes_per_rank);

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
-#include "src/base/option_table.h"
 #include "src/base/process_state.h"
 #include "src/comm/catalog.h"
 #include "src/config/run_options.h"
@@ -82,21 +82,13 @@ RunOptions options_of(const RunOptions& given, const RankPlace& place) {
   return options;
 }
 
-RankCard card_of(const RunOptions& options, const RankPlace& place, const Topology& topology) {
-  RankCard card{.version = version_text(),
-                .job = place.job,
-                .host = host_name(),
-                .rank = place.rank,
-                .world_size = place.world_size,
-                .local_rank = place.local_rank,
-                .cpus = {},
-                .options = {}};
-  for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
-  std::ranges::sort(card.cpus);
+/// What all ranks must have been started with.
+std::vector<NamedAssignment> common_options(const RunOptions& options) {
+  std::vector<NamedAssignment> common;
   std::ranges::copy_if(
-      options.assignments, std::back_inserter(card.options),
+      options.assignments, std::back_inserter(common),
       [](const NamedAssignment& assignment) { return !may_differ(scope_of(assignment.name)); });
-  return card;
+  return common;
 }
 
 MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
@@ -152,6 +144,21 @@ OutsideRank join(const RankCard& card, const MeetingPoint& point, RunOptions opt
 
 }  // namespace
 
+RankCard card_of(const RankPlace& place, const Topology& topology,
+                 std::vector<NamedAssignment> options) {
+  RankCard card{.version = version_text(),
+                .job = place.job,
+                .host = host_name(),
+                .rank = place.rank,
+                .world_size = place.world_size,
+                .local_rank = place.local_rank,
+                .cpus = {},
+                .options = std::move(options)};
+  for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
+  std::ranges::sort(card.cpus);
+  return card;
+}
+
 RankPlace find_place(const RunOptions& options) {
   return find_rank({.rank = options.place.rank,
                     .world_size = options.place.world_size,
@@ -196,7 +203,7 @@ void refuse_outside_ranks(std::string_view command) {
 OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
                        const Topology& topology) {
   require_possible_ranks(options, place);
-  const RankCard card = card_of(options, place, topology);
+  const RankCard card = card_of(place, topology, common_options(options));
   const MeetingPoint point = meeting_point(options, place);
   const RunOptions own = options_of(options, place);
   if (place.rank != 0) return join(card, point, own, topology);

@@ -2,13 +2,16 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "src/base/error.h"
+#include "src/base/option_table.h"
 #include "src/comm/shared_region.h"
 #include "src/config/configuration.h"
 #include "src/config/run_config.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
+#include "src/ranks/rank_card.h"
 #include "src/ranks/rank_source.h"
 #include "src/ranks/rendezvous.h"
 
@@ -28,6 +31,11 @@ struct OutsideRank {
 /// What the environment alone says, where it makes this process one of several ranks. Throws as
 /// find_rank does.
 [[nodiscard]] std::optional<RankPlace> place_among_ranks();
+
+/// How the rank of `place` introduces itself, on one of the cores of `topology`. `options`: what
+/// all ranks must have been started with.
+[[nodiscard]] RankCard card_of(const RankPlace& place, const Topology& topology,
+                               std::vector<NamedAssignment> options);
 
 /// Says on standard error who started the ranks of `place`, on how many hosts, and what carries
 /// their messages.

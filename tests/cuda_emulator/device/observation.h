@@ -13,7 +13,6 @@ namespace ptbench::emulator {
 class Observation {
  public:
   void observe(const ptbench_emulator_observer* observer) { observer_ = observer; }
-  [[nodiscard]] bool is_on() const { return observer_ != nullptr; }
 
   /// A call that gives work or waits; returns what end_call is to be given. Calls may nest.
   struct Open {
