@@ -3,7 +3,9 @@
 Only Python's standard library is used. tests/bench tests it.
 """
 import math
+import pathlib
 import statistics
+import subprocess
 import sys
 from typing import NamedTuple, Optional
 
@@ -101,3 +103,17 @@ def require_origin_or_exit(generators):
         return require_origin(generators)
     except Unpublishable as reason:
         sys.exit(f"nothing is published of {reason}")
+
+
+def version_of(ptbench):
+    """What that build says of itself, in a line."""
+    said = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    return said.splitlines()[0]
+
+
+def publish(text, output):
+    """Into that file, or onto standard output where none is named."""
+    if output:
+        pathlib.Path(output).write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")

@@ -17,6 +17,7 @@ import re
 import sys
 
 import evidence
+import native_and_pytorch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- figures: (\S+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
@@ -115,31 +116,11 @@ def scaling_table(source):
                     "efficiency", "of serial on all cores"], rows), "", origin_line(source)]
 
 
-def relative_half(run):
-    low, high = run["throughput"]["ci95"]
-    return (high - low) / 2 / run["throughput"]["value"]
-
-
-def utilization_cell(run, field):
-    share = run["compute"][field]
-    if share is None or not run["throughput"]["ci95"]:
-        return ""
-    half = share * relative_half(run)
-    return share_cell(share, (share - half, share + half))
-
-
-def cells_table(source):
-    """Of serial training: how near to the peak a step is."""
-    _, runs = measured(source)
-    rows = []
-    for run in runs:
-        memory = run["memory"]["peak_bytes"] - run["memory"]["before_bytes"]
-        rows.append([f"`{run['workload']['name']}`", run["strategy"]["precision"],
-                     str(run["strategy"]["batch_per_replica"]), throughput_cell(run),
-                     utilization_cell(run, "utilization"),
-                     utilization_cell(run, "effective_utilization"), f"{memory / 2**20:.0f} MiB"])
-    return [*table(["workload", "precision", "batch", "samples/s", "of the peak, executed",
-                    "of the peak, effective", "memory"], rows), "", origin_line(source)]
+def engines_table(source):
+    """ptbench beside PyTorch, of a file of bench/native_and_pytorch.py."""
+    file = source.json()
+    return [*table(native_and_pytorch.HEADINGS, native_and_pytorch.rows(file)), "",
+            f"{native_and_pytorch.origin_of(file)}; {source.link('the file')}."]
 
 
 def console(source, record):
@@ -242,7 +223,7 @@ FIGURES = {
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
-    "cells": lambda: cells_table(Source("2026-11-22-cells.json")),
+    "native-and-pytorch": lambda: engines_table(Source("2026-11-25-native-and-pytorch.json")),
 }
 
 

@@ -1,45 +1,42 @@
 #!/usr/bin/env python3
-"""Measures ptbench's training and PyTorch's, cell by cell, interleaved, all by ptbench's own rules.
+"""Measures ptbench's training beside PyTorch's, cell by cell, by sweeps whose engines take turns.
 
     scripts/peers                                           # once: PyTorch's environment
-    bench/native_and_pytorch.py --rounds 8 --json results/native-and-pytorch.json -o results/native-and-pytorch.md
+    bench/native_and_pytorch.py --json results/native-and-pytorch.json -o results/native-and-pytorch.md
     bench/native_and_pytorch.py --quick --only mlp-fp32-serial
 
-A cell is a workload, a precision, and serial or ddp on 2 ranks. A round runs in each cell, in turn and each in
-fresh processes: ptbench; PyTorch eager; PyTorch compiled. All three are measured by `ptbench run
---engine` (docs/peers.md), with the same threads, batches and slices. Before the first
-round, `train.py --verify` compares losses of single steps from equal weights in every cell: a cell that does
-not agree has no ratio. Ratios are of rounds in which both were clean and placed alike, near or far, with the
-95 % interval of their geometric mean; beside the better one of eager and compiled. Rounds are appended to
---json, so that a measurement can go on. Builds that are dirty, or of several commits, are refused, unless
---quick. Only Python's standard library is used.
+A cell is a workload, a precision, and serial or ddp on 2 ranks. In each cell `train.py --verify` first compares
+losses of single steps from equal weights: a cell that does not agree has no ratio. Then `ptbench sweep --engine
+native,pytorch,pytorch-compiled` measures it: fresh processes in each round, which take turns of a few steps with
+each other, with the same threads and batches; the ratios and their intervals are the sweep's own (docs/peers.md).
+--json keeps what was measured of each cell and is gone on with; cells that it has are left alone. Builds that are
+dirty, or of several commits, are refused, unless --quick. Only Python's standard library is used.
 """
 import argparse
-import datetime
 import itertools
 import json
 import os
 import pathlib
+import re
 import shlex
-import statistics
 import subprocess
 import sys
+import tempfile
 
 import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TRAIN = ROOT / "peers" / "pytorch" / "train.py"
-# As the report calls them, and as --engine does.
-ENGINES = {"ptbench": "native", "eager": "pytorch", "compiled": "pytorch-compiled"}
+TRAIN = "peers/pytorch/train.py"
+ENGINES = ("native", "pytorch", "pytorch-compiled")
 RANKS = 2
 # Samples of all ranks together, as a rank of the serial cells has them.
 BATCH = {"linear": 32, "mlp": 128, "resnet18": 64, "resnet50": 8}
 CELLS = {f"{workload}-{precision}-{strategy}": (workload, precision, strategy)
-         for workload, precision, strategy in itertools.product(BATCH, ("fp32", "bf16"), ("serial", "ddp"))}
+         for precision, workload, strategy in itertools.product(("fp32", "bf16"), BATCH, ("serial", "ddp"))}
 
 
 def options_of(cell, threads):
-    """What both sides are told."""
+    """What every engine is told."""
     workload, precision, strategy = CELLS[cell]
     ranks = RANKS if strategy == "ddp" else 1
     return ["--workload", workload, "--precision", precision, "--strategy", strategy, "--nproc", str(ranks),
@@ -47,167 +44,213 @@ def options_of(cell, threads):
             "--device", "cpu"]
 
 
-def command_of(cell, engine, arguments):
-    """The measurement of one process run."""
-    return [arguments.ptbench, "run", "--engine", ENGINES[engine], *options_of(cell, arguments.threads),
-            "--verify", "off", "--repeats", "1", "--max-time", str(arguments.max_time), "--json", "--timeout", "600"]
+def sweep_of(cell, arguments):
+    """The command that measures the cell."""
+    return [arguments.ptbench, "sweep", "--engine", ",".join(ENGINES), *options_of(cell, arguments.threads),
+            "--scaling", "off", "--verify", "off", "--rounds", str(arguments.rounds),
+            "--max-time", str(arguments.max_time), "--timeout", "600"]
 
 
-def run(command, arguments):
-    """Standard output; ends the script where the command fails."""
+def build_of(arguments):
+    """The generator of records: whose build measures."""
+    said = run([arguments.ptbench, "--version"], arguments).stdout.splitlines()[0]
+    version, commit, build_type = re.search(r"ptbench (\S+) \(commit (\S+), (\w+)\)", said).groups()
+    return {"version": version, "git_commit": commit, "build_type": build_type}
+
+
+def run(command, arguments, codes=(0,)):
+    """The process when it has ended; ends the script where it ended with another code."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PTBENCH_PYTHON": arguments.python}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, env=environment)
-    if done.returncode != 0:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=7200, env=environment, cwd=ROOT)
+    if done.returncode not in codes:
         sys.exit(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}")
-    return done.stdout
+    return done
 
 
-def result_of(record):
-    """What is kept of a measurement."""
-    one = record["runs"][0]
-    (repetition,) = one["samples"]["repetitions"]
-    memory = one.get("memory") or {}
-    before, peak = memory.get("before_bytes"), memory.get("peak_bytes")
-    compute = one.get("compute") or {}
-    return {"seconds": one["step_seconds"]["median"], "placement": repetition["placement"],
-            "clean": bool(repetition["clean_slices"]),
-            "memory": None if before is None or peak is None else peak - before,
-            "utilization": compute.get("utilization"), "engine": one["engine"]["name"],
-            "generator": record["generator"], "cpu": record["environment"]["cpu"]}
+def engine_of(record):
+    """As --engine calls it."""
+    return next((engine for engine in reversed(ENGINES) if record["id"].endswith(f"/engine={engine}")), "native")
 
 
-def verify(cell, arguments):
+def kept(record):
+    """What is kept of a run: all but its single steps, and paths of this machine."""
+    repetitions = [{key: one.get(key) for key in ("median_seconds", "placement", "clean_slices", "lockstep")}
+                   for one in record["samples"]["repetitions"]]
+    return {key: record[key] for key in ("id", "status", "reason", "step_seconds", "throughput", "memory", "compute",
+                                         "versus")} | {
+        "engine": engine_of(record), "version": record["engine"]["version"], "repetitions": repetitions,
+        "warnings": [one["code"] for one in record["warnings"]]}
+
+
+def measured(cell, arguments):
+    """What the sweep of the cell says."""
+    with tempfile.TemporaryDirectory(prefix="native-and-pytorch-") as folder:
+        path = pathlib.Path(folder) / "result.json"
+        command = sweep_of(cell, arguments)
+        run([*command, "-o", str(path)], arguments, codes=(0, 2))  # 2: an engine failed
+        result = json.loads(path.read_text(encoding="utf-8"))
+    return {"command": shlex.join(command), "created": result["created"], "generator": result["generator"],
+            "cpu": result["environment"]["cpu"], "runs": [kept(record) for record in result["runs"]]}
+
+
+def verification_of(cell, arguments):
     """Whether losses of single steps from equal weights agree, and by how much."""
-    command = [arguments.python, str(TRAIN), *options_of(cell, arguments.threads), "--verify", "--ptbench",
+    command = [arguments.python, TRAIN, *options_of(cell, arguments.threads), "--verify", "--ptbench",
                arguments.ptbench]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3600,
-                          env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
-    if done.returncode not in (0, 2) or not done.stdout:
-        sys.exit(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(run(command, arguments, codes=(0, 2)).stdout.splitlines()[-1])
+
+
+def has_cell(cell, arguments):
+    """Whether this machine can train so: of another one the file may hold it."""
+    probe = [arguments.ptbench, "run", *options_of(cell, arguments.threads)[:4], "--steps", "1", "--verify", "off"]
+    return run(probe, arguments, codes=(0, 5)).returncode == 0
 
 
 def measure(file, cells, arguments):
-    """Adds rounds to what the file holds, and writes it after each."""
+    """Adds the cells that the file lacks, and writes it after each."""
     for cell in cells:
-        if cell not in file["verification"]:
-            file["verification"][cell] = verify(cell, arguments)
-            print(f"{cell}: {file['verification'][cell]['verification']}", file=sys.stderr)
-    for number in range(arguments.rounds):
-        for cell in cells:
-            row = {"cell": cell}
-            for engine in ENGINES:
-                row[engine] = result_of(json.loads(run(command_of(cell, engine, arguments), arguments)))
-            file["rounds"].append(row)
-            write(file, arguments.json)
-        print(f"round {number + 1} of {arguments.rounds} done", file=sys.stderr)
+        if cell in file["cells"]:
+            continue
+        if not has_cell(cell, arguments):
+            print(f"{cell}: this processor lacks the type", file=sys.stderr)
+            continue
+        found = {"verification": verification_of(cell, arguments)}
+        file["cells"][cell] = found | measured(cell, arguments)
+        print(f"{cell}: {found['verification']['verification']}, measured", file=sys.stderr)
+        if arguments.json:
+            new = pathlib.Path(f"{arguments.json}.new")
+            new.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
+            new.replace(arguments.json)
 
 
-def write(file, path):
-    if path:
-        new = pathlib.Path(f"{path}.new")
-        new.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
-        new.replace(path)
+def step_text(record):
+    """"10.7 ± 0.3 ms", the median and half its 95 % interval; empty without one."""
+    seconds = record["step_seconds"]
+    if not seconds["ci95"]:
+        return "no interval"
+    unit, factor = ("ms", 1e3) if seconds["median"] >= 1e-3 else ("µs", 1e6)
+    half = (seconds["ci95"][1] - seconds["ci95"][0]) / 2
+    return f"{seconds['median'] * factor:.3g} ± {half * factor:.2g} {unit}"
 
 
-def alike(rows, engine):
-    """Of the rows in which ptbench and this engine were clean and placed alike: by placement, their ratios."""
-    found = {}
-    for row in rows:
-        own, peer = row["ptbench"], row[engine]
-        if own["clean"] and peer["clean"] and own["placement"] == peer["placement"]:
-            found.setdefault(own["placement"], []).append(peer["seconds"] / own["seconds"])
-    return found
+def share_text(record, field):
+    """Of the peak, with the relative interval of the throughput."""
+    share, throughput = record["compute"][field], record["throughput"]
+    if share is None or not throughput["ci95"]:
+        return ""
+    low, high = throughput["ci95"]
+    return f"{100 * share:.0f} ± {100 * share * (high - low) / 2 / throughput['value']:.1g} %"
 
 
-def better(rows):
-    """The engine of PyTorch whose median is the smaller one."""
-    return min(("eager", "compiled"), key=lambda engine: statistics.median(row[engine]["seconds"] for row in rows))
+def clean_rounds(own, peer):
+    """In how many rounds that they took turns in nothing disturbed either."""
+    clean = [{one["lockstep"] for one in record["repetitions"] if one["lockstep"] and one["clean_slices"]}
+             for record in (own, peer)]
+    return len(clean[0] & clean[1])
 
 
-def ratio_text(ratios):
-    found = evidence.ratio(ratios)
-    if found.low is None:
-        return f"no interval ({found.count} rounds)"
-    return f"{found.middle:.2f} [{found.low:.2f}, {found.high:.2f}] ({found.count} rounds)"
+def ratio_text(record):
+    """"1.49 [1.44, 1.54]", empty where nothing is known, or the two took no turns."""
+    versus = record["versus"]
+    if not versus or not versus["step_time_ratio_ci95"] or not versus["pairs_in_turns"]:
+        return ""
+    low, high = versus["step_time_ratio_ci95"]
+    return f"{versus['step_time_ratio']:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def time_text(seconds):
-    return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.2f} µs"
+def memory_of(record):
+    """On top of what start-up and imports take; None: not known."""
+    peak, before = record["memory"]["peak_bytes"], record["memory"].get("before_bytes")
+    return None if peak is None or before is None else peak - before
 
 
-def memory_text(rows, engine):
-    values = [row[engine]["memory"] for row in rows if row[engine]["memory"] is not None]
-    return f"{max(values) / 2**20:.0f} MiB" if values else "unknown"
+def memory_text(own, peer):
+    if not own or not peer:
+        return ""
+    return f"{own / 2**20:.0f} of {peer / 2**20:.0f} MiB, {own / peer:.2f}"
 
 
-def lines_of(cell, rows, verification):
-    """Rows of the table: one for each placement that was seen."""
-    if verification["verification"] != "passed":
-        return [f"| `{cell}` | losses disagree: {verification['max_relative_error']:.2g} | | | | | |"]
-    best = better(rows)
-    medians = {engine: statistics.median(row[engine]["seconds"] for row in rows) for engine in ENGINES}
-    by_placement = {engine: alike(rows, engine) for engine in ("eager", "compiled")}
-    placements = sorted(set(by_placement["eager"]) | set(by_placement["compiled"])) or ["no clean round"]
-    return ["| " + " | ".join([
-        f"`{cell}`", place, ", ".join(time_text(medians[engine]) for engine in ENGINES),
-        *(ratio_text(by_placement[engine][place]) if place in by_placement[engine] else "unseen"
-          for engine in ("eager", "compiled")),
-        best, ", ".join(memory_text(rows, engine) for engine in ENGINES)]) + " |" for place in placements]
+def row_of(cell, found):
+    """Of the table of cells."""
+    workload, precision, strategy = CELLS[cell]
+    name = [f"`{workload}`", precision, "serial" if strategy == "serial" else f"`ddp`, {RANKS} ranks"]
+    if found["verification"]["verification"] != "passed":
+        return [*name, f"losses disagree: {found['verification']['max_relative_error']:.2g}", *[""] * (len(HEADINGS) - 4)]
+    runs = {record["engine"]: record for record in found["runs"]}
+    own, peers = runs["native"], [runs[engine] for engine in ENGINES[1:]]
+    compared = [peer for peer in peers if ratio_text(peer)]
+    if not compared:
+        return [*name, "no interval", *[""] * (len(HEADINGS) - 4)]
+    best = min(compared, key=lambda peer: peer["versus"]["step_time_ratio"])
+    disturbed = sorted({code for record in (own, best) for code in record["warnings"]})
+    return [*name, step_text(own), *(ratio_text(peer) for peer in peers),
+            "eager" if best is peers[0] else "compiled", share_text(own, "utilization"),
+            share_text(own, "effective_utilization"), memory_text(memory_of(own), memory_of(best)),
+            f"{best['versus']['pairs_in_turns']}, {clean_rounds(own, best)} of them clean", ", ".join(disturbed)]
+
+
+HEADINGS = ["workload", "precision", "strategy", "ptbench's median step", "PyTorch eager over it, mean steps",
+            "compiled over it", "the better", "ptbench of the peak, executed", "effective",
+            "memory, of the better's", "rounds of one placement", "warnings"]
+
+
+def rows(file):
+    return [row_of(cell, file["cells"][cell]) for cell in CELLS if cell in file["cells"]]
+
+
+def origin_of(file):
+    """What the figures rest on, in a line: refused where builds were several or dirty."""
+    cells = list(file["cells"].values())
+    commit = evidence.require_origin([cell["generator"] for cell in cells])
+    machines = sorted({f"{cell['cpu']['model']}, {cell['cpu']['cores']} cores" for cell in cells})
+    days = sorted({cell["created"][:10] for cell in cells})
+    return f"{' and '.join(machines)}; commit {commit}, {'–'.join(dict.fromkeys((days[0], days[-1])))}; " \
+           f"PyTorch {file['pytorch']}"
 
 
 def report(file, quick):
-    rounds = file["rounds"]
-    generators = [row[engine]["generator"] for row in rounds for engine in ENGINES]
-    if not quick:
-        evidence.require_origin_or_exit(generators)
-    cpu = rounds[0]["ptbench"]["cpu"]
-    lines = [
-        "# ptbench and PyTorch, step by step",
-        "",
-        f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- machine: {cpu['model']}, {cpu['cores']} cores",
-        f"- ptbench {generators[0]['version']}, commit {generators[0]['git_commit']}, {generators[0]['build_type']}; "
-        f"PyTorch {file['pytorch']}",
-        f"- command: `{shlex.join(sys.argv)}`",
-        *(["- a first look: nothing of it is to be published"] if quick else []),
-        "- ratios are PyTorch's time over ptbench's, geometric means over rounds in which both were clean and "
-        "placed alike, [95 % interval]",
-        "- memory: on top of what imports and start-up take, largest of all rounds",
-        "",
-        "| cell | placement | ptbench, eager, compiled | eager | compiled | better | memory |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for cell in dict.fromkeys(row["cell"] for row in rounds):
-        lines += lines_of(cell, [row for row in rounds if row["cell"] == cell], file["verification"][cell])
+    try:
+        origin = origin_of(file)
+    except evidence.Unpublishable as reason:
+        if not quick:
+            sys.exit(f"nothing is published of {reason}")
+        origin = "a first look: nothing of it is to be published"
+    lines = ["# ptbench and PyTorch, step by step", "", f"- {origin}",
+             "- ratios are PyTorch's mean step over ptbench's, of rounds in which they took turns, either near or far, "
+             "[95 % interval]",
+             "- memory: on top of what imports and start-up take",
+             *(f"- `{cell['command']}`" for cell in file["cells"].values()), "",
+             f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|",
+             *(f"| {' | '.join(row)} |" for row in rows(file))]
     return "\n".join(lines) + "\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--ptbench", default=str(ROOT / "build" / "release" / "ptbench"))
-    parser.add_argument("--python", default=str(ROOT / "build" / "peers" / "venv" / "bin" / "python"))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--ptbench", default="build/release/ptbench", help="below the project's folder")
+    parser.add_argument("--python", default="build/peers/venv/bin/python", help="the same")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of all ranks together")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--max-time", type=float, default=10)
+    parser.add_argument("--max-time", type=float, default=60, help="seconds of steps of each engine, of all rounds")
     parser.add_argument("--only", action="append", choices=CELLS, metavar="CELL",
                         help=f"repeatable, of {', '.join(CELLS)}")
-    parser.add_argument("--quick", action="store_true", help="2 rounds, of any build: to see that it works")
-    parser.add_argument("--json", metavar="FILE", help="all rounds; those that it holds are gone on with")
+    parser.add_argument("--quick", action="store_true", help="3 short rounds, of any build: to see that it works")
+    parser.add_argument("--json", metavar="FILE", help="what was measured; cells that it has are left alone")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.rounds = min(arguments.rounds, 2)
-        arguments.max_time = min(arguments.max_time, 4)
+        arguments.rounds, arguments.max_time = min(arguments.rounds, 3), min(arguments.max_time, 6)
     path = arguments.json and pathlib.Path(arguments.json)
-    version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).strip()
-    build = run([arguments.ptbench, "--version"], arguments).splitlines()[0]
-    file = {"pytorch": version, "build": build, "verification": {}, "rounds": []}
+    if arguments.quick and path:
+        parser.error("--quick measures nothing that is kept: leave --json out")
+    version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).stdout.strip()
+    file = {"pytorch": version, "cells": {}}
     if path and path.exists():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if (kept.get("pytorch"), kept.get("build")) != (version, build):
-            sys.exit(f"{path} was measured with {kept.get('pytorch')} and {kept.get('build')}: choose another --json")
-        file = kept
+        file = json.loads(path.read_text(encoding="utf-8"))
+        if file["pytorch"] != version:
+            sys.exit(f"{path} was measured with PyTorch {file['pytorch']}, not {version}: choose another --json")
+    if not arguments.quick:  # rather than after hours
+        evidence.require_origin_or_exit([build_of(arguments), *(cell["generator"] for cell in file["cells"].values())])
     measure(file, arguments.only or list(CELLS), arguments)
     text = report(file, arguments.quick)
     print(text)

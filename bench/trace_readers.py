@@ -2,12 +2,14 @@
 """Whether Holistic Trace Analysis reads the traces of `ptbench run --trace`.
 
     bench/trace_readers.py --ptbench build/release/ptbench -o results/trace-readers.md
+    bench/trace_readers.py trace
 
-Traces a run of each kind, and of several ranks, and has the released HTA make its four analyses of
-each: temporal breakdown, overlap of communication and computation, idle time, profiler steps. What it
-finds is checked against the trace itself, and a trace that is merged is looked at too. HTA is
-installed from PyPI into a virtual environment of its own, build/trace-readers, which is kept. Exit
-code 1 if anything is not as it should be.
+Traces a run of each kind, and of several ranks, on the CPU, or takes folders that --trace has written,
+of any device, and has the released HTA make its four analyses of each: temporal breakdown, overlap of
+communication and computation, idle time, profiler steps. What it finds is checked against the trace
+itself, and a trace that is merged is looked at too, unless it is of an emulated device, of which none
+can be. HTA is installed from PyPI into a virtual environment of its own, build/trace-readers, which is
+kept. Exit code 1 if anything is not as it should be.
 """
 import argparse
 import datetime
@@ -23,7 +25,7 @@ import venv
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = "HolisticTraceAnalysis==0.5.*"
 STEPS = 4
-COMPUTES = 7  # the stream of replica 0
+COMPUTES = 7  # the stream of replica 0, on a CPU
 RUNS = {
     "serial mlp": ["-w", "mlp", "-s", "serial"],
     "serial linear": ["-w", "linear", "-s", "serial"],
@@ -72,26 +74,53 @@ def run(command, **settings):
                           capture_output=True, **settings).stdout
 
 
-def trace(ptbench, options, folder):
+def trace_run(ptbench, options, folder):
     run([ptbench, "run", *options, "--steps", 20, "--threads", 1, "--verify", "off",
          "--trace", folder, "--trace-steps", STEPS])
 
 
-def own_steps(folder):
-    events = json.loads((folder / "rank0.json").read_text())["traceEvents"]
-    names = [event["name"] for event in events if event.get("cat") == "user_annotation"]
-    return [int(name.removeprefix("ProfilerStep#")) for name in names]
+class Trace:
+    """What the files in a folder say themselves."""
+
+    def __init__(self, folder):
+        self.files = {int(path.stem.removeprefix("rank")): json.loads(path.read_text())
+                      for path in sorted(folder.glob("rank*.json"))}
+        if 0 not in self.files:
+            raise SystemExit(f"trace_readers: there is no {folder}/rank0.json: name a folder that "
+                             "`ptbench run --trace` has written")
+        first = self.files[0]
+        names = [event["name"] for event in first["traceEvents"]
+                 if event.get("cat") == "user_annotation"]
+        self.steps = [int(name.removeprefix("ProfilerStep#")) for name in names]
+        self.asked = first["ptbench"]["steps"]["asked"]
+        self.ranks = first["distributedInfo"]["world_size"]
+        self.is_emulated = first["ptbench"].get("emulated", False)
+        self.events = sum(len(file["traceEvents"]) for file in self.files.values())
+        self.communicates = any(name.startswith("nccl") for name, _ in self.kernels(0))
+
+    def kernels(self, rank):
+        """Name and stream of each."""
+        return [(event["name"], event["args"]["stream"]) for event in self.files[rank]["traceEvents"]
+                if event.get("cat") == "kernel"]
+
+    def computes(self, rank):
+        """The stream that a rank computes on: a GPU's has a number of CUDA's."""
+        if "source" not in self.files[rank]["ptbench"].get("activity", {}):
+            return COMPUTES
+        streams = [stream for name, stream in self.kernels(rank) if not name.startswith("nccl")]
+        return max(sorted(set(streams)), key=streams.count, default=COMPUTES)
 
 
-def problems_of(found, folder, ranks, communicates):
+def problems_of(found, trace):
     """What HTA does not see as it is."""
     problems = []
-    if found["ranks"] != list(range(ranks)):
-        problems.append(f"ranks {found['ranks']} of {ranks}")
-    if found["steps"] != own_steps(folder)[:-1]:
-        problems.append(f"steps {found['steps']}, traced {own_steps(folder)}")
-    if len(found["steps"]) != STEPS:
-        problems.append(f"{len(found['steps'])} steps of {STEPS}")
+    communicates = trace.communicates
+    if found["ranks"] != list(range(trace.ranks)):
+        problems.append(f"ranks {found['ranks']} of {trace.ranks}")
+    if found["steps"] != trace.steps[:-1]:
+        problems.append(f"steps {found['steps']}, traced {trace.steps}")
+    if len(found["steps"]) != trace.asked:
+        problems.append(f"{len(found['steps'])} steps of {trace.asked}")
     for row in found["temporal"]:
         if row["compute_time(us)"] <= 0:
             problems.append(f"rank {row['rank']} computes nothing")
@@ -107,14 +136,14 @@ def percent(value):
     return "–" if value is None else f"{value:.1f} %"
 
 
-def rows_of(name, found):
+def rows_of(name, found, trace):
     """One line a rank."""
     overlap = {row["rank"]: row["comp_comm_overlap_pctg"] for row in found["overlap"]}
     for row in found["temporal"]:
         rank = row["rank"]
         idle = {}
         for entry in found["idle"]:
-            computes = entry["rank"] == rank and entry["stream"] == COMPUTES
+            computes = entry["rank"] == rank and entry["stream"] == trace.computes(rank)
             if computes and entry["idle_time"]:
                 cause = entry["idle_category"]
                 idle[cause] = idle.get(cause, 0) + entry["idle_time"]
@@ -124,42 +153,56 @@ def rows_of(name, found):
                f"| {percent(row['idle_time_pctg'])} | {percent(overlap.get(rank))} | {causes} |")
 
 
-def check(ptbench, python, name, options):
+def read(ptbench, python, name, folder):
     """Lines of the table, and what is wrong."""
-    ranks = 2 if "ranks" in name else 1
+    trace = Trace(folder)
+    try:
+        found = json.loads(run([python, "-c", ANALYSIS, folder]).splitlines()[-1])
+    except subprocess.CalledProcessError as error:
+        return [], [error.stderr.strip().splitlines()[-1]]
+    problems = problems_of(found, trace)
+    if not trace.is_emulated:
+        with tempfile.TemporaryDirectory() as temporary:
+            merged = pathlib.Path(temporary) / "merged.json"
+            run([ptbench, "trace-merge", folder, "-o", merged])
+            count = len(json.loads(merged.read_text())["traceEvents"])
+        if count != trace.events:
+            problems.append(f"{count} events merged of {trace.events}")
+    return list(rows_of(name, found, trace)), problems
+
+
+def check(ptbench, python, name, options):
+    """The same of a run that is traced for it."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary) / "trace"
-        trace(ptbench, options, folder)
-        run([ptbench, "trace-merge", folder])
-        merged = json.loads((folder.parent / "trace-merged.json").read_text())
-        try:
-            found = json.loads(run([python, "-c", ANALYSIS, folder]).splitlines()[-1])
-        except subprocess.CalledProcessError as error:
-            return [], [error.stderr.strip().splitlines()[-1]]
-        problems = problems_of(found, folder, ranks, "-n" in options)
-        count = sum(len(json.loads(file.read_text())["traceEvents"])
-                    for file in folder.glob("*.json"))
-        if len(merged["traceEvents"]) != count:
-            problems.append(f"{len(merged['traceEvents'])} events merged of {count}")
-        return list(rows_of(name, found)), problems
+        trace_run(ptbench, options, folder)
+        return read(ptbench, python, name, folder)
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER",
+                        help="of a trace, in place of runs on the CPU")
+    parser.add_argument("--ptbench", type=pathlib.Path, default=ROOT / "build/release/ptbench")
+    parser.add_argument("-o", "--output", type=pathlib.Path)
+    return parser.parse_args(words)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ptbench", type=pathlib.Path, default=ROOT / "build/release/ptbench")
-    parser.add_argument("-o", "--output", type=pathlib.Path)
-    arguments = parser.parse_args()
+    arguments = arguments_of(sys.argv[1:])
     ptbench = arguments.ptbench.resolve()
     python = reader(ROOT / "build" / "trace-readers")
     versions = run([python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"])
     versions = {package["name"]: package["version"] for package in json.loads(versions)}
     lines, wrong = [], {}
-    for name, options in RUNS.items():
-        rows, problems = check(ptbench, python, name, options)
+    folders = {str(folder): folder for folder in arguments.folders}
+    for name, what in (folders or RUNS).items():
+        rows, problems = (read if folders else check)(ptbench, python, name, what)
         lines += rows
         if problems:
             wrong[name] = problems
         print(f"{name}: {'; '.join(problems) or 'ok'}", file=sys.stderr)
+    count = len(folders or RUNS)
     text = "\n".join([
         "# Traces that Holistic Trace Analysis reads", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
@@ -167,11 +210,12 @@ def main():
         f"- HolisticTraceAnalysis {versions['HolisticTraceAnalysis']}, pandas {versions['pandas']}, "
         f"Python {platform.python_version()}",
         f"- command: `bench/trace_readers.py {shlex.join(sys.argv[1:])}`",
+        "- the last step of each trace HTA leaves out" if folders else
         f"- each run traces {STEPS} steps and one more, which HTA leaves out; `--threads 1`", "",
-        f"{len(RUNS) - len(wrong)} of {len(RUNS)} runs are read without errors: ranks and steps are "
-        "those of the files, and `trace-merge` loses no event.", "",
+        f"{count - len(wrong)} of {count} runs are read without errors: ranks and steps are "
+        "those of the files, and `trace-merge` loses no event of those that it takes.", "",
         "| run | rank | steps | computes | communicates | idle | of communication overlapped "
-        "| why stream 7 was idle, µs |",
+        "| why the stream that computes was idle, µs |",
         "|---|---|---|---|---|---|---|---|", *lines, "",
         *[f"- {name}: {'; '.join(problems)}" for name, problems in wrong.items()]]).rstrip() + "\n"
     if arguments.output:

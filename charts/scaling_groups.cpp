@@ -93,6 +93,9 @@ std::string scaling_note(const ChartedRun& run) {
   if (scaling.efficiency_vs_all_cores)
     text += fmt::format(", {:.2f} times as fast as serial on all cores",
                         *scaling.efficiency_vs_all_cores);
+  if (scaling.efficiency_across_hosts)
+    text += fmt::format(", {:.1f} % across {} hosts", 100 * *scaling.efficiency_across_hosts,
+                        run.run->strategy.hosts.value_or(0));
   return text + ", " + note_of(run);
 }
 

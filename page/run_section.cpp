@@ -119,6 +119,11 @@ const std::array kColumns{
               [](const ResultFile&, const RunRecord& run) {
                 return count_cell(run.strategy.world_size);
               }},
+    RunColumn{{"hosts", "that the ranks are on", true},
+              Presence::where_it_varies,
+              [](const ResultFile& file, const RunRecord& run) {
+                return has_several_hosts(file) ? count_cell(run.strategy.hosts) : HtmlCell();
+              }},
     RunColumn{{"workload", ""},
               Presence::where_it_varies,
               [](const ResultFile&, const RunRecord& run) { return text_cell(run.workload.name); }},
@@ -173,6 +178,37 @@ const std::array kColumns{
                     run.scaling ? run.scaling->efficiency_vs_all_cores : std::nullopt,
                     all_cores_text(run));
               }>},
+    RunColumn{{"link", "between two hosts, each way: latency and bandwidth"},
+              Presence::where_it_is_known,
+              measured<[](const RunRecord& run) { return text_cell(link_text(run)); }>},
+    RunColumn{{"within hosts", "efficiency of one host's ranks, over one rank", true},
+              Presence::where_it_is_known,
+              measured<[](const RunRecord& run) {
+                return number_cell(
+                    run.scaling ? run.scaling->efficiency_within_hosts : std::nullopt,
+                    within_hosts_text(run));
+              }>},
+    RunColumn{{"across hosts", "speedup over one host's ranks, over hosts", true},
+              Presence::where_it_is_known,
+              measured<[](const RunRecord& run) {
+                return number_cell(
+                    run.scaling ? run.scaling->efficiency_across_hosts : std::nullopt,
+                    across_hosts_text(run));
+              }>},
+    RunColumn{{"predicted", "efficiency across hosts by the link's cost, to full overlap", true},
+              Presence::where_it_is_known,
+              measured<[](const RunRecord& run) {
+                return number_cell(
+                    run.scaling ? run.scaling->predicted.efficiency_across_hosts : std::nullopt,
+                    predicted_text(run));
+              }>},
+    RunColumn{
+        {"step ratio", "mean step over that of the first engine, and its 95 % interval", true},
+        Presence::where_it_is_known,
+        measured<[](const RunRecord& run) {
+          return number_cell(run.versus ? run.versus->step_time_ratio : std::nullopt,
+                             versus_text(run));
+        }>},
     RunColumn{{"step", "the median", true},
               Presence::where_it_is_known,
               measured<[](const RunRecord& run) {

@@ -41,6 +41,13 @@ bool saves_products(const RunRecord& run) {
          compute.executed_flops_per_step != compute.flops_per_step;
 }
 
+bool hides_communication(const RunRecord& run) {
+  const PhasesRecord& phases = run.phases_seconds;
+  return has_result(run) && phases.communication > phases.communication_exposed;
+}
+
+bool has_link(const RunRecord& run) { return has_result(run) && run.link.has_value(); }
+
 bool has_several_ranks(const RunRecord& run) { return has_result(run) && run.ranks.size() > 1; }
 
 /// Serial fp32 training is what others are compared with: that it was not needs no saying.
@@ -52,7 +59,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 16> kLines{{
+constexpr std::array<Line, 18> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -85,9 +92,17 @@ constexpr std::array<Line, 16> kLines{{
       "exposed communication {phases_seconds.communication_exposed}",
       "optimizer {phases_seconds.optimizer}", "other {phases_seconds.other}"},
      has_result},
+    {"overlap",
+     {"{phases_seconds.communication} of communication, of which the step waits for "
+      "{phases_seconds.communication_exposed}"},
+     hides_communication},
     {"ranks",
      {"{ranks.compute_seconds} of computing", "{ranks.wait_seconds} of waiting for slower ones"},
      has_several_ranks},
+    {"link",
+     {"{strategy.hosts:host}", "{link.latency_seconds} a short message",
+      "{link.bandwidth_bytes_per_second} each way", "{link.communicator}"},
+     has_link},
     {"compute",
      {"{compute.flops_per_second}",
       "{compute.utilization} of a peak of {compute.peak_flops_per_second}",

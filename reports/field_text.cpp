@@ -26,6 +26,7 @@ std::string human_number(double value, Unit unit) {
     case Unit::bytes: return format_bytes(value > 0 ? static_cast<Bytes>(std::llround(value)) : 0);
     case Unit::fraction: return fmt::format("{:.1f} %", 100 * value);
     case Unit::joules: return fmt::format("{:.3g} J", value);
+    case Unit::bytes_per_second:
     case Unit::operations:
     case Unit::operations_per_second: return with_si_prefix(value, name_of(unit));
     case Unit::samples_per_second: return fmt::format("{} {}", format_si(value), name_of(unit));

@@ -288,9 +288,11 @@ RunRecord RunReader::read(const ParsedJson& json, const Place& place, int schema
   for (const char* const key : {"id", "status"})
     if (find(json, key) == nullptr) throw Place(place, key).cannot_be(nullptr);
   RunRecord run;
+  if (find(json, "link") != nullptr) run.link.emplace();
   if (find(json, "energy") != nullptr) run.energy.emplace();
   if (find(json, "accuracy") != nullptr) run.accuracy.emplace();
   if (find(json, "scaling") != nullptr) run.scaling.emplace();
+  if (find(json, "versus") != nullptr) run.versus.emplace();
   read(root_, json, place, run);
   read_lists(json, place, run);
   if (run.id.empty()) throw Place(place, "id").cannot_be("");

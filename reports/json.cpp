@@ -115,9 +115,11 @@ Json to_json_value(const RunRecord& run) {
   json["data"]["std"] = or_null(run.data.standard_deviation);
   put_members(run.samples, json["samples"]);
   json["step_seconds"]["by_placement"] = to_json_value(run.step_seconds.by_placement);
+  if (!run.link) json["link"] = nullptr;
   if (!run.energy) json["energy"] = nullptr;
   if (!run.accuracy) json["accuracy"] = nullptr;
   if (!run.scaling) json["scaling"] = nullptr;
+  if (!run.versus) json["versus"] = nullptr;
   json["ranks"] = to_json_value(run.ranks);
   json["warnings"] = to_json_value(run.warnings);
   return json;

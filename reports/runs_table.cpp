@@ -64,14 +64,32 @@ std::vector<TextColumn> key_columns(const ResultFile& file) {
   return columns;
 }
 
-/// Some ids name their threads, as these are not the usual ones for that number of ranks: then all
-/// rows tell theirs.
-void fill_threads(const ResultFile& file, std::vector<TextColumn>& columns) {
-  const auto threads = std::ranges::find(columns, "threads", &TextColumn::heading);
-  if (threads == columns.end()) return;
+/// A cell is empty where that is not known.
+TextColumn hosts_column(const ResultFile& file) {
+  TextColumn column{.heading = "hosts", .cells = {}, .is_right = true};
+  for (const RunRecord& run : file.runs)
+    column.cells.push_back(run.strategy.hosts ? fmt::format("{}", *run.strategy.hosts) : "");
+  return column;
+}
+
+/// Some ids name their threads or their engine, as these are not the usual ones: then all rows that
+/// have any tell theirs.
+void fill_usual(std::string_view option, const ResultFile& file, std::vector<TextColumn>& columns,
+                std::string (*usual)(const RunRecord&)) {
+  const auto column = std::ranges::find(columns, option, &TextColumn::heading);
+  if (column == columns.end()) return;
   for (std::size_t row = 0; row < file.runs.size(); ++row)
-    if (threads->cells[row].empty() && file.runs[row].strategy.threads)
-      threads->cells[row] = fmt::format("{}", *file.runs[row].strategy.threads);
+    if (column->cells[row].empty()) column->cells[row] = usual(file.runs[row]);
+}
+
+/// Empty where they are not known.
+std::string threads_text(const RunRecord& run) {
+  return run.strategy.threads ? fmt::format("{}", *run.strategy.threads) : "";
+}
+
+std::string engine_text(const RunRecord& run) {
+  if (run.status == Status::skipped) return {};
+  return single_line(run.engine.name.value_or("native"));
 }
 
 /// The column of an option, which is added unless the run was skipped: its line below the table
@@ -134,7 +152,7 @@ struct Figure {
   std::string_view meaning;
 };
 
-constexpr std::array<Figure, 9> kFigures{{
+constexpr std::array<Figure, 14> kFigures{{
     {"samples/s", 0, throughput_text, "of all ranks, ± half the 95 % interval"},
     {"step", 4,
      [](const RunRecord& run) {
@@ -151,6 +169,11 @@ constexpr std::array<Figure, 9> kFigures{{
     {"speedup", 0, speedup_text, "over serial on one rank's threads"},
     {"efficiency", 0, efficiency_text, "speedup / n"},
     {"vs all cores", 6, all_cores_text, "over serial on all cores"},
+    {"link", 7, link_text, "between two hosts, each way: of a few bytes, of many"},
+    {"within hosts", 8, within_hosts_text, "efficiency of one host's ranks, over one rank"},
+    {"across hosts", 0, across_hosts_text, "speedup over one host's ranks / hosts"},
+    {"predicted", 0, predicted_text, "the same by the link's cost, to full overlap"},
+    {"step ratio", 0, versus_text, "mean step over that of the first engine (95 % interval)"},
     {"memory", 3, memory_text, ""},
 }};
 
@@ -168,8 +191,10 @@ std::vector<TextColumn> identity_columns(const ResultFile& file) {
     if (file.runs[row].status != Status::skipped) add(row);
   for (std::size_t row = 0; row < file.runs.size(); ++row)
     if (file.runs[row].status == Status::skipped) add(row);
-  fill_threads(file, options);
+  fill_usual("threads", file, options, threads_text);
+  fill_usual("engine", file, options, engine_text);
   std::vector<TextColumn> columns = key_columns(file);
+  if (has_several_hosts(file)) columns.push_back(hosts_column(file));
   columns.insert(columns.end(), options.begin(), options.end());
   return columns;
 }

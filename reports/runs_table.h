@@ -18,8 +18,8 @@ struct TextColumn {
   std::string_view meaning = {};  ///< of the heading; empty: it says itself
 };
 
-/// What tells runs apart: workload, strategy, n, batch, precision, then a column for each option
-/// that is in the id of any run but a skipped one.
+/// What tells runs apart: workload, strategy, n, batch, precision, hosts where a run is on several,
+/// then a column for each option that is in the id of any run but a skipped one.
 [[nodiscard]] std::vector<TextColumn> identity_columns(const ResultFile& file);
 
 /// Whether not all runs have the same there.
@@ -29,7 +29,7 @@ struct TextColumn {
 [[nodiscard]] std::string common_text(const std::vector<TextColumn>& identity);
 
 /// Figures leave a table that is too wide one by one; so many are left out at most.
-inline constexpr int kMostLeftOut = 6;
+inline constexpr int kMostLeftOut = 8;
 
 /// How fast the runs were and how steadily: the figures that any of them has, without those
 /// `left_out` that leave first.

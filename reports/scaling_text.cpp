@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "reports/field_text.h"
 #include "src/base/error.h"
 #include "src/judge/scaling_loss.h"
 #include "src/judge/serial_fraction.h"
@@ -253,6 +254,45 @@ std::string all_cores_text(const RunRecord& run) {
   if (!run.scaling) return {};
   return share_text(run.scaling->efficiency_vs_all_cores,
                     run.scaling->efficiency_vs_all_cores_ci95);
+}
+
+bool has_several_hosts(const ResultFile& file) {
+  return std::ranges::any_of(
+      file.runs, [](const RunRecord& run) { return run.strategy.hosts.value_or(1) > 1; });
+}
+
+std::string link_text(const RunRecord& run) {
+  if (!run.link || !run.link->latency_seconds || !run.link->bandwidth_bytes_per_second) return {};
+  return fmt::format("{}, {}", human_text(*run.link->latency_seconds, Unit::seconds),
+                     human_text(*run.link->bandwidth_bytes_per_second, Unit::bytes_per_second));
+}
+
+std::string within_hosts_text(const RunRecord& run) {
+  return run.scaling ? share_text(run.scaling->efficiency_within_hosts, {}) : std::string();
+}
+
+std::string across_hosts_text(const RunRecord& run) {
+  if (!run.scaling) return {};
+  return share_text(run.scaling->efficiency_across_hosts,
+                    run.scaling->efficiency_across_hosts_ci95);
+}
+
+std::string predicted_text(const RunRecord& run) {
+  if (!run.scaling) return {};
+  const PredictedRecord& predicted = run.scaling->predicted;
+  if (!predicted.efficiency_across_hosts) return {};
+  std::string text = percent(*predicted.efficiency_across_hosts);
+  if (!predicted.overlapped_efficiency_across_hosts) return text;
+  return fmt::format("{:.1f} to {}", 100 * *predicted.efficiency_across_hosts,
+                     percent(*predicted.overlapped_efficiency_across_hosts));
+}
+
+std::string versus_text(const RunRecord& run) {
+  if (!run.versus || !run.versus->step_time_ratio) return {};
+  const auto& interval = run.versus->step_time_ratio_ci95;
+  std::string text = fmt::format("{:.2f}", *run.versus->step_time_ratio);
+  if (interval) text += fmt::format(" ({:.2f} to {:.2f})", interval->low, interval->high);
+  return text;
 }
 
 }  // namespace ptbench

@@ -38,4 +38,21 @@ namespace ptbench {
 /// The same of `efficiency_vs_all_cores`.
 [[nodiscard]] std::string all_cores_text(const RunRecord& run);
 
+/// Whether any run is on more than one host.
+[[nodiscard]] bool has_several_hosts(const ResultFile& file);
+/// "210 µs, 117 MB/s": latency and bandwidth of the link between hosts. Empty where it is not
+/// known.
+[[nodiscard]] std::string link_text(const RunRecord& run);
+/// As `efficiency_text`, of `efficiency_within_hosts`.
+[[nodiscard]] std::string within_hosts_text(const RunRecord& run);
+/// As `efficiency_text`, of `efficiency_across_hosts`.
+[[nodiscard]] std::string across_hosts_text(const RunRecord& run);
+/// "64.0 %", or "64.0 to 83.1 %" where it depends on how much overlaps: the efficiency across hosts
+/// that the cost of their link lets expect. Empty where that is not known.
+[[nodiscard]] std::string predicted_text(const RunRecord& run);
+
+/// "1.49 (1.44 to 1.54)": the run's step over that of the first engine, and its 95 % interval.
+/// Empty where it is compared with none.
+[[nodiscard]] std::string versus_text(const RunRecord& run);
+
 }  // namespace ptbench

@@ -39,7 +39,9 @@ Json head_of(const TraceOrigin& origin, const TraceRecorder& recorder,
            {"clock", origin.is_emulated ? "none" : origin.clock.identity},
            {"steps", steps_of(origin, recorder)}};
   if (activity != nullptr)
-    own["activity"] = {{"source", activity->source}, {"lost", activity->lost}};
+    own["activity"] = {{"source", activity->source},
+                       {"lost", activity->lost},
+                       {"without_call", activity->without_call}};
   else if (!origin.activity_gap.empty())
     own["activity"] = {{"reason", single_line(origin.activity_gap)}};
   if (origin.is_emulated) own["emulated"] = true;

@@ -126,9 +126,10 @@ std::vector<OnStream> place_on_stream(std::span<const TracedCollective> collecti
   double free_at = 0;
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     const TracedCollective& own = collectives[i];
-    const double begin = std::max(own.begin, free_at);
-    double end = own.end;
-    const bool ends_with_next = i + 1 < collectives.size() && collectives[i + 1].end == own.end;
+    const double begin = std::max(own.ran ? own.ran->begin : own.begin, free_at);
+    double end = own.ran ? std::max(own.ran->end, begin) : own.end;
+    const bool ends_with_next =
+        !own.ran && i + 1 < collectives.size() && collectives[i + 1].end == own.end;
     if (ends_with_next) {
       double bytes = 0;  // of those that end together, from this one on
       for (std::size_t j = i; j < collectives.size() && collectives[j].end == own.end; ++j)
@@ -263,7 +264,9 @@ class Rows {
     for (std::size_t i = 0; i < collectives.size(); ++i) {
       const TracedCollective& own = collectives[i];
       const CollectiveRow& row = kCollectives[static_cast<std::size_t>(own.what.kind)];
-      add_kernel(std::string(row.kernel), 0, kCommunicationStream, own.begin, placed[i],
+      // The device may have begun before the queue for computing passed the call.
+      const double launch = std::min(own.begin, placed[i].begin);
+      add_kernel(std::string(row.kernel), 0, kCommunicationStream, launch, placed[i],
                  {{"Collective name", row.name},
                   {"Group size", world_size_},
                   {"dtype", own.what.type == ElementType::bf16 ? "BFloat16" : "Float"},

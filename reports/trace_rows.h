@@ -60,10 +60,11 @@ struct TracedProcess {
 /// The whole steps of `recorder` as rows, those of a line in the order of time, what contains
 /// others before them. Rows of one line nest or follow each other.
 ///
-/// Collectives follow each other on their stream, as NCCL's kernels do. A row begins when this rank
-/// has started the collective and those before it are done, and ends when the rank knew that it was
-/// done. Where one wait ended several, they share its time by their bytes. When the collective was
-/// started and known to be finished is told beside it, in microseconds of the clock.
+/// Collectives follow each other on their stream, as NCCL's kernels do. A row lasts as long as the
+/// device did the collective, where that is known. Else it begins when this rank has started the
+/// collective and those before it are done, and ends when the rank knew that it was done; where one
+/// wait ended several, they share its time by their bytes. When the collective was started and
+/// known to be finished is told beside it, in microseconds of the clock.
 ///
 /// With `activity`, kernels are those that the device ran, on its own streams; phases and
 /// collectives are annotations of the streams above.

@@ -43,7 +43,7 @@ class Ddp final : public Distributed {
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts_; }
 
  private:
-  void on_gradients(Range slice, const Event& ready) override {
+  void on_gradients(Range slice, Program::ReadyMark ready) override {
     if (is_alone() && replica().updates_early())
       replica().optimizer_step(slice, next_update());
     else if (options().overlap)
@@ -61,10 +61,15 @@ class Ddp final : public Distributed {
   }
 
   /// Gradients below `end` are final after `ready`.
-  void start_final_buckets(Size end, const Event& ready) {
-    for (; started_ < buckets_.size() && buckets_[started_].end <= end; ++started_) {
+  void start_final_buckets(Size end, Program::ReadyMark ready) {
+    const auto is_final = [&] {
+      return started_ < buckets_.size() && buckets_[started_].end <= end;
+    };
+    if (!is_final()) return;
+    const Event& event = ready();
+    for (; is_final(); ++started_) {
       const BucketScope scope(timer(), bytes_of(buckets_[started_]));
-      start_reduction(started_, &ready);
+      start_reduction(started_, &event);
     }
   }
 

@@ -19,7 +19,7 @@ class DdpCentral final : public Distributed {
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_; }
 
  private:
-  void on_gradients(Range /*slice*/, const Event& /*ready*/) override {}
+  void on_gradients(Range /*slice*/, Program::ReadyMark /*ready*/) override {}
   void on_backward_end() override {
     const Values all = gradients(replica().all());
     const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());

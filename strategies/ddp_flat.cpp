@@ -15,7 +15,7 @@ class DdpFlat final : public Distributed {
       : Distributed(std::move(context)), all_(replica().all()) {}
 
  private:
-  void on_gradients(Range /*slice*/, const Event& /*ready*/) override {}
+  void on_gradients(Range /*slice*/, Program::ReadyMark /*ready*/) override {}
   void on_backward_end() override {
     const Values all = gradients(all_);
     const PhaseScope scope(timer(), StepPhase::communication, all.bytes.size());

@@ -106,6 +106,20 @@ void require_common(const Traits& traits, std::span<const std::uint64_t> all) {
   }
 }
 
+/// Has the collectives of a communicator watched for as long as it lives.
+class WatchScope {
+ public:
+  WatchScope(Communicator& communicator, PhaseTimer* timer) : communicator_(communicator) {
+    if (timer != nullptr) communicator_.watch(timer->collectives());
+  }
+  ~WatchScope() { communicator_.watch(nullptr); }
+  WatchScope(const WatchScope&) = delete;
+  WatchScope& operator=(const WatchScope&) = delete;
+
+ private:
+  Communicator& communicator_;
+};
+
 }  // namespace
 
 Distributed::Distributed(StrategyContext context)
@@ -195,6 +209,7 @@ bool Distributed::record_steps() {
 }
 
 void Distributed::take_step() {
+  const WatchScope watched(communicator_, timer());
   if (steps() == 0) share_first_parameters();
   if (options_.broadcast_buffers) share_running_statistics();
   const bool records = records_ && !is_observed();
@@ -209,7 +224,7 @@ void Distributed::take_step() {
 
 void Distributed::make_step() {
   replica_->compute_gradients(
-      [this](Range slice, const Event& ready) { on_gradients(slice, ready); });
+      [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); });
   on_backward_end();
   if (is_observed()) timer()->arrive();
   const bool scales = !replica_->updates_slice_by_slice();
@@ -228,7 +243,7 @@ void Distributed::make_step() {
 /// they are not.
 void Distributed::record_step() {
   replica_->record_step(
-      next_update(), [this](Range slice, const Event& ready) { on_gradients(slice, ready); },
+      next_update(), [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); },
       [this] {
         on_backward_end();
         if (!replica_->updates_slice_by_slice()) find_non_finite();
@@ -252,8 +267,10 @@ float Distributed::read_loss() {
 }
 
 /// By one clock, which all ranks of a host have. Until the last rank has come nobody's gradients
-/// can be whole: what passed until then was waiting, not communication.
+/// can be whole: what passed until then was waiting, not communication. Ranks of several hosts
+/// cannot tell it apart.
 void Distributed::after_observed_step() {
+  if (!options_.share_clock) return;
   const double arrival = timer()->arrival();
   control_.exchange(std::as_bytes(std::span(&arrival, 1)),
                     std::as_writable_bytes(std::span(arrivals_)), options_.timeout);

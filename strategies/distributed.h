@@ -60,7 +60,7 @@ class Distributed : public Strategy {
  private:
   /// Backward has announced the gradients of `slice`, which are final after `ready`: starts what
   /// can be started of their reduction.
-  virtual void on_gradients(Range slice, const Event& ready) = 0;
+  virtual void on_gradients(Range slice, Program::ReadyMark ready) = 0;
   /// Backward was given to the queue: starts the rest.
   virtual void on_backward_end() = 0;
   /// Orders the replica's queue after the reduction of those gradients that this rank updates with.

@@ -225,7 +225,7 @@ class Dp final : public Strategy {
       // What the others have is added to the master's after each micro-batch.
       const bool adds = worker.index == 0 && micro_batch > 0;
       worker.program.backward_from_logits(adds ? GradientMode::add : GradientMode::replace,
-                                          [](Range, const Event&) {});
+                                          [](Range, Program::ReadyMark) {});
     });
   }
 

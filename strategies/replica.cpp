@@ -103,7 +103,7 @@ void Replica::compute(Size micro_batch, GradientsReady ready) {
   if (is_last(micro_batch))
     backward(micro_batch, ready);
   else
-    backward(micro_batch, [](Range, const Event&) {});
+    backward(micro_batch, [](Range, Program::ReadyMark) {});
 }
 
 /// Keeps the micro-batch's loss, which the next one overwrites.
@@ -115,7 +115,7 @@ void Replica::end_micro_batch(Size micro_batch) {
 }
 
 void Replica::make_step(Size step) {
-  compute_gradients([&](Range slice, const Event&) { update_early(slice, step); });
+  compute_gradients([&](Range slice, Program::ReadyMark) { update_early(slice, step); });
   update_late(step);
 }
 
@@ -147,7 +147,7 @@ std::size_t Replica::recording_of(Size micro_batch) const {
 
 void Replica::record_step(Size step) {
   record_step(
-      step, [&](Range slice, const Event&) { update_early(slice, step); },
+      step, [&](Range slice, Program::ReadyMark) { update_early(slice, step); },
       [&] { update_late(step); });
 }
 
@@ -212,9 +212,9 @@ void Replica::backward(Size micro_batch, GradientsReady ready) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
   begin_drag();
   program_.backward(micro_batch == 0 ? GradientMode::replace : GradientMode::add,
-                    [&](Range slice, const Event& event) {
+                    [&](Range slice, Program::ReadyMark mark) {
                       end_drag();
-                      ready(slice, event);
+                      ready(slice, mark);
                       begin_drag();
                     });
   end_drag();

@@ -137,6 +137,7 @@ struct DdpOptions {
   WireType wire = WireType::fp32;              ///< of gradients; parameters stay fp32
   /// Rank 0's running statistics of batch norm go to all before each step.
   bool broadcast_buffers = true;
+  bool share_clock = true;  ///< ranks are on one host, so that their clocks tell who came last
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  ///< of each wait for other ranks
 };
 

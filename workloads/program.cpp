@@ -215,13 +215,16 @@ void Program::backward(GradientMode mode, GradientsReady ready) {
 
 void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
   ensure(accumulates_ || mode == GradientMode::replace, "this program adds up gradients");
+  const auto mark = [this]() -> const Event& {
+    if (!is_immediate_) queue_.record(*gradients_ready_);
+    return *gradients_ready_;
+  };
   for (std::size_t i = operators_.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     run_operator(i, "backward", [&](Operator& planned) { planned.backward(mode); });
     if (step.arena.empty()) continue;
-    if (!is_immediate_) queue_.record(*gradients_ready_);
-    ready(step.arena, *gradients_ready_);
+    ready(step.arena, mark);
   }
   note_batch_used();
 }

@@ -92,9 +92,10 @@ class ProgramPlan {
 /// through mirrors (read_back).
 class Program {
  public:
-  /// `ready` was recorded in the device's queue where the gradients of `slice` became final, and is
-  /// recorded again for the next one.
-  using GradientsReady = FunctionRef<void(Range slice, const Event& ready)>;
+  /// Records in the device's queue where gradients became final, for who waits for that: valid
+  /// while they are announced, and its event until the next ones are.
+  using ReadyMark = FunctionRef<const Event&()>;
+  using GradientsReady = FunctionRef<void(Range slice, ReadyMark ready)>;
 
   /// `arenas` provides parameters, gradients and the loss in memory of the plan's device (ranks may
   /// share them), the device the rest. The plan's backend and its device outlive the program.

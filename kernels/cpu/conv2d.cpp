@@ -60,6 +60,7 @@ class Conv2d final : public Operator {
     team_.run(members(Pass::forward), [this](int member) {
       if (layout_->spec.add) bring_addend(member);
       run(Pass::forward, member);
+      // A pass of its own over this member's part: oneDNN's rectifier makes 0 of NaN.
       if (layout_->spec.relu) rectify_values(isa_, layout_->spec.type, computed(member));
       if (layout_->packs())
         channels(Pass::forward, member).scatter(packed(member), bindings_.output.data());

@@ -1,22 +1,10 @@
-// Adam (Kingma & Ba 2015) and AdamW (Loshchilov & Hutter 2019) as PyTorch computes them: of the two
-// kinds of decay one is always switched off by its scalar.
+// Adam and AdamW, a pack of elements a thread.
 #include "kernels/cuda/lanes.cuh"
-#include "kernels/cuda/optimizer_kernels.h"
+#include "kernels/cuda/updates.cuh"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::cuda {
 namespace {
-
-/// One element and its moments.
-__device__ void update(const OptimizerScalars& s, float gradient, float& parameter, float& first,
-                       float& second) {
-  const float decayed = __fmaf_rn(s.weight_decay, parameter, gradient);
-  first = __fmaf_rn(s.beta1, first, __fmul_rn(s.fresh1, decayed));
-  second = __fmaf_rn(s.beta2, second, __fmul_rn(__fmul_rn(s.fresh2, decayed), decayed));
-  const float root = __fmaf_rn(__fsqrt_rn(second), s.root_scale, s.epsilon);
-  const float change = __fdiv_rn(__fmul_rn(s.step_size, first), root);
-  parameter = __fmaf_rn(s.keep, parameter, -change);
-}
 
 template <int kLanes>
 __global__ void __launch_bounds__(kThreads)
@@ -30,8 +18,7 @@ __global__ void __launch_bounds__(kThreads)
   Lanes<float, kLanes> first = load<kLanes>(slice.first, pack);
   Lanes<float, kLanes> second = load<kLanes>(slice.second, pack);
   for (int lane = 0; lane < kLanes; ++lane)
-    update(s, __fmul_rn(gradients.at[lane], s.gradient_scale), parameters.at[lane], first.at[lane],
-           second.at[lane]);
+    update_by_adam(s, gradients.at[lane], parameters.at[lane], first.at[lane], second.at[lane]);
   store(slice.parameters, pack, parameters);
   store(slice.first, pack, first);
   store(slice.second, pack, second);

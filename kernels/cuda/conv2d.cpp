@@ -90,7 +90,6 @@ class Conv2d final : public Operator {
       : spec_(spec),
         layout_(spec),
         device_(site.device),
-        stream_(site.device.stream()),
         input_(elements<T>(bindings.inputs[0]).data()),
         packed_input_(spec.plain_input ? elements<T>(bindings.workspace).data() : nullptr),
         parameters_(bindings.parameters.data()),
@@ -98,7 +97,7 @@ class Conv2d final : public Operator {
                                 : elements<T>(bindings.workspace.subspan(layout_.input)).data()),
         gradients_(bindings.gradients.data()),
         output_(elements<T>(bindings.output)),
-        forward_(site.cudnn.handle(), passes.forward, forward_operands(bindings)) {
+        forward_(site.cudnn, passes.forward, forward_operands(bindings)) {
     if (bindings.output_gradients.empty() || bindings.output_gradients[0].empty()) return;
     output_gradient_ = elements<T>(bindings.output_gradients[0]).data();
     open_gradient_ = output_gradient_;
@@ -117,12 +116,14 @@ class Conv2d final : public Operator {
   }
 
   void parameters_changed() override {
-    if constexpr (!std::is_same_v<T, float>) cast(parameters_, layout_.elements, copy_, stream_);
+    if constexpr (!std::is_same_v<T, float>)
+      cast(parameters_, layout_.elements, copy_, device_.stream());
   }
 
   void forward() override {
     if (packed_input_ != nullptr)
-      pack_pixels(input_, spec_.input, layout_.convolution.input.channels, packed_input_, stream_);
+      pack_pixels(input_, spec_.input, layout_.convolution.input.channels, packed_input_,
+                  device_.stream());
     forward_.run();
   }
 
@@ -137,7 +138,7 @@ class Conv2d final : public Operator {
     data_->run();
     if (packed_gradient_ != nullptr)
       unpack_pixels<T>(packed_gradient_, spec_.input, layout_.convolution.input.channels,
-                       input_gradient_, stream_);
+                       input_gradient_, device_.stream());
   }
 
  private:
@@ -152,7 +153,7 @@ class Conv2d final : public Operator {
                                   .rows = spec_.output().batch * spec_.output().pixels() / parts,
                                   .columns = parts * spec_.outputs,
                                   .adds = adds && parts == 1},
-                  stream_);
+                  device_.stream());
     if (parts == 1) return;
     bias_gradient(BiasGradient<float>{.output_gradient = partial_bias_,
                                       .output = nullptr,
@@ -161,13 +162,14 @@ class Conv2d final : public Operator {
                                       .rows = parts,
                                       .columns = spec_.outputs,
                                       .adds = adds},
-                  stream_);
+                  device_.stream());
   }
 
   void compute_weights(bool adds) {
     ensure(!adds || addends_ != nullptr, "a convolution that adds has memory for it");
     (adds ? addend_ : weights_)->run();
-    if (adds) add_terms(gradients_, layout_.weights, {.values = {addends_}, .count = 1}, stream_);
+    if (adds)
+      add_terms(gradients_, layout_.weights, {.values = {addends_}, .count = 1}, device_.stream());
   }
 
   /// `y`: the output, or its gradient.
@@ -196,20 +198,19 @@ class Conv2d final : public Operator {
       if (packed_input_ != nullptr) packed_gradient_ = elements<T>(bindings.scratch).data();
       ConvolutionOperands data = backward;
       data.x = packed_gradient_ == nullptr ? input_gradient_ : packed_gradient_;
-      data_.emplace(site.cudnn.handle(), passes.data, data);
+      data_.emplace(site.cudnn, passes.data, data);
     }
     backward.weights = gradients_;
-    weights_.emplace(site.cudnn.handle(), passes.weights, backward);
+    weights_.emplace(site.cudnn, passes.weights, backward);
     if (bindings.addends.empty()) return;
     addends_ = elements<float>(bindings.addends).data();
     backward.weights = addends_;
-    addend_.emplace(site.cudnn.handle(), passes.weights, backward);
+    addend_.emplace(site.cudnn, passes.weights, backward);
   }
 
   Conv2dSpec spec_;
   Layout layout_;
   CudaDevice& device_;
-  cudaStream_t stream_;
   const T* input_;
   T* packed_input_;  ///< null where the input is native
   const float* parameters_;

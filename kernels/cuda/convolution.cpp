@@ -328,9 +328,9 @@ std::vector<std::shared_ptr<const ConvolutionPlan>> plan_convolution(const Cudnn
   return plans;
 }
 
-Convolution::Convolution(cudnnHandle_t handle, std::shared_ptr<const ConvolutionPlan> plan,
+Convolution::Convolution(Cudnn& cudnn, std::shared_ptr<const ConvolutionPlan> plan,
                          const ConvolutionOperands& operands)
-    : handle_(handle), plan_(std::move(plan)), memory_(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
+    : cudnn_(&cudnn), plan_(std::move(plan)), memory_(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
   // cuDNN's interface knows no constant memory.
   const auto pointer = [](const void* memory) { return const_cast<void*>(memory); };  // NOLINT
   std::vector<std::int64_t> ids{kX, kWeights, kY};
@@ -351,7 +351,7 @@ Convolution::Convolution(cudnnHandle_t handle, std::shared_ptr<const Convolution
 }
 
 void Convolution::run() const {
-  PTBENCH_CUDNN(cudnnBackendExecute(handle_, plan_->get(), memory_.get()));
+  PTBENCH_CUDNN(cudnnBackendExecute(cudnn_->handle(), plan_->get(), memory_.get()));
 }
 
 }  // namespace ptbench::cuda

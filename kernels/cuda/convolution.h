@@ -73,16 +73,16 @@ struct ConvolutionOperands {
   std::span<std::byte> workspace;  ///< as much as the plan needs
 };
 
-/// A plan with its memory. Move-only; `handle` outlives it.
+/// A plan with its memory. Move-only; `cudnn` outlives it.
 class Convolution {
  public:
-  Convolution(cudnnHandle_t handle, std::shared_ptr<const ConvolutionPlan> plan,
+  Convolution(Cudnn& cudnn, std::shared_ptr<const ConvolutionPlan> plan,
               const ConvolutionOperands& operands);
-  /// Gives it to the handle's stream.
+  /// Gives it to the device's stream.
   void run() const;
 
  private:
-  cudnnHandle_t handle_;
+  Cudnn* cudnn_;  ///< a pointer, so that it can be moved to
   std::shared_ptr<const ConvolutionPlan> plan_;
   Descriptor memory_;
 };

@@ -58,7 +58,9 @@ CudaBackend::CudaBackend(CudaDevice& device)
     : device_(device),
       library_((device.make_current(), open_cublaslt())),
       cudnn_(device),
-      site_{.device = device, .library = library_.get(), .cudnn = cudnn_},
+      small_work_(device.compute()),
+      site_{
+          .device = device, .library = library_.get(), .cudnn = cudnn_, .small_work = small_work_},
       begin_(device.compute().make_event(EventClock::on)),
       end_(device.compute().make_event(EventClock::on)) {}
 
@@ -136,7 +138,7 @@ std::unique_ptr<OperatorPlan> CudaBackend::plan(const OperatorSpec& spec,
 std::unique_ptr<Optimizer> CudaBackend::plan_optimizer(
     const OptimizerSpec& spec, const OptimizerArenas& arenas,
     const std::vector<OwnedRange>& /*owned*/) const {
-  return cuda::plan_optimizer(spec, arenas, device_);
+  return cuda::plan_optimizer(spec, arenas, site_);
 }
 
 std::unique_ptr<ArenaPasses> CudaBackend::plan_arena_passes(

@@ -53,6 +53,7 @@ class CudaBackend final : public KernelBackend {
   CudaDevice& device_;
   OwnedLibrary library_;
   Cudnn cudnn_;
+  SmallWork small_work_;
   OperatorSite site_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<Event> end_;

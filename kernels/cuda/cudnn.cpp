@@ -40,7 +40,10 @@ void note_cudnn(cudnnStatus_t status, const char* call, std::source_location whe
 }
 
 cudnnHandle_t Cudnn::handle() {
-  if (owned_) return owned_.get();
+  if (owned_) {
+    (void)device_.stream();
+    return owned_.get();
+  }
   device_.make_current();
   cudnnHandle_t handle = nullptr;
   PTBENCH_CUDNN(cudnnCreate(&handle));

@@ -37,7 +37,8 @@ using OwnedCudnn = std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, Destroy
 class Cudnn {
  public:
   explicit Cudnn(const CudaDevice& device) : device_(device) {}
-  /// What it executes, it gives to the device's stream for computing.
+  /// What it executes, it gives to the device's stream for computing. To be asked for before each
+  /// execution: what was put off on that stream is launched first.
   [[nodiscard]] cudnnHandle_t handle();
 
  private:

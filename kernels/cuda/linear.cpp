@@ -8,7 +8,6 @@
 #include "kernels/cuda/bias_gradient.h"
 #include "kernels/cuda/casts.h"
 #include "kernels/cuda/cublaslt.h"
-#include "kernels/cuda/small_linear.h"
 #include "kernels/cuda/typed.h"
 #include "src/base/error.h"
 
@@ -224,7 +223,7 @@ template <class T>
 class DirectLinear final : public Operator {
  public:
   DirectLinear(const LinearSpec& spec, const OperatorSite& site, const Bindings& bindings)
-      : device_(site.device),
+      : work_(site.small_work),
         layer_{.input = elements<T>(bindings.inputs[0]).data(),
                .weight = bindings.parameters.data(),
                .bias = bindings.parameters.data() + Layout(spec).bias,
@@ -243,14 +242,14 @@ class DirectLinear final : public Operator {
                                 : elements<T>(bindings.input_gradients[0]).data(),
                    .adds = false} {}
 
-  void forward() override { small_linear(layer_, device_.stream()); }
+  void forward() override { work_.add(LinearForward<T>{layer_}); }
   void backward(GradientMode mode) override {
     gradients_.adds = mode == GradientMode::add;
-    small_linear_gradients(layer_, gradients_, device_.stream());
+    work_.add(LinearBackward<T>{layer_, gradients_});
   }
 
  private:
-  const CudaDevice& device_;
+  SmallWork& work_;
   SmallLinear<T> layer_;
   SmallLinearGradients<T> gradients_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/small_work.h"
 #include "kernels/operator.h"
 #include "src/device/cuda/cuda_device.h"
 
@@ -20,6 +21,7 @@ struct OperatorSite {
   CudaDevice& device;
   cublasLtHandle_t library;
   Cudnn& cudnn;
+  SmallWork& small_work;
 };
 
 // Operators that are computed in several ways: the candidates, the safest bet first, and the plan

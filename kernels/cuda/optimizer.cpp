@@ -10,11 +10,11 @@ namespace {
 
 class CudaOptimizer final : public Optimizer {
  public:
-  CudaOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas, CudaDevice& device)
+  CudaOptimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas, const OperatorSite& site)
       : spec_(spec),
         arenas_(arenas),
-        device_(device),
-        cell_(device.memory().allocate(sizeof(OptimizerScalars), "an optimizer's numbers")),
+        site_(site),
+        cell_(site.device.memory().allocate(sizeof(OptimizerScalars), "an optimizer's numbers")),
         scalars_(cell_.as<OptimizerScalars>().data()) {
     ensure(static_cast<int>(arenas.state.size()) == spec.state_arenas(),
            "an optimizer gets the state arenas that it asks for");
@@ -26,18 +26,19 @@ class CudaOptimizer final : public Optimizer {
            "a slice lies in the arena");
     prepare(step, gradient_scale);
     const ArenaSlice part = slice_of(slice);
+    SmallWork& work = site_.small_work;
     if (spec_.kind != OptimizerKind::sgd)
-      adam(part, scalars_, device_.stream());
+      work.add(Update<UpdateRule::adam>{part, scalars_});
     else if (part.first != nullptr)
-      momentum_sgd(part, scalars_, device_.stream());
+      work.add(Update<UpdateRule::momentum_sgd>{part, scalars_});
     else
-      plain_sgd(part, scalars_, device_.stream());
+      work.add(Update<UpdateRule::plain_sgd>{part, scalars_});
   }
 
   void prepare(Size step, float gradient_scale) override {
     const OptimizerScalars scalars = scalars_of(spec_, step, gradient_scale);
     if (told_ == scalars) return;
-    tell_scalars(scalars, scalars_, device_.stream());
+    tell_scalars(scalars, scalars_, site_.device.stream());
     told_ = scalars;
   }
 
@@ -56,7 +57,7 @@ class CudaOptimizer final : public Optimizer {
 
   OptimizerSpec spec_;
   OptimizerArenas arenas_;
-  const CudaDevice& device_;
+  OperatorSite site_;
   Buffer cell_;
   OptimizerScalars* scalars_;             ///< in the device's memory
   std::optional<OptimizerScalars> told_;  ///< what they are once the device's work is done
@@ -65,8 +66,8 @@ class CudaOptimizer final : public Optimizer {
 }  // namespace
 
 std::unique_ptr<Optimizer> plan_optimizer(const OptimizerSpec& spec, const OptimizerArenas& arenas,
-                                          CudaDevice& device) {
-  return std::make_unique<CudaOptimizer>(spec, arenas, device);
+                                          const OperatorSite& site) {
+  return std::make_unique<CudaOptimizer>(spec, arenas, site);
 }
 
 }  // namespace ptbench::cuda

@@ -2,15 +2,15 @@
 
 #include <memory>
 
+#include "kernels/cuda/operators.h"
 #include "kernels/optimizer.h"
-#include "src/device/cuda/cuda_device.h"
 
 namespace ptbench::cuda {
 
-/// One kernel a slice, over arenas in the device's memory; the device outlives it. Who owns which
-/// part does not matter here: all threads of the device share every slice.
+/// One kernel a slice, or a part of one, over arenas in the device's memory; the backend outlives
+/// it. Who owns which part does not matter here: all threads of the device share every slice.
 [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(const OptimizerSpec& spec,
                                                         const OptimizerArenas& arenas,
-                                                        CudaDevice& device);
+                                                        const OperatorSite& site);
 
 }  // namespace ptbench::cuda

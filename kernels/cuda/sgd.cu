@@ -1,6 +1,6 @@
-// Stochastic gradient descent: v ← m·v + g + w·p, p ← p − lr·v.
+// Stochastic gradient descent, a pack of elements a thread.
 #include "kernels/cuda/lanes.cuh"
-#include "kernels/cuda/optimizer_kernels.h"
+#include "kernels/cuda/updates.cuh"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::cuda {
@@ -17,14 +17,8 @@ __global__ void __launch_bounds__(kThreads)
   const Lanes<float, kLanes> gradients = load<kLanes>(slice.gradients, pack);
   Lanes<float, kLanes> velocities{};
   if constexpr (kHasMomentum) velocities = load<kLanes>(slice.first, pack);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    float& parameter = parameters.at[lane];
-    float& velocity = velocities.at[lane];
-    const float gradient = __fmul_rn(gradients.at[lane], s.gradient_scale);
-    const float decayed = __fmaf_rn(s.weight_decay, parameter, gradient);
-    velocity = kHasMomentum ? __fmaf_rn(s.momentum, velocity, decayed) : decayed;
-    parameter = __fmaf_rn(-s.lr, velocity, parameter);
-  }
+  for (int lane = 0; lane < kLanes; ++lane)
+    update_by_sgd<kHasMomentum>(s, gradients.at[lane], parameters.at[lane], velocities.at[lane]);
   store(slice.parameters, pack, parameters);
   if constexpr (kHasMomentum) store(slice.first, pack, velocities);
 }

@@ -37,6 +37,21 @@ struct SmallLinearGradients {
   bool adds;  ///< to what `weight` and `bias` hold
 };
 
+/// Results of the forward pass.
+template <class T>
+__host__ __device__ Size results_of(const SmallLinear<T>& layer) {
+  return layer.batch * layer.outputs;
+}
+
+/// Results of the backward pass: the elements of the weight's gradient, then of the bias's, then of
+/// the input's.
+template <class T>
+__host__ __device__ Size results_of(const SmallLinear<T>& layer,
+                                    const SmallLinearGradients<T>& gradients) {
+  const Size inputs = gradients.input == nullptr ? 0 : layer.batch * layer.inputs;
+  return (layer.inputs + 1) * layer.outputs + inputs;
+}
+
 /// All gradients of the layer.
 template <class T>
 void small_linear_gradients(const SmallLinear<T>& layer, const SmallLinearGradients<T>& gradients,

@@ -1,4 +1,3 @@
-#include "kernels/cuda/softmax_kernels.h"
 #include "kernels/cuda/typed.h"
 
 namespace ptbench::cuda {
@@ -12,7 +11,7 @@ class SoftmaxCrossEntropy final : public Operator {
   SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site,
                       const Bindings& bindings)
       : spec_(spec),
-        device_(site.device),
+        work_(site.small_work),
         input_{.logits = elements<T>(bindings.inputs[0]).data(),
                .labels = bindings.labels.data(),
                .batch = spec.batch,
@@ -24,12 +23,10 @@ class SoftmaxCrossEntropy final : public Operator {
         loss_scale_(bindings.loss_scale.data()),
         loss_(bindings.loss.data()) {}
 
-  void forward() override {
-    softmax_rows(input_, rows_, spec_.global_batch, loss_, device_.stream());
-  }
+  void forward() override { work_.add(LossForward<T>{input_, rows_, spec_.global_batch, loss_}); }
   void backward(GradientMode /*mode*/) override {
     if (gradient_ == nullptr) return;  // nothing is trained
-    softmax_gradient(input_, rows_, spec_.global_batch, loss_scale_, gradient_, device_.stream());
+    work_.add(LossBackward<T>{input_, rows_, spec_.global_batch, loss_scale_, gradient_});
   }
 
  private:
@@ -43,7 +40,7 @@ class SoftmaxCrossEntropy final : public Operator {
   }
 
   SoftmaxCrossEntropySpec spec_;
-  const CudaDevice& device_;
+  SmallWork& work_;
   LabelledLogits<T> input_;
   SoftmaxRows rows_;
   T* gradient_;  ///< batch × classes; null where nobody needs it

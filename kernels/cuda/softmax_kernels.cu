@@ -1,11 +1,7 @@
 // Softmax with cross-entropy: a warp a sample, so that a row's maximum and sum never leave
 // registers; the last block to finish adds up the samples' losses, which saves a launch.
-#include <cmath>
-
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/softmax_kernels.h"
+#include "kernels/cuda/softmax.cuh"
 #include "kernels/cuda/sum.cuh"
-#include "kernels/cuda/warp.cuh"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::cuda {
@@ -14,26 +10,6 @@ namespace {
 constexpr int kRowsOfBlock = 8;
 
 __device__ Size row_of_warp() { return Size{blockIdx.x} * kRowsOfBlock + threadIdx.y; }
-
-/// The row of a warp, whose first thread writes.
-template <class T>
-__device__ void compute_row(const LabelledLogits<T>& input, const SoftmaxRows& rows, Size row) {
-  const T* logits = input.logits + row * input.classes;
-  const int lane = static_cast<int>(threadIdx.x);
-
-  // From the largest logit on, so that no exponential overflows.
-  float maximum = -INFINITY;
-  for (Size i = lane; i < input.classes; i += kWarp) maximum = fmaxf(maximum, widened(logits[i]));
-  maximum = warp_max(maximum);
-  float sum = 0;
-  for (Size i = lane; i < input.classes; i += kWarp) sum += expf(widened(logits[i]) - maximum);
-  const float log_sum = logf(warp_sum(sum));
-
-  if (lane != 0) return;
-  rows.losses[row] = log_sum - (widened(logits[input.labels[row]]) - maximum);
-  rows.maxima[row] = maximum;
-  rows.log_sums[row] = log_sum;
-}
 
 /// Whether all other blocks have written; one block hears so, and finds what they wrote.
 __device__ bool is_last_block(unsigned* done) {
@@ -51,7 +27,7 @@ __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
     rows_kernel(LabelledLogits<T> input, SoftmaxRows rows, double global_batch, float* loss) {
   static_assert(kWarp * kRowsOfBlock == kSummands);
   const Size row = row_of_warp();
-  if (row < input.batch) compute_row(input, rows, row);
+  if (row < input.batch) compute_row(input, rows, row, static_cast<int>(threadIdx.x));
   if (!is_last_block(rows.done)) return;
   const int thread = static_cast<int>(threadIdx.y * kWarp + threadIdx.x);
   const double sum = sum_of_block(rows.losses, input.batch, thread);
@@ -66,15 +42,7 @@ __global__ void __launch_bounds__(kWarp* kRowsOfBlock)
                     const float* __restrict__ scale, T* __restrict__ gradient) {
   const Size row = row_of_warp();
   if (row >= input.batch) return;
-  const T* logits = input.logits + row * input.classes;
-  const float maximum = rows.maxima[row];
-  const float log_sum = rows.log_sums[row];
-  const float factor = share * scale[0];
-  for (Size i = threadIdx.x; i < input.classes; i += kWarp) {
-    const float probability = expf(widened(logits[i]) - maximum - log_sum);
-    const float target = i == input.labels[row] ? 1.0F : 0.0F;
-    gradient[row * input.classes + i] = narrowed<T>((probability - target) * factor);
-  }
+  compute_gradient(input, rows, share * scale[0], gradient, row, static_cast<int>(threadIdx.x));
 }
 
 unsigned blocks_of(Size batch) {

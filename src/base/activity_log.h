@@ -31,6 +31,9 @@ struct ActivityLog {
   std::string source;  ///< whose word it is: "CUPTI 130001"
   std::vector<DeviceActivity> activities;
   std::uint64_t lost = 0;  ///< for which there was no room, or whose times nobody knows
+  /// Of the activities, work of devices whose call is not among them: it was lost, and with it the
+  /// step that the work belongs to.
+  std::uint64_t without_call = 0;
 };
 
 }  // namespace ptbench

@@ -22,7 +22,7 @@ enum class OptionScope : std::uint8_t {
   training,          ///< what is trained and how: every process is told
   replicas,          ///< the same, of use to several replicas only
   length,            ///< how many steps, or epochs: every process is told
-  repetitions,       ///< how many processes measure: the one that starts them
+  repetitions,       ///< how many processes measure, and where: the one that starts them
   budget,            ///< how long they may measure together: it is shared out among them
   plan,              ///< the file of operator choices: rank 0, and who starts repetitions
   training_files,    ///< written while training: rank 0 of the first repetition

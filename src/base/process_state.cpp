@@ -94,6 +94,23 @@ int nearest_ancestor_without(std::string_view variable) {
   return ancestor;
 }
 
+bool is_ancestor(int id) {
+  int ancestor = getppid();
+  while (ancestor > 1 && ancestor != id) ancestor = parent_of(ancestor);
+  return ancestor == id;
+}
+
+bool has_own_name(int id) {
+  const auto name_in = [](const std::string& folder) {
+    std::ifstream file("/proc/" + folder + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+  };
+  const std::string own = name_in("self");
+  return !own.empty() && name_in(std::to_string(id)) == own;
+}
+
 bool can_see_processes() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self", error) == std::to_string(getpid());

@@ -34,6 +34,11 @@ struct ProcessState {
 /// whose environment cannot be read: who set it, where those between only passed it on.
 [[nodiscard]] int nearest_ancestor_without(std::string_view variable);
 
+/// Whether that process started this one, or who did, and so on.
+[[nodiscard]] bool is_ancestor(int id);
+/// Whether it has this process's name in the kernel's lists (`comm` of proc(5)).
+[[nodiscard]] bool has_own_name(int id);
+
 /// CPU time is counted in these, on every Linux.
 inline constexpr std::uint64_t kTicksPerSecond = 100;
 

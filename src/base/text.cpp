@@ -70,25 +70,26 @@ std::string single_line(std::string_view text) {
   return result;
 }
 
-std::string shell_line(const std::vector<std::string>& words) {
+std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(word);
+  std::string quoted = "'";
+  for (const char letter : word) {
+    if (letter == '\'')
+      quoted += R"('\'')";
+    else
+      quoted += letter;
+  }
+  return quoted + '\'';
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& raw : words) {
-    const std::string word = single_line(raw);
+  for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char letter : word) {
-      if (letter == '\'')
-        line += R"('\'')";
-      else
-        line += letter;
-    }
-    line += '\'';
+    line += shell_word(single_line(word));
   }
   return line;
 }

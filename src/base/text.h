@@ -18,6 +18,9 @@ namespace ptbench {
 /// break a table or move a terminal's cursor.
 [[nodiscard]] std::string single_line(std::string_view text);
 
+/// `word` as a shell takes it for one word of the same bytes: in quotes where it needs them.
+[[nodiscard]] std::string shell_word(std::string_view word);
+
 /// A command line that a shell takes apart into `words` again: those that mean something to it in
 /// quotes, control characters as \xNN.
 [[nodiscard]] std::string shell_line(const std::vector<std::string>& words);

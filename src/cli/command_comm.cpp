@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "kernels/cuda_module.h"
-#include "kernels/site.h"
 #include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "src/cli/comm_rank.h"
 #include "src/cli/command_table.h"
 #include "src/comm/catalog.h"
 #include "src/comm/nccl_module.h"
@@ -24,7 +24,6 @@
 #include "src/device/affinity.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
-#include "src/device/host_device.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_bench.h"
 #include "src/doctor/comm_options.h"
@@ -78,42 +77,6 @@ std::string header_line(const Topology& topology, Size ranks, const std::string&
 
 void pin_to(std::optional<int> cpu) {
   if (cpu) (void)pin_this_thread(*cpu);
-}
-
-bool is_on_gpus(const CommOptions& options, const std::string& communicator) {
-  const auto rows = communicator_catalog();
-  const auto row = std::ranges::find(rows, communicator, &CommunicatorRow::name);
-  const bool needs_them = row != rows.end() && row->on_gpus;
-  return options.device.starts_with("cuda") || (needs_them && options.device == "auto");
-}
-
-/// Where a rank's values lie.
-struct CommDevice {
-  CommDevice(const CommOptions& options, bool on_gpus) {
-    if (on_gpus) site = CudaModule(options.device).open();
-  }
-  [[nodiscard]] Device& get() { return site.device ? *site.device : host; }
-
-  HostDevice host;
-  Site site;
-};
-
-/// On one rank; its communicators have ended when this returns. `region`: null for a rank alone.
-std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
-                                          const SharedRegion* region) {
-  const bool on_gpus = is_on_gpus(options, row.name);
-  CommDevice where(options, on_gpus);
-  Device& device = where.get();
-  RankCommunicators communicators = row.make({.memory = device.memory(),
-                                              .region = region,
-                                              .rank = options.rank,
-                                              .device = on_gpus ? &device : nullptr,
-                                              .timeout = plan_of(options).timeout,
-                                              .interface = options.interface});
-  ControlChannel control(std::move(communicators.control));
-  return measure_collectives(
-      {.device = device, .communicator = *communicators.data, .control = control},
-      plan_of(options));
 }
 
 /// This process is one of several ranks.
@@ -235,7 +198,7 @@ std::optional<CommResult> run_with(const std::string& communicator, const CommOp
     throw usage_error(
         fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
         "leave out --communicator");
-  require_memory_for(plan_of(options), ranks, ranks + 1);  // values, and on one those of all
+  require_memory_for(plan_of(options), ranks, comm_arrays(plan_of(options), ranks));
   if (row.several_ranks) return run_processes(row, options, topology, ranks, {});
   return run_alone(row, options, topology);
 }
@@ -247,22 +210,50 @@ void require_possible_group(const CommOptions& options, const RankPlace& place) 
                                   place.world_size, name_of(place.source)),
                       fmt::format("leave --nproc out, or {}", without(place.source)));
   const std::string& name = options.communicators.front();
-  if (options.communicators.size() > 1 || is_on_gpus(options, name))
-    throw usage_error(
-        fmt::format("ranks from {} measure one communicator, between CPUs", name_of(place.source)),
-        fmt::format("name one, or {}", without(place.source)));
-  require_communicator_of(name, false);
+  if (options.communicators.size() > 1)
+    throw usage_error(fmt::format("ranks from {} measure one communicator", name_of(place.source)),
+                      fmt::format("name one, or {}", without(place.source)));
+  const bool on_gpus = is_on_gpus(options, name);
+  require_communicator_of(name, on_gpus);
+  if (!on_gpus) return;
+  if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
+}
+
+/// The options of one of several ranks that somebody else started, with its own GPU.
+CommOptions options_of(CommOptions options, const OutsideGroup& group) {
+  options.rank = group.place.rank;
+  if (!is_on_gpus(options, options.communicators.front())) return options;
+  const std::string device = options.device == "auto" ? "cuda" : options.device;
+  const Size wanted = std::max(group.local_rank + 1, devices_listed(device));
+  options.device =
+      gpus_of_replicas(device, wanted, false).at(static_cast<std::size_t>(group.local_rank));
+  return options;
+}
+
+/// Who moves values between the ranks of the group.
+CommunicatorRow row_of(const CommOptions& given, const OutsideGroup& group) {
+  const bool on_gpus = is_on_gpus(given, given.communicators.front());
+  std::string communicator = given.communicators.front();
+  if (group.apart && !on_gpus)
+    communicator = communicator_between(group.apart->hosts, communicator, group.place);
+  require_communicator(communicator);
+  CommunicatorRow row = find_communicator(communicator, group.place.world_size, on_gpus);
+  require_interface_of({row.name}, given.interface);
+  return row;
 }
 
 /// What all ranks of a group have to be told alike.
 GroupTerms terms_of(const CommOptions& options, Size ranks) {
   const CommPlan plan = plan_of(options);
-  return {.options = {{"communicator", options.communicators.front()},
+  const std::string& communicator = options.communicators.front();
+  return {.options = {{"communicator", communicator},
                       {"collective", fmt::format("{}", fmt::join(plan.collectives, ","))},
                       {"sizes", fmt::format("{}", fmt::join(plan.sizes, ","))},
+                      {"device", options.device},
                       {"iters", fmt::format("{}", plan.calls.value_or(0))},
                       {"warmup-iters", fmt::format("{}", plan.warm_up_calls)},
                       {"interface", options.interface}},
+          .communicator = communicator,
           .bytes_per_rank = comm_bytes_per_rank(plan, ranks),
           .timeout = plan.timeout};
 }
@@ -274,21 +265,26 @@ void end_hung_rank(Size rank, const GivenUp& by) {
 }
 
 /// This process is one of several ranks that somebody else started. Rank 0 prints.
-ExitCode be_outside_rank(CommOptions options, const RankPlace& place, const Topology& topology) {
-  require_possible_group(options, place);
-  OutsideGroup group = meet_group(place, terms_of(options, place.world_size), topology);
-  options.rank = place.rank;
-  const CommunicatorRow row = find_communicator(options.communicators.front(), place.world_size);
+ExitCode be_outside_rank(const CommOptions& given, const RankPlace& place,
+                         const Topology& topology) {
+  require_possible_group(given, place);
+  OutsideGroup group = meet_group(place, terms_of(given, place.world_size), topology);
   PhaseBoard(group.region.phases()).enter(place.rank, RankPhase::measuring);
   pin_to(topology.cores[static_cast<std::size_t>(group.cores.index) % topology.cores.size()].cpu);
-  PeerWatch watch(group.region, std::move(group.links), plan_of(options).timeout,
+  PeerWatch watch(group.region, std::move(group.links), plan_of(given).timeout,
                   {.leave = {}, .end = [&](const GivenUp& by) { end_hung_rank(place.rank, by); }});
   try {
-    const auto rows = measure_with(row, options, &group.region);
+    const CommunicatorRow row = row_of(given, group);
+    const CommOptions options = options_of(given, group);
+    const auto rows = measure_with(row, options, &group.region, group.apart.get());
     watch.let_end();
     if (place.rank != 0) return ExitCode::ok;
-    log_note(describe(place, host_name(), row.name));
-    print({.header = header_line(topology, place.world_size, row.name), .rows = rows}, options);
+    const std::vector<std::string> here{host_name()};
+    log_note(describe(place, group.apart ? group.apart->hosts : here, row.name));
+    print({.header = row.on_gpus ? fmt::format("a GPU for each rank; communicator {}\n", row.name)
+                                 : header_line(topology, place.world_size, row.name),
+           .rows = rows},
+          options);
     return ExitCode::ok;
   } catch (const std::exception& error) {
     group.region.give_up(place.rank, error.what());
@@ -298,12 +294,20 @@ ExitCode be_outside_rank(CommOptions options, const RankPlace& place, const Topo
   }
 }
 
+/// What is to be measured, "auto" on GPUs by its name.
+std::vector<std::string> names_of(const CommOptions& options) {
+  std::vector<std::string> names = options.communicators;
+  for (std::string& name : names)
+    if (is_on_gpus(options, name)) name = find_communicator(name, 2, true).name;
+  return names;
+}
+
 ExitCode comm_command(const CommOptions& options) {
   if (options.region) return be_rank(options);
   for (const std::string& communicator : options.communicators) require_communicator(communicator);
-  require_interface_of(options.communicators, options.interface);
   const Topology topology = discover_topology();
   if (const auto place = place_among_ranks()) return be_outside_rank(options, *place, topology);
+  require_interface_of(names_of(options), options.interface);
   CommResult all;
   const auto print_finished = [&] {
     if (!all.rows.empty()) print(all, options);

@@ -36,10 +36,11 @@ std::vector<std::string> names_of(const std::vector<Command>& commands) {
 
 std::vector<Command> command_table() {
   std::vector<Command> commands{
-      make_run_command(),     make_sweep_command(),       make_chart_command(),
-      make_compare_command(), make_gate_command(),        make_comm_command(),
-      make_export_command(),  make_trace_merge_command(), make_list_command(),
-      make_doctor_command(),  make_validate_command(),    make_completions_command()};
+      make_run_command(),        make_sweep_command(),  make_chart_command(),
+      make_compare_command(),    make_gate_command(),   make_comm_command(),
+      make_launch_command(),     make_export_command(), make_trace_merge_command(),
+      make_list_command(),       make_doctor_command(), make_validate_command(),
+      make_completions_command()};
   commands.push_back(make_help_command(names_of(commands)));
   return commands;
 }

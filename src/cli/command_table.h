@@ -18,6 +18,7 @@ namespace ptbench {
 [[nodiscard]] Command make_compare_command();
 [[nodiscard]] Command make_gate_command();
 [[nodiscard]] Command make_comm_command();
+[[nodiscard]] Command make_launch_command();
 [[nodiscard]] Command make_export_command();
 [[nodiscard]] Command make_trace_merge_command();
 [[nodiscard]] Command make_list_command();

@@ -30,10 +30,12 @@ constexpr std::array<Entry, 8> kExitCodes{{
     {"130", "interrupted; what was measured is saved"},
 }};
 
-constexpr std::array<Entry, 6> kVariables{{
+constexpr std::array<Entry, 7> kVariables{{
     {"PTBENCH_RANK, PTBENCH_WORLD_SIZE, PTBENCH_LOCAL_RANK, PTBENCH_ADDR",
      "place this process among ranks that were started by hand; torchrun's, Open MPI's, MPICH's "
      "and Slurm's variables do the same"},
+    {"PTBENCH_TOKEN",
+     "a word that all ranks of a job have and no stranger: who has another is no rank of it"},
     {"PTBENCH_HOST_ID", "tells hosts apart in place of the host name"},
     {"PTBENCH_ISA", "the most instructions to use: x86-64, x86-64-v3 or x86-64-v4"},
     {"CUDA_VISIBLE_DEVICES", "the devices that cuda:0, cuda:1, ... are"},

@@ -16,7 +16,7 @@ namespace ptbench {
 namespace {
 
 RankCommunicators make_shared_memory(const CommunicatorSetup& setup) {
-  ensure(setup.region != nullptr, "ranks of a host share a region");
+  ensure(setup.region != nullptr && setup.apart == nullptr, "ranks of a host share a region");
   auto data = std::make_unique<SharedMemoryCommunicator>(*setup.region, setup.rank, setup.device);
   auto control = data->make_control();
   return {.data = std::move(data), .control = std::move(control)};
@@ -40,20 +40,42 @@ std::vector<CommunicatorRow> communicator_catalog() {
        .summary = "gloo: processes send their values to each other over TCP",
        .needs = "the module of gloo",
        .several_ranks = true,
-       .is_engine = true,
+       .engine = "gloo",
        .takes_interface = true,
+       .between_hosts = true,
        .make = [](const CommunicatorSetup& setup) { return make_engine("gloo", setup); }},
       {.name = "mpi",
        .summary = "Open MPI: processes that its launcher started send their values to each other",
        .needs = "the module of mpi; mpirun",
        .several_ranks = true,
-       .is_engine = true,
+       .engine = "mpi",
+       .between_hosts = true,
        .make = [](const CommunicatorSetup& setup) { return make_engine("mpi", setup); }},
+      {.name = "shm+gloo",
+       .summary = "shared memory on each host, and gloo between the first ranks of the hosts",
+       .needs = "the module of gloo",
+       .several_ranks = true,
+       .engine = "gloo",
+       .has_leaders = true,
+       .takes_interface = true,
+       .between_hosts = true,
+       .make =
+           [](const CommunicatorSetup& setup) { return make_engine_of_leaders("gloo", setup); }},
+      {.name = "shm+mpi",
+       .summary = "shared memory on each host, and Open MPI between the first ranks of the hosts",
+       .needs = "the module of mpi; mpirun",
+       .several_ranks = true,
+       .engine = "mpi",
+       .has_leaders = true,
+       .between_hosts = true,
+       .make = [](const CommunicatorSetup& setup) { return make_engine_of_leaders("mpi", setup); }},
       {.name = "nccl",
-       .summary = "NVIDIA's NCCL: GPUs of one host send their values to each other",
+       .summary = "NVIDIA's NCCL: GPUs send their values to each other",
        .needs = "a GPU for each rank",
        .several_ranks = true,
        .on_gpus = true,
+       .takes_interface = true,
+       .between_hosts = true,
        .make = [](const CommunicatorSetup& setup) { return make_nccl(setup); }},
       {.name = std::string(SoloCommunicator::kName),
        .summary = "a world of one rank, which has nobody to talk to",
@@ -76,6 +98,16 @@ CommunicatorRow find_communicator(std::string_view name, Size world_size, bool o
     if (name == kAutomaticCommunicator ? is_best : name == row.name) return row;
   }
   throw Defect("the option table lets only known communicators through");
+}
+
+std::optional<std::string> communicator_between_hosts(std::string_view name, bool from_open_mpi,
+                                                      bool can_have_leaders) {
+  if (name == kAutomaticCommunicator)
+    return std::string(can_have_leaders ? "shm+" : "") + (from_open_mpi ? "mpi" : "gloo");
+  const std::vector<CommunicatorRow> rows = communicator_catalog();
+  const auto row = std::ranges::find(rows, name, &CommunicatorRow::name);
+  if (row == rows.end() || !row->between_hosts) return std::nullopt;
+  return row->name;
 }
 
 void require_communicator_of(std::string_view name, bool on_gpus) {
@@ -103,7 +135,7 @@ void require_interface_of(const std::vector<std::string>& names, std::string_vie
 void require_communicator(std::string_view name) {
   const std::vector<CommunicatorRow> rows = communicator_catalog();
   const auto row = std::ranges::find(rows, name, &CommunicatorRow::name);
-  if (row != rows.end() && row->is_engine) require_engine(name);
+  if (row != rows.end() && !row->engine.empty()) require_engine(row->engine);
 }
 
 }  // namespace ptbench

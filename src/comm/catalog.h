@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +13,20 @@
 
 namespace ptbench {
 
+struct RanksApart;
+
 /// What a rank's communicators are made of; everything outlives them.
 struct CommunicatorSetup {
-  MemorySource& memory;                  ///< where the arenas of a rank that is alone lie
-  const SharedRegion* region = nullptr;  ///< of the ranks of this host; null: this rank is alone
+  MemorySource& memory;  ///< where the arenas of a rank that is alone lie
+  /// Of the ranks of this host; where ranks are on several, this rank's own, which tells of all.
+  /// Null: this rank is alone.
+  const SharedRegion* region = nullptr;
   Size rank = 0;
   Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
   Communicator::Timeout timeout = std::chrono::seconds(60);  ///< of waits while it is made
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::string interface = {};  ///< of the network, that an engine's values travel by; empty: any
+  std::string interface = {};   ///< of the network, that an engine's values travel by; empty: any
+  RanksApart* apart = nullptr;  ///< where the ranks are on several hosts
 };
 
 /// What one rank has to talk to others with.
@@ -31,13 +37,16 @@ struct RankCommunicators {
 
 /// A row of the communicator catalog.
 struct CommunicatorRow {
-  std::string name;              ///< as on the command line
-  std::string summary;           ///< one line for `ptbench list`
-  std::string needs;             ///< of the machine or the run; a few words
-  bool several_ranks = false;    ///< takes worlds above one
-  bool on_gpus = false;          ///< of values in the memory of CUDA devices, and no others
-  bool is_engine = false;        ///< a module of that name does it, which may be absent
+  std::string name;            ///< as on the command line
+  std::string summary;         ///< one line for `ptbench list`
+  std::string needs;           ///< of the machine or the run; a few words
+  bool several_ranks = false;  ///< takes worlds above one
+  bool on_gpus = false;        ///< of values in the memory of CUDA devices, and no others
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
+  std::string engine = {};       ///< the module that does it, which may be absent; empty: none
+  bool has_leaders = false;      ///< that engine sends between the first ranks of hosts alone
   bool takes_interface = false;  ///< sends values by a network interface that can be chosen
+  bool between_hosts = false;    ///< takes ranks of several hosts
   RankCommunicators (*make)(const CommunicatorSetup& setup) = nullptr;
 };
 
@@ -60,6 +69,13 @@ void require_communicator(std::string_view name);
 /// a defect for a name that nobody knows.
 [[nodiscard]] CommunicatorRow find_communicator(std::string_view name, Size world_size,
                                                 bool on_gpus = false);
+
+/// What stands for `name` where ranks are on several hosts: "auto" is Open MPI's where it started
+/// them, else gloo, by way of leaders where the ranks of each host follow each other. Empty where
+/// that one takes no such ranks.
+[[nodiscard]] std::optional<std::string> communicator_between_hosts(std::string_view name,
+                                                                    bool from_open_mpi,
+                                                                    bool can_have_leaders = true);
 
 /// Throws a usage error where none of the communicators of these names sends anything over a
 /// network interface, or this host has none such interface. Empty: none is asked for.

@@ -11,6 +11,7 @@
 #include "src/base/size.h"
 #include "src/device/memory.h"
 #include "src/device/queue.h"
+#include "src/device/work_watch.h"
 
 namespace ptbench {
 
@@ -83,6 +84,10 @@ class Communicator {
   /// Whether it works on the device whose queues it is given to order, so that these can record it:
   /// nothing that is started waits on the host.
   [[nodiscard]] virtual bool works_on_device() const { return false; }
+  /// From now on `watch` has its events recorded round each collective that is started here, though
+  /// not in groups, where the device does it: behind the wait for `after`. Null: no longer. Only
+  /// communicators that work on the device do so.
+  virtual void watch(WorkWatch* /*watch*/) {}
   /// Where arenas should lie so that this communicator reduces them fastest.
   [[nodiscard]] virtual MemorySource& memory() = 0;
 

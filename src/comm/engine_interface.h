@@ -16,7 +16,7 @@ inline constexpr unsigned kEngineAbi = PTBENCH_ENGINE_ABI;
 /// What the interface's pointer points to. Objects that come out of it may live until the process
 /// ends, as the module does.
 struct EngineInterface {
-  /// All ranks call it. Throws Error.
+  /// All ranks call it, on a thread that may run where the engine's own threads may. Throws Error.
   std::unique_ptr<Communicator> (*make)(EngineSetup setup);
 };
 

@@ -2,11 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/control_of_ranks.h"
 #include "src/comm/engine_interface.h"
-#include "src/comm/shared_memory.h"
+#include "src/comm/ranks_apart.h"
+#include "src/comm/ranks_of_hosts.h"
+#include "src/device/affinity.h"
 #include "src/device/module_loader.h"
 
 namespace ptbench {
@@ -17,35 +26,57 @@ Module open_engine(std::string_view name, const std::filesystem::path& modules) 
 }
 
 EngineProbe probe_of(std::string_view name, const Module& module) {
-  const std::string path = module.path.string();
-  switch (module.state) {
-    case ModuleState::absent:
-      return {.state = "module absent",
-              .detail = fmt::format("there is no module {}", path),
-              .remedy = fmt::format("build ptbench where {} is found (docs/dependencies.md) and "
-                                    "install it, or use --communicator shm",
-                                    name)};
-    case ModuleState::library_absent:
-      return {.state = "library absent",
-              .detail = fmt::format("the library {} is missing", module.detail),
-              .remedy = fmt::format("install what has {}, or add its folder to LD_LIBRARY_PATH",
-                                    module.detail)};
-    case ModuleState::abi_mismatch:
-      return {.state = "module of another version",
-              .detail = fmt::format("{}: {}", path, module.detail),
-              .remedy = "install the module that was built together with this ptbench"};
-    case ModuleState::loaded:
-      return {.usable = true, .state = "ready", .detail = path, .remedy = {}};
-    case ModuleState::unusable: break;
-  }
-  return {.state = "module unusable",
-          .detail = fmt::format("{}: {}", path, module.detail),
-          .remedy = "build ptbench again and install it"};
+  if (module.loaded())
+    return {.usable = true,
+            .state = name_of(module.state),
+            .detail = module.path.string(),
+            .remedy = {}};
+  ModuleFault fault = fault_of(
+      module, fmt::format("build ptbench where {} is found (docs/dependencies.md) and install it, "
+                          "or use --communicator shm",
+                          name));
+  return {.state = name_of(module.state),
+          .detail = std::move(fault.detail),
+          .remedy = std::move(fault.remedy)};
 }
 
 void require_usable(std::string_view name, const EngineProbe& probe) {
   if (!probe.usable)
     throw capability_error(fmt::format("--communicator {}: {}", name, probe.detail), probe.remedy);
+}
+
+/// What ranks of a host share: where all are on one host, which `own` is for then, the memory that
+/// they have already.
+const RanksOfHosts& hosts_of(const CommunicatorSetup& setup, Communicator& words,
+                             std::optional<RanksOfHosts>& own) {
+  if (setup.apart != nullptr)
+    return setup.apart->shared.emplace(share_memory_of_hosts(
+        setup.apart->hosts, words, setup.apart->bytes_per_rank, setup.timeout));
+  std::vector<Size> everyone(static_cast<std::size_t>(words.world_size()));
+  std::iota(everyone.begin(), everyone.end(), Size{0});
+  return own.emplace(RanksOfHosts{.region = *setup.region, .members = {std::move(everyone)}});
+}
+
+RankCommunicators make(std::string_view name, const CommunicatorSetup& setup, bool has_leaders,
+                       const std::filesystem::path& modules) {
+  const Module module = open_engine(name, modules);
+  require_usable(name, probe_of(name, module));
+  std::unique_ptr<Communicator> control = make_control_of(setup);
+  std::unique_ptr<Communicator> host = control->split(0, setup.rank, setup.timeout);
+  std::optional<RanksOfHosts> own;
+  const RanksOfHosts* hosts = has_leaders ? &hosts_of(setup, *host, own) : nullptr;
+  const auto* interface = static_cast<const EngineInterface*>(module.interface);
+  // The library's threads, which inherit what this one may run on, are to work beside it.
+  const AffinityGuard affinity;
+  spread_this_thread(given_cpus());
+  std::unique_ptr<Communicator> data = interface->make({.region = *setup.region,
+                                                        .rank = setup.rank,
+                                                        .host = std::move(host),
+                                                        .interface = setup.interface,
+                                                        .address = address_of(setup),
+                                                        .timeout = setup.timeout,
+                                                        .hosts = hosts});
+  return {.data = std::move(data), .control = std::move(control)};
 }
 
 }  // namespace
@@ -60,19 +91,12 @@ void require_engine(std::string_view name, const std::filesystem::path& modules)
 
 RankCommunicators make_engine(std::string_view name, const CommunicatorSetup& setup,
                               const std::filesystem::path& modules) {
-  ensure(setup.region != nullptr, "ranks of a host share a region");
-  const Module module = open_engine(name, modules);
-  require_usable(name, probe_of(name, module));
-  std::unique_ptr<Communicator> control =
-      SharedMemoryCommunicator(*setup.region, setup.rank).make_control();
-  std::unique_ptr<Communicator> host = control->split(0, setup.rank, setup.timeout);
-  const auto* interface = static_cast<const EngineInterface*>(module.interface);
-  std::unique_ptr<Communicator> data = interface->make({.region = *setup.region,
-                                                        .rank = setup.rank,
-                                                        .host = std::move(host),
-                                                        .interface = setup.interface,
-                                                        .timeout = setup.timeout});
-  return {.data = std::move(data), .control = std::move(control)};
+  return make(name, setup, false, modules);
+}
+
+RankCommunicators make_engine_of_leaders(std::string_view name, const CommunicatorSetup& setup,
+                                         const std::filesystem::path& modules) {
+  return make(name, setup, true, modules);
 }
 
 }  // namespace ptbench

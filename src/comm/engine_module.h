@@ -30,5 +30,9 @@ void require_engine(std::string_view name,
 [[nodiscard]] RankCommunicators make_engine(
     std::string_view name, const CommunicatorSetup& setup,
     const std::filesystem::path& modules = install_paths().modules);
+/// The same, by way of a leader of each host, whose ranks share memory.
+[[nodiscard]] RankCommunicators make_engine_of_leaders(
+    std::string_view name, const CommunicatorSetup& setup,
+    const std::filesystem::path& modules = install_paths().modules);
 
 }  // namespace ptbench

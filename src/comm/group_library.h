@@ -35,6 +35,12 @@ class GroupLibrary {
   /// it at the r-th place of `received`, every part of which has `received_bytes`.
   virtual void all_to_all(std::span<std::byte> sent, const std::vector<Bytes>& sent_bytes,
                           std::span<std::byte> received, Bytes received_bytes) = 0;
+  /// Replaces each rank's part of `values` (rank_part) by its sum over ranks; the others' parts
+  /// stay. False: there is no better way than all_to_all, and nothing was done.
+  virtual bool reduce_scatter(std::span<float> values) {
+    (void)values;
+    return false;
+  }
   /// Rank r has the r-th of the parts of `whole` that follow each other.
   virtual void all_gather(std::span<std::byte> whole, const std::vector<Bytes>& parts) = 0;
   /// As Communicator::start_gather.
@@ -48,6 +54,9 @@ class GroupLibrary {
   [[nodiscard]] virtual std::unique_ptr<LibraryMessage> receive(std::span<std::byte> bytes,
                                                                 Size from,
                                                                 std::uint64_t number) = 0;
+
+  /// Where values lie best; null: anywhere. For the thread that messages are for.
+  [[nodiscard]] virtual MemorySource* memory() { return nullptr; }
 
   /// Has whoever waits in it throw soon. For any thread.
   virtual void abort() noexcept = 0;

@@ -9,7 +9,9 @@
 
 #include "src/base/error.h"
 #include "src/comm/exchange.h"
+#include "src/comm/leaders_library.h"
 #include "src/comm/operation_text.h"
+#include "src/device/affinity.h"
 
 namespace ptbench {
 
@@ -43,26 +45,6 @@ std::unique_ptr<GroupLibrary> library_for(const LibraryRank& rank, Communicator&
 }
 
 }  // namespace
-
-LibraryRank::LibraryRank(std::string engine, SharedRegion memory, Size own,
-                         Communicator::Timeout longest, std::unique_ptr<Communicator> words,
-                         GroupLibraryMaker maker)
-    : name(std::move(engine)),
-      region(std::move(memory)),
-      rank(own),
-      timeout(longest),
-      host(std::move(words)),
-      make(std::move(maker)) {}
-
-LibraryRank::~LibraryRank() {
-  try {
-    if (is_failed || region.given_up()) throw run_error("a rank gave up");
-    host->wait(host->start_barrier(), timeout);
-  } catch (const std::exception&) {
-    for (const auto& library : ended)  // others say why
-      if (library != nullptr) library->abort();
-  }
-}
 
 LibraryCommunicator::LibraryCommunicator(std::shared_ptr<LibraryRank> rank,
                                          std::unique_ptr<Communicator> host,
@@ -106,6 +88,7 @@ void LibraryCommunicator::stop(bool at_once) {
 
 /// Of the worker.
 void LibraryCommunicator::work() {
+  spread_this_thread(rank_->cpus);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return is_stopping_ || !given_.empty(); });
@@ -131,22 +114,28 @@ void LibraryCommunicator::work() {
   }
 }
 
-std::uint64_t LibraryCommunicator::count_start() const {
-  shared::RankBlock& block = rank_->region.rank_block(rank_->rank);
-  block.worked.fetch_add(1, std::memory_order_relaxed);
+MemorySource& LibraryCommunicator::memory() {
+  MemorySource* const of_library = library_ != nullptr ? library_->memory() : nullptr;
+  return of_library != nullptr ? *of_library : memory_;
+}
+
+std::uint64_t LibraryCommunicator::count_collective() const {
   if (host_ != nullptr) return 0;  // a group has an order of its own
-  return block.started_on_device.fetch_add(1, std::memory_order_seq_cst) + 1;
+  return rank_->region.rank_block(rank_->rank)
+             .started_on_device.fetch_add(1, std::memory_order_seq_cst) +
+         1;
 }
 
 void LibraryCommunicator::begin(const Event* after, const Operation& operation) {
   require_going(operation);
   if (after != nullptr) after->finish();
+  rank_->region.rank_block(rank_->rank).worked.fetch_add(1, std::memory_order_relaxed);
 }
 
 Communicator::Ticket LibraryCommunicator::start(Started started, const Event* after) {
   begin(after, started.operation);
   started.number = ++collectives_;
-  started.counted = count_start();
+  started.counted = count_collective();
   pending_.push_back(std::move(started));
   {
     const std::scoped_lock lock(mutex_);
@@ -222,7 +211,6 @@ Communicator::Ticket LibraryCommunicator::start_send(std::span<const std::byte> 
   Started sent{.operation = {.collective = Collective::send, .root = to, .bytes = bytes.size()},
                .values = only_read(bytes)};
   begin(after, sent.operation);
-  sent.counted = count_start();
   if (to != own_) sent.message = library_->send(bytes, to, ++sent_[place_of_rank(to)]);
   pending_.push_back(std::move(sent));
   if (to == own_) give_messages_to_self();
@@ -236,7 +224,6 @@ Communicator::Ticket LibraryCommunicator::start_receive(std::span<std::byte> byt
       .operation = {.collective = Collective::receive, .root = from, .bytes = bytes.size()},
       .values = bytes};
   begin(after, received.operation);
-  received.counted = count_start();
   if (from != own_)
     received.message = library_->receive(bytes, from, ++received_[place_of_rank(from)]);
   pending_.push_back(std::move(received));
@@ -308,6 +295,7 @@ void LibraryCommunicator::await_message(Started& first, Timeout timeout,
                                         Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<Timeout>(deadline - Clock::now());
   try {
+    const SurrenderWatch::Wait wait(rank_->watch, *library_);
     first.message->finish(std::max(left, Timeout(1)));
   } catch (const std::exception& error) {
     if (Clock::now() < deadline) fail(first, error.what());
@@ -318,7 +306,7 @@ void LibraryCommunicator::await_message(Started& first, Timeout timeout,
   }
 }
 
-/// The ranks of the world that have started fewer operations.
+/// The ranks of the world that have started fewer collectives.
 std::string LibraryCommunicator::late_ranks(std::uint64_t counted) const {
   std::vector<Size> late;
   for (const Size member : members_)
@@ -385,6 +373,10 @@ std::unique_ptr<Communicator> make_over_library(std::string engine, EngineSetup 
                                                 GroupLibraryMaker maker) {
   std::vector<Size> everyone(static_cast<std::size_t>(setup.region.world_size()));
   std::iota(everyone.begin(), everyone.end(), Size{0});
+  if (setup.hosts != nullptr) {
+    engine = "shm+" + engine;
+    maker = by_way_of_leaders(setup, std::move(maker));
+  }
   auto rank = std::make_shared<LibraryRank>(std::move(engine), setup.region, setup.rank,
                                             setup.timeout, std::move(setup.host), std::move(maker));
   rank->is_failed = true;  // where it cannot be made

@@ -16,31 +16,11 @@
 #include "src/comm/communicator.h"
 #include "src/comm/engine_setup.h"
 #include "src/comm/group_library.h"
+#include "src/comm/library_rank.h"
 #include "src/comm/library_work.h"
 #include "src/comm/shared_layout.h"
-#include "src/comm/shared_region.h"
 
 namespace ptbench {
-
-/// What all communicators of one rank have in common. Libraries of groups that have ended live as
-/// long as it does, so that nobody cuts what is still on its way to others.
-struct LibraryRank {
-  LibraryRank(std::string engine, SharedRegion memory, Size own, Communicator::Timeout longest,
-              std::unique_ptr<Communicator> words, GroupLibraryMaker maker);
-  /// Waits for the others, where all go on.
-  ~LibraryRank();
-  LibraryRank(const LibraryRank&) = delete;
-  LibraryRank& operator=(const LibraryRank&) = delete;
-
-  const std::string name;  ///< of the engine, as on the command line
-  const SharedRegion region;
-  const Size rank;  ///< of the region, and of the world
-  const Communicator::Timeout timeout;
-  const std::unique_ptr<Communicator> host;
-  const GroupLibraryMaker make;
-  std::vector<std::unique_ptr<GroupLibrary>> ended;
-  bool is_failed = false;
-};
 
 /// One rank of a group whose values a library moves. A thread does the collectives in the order in
 /// which they were started, so that computation goes on meanwhile; messages are given to the
@@ -60,7 +40,7 @@ class LibraryCommunicator final : public Communicator {
   [[nodiscard]] bool sends_values() const override { return members_.size() > 1; }
   [[nodiscard]] Size rank() const override { return own_; }
   [[nodiscard]] Size world_size() const override { return std::ssize(members_); }
-  [[nodiscard]] MemorySource& memory() override { return memory_; }
+  [[nodiscard]] MemorySource& memory() override;
 
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
                                         const Event* after = nullptr) override;
@@ -92,7 +72,7 @@ class LibraryCommunicator final : public Communicator {
     std::span<std::byte> values{};  ///< a send only reads it
     std::span<std::byte> whole{};
     std::uint64_t number = 0;                   ///< of a collective, from 1; of messages: 0
-    std::uint64_t counted = 0;                  ///< as count_start has it
+    std::uint64_t counted = 0;                  ///< as count_collective has it
     std::unique_ptr<LibraryMessage> message{};  ///< null: to itself, or a collective
     // NOLINTEND(readability-redundant-member-init)
   };
@@ -101,7 +81,7 @@ class LibraryCommunicator final : public Communicator {
   Ticket start(Started started, const Event* after);
   Ticket start_reduction(shared::Operation operation, Values values, const Event* after);
   void begin(const Event* after, const shared::Operation& operation);
-  [[nodiscard]] std::uint64_t count_start() const;
+  [[nodiscard]] std::uint64_t count_collective() const;
   void give_messages_to_self();
   void require_member(Size rank) const;
 

@@ -83,21 +83,27 @@ void LibraryWork::gather(const Operation& operation, std::span<std::byte> part,
 
 void LibraryWork::reduce(const Operation& operation, std::span<std::byte> bytes) {
   const bool is_wide = operation.type == ElementType::f32 && operation.wire == WireType::fp32;
-  if (is_wide && (operation.collective != Collective::reduce_scatter || library_ == nullptr))
-    sum_in_library(operation,
-                   {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
-  else
-    sum_parts(operation, bytes);
+  const std::span<float> values(reinterpret_cast<float*>(bytes.data()),
+                                bytes.size() / sizeof(float));
+  if (!is_wide || !sum_in_library(operation, values)) sum_parts(operation, bytes);
 }
 
-void LibraryWork::sum_in_library(const Operation& operation, std::span<float> values) {
-  const bool is_for_one = operation.collective == Collective::reduce;
-  if (library_ != nullptr && is_for_one)
-    library_->reduce(values, operation.root);
-  else if (library_ != nullptr)
+/// False where the library has no way of its own.
+bool LibraryWork::sum_in_library(const Operation& operation, std::span<float> values) {
+  const Range own = own_part(operation, std::ssize(values));
+  std::span<float> sums = values;
+  if (operation.collective == Collective::reduce) {
+    if (library_ != nullptr) library_->reduce(values, operation.root);
+    sums = within(values, own);
+  } else if (operation.collective == Collective::reduce_scatter) {
+    if (library_ != nullptr && !library_->reduce_scatter(values)) return false;
+    sums = within(values, own);
+  } else if (library_ != nullptr) {
     library_->all_reduce(values);
-  if (operation.scale == 1 || (is_for_one && rank_ != operation.root)) return;
-  for (float& value : values) value *= operation.scale;
+  }
+  if (operation.scale == 1) return true;
+  for (float& value : sums) value *= operation.scale;
+  return true;
 }
 
 void LibraryWork::sum_parts(const Operation& operation, std::span<std::byte> bytes) {
@@ -110,7 +116,10 @@ void LibraryWork::sum_parts(const Operation& operation, std::span<std::byte> byt
 
 /// What this rank sums: its part, or all where the sum is for one rank alone.
 Range LibraryWork::own_part(const Operation& operation, Size count) const {
-  if (operation.collective != Collective::reduce) return rank_part(count, rank_, ranks_);
+  if (operation.collective != Collective::reduce) {
+    const Range part = rank_part(count, rank_, ranks_);
+    return {std::min(part.begin, count), std::min(part.end, count)};  // of short arrays
+  }
   return operation.root == rank_ ? Range{0, count} : Range{};
 }
 

@@ -26,7 +26,7 @@ class LibraryWork {
  private:
   using Halves = std::span<std::uint16_t>;
   void reduce(const shared::Operation& operation, std::span<std::byte> bytes);
-  void sum_in_library(const shared::Operation& operation, std::span<float> values);
+  [[nodiscard]] bool sum_in_library(const shared::Operation& operation, std::span<float> values);
   void sum_parts(const shared::Operation& operation, std::span<std::byte> bytes);
   void sum_floats(const shared::Operation& operation, std::span<float> values);
   void sum_halves(const shared::Operation& operation, Halves values);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "src/comm/communicator.h"
 #include "src/comm/shared_region.h"
@@ -27,7 +28,9 @@ struct NcclSetup {
   const SharedRegion& region;
   Size rank = 0;                       ///< of the region, and of the world
   std::unique_ptr<Communicator> host;  ///< among the same ranks, for words about communicators
-  Communicator::Timeout timeout{};     ///< of waits for others that nobody else limits
+  std::string interface;               ///< of the network, that NCCL is to talk by; empty: any
+  std::string address;  ///< of this host, by which others reach it; empty: all ranks are here
+  Communicator::Timeout timeout{};  ///< of waits for others that nobody else limits
 };
 
 /// What the interface's pointer points to. Objects that come out of it may live until the process

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "src/comm/control_of_ranks.h"
 #include "src/comm/nccl_interface.h"
-#include "src/comm/shared_memory.h"
 #include "src/device/module_loader.h"
 
 namespace ptbench {
@@ -31,24 +31,9 @@ OpenedNccl not_usable(std::string state, std::string detail, std::string remedy)
 }
 
 OpenedNccl without_nccl_module(const Module& module) {
-  const std::string path = module.path.string();
-  switch (module.state) {
-    case ModuleState::absent:
-      return not_usable("module absent", fmt::format("there is no module {}", path),
-                        "build ptbench where nvcc and NCCL are found and install it");
-    case ModuleState::library_absent:
-      return not_usable("library absent", fmt::format("the library {} is missing", module.detail),
-                        fmt::format("install what has {} (NCCL, or CUDA's runtime), or add its "
-                                    "folder to LD_LIBRARY_PATH",
-                                    module.detail));
-    case ModuleState::abi_mismatch:
-      return not_usable("module of another version", fmt::format("{}: {}", path, module.detail),
-                        "install the module that was built together with this ptbench");
-    case ModuleState::unusable:
-    case ModuleState::loaded: break;
-  }
-  return not_usable("module unusable", fmt::format("{}: {}", path, module.detail),
-                    "build ptbench again and install it");
+  ModuleFault fault = fault_of(module, "build ptbench where nvcc and NCCL are found and install it",
+                               "NCCL, or CUDA's runtime");
+  return not_usable(name_of(module.state), std::move(fault.detail), std::move(fault.remedy));
 }
 
 /// Within a major version newer libraries do all that older ones do.
@@ -92,17 +77,17 @@ Error nccl_absent_error(const NcclProbe& probe) {
 }
 
 RankCommunicators make_nccl(const CommunicatorSetup& setup, const std::filesystem::path& modules) {
-  ensure(setup.region != nullptr, "ranks of a host share a region");
   ensure(setup.device != nullptr, "a communicator of GPUs has the rank's own");
   const OpenedNccl nccl = open_nccl(modules);
   if (nccl.interface == nullptr) throw nccl_absent_error(nccl.probe);
-  std::unique_ptr<Communicator> control =
-      SharedMemoryCommunicator(*setup.region, setup.rank).make_control();
+  std::unique_ptr<Communicator> control = make_control_of(setup);
   std::unique_ptr<Communicator> host = control->split(0, setup.rank, setup.timeout);
   std::unique_ptr<Communicator> data = nccl.interface->make({.device = *setup.device,
                                                              .region = *setup.region,
                                                              .rank = setup.rank,
                                                              .host = std::move(host),
+                                                             .interface = setup.interface,
+                                                             .address = address_of(setup),
                                                              .timeout = setup.timeout});
   return {.data = std::move(data), .control = std::move(control)};
 }

@@ -4,28 +4,60 @@
 #include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "src/base/error.h"
 
 namespace ptbench {
+namespace {
 
-std::vector<std::string> network_interfaces() {
+struct NamedAddress {
+  std::string name;
+  std::string address;  ///< as numbers
+};
+
+socklen_t size_of(const sockaddr& address) {
+  return address.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+/// The IP addresses of interfaces that are up, in the system's order.
+std::vector<NamedAddress> interface_addresses() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return {};
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, freeifaddrs);
-  std::vector<std::string> names;
+  std::vector<NamedAddress> found;
   for (const ifaddrs* entry = all.get(); entry != nullptr; entry = entry->ifa_next) {
     if ((entry->ifa_flags & IFF_UP) == 0 || entry->ifa_addr == nullptr) continue;
     const auto family = entry->ifa_addr->sa_family;
-    const bool has_address = family == AF_INET || family == AF_INET6;
-    const bool is_new = std::ranges::find(names, entry->ifa_name) == names.end();
-    if (has_address && is_new) names.emplace_back(entry->ifa_name);
+    if (family != AF_INET && family != AF_INET6) continue;
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(entry->ifa_addr, size_of(*entry->ifa_addr), text.data(), text.size(), nullptr,
+                    0, NI_NUMERICHOST) != 0)
+      continue;
+    found.push_back({.name = entry->ifa_name, .address = text.data()});
   }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> network_interfaces() {
+  std::vector<std::string> names;
+  for (const NamedAddress& one : interface_addresses())
+    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
   return names;
+}
+
+std::string interface_with(std::string_view address) {
+  const std::vector<NamedAddress> all = interface_addresses();
+  const auto found = std::ranges::find(all, address, &NamedAddress::address);
+  return found == all.end() ? std::string() : found->name;
 }
 
 void require_interface(std::string_view interface) {

@@ -10,6 +10,9 @@ namespace ptbench {
 /// system's order.
 [[nodiscard]] std::vector<std::string> network_interfaces();
 
+/// The name of this host's network interface that has that address, as numbers; empty: none has.
+[[nodiscard]] std::string interface_with(std::string_view address);
+
 /// Throws a usage error where `interface` is none of them.
 void require_interface(std::string_view interface);
 

@@ -143,6 +143,7 @@ DdpOptions data_parallel_of(const RunOptions& options) {
   DdpOptions result;
   if (options.bucket_mb) result.bucket_bytes = bytes_of(*options.bucket_mb);
   if (options.first_bucket_mb) result.first_bucket_bytes = bytes_of(*options.first_bucket_mb);
+  result.share_clock = options.rank_hosts.empty();
   result.overlap = options.overlap == OnOffAuto::on;
   result.wire = options.reduce_precision == "bf16" ? WireType::bf16 : WireType::fp32;
   result.broadcast_buffers = options.broadcast_buffers;
@@ -280,6 +281,13 @@ RunOptions with_listed_replicas(RunOptions options, const StrategyRow& strategy)
   return options;
 }
 
+/// What "auto" stands for, where only the device decides.
+std::string communicator_named(const RunOptions& options, const ChosenDevice& device) {
+  if (options.communicator != kAutomaticCommunicator || device.is_cpu())
+    return options.communicator;
+  return find_communicator(kAutomaticCommunicator, options.nproc, true).name;
+}
+
 }  // namespace
 
 RunConfig configure_run(const RunOptions& given, const Topology& topology) {
@@ -301,7 +309,7 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   // When an emulated device is warm, only a clock could say.
   if (config.device.is_emulated && !options.warmup) config.options.warmup = 1;
   require_communicator(options.communicator);
-  require_interface_of({options.communicator}, options.interface);
+  require_interface_of({communicator_named(options, config.device)}, options.interface);
   if (options.nproc > 1 && !config.strategy.one_process)
     require_communicator_of(options.communicator, !config.device.is_cpu());
   require_sensible_ends(options);

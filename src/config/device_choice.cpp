@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -111,27 +112,44 @@ bool has_driver() {
   return false;
 }
 
-/// The devices of the host's local ranks, by rank.
+/// How many GPUs the ranks of this process's host need.
+Size gpus_of_host(const RunOptions& options) {
+  if (options.rank_hosts.empty()) return options.nproc;
+  const auto own = static_cast<std::size_t>(options.place.rank.value_or(0));
+  Size most = 0;
+  for (std::size_t rank = 0; rank < options.rank_hosts.size(); ++rank)
+    if (options.rank_hosts[rank] == options.rank_hosts[own])
+      most = std::max(most, options.local_ranks[rank]);
+  return most + 1;
+}
+
+/// The devices of the local ranks, by rank. What ranks of other hosts have is as here, or as
+/// `--device cuda` says where their host has more ranks.
 std::vector<std::string> by_rank(const std::vector<std::string>& ids,
                                  const std::vector<Size>& local_ranks) {
   if (local_ranks.empty()) return ids;
   std::vector<std::string> of_ranks;
-  for (const Size local : local_ranks) of_ranks.push_back(ids.at(static_cast<std::size_t>(local)));
+  for (const Size local : local_ranks)
+    of_ranks.push_back(local < std::ssize(ids) ? ids[static_cast<std::size_t>(local)]
+                                               : fmt::format("cuda:{}", local));
   return of_ranks;
 }
 
 /// Throws what keeps the run from it. What a rank opens is its own device.
 ChosenDevice choose_gpus(const RunOptions& options, const StrategyRow& strategy,
                          const Workload& workload) {
-  std::vector<std::string> ids = by_rank(
-      gpus_of_replicas(options.device, options.nproc, options.oversubscribe), options.local_ranks);
+  std::vector<std::string> ids =
+      by_rank(gpus_of_replicas(options.device, gpus_of_host(options), options.oversubscribe),
+              options.local_ranks);
   if (options.nproc > 1 && !strategy.one_process)
     if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
   const Size own = strategy.one_process ? 0 : options.place.rank.value_or(0);
   const CudaModule engine(ids.at(static_cast<std::size_t>(own)));
   if (const auto obstacle = obstacle_of(engine, options, strategy, workload))
     throw capability_error(obstacle->message, obstacle->remedy);
-  return chosen(engine, std::move(ids));
+  ChosenDevice device = chosen(engine, std::move(ids));
+  device.rank_hosts = options.rank_hosts;
+  return device;
 }
 
 ChosenDevice choose_automatically(const RunOptions& options, const StrategyRow& strategy,
@@ -229,9 +247,13 @@ std::string ChosenDevice::text() const {
 }
 
 Size ChosenDevice::most_replicas() const {
+  const auto host = [&](std::size_t replica) {
+    return rank_hosts.empty() ? std::string_view() : std::string_view(rank_hosts[replica]);
+  };
+  std::map<std::pair<std::string_view, std::string_view>, Size> replicas;
   Size most = 1;
-  for (const std::string& one : of_replicas)
-    most = std::max<Size>(most, std::ranges::count(of_replicas, one));
+  for (std::size_t i = 0; i < of_replicas.size(); ++i)
+    most = std::max(most, ++replicas[{host(i), of_replicas[i]}]);
   return most;
 }
 

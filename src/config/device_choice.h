@@ -16,9 +16,11 @@ struct ChosenDevice {
   std::string id = "cpu";  ///< or "cuda:0": this rank's, or the first replica's
   // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
   std::vector<std::string> of_replicas = {};  ///< of each rank or replica; empty for the CPU
-  std::string name;                           ///< its maker's; empty for the CPU
-  Bytes memory_bytes = 0;                     ///< of its own; 0 for the CPU
-  std::string compute_capability;             ///< of a GPU: "9.0"
+  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
+  std::vector<std::string> rank_hosts = {};  ///< whose device that is, by rank; empty: one's
+  std::string name;                          ///< its maker's; empty for the CPU
+  Bytes memory_bytes = 0;                    ///< of its own; 0 for the CPU
+  std::string compute_capability;            ///< of a GPU: "9.0"
   /// A program that behaves like a device, for tests: it computes, and how long that takes says
   /// nothing.
   bool is_emulated = false;
@@ -26,7 +28,7 @@ struct ChosenDevice {
   [[nodiscard]] bool is_cpu() const { return id == "cpu"; }
   /// "cpu", "cuda:0", "cuda:0+1": those of all, each once.
   [[nodiscard]] std::string text() const;
-  /// Replicas of the device that has the most of them; 1 where each has its own.
+  /// Replicas of the device that has the most of them on any host; 1 where each has its own.
   [[nodiscard]] Size most_replicas() const;
   /// Of that replica.
   [[nodiscard]] const std::string& of_replica(Size replica) const {

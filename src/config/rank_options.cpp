@@ -101,6 +101,12 @@ void append_machine(RunOptionRows& rows) {
                                .grid = true},
                               &RunOptions::nproc, 1, kMostRanks));
   rows.push_back(
+      option_of_part(&RunOptions::hosts, hosts_option({.group = group,
+                                                       .excludes = {"nproc", "rank", "program"},
+                                                       .scope = OptionScope::repetitions})));
+  rows.push_back(option_of_part(
+      &RunOptions::hosts, host_shell_option({.group = group, .scope = OptionScope::repetitions})));
+  rows.push_back(
       flag_option({.name = "oversubscribe",
                    .group = group,
                    .help = fmt::format("allow more than {} ranks a core", kMostRanksPerCore)},
@@ -171,15 +177,16 @@ void append_communication(RunOptionRows& rows) {
                                 .scope = OptionScope::replicas,
                                 .grid = true},
                                &RunOptions::communicator));
-  rows.push_back(text_option({.name = "interface",
-                              .value = "NAME",
-                              .group = group,
-                              .help = "network interface that gloo's ranks send values by; by "
-                                      "default loopback",
-                              .example = "eth0",
-                              .scope = OptionScope::replicas,
-                              .grid = true},
-                             &RunOptions::interface));
+  rows.push_back(
+      text_option({.name = "interface",
+                   .value = "NAME",
+                   .group = group,
+                   .help = "network interface that gloo's and NCCL's ranks talk by; by default "
+                           "loopback (NCCL: its choice), or what reaches the other hosts",
+                   .example = "eth0",
+                   .scope = OptionScope::replicas,
+                   .grid = true},
+                  &RunOptions::interface));
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
                               .group = group,

@@ -9,6 +9,7 @@
 #include "src/base/option_table.h"
 #include "src/base/size.h"
 #include "src/measure/step_trace.h"
+#include "src/ranks/host_choice.h"
 #include "src/ranks/rank_card.h"
 #include "strategies/loss_scaling.h"
 
@@ -76,6 +77,7 @@ struct RunOptions {
   std::string workload = "mlp";
   std::string strategy = "serial";
   Size nproc = 1;
+  HostChoice hosts;            ///< as_on_hosts() makes their ranks `nproc`
   bool oversubscribe = false;  ///< more than kMostRanksPerCore ranks a core are meant
   std::string device = "auto";
   std::optional<Size> threads;
@@ -139,6 +141,7 @@ struct RunOptions {
 
   std::optional<CoreShare> core_share;       ///< empty: ranks may all use the same cores
   std::vector<Size> local_ranks;             ///< by rank; empty: they are the ranks
+  std::vector<std::string> rank_hosts;       ///< names by rank; empty: all ranks are on one host
   std::vector<std::string> command_line;     ///< argv, for the record
   std::vector<NamedAssignment> assignments;  ///< all that was given, for processes to start
 

@@ -26,7 +26,7 @@ struct ActivityStart {
 /// "site", which is opened before and of one build. Whoever changes these types counts the version
 /// up.
 inline constexpr const char* kActivityInterface = "activity";
-inline constexpr unsigned kActivityAbi = 1;
+inline constexpr unsigned kActivityAbi = 2;
 struct ActivityInterface {
   /// Begins to record. Slows devices down: for steps that are not measured. Never throws for a
   /// library that is absent or refuses.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <utility>
 
 namespace ptbench {
 namespace {
@@ -35,6 +36,38 @@ Module refused(Module module, ModuleEntry entry, const std::string& interface, u
 
 std::string module_file_name(std::string_view module) {
   return fmt::format("libptbench_{}.so", module);
+}
+
+std::string name_of(ModuleState state) {
+  switch (state) {
+    case ModuleState::absent: return "module absent";
+    case ModuleState::library_absent: return "library absent";
+    case ModuleState::unusable: return "module unusable";
+    case ModuleState::abi_mismatch: return "module of another version";
+    case ModuleState::loaded: return "ready";
+  }
+  return "unknown";
+}
+
+ModuleFault fault_of(const Module& module, std::string getting_it, std::string_view providers) {
+  const std::string path = module.path.string();
+  switch (module.state) {
+    case ModuleState::absent:
+      return {.detail = fmt::format("there is no module {}", path),
+              .remedy = std::move(getting_it)};
+    case ModuleState::library_absent:
+      return {.detail = fmt::format("the library {} is missing", module.detail),
+              .remedy = fmt::format("install what has {}{}, or add its folder to LD_LIBRARY_PATH",
+                                    module.detail,
+                                    providers.empty() ? "" : fmt::format(" ({})", providers))};
+    case ModuleState::abi_mismatch:
+      return {.detail = fmt::format("{}: {}", path, module.detail),
+              .remedy = "install the module that was built together with this ptbench"};
+    case ModuleState::unusable:
+    case ModuleState::loaded: break;
+  }
+  return {.detail = fmt::format("{}: {}", path, module.detail),
+          .remedy = "build ptbench again and install it"};
 }
 
 std::string missing_library(std::string_view error) {

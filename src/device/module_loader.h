@@ -46,6 +46,20 @@ inline constexpr const char* kModuleEntry = "ptbench_module_interface";
 [[nodiscard]] Module load_module(const std::filesystem::path& folder, std::string_view name,
                                  const std::string& interface, unsigned abi);
 
+/// "module absent", "library absent", "module of another version", "module unusable", "ready".
+[[nodiscard]] std::string name_of(ModuleState state);
+
+/// What people are told of a module that was not loaded.
+struct ModuleFault {
+  std::string detail;  ///< what is missing, or wrong
+  std::string remedy;
+};
+
+/// Of a module that is not loaded. `getting_it`: what to do where there is no such file;
+/// `providers`: what brings the libraries that it needs, in a few words; empty: their names tell.
+[[nodiscard]] ModuleFault fault_of(const Module& module, std::string getting_it,
+                                   std::string_view providers = {});
+
 /// `error` as dlerror gives it: the name of the library that could not be found, or empty when it
 /// says something else.
 [[nodiscard]] std::string missing_library(std::string_view error);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "src/device/device_probe.h"
 #include "src/device/module_loader.h"
@@ -25,36 +26,25 @@ std::string version_text(std::int32_t version) {
 
 bool has_bit(std::uint64_t set, std::size_t bit) { return (set >> bit & 1U) != 0; }
 
+CudaState state_of(ModuleState state) {
+  switch (state) {
+    case ModuleState::absent: return CudaState::module_absent;
+    case ModuleState::library_absent: return CudaState::library_absent;
+    case ModuleState::abi_mismatch: return CudaState::abi_mismatch;
+    case ModuleState::unusable:
+    case ModuleState::loaded: break;
+  }
+  return CudaState::module_unusable;
+}
+
 CudaProbe without_module(const Module& module) {
   CudaProbe probe;
-  const std::string path = module.path.string();
-  switch (module.state) {
-    case ModuleState::absent:
-      probe.state = CudaState::module_absent;
-      probe.detail = fmt::format("there is no module {}", path);
-      probe.remedy =
-          "build ptbench where nvcc is found (CMake option PTBENCH_CUDA=ON) and install it";
-      break;
-    case ModuleState::library_absent:
-      probe.state = CudaState::library_absent;
-      probe.detail = fmt::format("the library {} is missing", module.detail);
-      probe.remedy = fmt::format(
-          "install what has {} (CUDA's runtime, cuBLAS or cuDNN), or add its folder to "
-          "LD_LIBRARY_PATH",
-          module.detail);
-      break;
-    case ModuleState::abi_mismatch:
-      probe.state = CudaState::abi_mismatch;
-      probe.detail = fmt::format("{}: {}", path, module.detail);
-      probe.remedy = "install the module that was built together with this ptbench";
-      break;
-    case ModuleState::unusable:
-    case ModuleState::loaded:
-      probe.state = CudaState::module_unusable;
-      probe.detail = fmt::format("{}: {}", path, module.detail);
-      probe.remedy = "build ptbench again and install it";
-      break;
-  }
+  ModuleFault fault = fault_of(
+      module, "build ptbench where nvcc is found (CMake option PTBENCH_CUDA=ON) and install it",
+      "CUDA's runtime, cuBLAS or cuDNN");
+  probe.state = state_of(module.state);
+  probe.detail = std::move(fault.detail);
+  probe.remedy = std::move(fault.remedy);
   return probe;
 }
 
@@ -116,10 +106,10 @@ std::string name_of(DeviceWatchStatus status) {
 
 std::string name_of(CudaState state) {
   switch (state) {
-    case CudaState::module_absent: return "module absent";
-    case CudaState::library_absent: return "library absent";
-    case CudaState::module_unusable: return "module unusable";
-    case CudaState::abi_mismatch: return "module of another version";
+    case CudaState::module_absent: return name_of(ModuleState::absent);
+    case CudaState::library_absent: return name_of(ModuleState::library_absent);
+    case CudaState::module_unusable: return name_of(ModuleState::unusable);
+    case CudaState::abi_mismatch: return name_of(ModuleState::abi_mismatch);
     case CudaState::driver_absent: return "driver absent";
     case CudaState::driver_too_old: return "driver too old";
     case CudaState::no_device: return "no device";

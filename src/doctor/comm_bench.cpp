@@ -154,12 +154,6 @@ class Measuring {
   Pattern pattern_{.call = 0};
 };
 
-/// Floats that a rank gives: all of them, or its share of what a gather brings together, which is
-/// the same for all.
-Size floats_of(const std::string& collective, Size count, Size ranks) {
-  return collective == "gather" ? (count + ranks - 1) / ranks : count;
-}
-
 /// Both ways, where there are two.
 CommMeasurement measure_both(const Collective& collective, const Call& call, HostSide& host,
                              OutOfPlace* apart, Size count, const CommPlan& plan) {
@@ -211,17 +205,29 @@ std::vector<std::string> comm_collectives() {
 }
 
 Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks) {
-  // The values, and where a gather puts those of all; whole pages of both.
+  // The values, and results that lie apart; whole pages of both.
   constexpr Bytes kPages = Bytes{8} << 20U;
-  return 2 * longest(plan) + float_bytes(ranks) + kPages;
+  return 2 * (longest(plan) + float_bytes(ranks)) + kPages;
+}
+
+Size comm_arrays(const CommPlan& plan, Size ranks) {
+  Size apart = 1;
+  for (const std::string& name : plan.collectives) {
+    const Collective collective = find_collective(name);
+    Size results = 0;
+    for (Size rank = 0; rank < ranks; ++rank)
+      if (collective.lengths(ranks, ranks, rank).result > 0) ++results;
+    apart = std::max(apart, results);
+  }
+  return ranks + apart;
 }
 
 std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, const CommPlan& plan) {
   const Size ranks = rank.communicator.world_size();
   const Bytes most = longest(plan);
   MemorySource& memory = rank.communicator.memory();
-  const Buffer values = memory.allocate(most, "values");
-  const Buffer whole = memory.allocate(most + float_bytes(ranks), "gathered values");
+  const Buffer values = memory.allocate(most + float_bytes(ranks), "values");
+  const Buffer whole = memory.allocate(most + float_bytes(ranks), "results that lie apart");
   HostSide host(rank.device, static_cast<Size>(whole.bytes() / sizeof(float)));
   const auto first = [](const Buffer& buffer, Size count) {
     return buffer.as<float>().first(static_cast<std::size_t>(count));
@@ -232,13 +238,13 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
     OutOfPlace* const apart =
         collective.start_apart != nullptr ? dynamic_cast<OutOfPlace*>(&rank.communicator) : nullptr;
     for (const Bytes bytes : plan.sizes) {
-      const Size own = floats_of(name, static_cast<Size>(bytes / sizeof(float)), ranks);
-      const Size all = name == "gather" ? own * ranks : own;
-      const bool gathers = name == "gather" && rank.communicator.rank() == kRoot;
+      const auto count = static_cast<Size>(bytes / sizeof(float));
+      const comm::Lengths lengths = collective.lengths(count, ranks, rank.communicator.rank());
       const Call call{.on = rank,
-                      .values = first(values, own),
-                      .whole = first(whole, gathers || apart != nullptr ? all : 0)};
-      results.push_back(measure_both(collective, call, host, apart, all, plan));
+                      .values = first(values, lengths.given),
+                      .whole = first(whole, apart != nullptr ? lengths.given : lengths.result),
+                      .timeout = plan.timeout};
+      results.push_back(measure_both(collective, call, host, apart, lengths.counted, plan));
     }
   }
   return results;

@@ -18,7 +18,7 @@ struct CommOutcome {
 
 /// A collective at one size. Sizes are of the whole array, as nccl-tests count them. In place, as
 /// training has it: the result lies where the values were given, but for a gather, whose root gets
-/// those of all elsewhere.
+/// those of all elsewhere, and for messages: all_to_all, and send_receive around the ring.
 struct CommMeasurement {
   std::string collective;
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
@@ -28,7 +28,8 @@ struct CommMeasurement {
   double seconds = 0;    ///< median over calls of the slowest rank's time
   bool is_timed = true;  ///< false on emulated devices, whose times mean nothing
   Size wrong = 0;        ///< values that are not what they should be, on all ranks together
-  /// With the result elsewhere; empty where the communicator works in place alone, and of a gather.
+  /// With the result elsewhere; empty where the communicator works in place alone, and for what
+  /// always has it so.
   std::optional<CommOutcome> out_of_place = std::nullopt;
   bool is_apart = false;  ///< what apart() gives
 
@@ -41,8 +42,8 @@ struct CommMeasurement {
   /// Bytes per second; 0 for a time of 0.
   [[nodiscard]] double algorithm_bandwidth() const;
   /// What each link of a ring would carry: × 2(n−1)/n for an all-reduce, (n−1)/n for
-  /// reduce-scatter, all-gather and gather, 1 for broadcast and reduce (nccl-tests,
-  /// PERFORMANCE.md).
+  /// reduce-scatter, all-gather, gather and all-to-all, 1 for broadcast, reduce and send-receive
+  /// (nccl-tests, PERFORMANCE.md).
   [[nodiscard]] double bus_bandwidth() const;
 };
 
@@ -67,6 +68,10 @@ struct CommBenchRank {
 
 /// What a rank's memory() must hold for `plan`.
 [[nodiscard]] Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks);
+
+/// Arrays that are there at one time, on all ranks: the values of each, and results that lie apart,
+/// for which there is always room for one.
+[[nodiscard]] Size comm_arrays(const CommPlan& plan, Size ranks);
 
 /// Measures every collective at every size; all ranks call it with the same plan. Before each call,
 /// outside the time, every rank writes its values anew, so that they lie in its own caches, and

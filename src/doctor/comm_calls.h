@@ -86,7 +86,8 @@ class HostSide {
 struct Call {
   const CommBenchRank& on;
   std::span<float> values;
-  std::span<float> whole;  ///< of a gather, on its root; or of a result that lies apart
+  std::span<float> whole;  ///< of a result that lies apart
+  Communicator::Timeout timeout;
 
   [[nodiscard]] Communicator& communicator() const { return on.communicator; }
   [[nodiscard]] Size rank() const { return communicator().rank(); }
@@ -96,9 +97,18 @@ struct Call {
   [[nodiscard]] Range part(Size owner) const { return rank_part(count(), owner, ranks()); }
 };
 
+/// Floats of one rank.
+struct Lengths {
+  Size given = 0;
+  Size result = 0;   ///< where that has to lie apart; 0: it lies where the values were given
+  Size counted = 0;  ///< of the whole array, as nccl-tests count it
+};
+
 /// A row of the collectives.
 struct Collective {
   std::string name;
+  /// Of an array of so many floats, or a few more where all parts have to be alike.
+  Lengths (*lengths)(Size count, Size ranks, Size rank);
   double (*bus_factor)(double ranks);  ///< CommMeasurement::bus_bandwidth
   bool sums;
   bool has_root;

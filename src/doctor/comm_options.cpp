@@ -177,8 +177,8 @@ std::vector<Row> shown_rows() {
           text_option({.name = "interface",
                        .value = "NAME",
                        .group = group,
-                       .help = "network interface that gloo's ranks send values by; by default "
-                               "loopback",
+                       .help = "network interface that gloo's and NCCL's ranks talk by; by default "
+                               "loopback (NCCL: its choice), or what reaches the other hosts",
                        .example = "eth0"},
                       &CommOptions::interface),
           real_option({.name = "timeout",

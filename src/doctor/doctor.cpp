@@ -84,7 +84,7 @@ FindingGroup examine_engines(const Topology& topology, const CudaProbe& cuda,
                             nccl.version.empty() ? FieldValue() : FieldValue(nccl.version),
                             nccl.detail, nccl.remedy});
   for (const CommunicatorRow& row : communicator_catalog())
-    if (row.is_engine) {
+    if (!row.engine.empty() && !row.has_leaders) {
       const EngineProbe engine = probe_engine(row.name, paths.modules);
       group.findings.push_back(
           {row.name, engine.state, FieldValue(), engine.detail, engine.remedy});

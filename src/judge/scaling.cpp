@@ -6,8 +6,10 @@
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/base/error.h"
+#include "src/judge/host_scaling.h"
 #include "src/judge/scaling_loss.h"
 #include "src/judge/step_ratio.h"
 #include "src/measure/statistics.h"
@@ -17,25 +19,12 @@ namespace {
 
 constexpr const char* kNoBaseline = "no-baseline";
 
-bool has_result(const RunRecord& run) {
-  return run.status == Status::ok && is_positive(run.throughput.value) &&
-         is_positive(run.step_seconds.median);
-}
-
 /// Runs that can be compared, by id.
 using Results = std::map<std::string_view, const RunRecord*>;
 
 const RunRecord* find(const Results& results, const std::string& id) {
   const auto found = results.find(id);
   return found == results.end() ? nullptr : found->second;
-}
-
-/// Throughput over the other's.
-double speedup_over(const RunRecord& run, const RunRecord& other) {
-  const double alone = *run.throughput.value / *other.throughput.value;
-  const std::optional<double> by_itself = step_of(other);
-  const std::optional<double> beside = step_beside(run, other);
-  return by_itself && beside ? alone * *beside / *by_itself : alone;
 }
 
 /// Throughput per rank over that of a run of one rank.
@@ -87,14 +76,15 @@ class Comparator {
       : prior_(prior) {
     for (std::size_t at = 0; at < runs.size(); ++at) {
       all_.emplace(runs[at].id, &runs[at]);
-      if (!has_result(runs[at])) continue;
+      if (!has_times(runs[at])) continue;
       results_.emplace(runs[at].id, &runs[at]);
       if (plans[at] && plans[at]->in_rounds) in_rounds_.emplace(runs[at].id, &runs[at]);
+      if (plans[at]) siblings_[plans[at]->one_rank].push_back(&runs[at]);
     }
   }
 
   void compare(RunRecord& run, const ScalingPlan& plan) const {
-    if (!has_result(run)) return;
+    if (!has_times(run)) return;
     const RunRecord* baseline = find(results_, plan.baseline);
     if (baseline == nullptr)
       return warn_of_no_baseline(run, plan.baseline, find(all_, plan.baseline));
@@ -103,6 +93,8 @@ class Comparator {
     if (scaling.all_cores)
       scaling.efficiency_vs_all_cores_ci95 =
           interval(run, *find(results_, *scaling.all_cores), *scaling.efficiency_vs_all_cores);
+    if (const RunRecord* one_host = one_host_of(run, plan))
+      compare_hosts(run, *one_host, plan, scaling);
     run.scaling = std::move(scaling);
   }
 
@@ -112,15 +104,41 @@ class Comparator {
                                                  double ratio) const {
     const bool in_rounds =
         find(in_rounds_, run.id) != nullptr && find(in_rounds_, baseline.id) != nullptr;
-    const std::optional<double> half = ratio_half_width(run, baseline, in_rounds, prior_);
-    if (!half) return {};
-    return Interval{.low = ratio * std::exp(-*half), .high = ratio * std::exp(*half)};
+    return ratio_interval(ratio, run, baseline, in_rounds, prior_);
+  }
+
+  /// The run of the ranks of one of this run's hosts by themselves; null where there is none, and
+  /// where several could be it.
+  [[nodiscard]] const RunRecord* one_host_of(const RunRecord& run, const ScalingPlan& plan) const {
+    const std::optional<Size> each = ranks_per_host(run);
+    if (run.strategy.hosts.value_or(1) < 2 || !each) return nullptr;
+    const RunRecord* found = nullptr;
+    for (const RunRecord* const other : siblings_.at(plan.one_rank)) {
+      if (other->strategy.hosts != 1 || other->strategy.world_size != *each) continue;
+      if (found != nullptr) return nullptr;
+      found = other;
+    }
+    return found;
+  }
+
+  void compare_hosts(const RunRecord& run, const RunRecord& one_host, const ScalingPlan& plan,
+                     ScalingRecord& scaling) const {
+    scaling.one_host = one_host.id;
+    if (const RunRecord* const one_rank = find(results_, plan.one_rank))
+      scaling.efficiency_within_hosts = efficiency_over(one_host, *one_rank);
+    const double efficiency =
+        speedup_over(run, one_host) / static_cast<double>(*run.strategy.hosts);
+    scaling.efficiency_across_hosts = efficiency;
+    scaling.efficiency_across_hosts_ci95 = interval(run, one_host, efficiency);
+    scaling.predicted = predicted_scaling(run, one_host);
   }
 
   const PriorNoise& prior_;
   Results all_;
   Results results_;
   Results in_rounds_;
+  /// Runs that differ in their ranks alone, by the id of that of one rank.
+  std::map<std::string_view, std::vector<const RunRecord*>> siblings_;
 };
 
 }  // namespace

@@ -41,6 +41,14 @@ struct ScalingPlan {
 /// it was in these turns. Empty with fewer than 3 repetitions on either side.
 /// `efficiency_vs_all_cores_ci95` is made in the same way.
 ///
+/// Where n ranks are on H hosts, as many on each, and one run of the same `one_rank` has n/H ranks
+/// on one host (`one_host`):
+///   efficiency_across_hosts = throughput / (H · that run's), with its interval,
+///   efficiency_within_hosts = that run's throughput / (n/H · that of one rank), if that was
+///   measured,
+/// and `predicted` is as host_scaling.h has it. Nothing of these where no run, or more than one, is
+/// such a run.
+///
 /// Runs that are not ok or have no throughput have no scaling. Those whose baseline has none, or is
 /// not among `runs`, have a warning "no-baseline" instead. A baseline's own speedup and efficiency
 /// are 1, without interval and loss.

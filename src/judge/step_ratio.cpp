@@ -17,22 +17,37 @@ namespace {
 
 constexpr double kRatioLevel = 0.95;
 
-/// The differences of repetitions that took turns with one of the other run, clean or not, as what
-/// disturbs one disturbs the other: logarithms of mean steps, less the other's. Empty where there
-/// are fewer than `kLeastRepetitions`.
+/// Where both repetitions were placed; empty where they were placed otherwise. A run on one core
+/// has no placement, and goes with any.
+std::optional<std::string> common_placement(const RepetitionRecord& one,
+                                            const RepetitionRecord& other) {
+  if (one.placement && other.placement && *one.placement != *other.placement) return {};
+  return one.placement.value_or(other.placement.value_or(""));
+}
+
+/// The differences of repetitions that took turns with one of the other run and were placed as that
+/// was, clean or not, as what disturbs one disturbs the other: logarithms of mean steps, less the
+/// other's. Of the placement that most of them had. Empty where there are fewer than
+/// `kLeastRepetitions`.
 std::vector<double> differences_in_lockstep(const RunRecord& run, const RunRecord& other) {
-  std::map<std::string, double> others;  // by set
+  std::map<std::string, std::size_t> others;  // by set
   const std::vector<std::optional<double>> other_means = log_means(other.samples);
   for (std::size_t at = 0; at < other_means.size(); ++at)
     if (const auto& set = other.samples.repetitions[at].lockstep; set && other_means[at])
-      others.emplace(*set, *other_means[at]);
-  std::vector<double> differences;
+      others.emplace(*set, at);
+  std::map<std::string, std::vector<double>> by_placement;
   const std::vector<std::optional<double>> means = log_means(run.samples);
   for (std::size_t at = 0; at < means.size(); ++at) {
-    const auto& set = run.samples.repetitions[at].lockstep;
-    const auto found = set && means[at] ? others.find(*set) : others.end();
-    if (found != others.end()) differences.push_back(*means[at] - found->second);
+    const RepetitionRecord& repetition = run.samples.repetitions[at];
+    const auto found =
+        repetition.lockstep && means[at] ? others.find(*repetition.lockstep) : others.end();
+    if (found == others.end()) continue;
+    const auto placement = common_placement(repetition, other.samples.repetitions[found->second]);
+    if (placement) by_placement[*placement].push_back(*means[at] - *other_means[found->second]);
   }
+  std::vector<double> differences;
+  for (auto& [placement, of_it] : by_placement)
+    if (of_it.size() > differences.size()) differences = std::move(of_it);
   if (std::ssize(differences) < kLeastRepetitions) differences.clear();
   return differences;
 }
@@ -66,6 +81,11 @@ std::vector<double> differences_by_place(const CountedRepetitions& run,
 
 }  // namespace
 
+bool has_times(const RunRecord& run) {
+  return run.status == Status::ok && is_positive(run.throughput.value) &&
+         is_positive(run.step_seconds.median);
+}
+
 std::optional<double> step_of(const RunRecord& run) {
   const auto samples = static_cast<double>(run.strategy.global_batch.value_or(0));
   if (!is_positive(run.throughput.value) || samples <= 0) return {};
@@ -77,6 +97,17 @@ std::optional<double> step_beside(const RunRecord& run, const RunRecord& other) 
   const std::vector<double> differences = differences_in_lockstep(run, other);
   if (!step || differences.empty()) return step_of(other);
   return *step * std::exp(-mean(differences));
+}
+
+double speedup_over(const RunRecord& run, const RunRecord& other) {
+  const double alone = *run.throughput.value / *other.throughput.value;
+  const std::optional<double> by_itself = step_of(other);
+  const std::optional<double> beside = step_beside(run, other);
+  return by_itself && beside ? alone * *beside / *by_itself : alone;
+}
+
+Size pairs_in_turns(const RunRecord& run, const RunRecord& other) {
+  return std::ssize(differences_in_lockstep(run, other));
 }
 
 std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,
@@ -91,6 +122,14 @@ std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord
       in_rounds && !run.placement.empty() && !base.placement.empty() && run.places == base.places;
   if (!comparable || !correlate(run, base)) return unpaired;
   return std::min(unpaired, paired_half_width(run, base, differences_by_place(run, base), prior));
+}
+
+std::optional<Interval> ratio_interval(double ratio, const RunRecord& the_run,
+                                       const RunRecord& the_base, bool in_rounds,
+                                       const PriorNoise& prior) {
+  const std::optional<double> half = ratio_half_width(the_run, the_base, in_rounds, prior);
+  if (!half) return {};
+  return Interval{.low = ratio * std::exp(-*half), .high = ratio * std::exp(*half)};
 }
 
 }  // namespace ptbench

@@ -9,6 +9,9 @@ namespace ptbench {
 
 // How much longer the step of one run is than that of another.
 
+/// Whether it ended well and has times, so that ratios can be made of it.
+[[nodiscard]] bool has_times(const RunRecord& run);
+
 /// Seconds of the mean step, which throughput is over; empty where that is not known.
 [[nodiscard]] std::optional<double> step_of(const RunRecord& run);
 
@@ -16,10 +19,24 @@ namespace ptbench {
 /// by itself.
 [[nodiscard]] std::optional<double> step_beside(const RunRecord& run, const RunRecord& other);
 
+/// Throughput over the other's, in the turns that they had together, else of each by itself. Both
+/// have times.
+[[nodiscard]] double speedup_over(const RunRecord& run, const RunRecord& other);
+
+/// How many repetitions of the two took turns with each other and were placed alike, near or far,
+/// where there are enough for a ratio: else 0, and the two are compared as they are apart.
+[[nodiscard]] Size pairs_in_turns(const RunRecord& run, const RunRecord& other);
+
 /// Half the width of the 95 % interval of the logarithm of the ratio of both runs' step times;
 /// empty where repetitions are too few. `in_rounds`: the k-th repetition of both was made in the
 /// k-th round of a sweep.
 [[nodiscard]] std::optional<double> ratio_half_width(const RunRecord& the_run,
+                                                     const RunRecord& the_base, bool in_rounds,
+                                                     const PriorNoise& prior);
+
+/// The 95 % interval about a ratio of both runs' step times or throughputs; empty where
+/// `ratio_half_width` is.
+[[nodiscard]] std::optional<Interval> ratio_interval(double ratio, const RunRecord& the_run,
                                                      const RunRecord& the_base, bool in_rounds,
                                                      const PriorNoise& prior);
 

@@ -37,6 +37,8 @@ using Compute = ComputeRecord;
 using Verification = VerificationRecord;
 using Scaling = ScalingRecord;
 using Loss = ScalingLossRecord;
+using Predicted = PredictedRecord;
+using Versus = VersusRecord;
 
 using enum Unit;
 
@@ -62,6 +64,7 @@ constexpr auto kFields = std::to_array<Field>({
 
     field<&Run::strategy, &Strategy::name>("strategy.name", none, "how the step is spread"),
     field<&Run::strategy, &Strategy::world_size>("strategy.world_size", count, "ranks or replicas"),
+    field<&Run::strategy, &Strategy::hosts>("strategy.hosts", count, "hosts that the ranks are on"),
     field<&Run::strategy, &Strategy::threads>("strategy.threads", count,
                                               "threads of one CPU replica"),
     field<&Run::strategy, &Strategy::accumulation_steps>("strategy.accumulation_steps", count,
@@ -172,6 +175,13 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::phases_seconds, &Phases::other>("phases_seconds.other", seconds,
                                                 "rest of the step"),
 
+    field<&Run::link, &LinkRecord::latency_seconds>(
+        "link.latency_seconds", seconds, "of a few bytes, each of two hosts sending to the other"),
+    field<&Run::link, &LinkRecord::bandwidth_bytes_per_second>(
+        "link.bandwidth_bytes_per_second", bytes_per_second, "between two hosts, each way at once"),
+    field<&Run::link, &LinkRecord::communicator>("link.communicator", none,
+                                                 "who carried these messages"),
+
     field<&Run::memory, &MemoryRecord::before_bytes>("memory.before_bytes", bytes,
                                                      "resident before planning: program and data"),
     field<&Run::memory, &MemoryRecord::peak_bytes>("memory.peak_bytes", bytes,
@@ -255,6 +265,38 @@ constexpr auto kFields = std::to_array<Field>({
                                                       "lost to waiting for input"),
     field<&Run::scaling, &Scaling::loss, &Loss::overhead>("scaling.loss.overhead", fraction,
                                                           "lost to the rest"),
+    field<&Run::scaling, &Scaling::one_host>("scaling.one_host", none,
+                                             "id of the run of one host's ranks by themselves"),
+    field<&Run::scaling, &Scaling::efficiency_within_hosts>(
+        "scaling.efficiency_within_hosts", fraction, "of that run, against one rank"),
+    field<&Run::scaling, &Scaling::efficiency_across_hosts>(
+        "scaling.efficiency_across_hosts", fraction, "throughput over hosts times that run's"),
+    field<&Run::scaling, &Scaling::efficiency_across_hosts_ci95, &Interval::low>(
+        "scaling.efficiency_across_hosts_ci95_low", fraction, "its 95 % interval, low end"),
+    field<&Run::scaling, &Scaling::efficiency_across_hosts_ci95, &Interval::high>(
+        "scaling.efficiency_across_hosts_ci95_high", fraction, "its 95 % interval, high end"),
+    field<&Run::scaling, &Scaling::predicted, &Predicted::step_seconds>(
+        "scaling.predicted.step_seconds", seconds, "by the link's cost, where nothing overlaps"),
+    field<&Run::scaling, &Scaling::predicted, &Predicted::efficiency_across_hosts>(
+        "scaling.predicted.efficiency_across_hosts", fraction, "that follows from this step"),
+    field<&Run::scaling, &Scaling::predicted, &Predicted::overlapped_step_seconds>(
+        "scaling.predicted.overlapped_step_seconds", seconds,
+        "by the link's cost, where all overlaps that can"),
+    field<&Run::scaling, &Scaling::predicted, &Predicted::overlapped_efficiency_across_hosts>(
+        "scaling.predicted.overlapped_efficiency_across_hosts", fraction,
+        "that follows from this step"),
+
+    field<&Run::versus, &Versus::run>(
+        "versus.run", none, "id of the same run by the engine that the sweep names first"),
+    field<&Run::versus, &Versus::step_time_ratio>("versus.step_time_ratio", none,
+                                                  "mean step over that run's"),
+    field<&Run::versus, &Versus::step_time_ratio_ci95, &Interval::low>(
+        "versus.step_time_ratio_ci95_low", none, "its 95 % interval, low end"),
+    field<&Run::versus, &Versus::step_time_ratio_ci95, &Interval::high>(
+        "versus.step_time_ratio_ci95_high", none, "its 95 % interval, high end"),
+    field<&Run::versus, &Versus::pairs_in_turns>(
+        "versus.pairs_in_turns", count,
+        "repetitions that took turns with that run's, of which it is"),
 });
 
 }  // namespace
@@ -265,6 +307,7 @@ std::string_view name_of(Unit unit) {
     case Unit::count: return "count";
     case Unit::seconds: return "s";
     case Unit::bytes: return "B";
+    case Unit::bytes_per_second: return "B/s";
     case Unit::fraction: return "fraction";
     case Unit::joules: return "J";
     case Unit::operations: return "FLOP";

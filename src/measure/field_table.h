@@ -20,6 +20,7 @@ enum class Unit {
   count,
   seconds,
   bytes,
+  bytes_per_second,
   fraction,  ///< people read it as a percentage
   joules,
   operations,  ///< floating-point; a multiply-add is 2

@@ -165,6 +165,7 @@ void pool_results(std::span<const RunRecord> runs, RunRecord& pooled) {
   for (const RunRecord& run : runs) {
     keep_first(pooled.strategy.plan_hash, run.strategy.plan_hash);
     keep_first(pooled.strategy.graph, run.strategy.graph);
+    keep_first(pooled.link, run.link);
     keep_first(pooled.energy, run.energy);
     keep_first(pooled.accuracy, run.accuracy);
     keep_first(pooled.time_to_target_seconds, run.time_to_target_seconds);

@@ -59,8 +59,9 @@ struct WorkloadRecord {
 struct StrategyRecord {
   std::string name;
   Size world_size = 1;
-  std::vector<std::string> devices;  ///< one a replica: "cpu", "cuda:0"
-  std::optional<Size> threads;       ///< of one CPU replica
+  std::optional<Size> hosts = std::nullopt;  ///< that the ranks are on
+  std::vector<std::string> devices;          ///< one a replica: "cpu", "cuda:0"
+  std::optional<Size> threads;               ///< of one CPU replica
   std::optional<Size> accumulation_steps;
   std::string precision = "fp32";
   std::optional<Size> batch_per_replica;  ///< samples in one micro-batch
@@ -192,6 +193,13 @@ struct PhasesRecord {
   std::optional<double> other;
 };
 
+/// Between two hosts of a run, of which each sends to the other at once.
+struct LinkRecord {
+  std::optional<double> latency_seconds;             ///< of a message of a few bytes
+  std::optional<double> bandwidth_bytes_per_second;  ///< each way
+  std::optional<std::string> communicator;           ///< that carried the messages
+};
+
 struct RankRecord {
   Size rank = 0;
   std::string host;
@@ -253,6 +261,14 @@ struct ScalingLossRecord {
   std::optional<double> overhead;
 };
 
+/// What a run on several hosts would reach by the cost of its link: host_scaling.h.
+struct PredictedRecord {
+  std::optional<double> step_seconds;  ///< nothing overlaps
+  std::optional<double> efficiency_across_hosts;
+  std::optional<double> overlapped_step_seconds;  ///< as much overlaps as can; empty: nothing is to
+  std::optional<double> overlapped_efficiency_across_hosts;
+};
+
 struct ScalingRecord {
   ScalingMode mode = ScalingMode::weak;
   std::optional<std::string> baseline;  ///< id of a run
@@ -265,6 +281,22 @@ struct ScalingRecord {
   std::optional<double> efficiency_vs_all_cores;
   std::optional<Interval> efficiency_vs_all_cores_ci95;
   ScalingLossRecord loss;
+  // Of a run on several hosts, where the ranks of one of them were measured by themselves:
+  std::optional<std::string> one_host = std::nullopt;            ///< id of that run
+  std::optional<double> efficiency_within_hosts = std::nullopt;  ///< its own, against one rank
+  std::optional<double> efficiency_across_hosts = std::nullopt;  ///< against so many such hosts
+  std::optional<Interval> efficiency_across_hosts_ci95 = std::nullopt;
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  PredictedRecord predicted = {};
+};
+
+/// Beside the run of the same options by the engine that a sweep names first.
+struct VersusRecord {
+  std::optional<std::string> run;         ///< its id
+  std::optional<double> step_time_ratio;  ///< this run's mean step over that run's
+  std::optional<Interval> step_time_ratio_ci95;
+  /// Of how many repetitions that took turns with that run's; 0: of all that were made apart.
+  std::optional<Size> pairs_in_turns;
 };
 
 struct WarningRecord {
@@ -287,6 +319,7 @@ struct RunRecord {
   StepSecondsRecord step_seconds;
   ThroughputRecord throughput;
   PhasesRecord phases_seconds;
+  std::optional<LinkRecord> link;  ///< empty: ranks of one host
   std::vector<RankRecord> ranks;
   MemoryRecord memory;
   ComputeRecord compute;
@@ -296,6 +329,7 @@ struct RunRecord {
   std::optional<double> time_to_target_seconds;
   VerificationRecord verification;
   std::optional<ScalingRecord> scaling;
+  std::optional<VersusRecord> versus;  ///< empty: of the first engine, or of the only one
   std::vector<WarningRecord> warnings;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "src/base/error.h"
 #include "src/measure/nvtx_ranges.h"
@@ -48,6 +49,7 @@ void PhaseTimer::begin_step(Size number) {
   if (queue_ != nullptr) {
     queue_->finish();
     marks_.clear();  // of a step that an exception ended
+    watching_ = 0;
     lacks_marks_ = false;
     depth_ = 0;
   }
@@ -93,13 +95,37 @@ void PhaseTimer::note(const Mark& mark) {
   marks_.push_back(mark);
 }
 
+WorkEvents PhaseTimer::next() {
+  if (watching_ == watched_.size())
+    watched_.push_back({.begin = queue_->make_event(EventClock::on),
+                        .end = queue_->make_event(EventClock::on),
+                        .ran = {}});
+  const Watched& own = watched_[watching_++];
+  if (!marks_.empty() && marks_.back().change == Change::start_collective)
+    marks_.back().payload = watching_;
+  return {.begin = own.begin.get(), .end = own.end.get()};
+}
+
+void PhaseTimer::resolve_watched(double latest) {
+  communicating_.clear();
+  for (Watched& each : std::span(watched_).first(watching_)) {
+    each.ran = {.begin = moment_of(*each.begin, latest), .end = moment_of(*each.end, latest)};
+    communicating_.push_back(each.ran);
+  }
+}
+
 void PhaseTimer::resolve() {
   if (queue_ == nullptr) return;
   queue_->finish();
   ensure(!lacks_marks_, "a step whose queue has not failed is known to its end");
+  for (const Watched& each : std::span(watched_).first(watching_)) each.end->finish();
   const double latest = clock_.now();
+  resolve_watched(latest);
+  const double before = seconds_[index_of(StepPhase::communication)];
   for (std::size_t i = 0; i < marks_.size(); ++i)
     apply(marks_[i], i == 0 ? queue_begin_ : moment_of(*events_[i], latest));
+  const double exposed = seconds_[index_of(StepPhase::communication)] - before;
+  hidden_ += std::max(0.0, seconds_covered(communicating_) - exposed);
   marks_.clear();
 }
 
@@ -115,6 +141,16 @@ double PhaseTimer::moment_of(const Event& event, double latest) const {
   return std::clamp(anchored_ + event.seconds_since(*anchor_), queue_begin_, latest);
 }
 
+void PhaseTimer::count_until(double now) {
+  if (depth_ > 0) {
+    const StepPhase innermost = stack_[depth_ - 1];
+    seconds_[index_of(innermost)] += now - since_;
+    if (queue_ != nullptr && innermost == StepPhase::communication)
+      communicating_.push_back({.begin = since_, .end = now});
+  }
+  since_ = now;
+}
+
 void PhaseTimer::apply(const Mark& mark, double now) {
   if (track_ != nullptr) keep(mark, now);
   switch (mark.change) {
@@ -124,15 +160,14 @@ void PhaseTimer::apply(const Mark& mark, double now) {
       break;
     case Change::enter:
       ensure(depth_ < kDeepest, "phases nest deeper than any strategy does");
-      if (depth_ > 0) seconds_[index_of(stack_[depth_ - 1])] += now - since_;
+      count_until(now);
       stack_[depth_++] = mark.phase;
       entered_[index_of(mark.phase)] = true;
-      since_ = now;
       break;
     case Change::leave:
       if (depth_ == 0) break;
-      seconds_[index_of(stack_[--depth_])] += now - since_;
-      since_ = now;
+      count_until(now);
+      --depth_;
       break;
     case Change::arrive:
       arrival_ = now;
@@ -158,7 +193,11 @@ void PhaseTimer::keep(const Mark& mark, double now) {
     case Change::end_step: track_->end_step(now); break;
     case Change::begin_wait: track_->enter(StepPhase::wait, 0, now); break;
     case Change::end_wait: track_->leave(now); break;
-    case Change::start_collective: track_->start_collective(mark.collective, now); break;
+    case Change::start_collective:
+      track_->start_collective(
+          mark.collective, now,
+          mark.payload == 0 ? std::nullopt : std::optional(watched_[mark.payload - 1].ran));
+      break;
     case Change::finish_collectives:
       track_->finish_collectives(static_cast<std::size_t>(mark.payload), now);
       break;
@@ -188,6 +227,7 @@ PhasesRecord PhaseTimer::means() const {
   if (entered_[index_of(StepPhase::wait)])
     record.communication = record.communication.value_or(0) + wait_seconds();
   record.communication_exposed = record.communication;
+  if (record.communication) *record.communication += hidden_ / steps;
   // Sums are rounded: without a gap between phases the rest may come out below zero.
   record.other = std::max(0.0, all_steps_ - covered) / steps;
   return record;

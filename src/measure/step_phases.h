@@ -8,9 +8,11 @@
 #include "src/base/clock.h"
 #include "src/base/size.h"
 #include "src/device/queue.h"
+#include "src/device/work_watch.h"
 #include "src/measure/record.h"
 #include "src/measure/step_phase.h"
 #include "src/measure/step_trace.h"
+#include "src/measure/time_span.h"
 
 namespace ptbench {
 
@@ -18,11 +20,12 @@ namespace ptbench {
 /// backward, only the optimizer's time counts. For one thread.
 ///
 /// Where work is given to a queue that does it later, phases are what lies between events in that
-/// queue, and are known once the step has ended. Allocates nothing but such events, in the first
-/// steps.
+/// queue, and are known once the step has ended. What another queue communicates meanwhile is
+/// watched; the part of it that lies in no phase `communication` is hidden. Allocates nothing but
+/// what it knows of a step by, in the first steps.
 ///
 /// With a trace it also keeps each phase by itself, by the same readings of the clock.
-class PhaseTimer {
+class PhaseTimer final : private WorkWatch {
  public:
   /// `queue`: of the device that computes; null, or one that is immediate: phases are what the
   /// calling thread spends in them. `trace`: where this thread's phases go besides, to that track;
@@ -34,7 +37,7 @@ class PhaseTimer {
         trace_(trace),
         track_(trace == nullptr ? nullptr : &trace->track(track)) {}
   /// Waits for the queue, where there is one.
-  ~PhaseTimer();
+  ~PhaseTimer() override;
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
@@ -48,6 +51,10 @@ class PhaseTimer {
   void end_step() noexcept;
   /// Whether a step that is timed has begun and not ended.
   [[nodiscard]] bool in_step() const { return in_step_; }
+
+  /// Of the collectives of a step that has begun; null where the device works at once, as what they
+  /// take is the phase `communication` then.
+  [[nodiscard]] WorkWatch* collectives() { return queue_ == nullptr ? nullptr : this; }
 
   /// Where phases are kept one by one; null: nowhere.
   [[nodiscard]] TraceRecorder* trace() const { return trace_; }
@@ -76,7 +83,7 @@ class PhaseTimer {
   void move(double seconds, StepPhase from, StepPhase to);
   [[nodiscard]] Size steps() const { return steps_; }
   /// Means over the steps; phases that were never entered are empty. `other` is what no phase
-  /// covers, so that all add up to the step.
+  /// covers, so that all add up to the step, but for the hidden part of communication.
   [[nodiscard]] PhasesRecord means() const;
   /// Mean duration of a step in seconds.
   [[nodiscard]] double step_seconds() const;
@@ -106,15 +113,28 @@ class PhaseTimer {
   struct Mark {
     Change change = Change::begin_step;
     StepPhase phase = StepPhase::data;
-    std::uint64_t payload = 0;  ///< the step's number, the phase's payload, or how many collectives
+    /// The step's number, the phase's payload, how many collectives were finished; of one that was
+    /// started, its place among those that are watched, from 1; 0: it is not.
+    std::uint64_t payload = 0;
     CollectiveStart collective = {};
   };
   // NOLINTEND(readability-redundant-member-init)
+  /// Of a collective on another queue.
+  struct Watched {
+    std::unique_ptr<Event> begin;
+    std::unique_ptr<Event> end;
+    TimeSpan ran;
+  };
 
+  [[nodiscard]] WorkEvents next() override;
   void note(const Mark& mark);
   void note_in_destructor(const Mark& mark) noexcept;
   void apply(const Mark& mark, double now);
   void keep(const Mark& mark, double now);
+  /// The innermost phase has lasted until now.
+  void count_until(double now);
+  /// Finds out when watched collectives ran, as `moment_of` does.
+  void resolve_watched(double latest);
   /// Finds out by the clock when the queue, which is idle, passes an event, so that in a trace the
   /// step's calls lie between its beginning and its end: as if it had been passed when the host
   /// knew of it, which is late rather than early.
@@ -129,6 +149,10 @@ class PhaseTimer {
   TraceTrack* track_;                           ///< of this thread
   std::vector<Mark> marks_;                     ///< of this step, in the queue
   std::vector<std::unique_ptr<Event>> events_;  ///< one a mark, kept from step to step
+  std::vector<Watched> watched_;                ///< kept from step to step
+  std::size_t watching_ = 0;                    ///< so many of them in this step
+  std::vector<TimeSpan> communicating_;         ///< on either queue, in this step
+  double hidden_ = 0;                           ///< seconds of communication, of all steps
   double queue_begin_ = 0;                      ///< when the step began
   std::unique_ptr<Event> anchor_;               ///< of a trace: in the queue before the step
   double anchored_ = 0;                         ///< when it was passed

@@ -42,11 +42,12 @@ void TraceTrack::leave(double now) {
   if (span != kLost) spans_[span].end = now;
 }
 
-void TraceTrack::start_collective(const CollectiveStart& what, double now) {
+void TraceTrack::start_collective(const CollectiveStart& what, double now,
+                                  std::optional<TimeSpan> ran) {
   if (collectives_.size() == room_.collectives)
     lose(now);
   else
-    collectives_.push_back({.what = what, .begin = now, .end = kOpen});
+    collectives_.push_back({.what = what, .begin = now, .end = kOpen, .ran = ran});
 }
 
 void TraceTrack::finish_collectives(std::size_t count, double now) {

@@ -13,6 +13,7 @@
 #include "src/base/element_type.h"
 #include "src/base/size.h"
 #include "src/measure/step_phase.h"
+#include "src/measure/time_span.h"
 
 namespace ptbench {
 
@@ -65,6 +66,8 @@ struct TracedCollective {
   CollectiveStart what;
   double begin = 0;  ///< this rank started it
   double end = 0;    ///< this rank knew that it was finished
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::optional<TimeSpan> ran = {};  ///< when the device did it, where that is known
 };
 
 /// What one thread did in the steps that are traced, in the order in which it began. Its memory is
@@ -86,7 +89,8 @@ class TraceTrack {
   void enter(StepPhase phase, std::uint64_t payload, double now);
   /// Ends what was entered last.
   void leave(double now);
-  void start_collective(const CollectiveStart& what, double now);
+  /// `ran`: when a device did it, where that is known already.
+  void start_collective(const CollectiveStart& what, double now, std::optional<TimeSpan> ran = {});
   /// The `count` oldest that were started and are not finished.
   void finish_collectives(std::size_t count, double now);
 

@@ -54,6 +54,16 @@ struct Pipe {
   Descriptor write;
 };
 
+/// A pipe that holds `text`, all of it, for who reads it later; closed where there is none.
+Descriptor readable_text(const std::filesystem::path& program, std::string_view text) {
+  if (text.empty()) return {};
+  Pipe pipe(program);
+  if (fcntl(pipe.write.number(), F_SETFL, O_NONBLOCK) != 0 ||
+      write(pipe.write.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    throw cannot_start(program, E2BIG, "give it fewer arguments, or shorter ones");
+  return std::move(pipe.read);
+}
+
 /// What the new process needs between fork and exec, made before: only functions that are safe in a
 /// signal handler may be called there.
 struct Start {
@@ -173,11 +183,12 @@ struct ChildProcess::State {
     const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!nothing.is_open())
       throw cannot_start(command.program, errno, "check the limit of open files (ulimit -n)");
+    const Descriptor input = readable_text(command.program, command.input);
     const Start start{.program = program.c_str(),
                       .arguments = pointers.data(),
                       .environment = environment.data(),
                       .parent = getpid(),
-                      .input = nothing.number(),
+                      .input = input.is_open() ? input.number() : nothing.number(),
                       .output = command.on_output ? output_pipe.write.number() : nothing.number(),
                       .errors = command.on_errors ? errors_pipe.write.number() : -1,
                       .failure = failure_pipe.write.number(),

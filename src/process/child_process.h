@@ -27,6 +27,7 @@ struct ChildCommand {
   /// process group; what is left of that when the leader has ended is killed at once.
   bool leads_session{};
   std::vector<std::string> environment{};  ///< "NAME=value", beside and before the owner's
+  std::string input{};  ///< what it reads on standard input, 64 KiB at most; empty: nothing
   // NOLINTEND(readability-redundant-member-init)
   int owner_end_signal = SIGKILL;  ///< that the kernel sends when the owner ends; 0: none
 };
@@ -42,8 +43,8 @@ struct ChildExit {
 /// kills it (or sends another signal, where the command says so) when the thread that started it
 /// ends, in whatever way. It stays in the owner's process group, so that Ctrl-C reaches both,
 /// unless it leads its own; its environment is the owner's and what the command adds, no signal is
-/// blocked, and standard input is empty. The owner's standard streams must be open. Move-only; for
-/// one thread.
+/// blocked, and standard input is empty unless the command says more. The owner's standard streams
+/// must be open. Move-only; for one thread.
 class ChildProcess {
  public:
   using Duration = std::chrono::milliseconds;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/process/network_socket.h"
 
 namespace ptbench {
 namespace {
@@ -60,6 +61,34 @@ Descriptor descriptor_in(msghdr& message) {
   return Descriptor(number);
 }
 
+/// With the flags of recvmsg(2).
+SocketMessage receive_local(const Descriptor& socket, int flags) {
+  flags |= MSG_CMSG_CLOEXEC;
+  std::vector<char> bytes(kMostMessage);
+  iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
+  Control control;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  // Exactly: a second descriptor would fit into what aligns the first, and nobody would close it.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
+  ssize_t size = recvmsg(socket.number(), &message, flags);
+  // Told once, before what the other end sent last, where that was closed with messages unread.
+  if (size < 0 && errno == ECONNRESET) size = recvmsg(socket.number(), &message, flags);
+  SocketMessage result;
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return result;
+  if (size <= 0) {  // no message is empty
+    result.kind = SocketMessage::Kind::closed;
+    return result;
+  }
+  result.kind = SocketMessage::Kind::text;
+  result.descriptor = descriptor_in(message);
+  if ((message.msg_flags & MSG_TRUNC) == 0)
+    result.text.assign(bytes.data(), static_cast<std::size_t>(size));
+  return result;
+}
+
 }  // namespace
 
 bool belongs_to_this_user(const Descriptor& socket) {
@@ -95,6 +124,7 @@ Descriptor accept_from(const Descriptor& listener) {
 }
 
 bool send_message(const Descriptor& socket, std::string_view text, int descriptor) noexcept {
+  if (is_network_socket(socket)) return descriptor < 0 && send_network_message(socket, text);
   std::string copy(text);
   iovec part{.iov_base = copy.data(), .iov_len = copy.size()};
   msghdr message{};
@@ -114,28 +144,13 @@ bool send_message(const Descriptor& socket, std::string_view text, int descripto
 }
 
 SocketMessage receive_message(const Descriptor& socket) {
-  std::vector<char> bytes(kMostMessage);
-  iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
-  Control control;
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  ssize_t size = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
-  // Told once, before what the other end sent last, where that was closed with messages unread.
-  if (size < 0 && errno == ECONNRESET) size = recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
-  SocketMessage result;
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return result;
-  if (size <= 0) {  // no message is empty
-    result.kind = SocketMessage::Kind::closed;
-    return result;
-  }
-  result.kind = SocketMessage::Kind::text;
-  result.descriptor = descriptor_in(message);
-  if ((message.msg_flags & MSG_TRUNC) == 0)
-    result.text.assign(bytes.data(), static_cast<std::size_t>(size));
-  return result;
+  if (is_network_socket(socket)) return receive_network_message(socket);
+  return receive_local(socket, 0);
+}
+
+SocketMessage peek_message(const Descriptor& socket) {
+  if (is_network_socket(socket)) return peek_network_message(socket);
+  return receive_local(socket, MSG_PEEK);
 }
 
 SocketMessage receive_message(const Descriptor& socket, steady_clock::time_point end) {

@@ -40,10 +40,15 @@ struct SocketMessage {
 /// Closed where nobody waits to be accepted.
 [[nodiscard]] Descriptor accept_from(const Descriptor& listener);
 
-/// Whether all of it was sent. `descriptor`: sent along unless negative.
+// Messages also go over connections of network_socket.h, without descriptors.
+
+/// Whether all of it was sent. `descriptor`: sent along unless negative, which only sockets of this
+/// host can.
 [[nodiscard]] bool send_message(const Descriptor& socket, std::string_view text,
                                 int descriptor = -1) noexcept;
 [[nodiscard]] SocketMessage receive_message(const Descriptor& socket);
+/// The next message, without its descriptor; it will be received all the same.
+[[nodiscard]] SocketMessage peek_message(const Descriptor& socket);
 /// The next message, after waiting for it until `end`.
 [[nodiscard]] SocketMessage receive_message(const Descriptor& socket,
                                             std::chrono::steady_clock::time_point end);

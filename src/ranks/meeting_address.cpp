@@ -2,23 +2,20 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
-#include <future>
-#include <memory>
 #include <sstream>
-#include <thread>
-#include <utility>
 
 #include "src/base/log.h"
 #include "src/process/descriptor.h"
+#include "src/process/host_lookup.h"
 
 namespace ptbench {
 namespace {
-
-enum class Whereabouts : std::uint8_t { here, elsewhere, nowhere, not_known };
 
 /// Only a host's own addresses can be bound to.
 bool is_of_this_host(const addrinfo& address) {
@@ -26,27 +23,13 @@ bool is_of_this_host(const addrinfo& address) {
   return socket.is_open() && bind(socket.number(), address.ai_addr, address.ai_addrlen) == 0;
 }
 
-/// Waits as long as the resolver does.
-Whereabouts look_up(const std::string& host) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), nullptr, &wanted, &found);
-  if (error == EAI_AGAIN) return Whereabouts::not_known;
-  if (error != 0) return Whereabouts::nowhere;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next)
-    if (is_of_this_host(*address)) return Whereabouts::here;
-  return Whereabouts::elsewhere;
-}
-
-/// In a thread that is left behind should the resolver take too long.
-Whereabouts look_up_in_time(const std::string& host) {
-  std::packaged_task<Whereabouts()> task([host] { return look_up(host); });
-  std::future<Whereabouts> answer = task.get_future();
-  std::thread(std::move(task)).detach();
-  if (answer.wait_for(kLongestLookUp) != std::future_status::ready) return Whereabouts::not_known;
-  return answer.get();
+bool is_loopback(const addrinfo& address) {
+  if (address.ai_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
+  constexpr std::uint32_t kNetwork = 127;
+  constexpr unsigned kHostBits = 24;
+  const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.ai_addr);
+  return address.ai_family == AF_INET && ntohl(v4->sin_addr.s_addr) >> kHostBits == kNetwork;
 }
 
 /// Whether another meeting of this user's ranks waits on this host (/proc/net/unix, unix(7)).
@@ -69,13 +52,24 @@ bool another_meeting_waits(std::string_view socket_name) {
 
 }  // namespace
 
+Whereabouts whereabouts_of(const std::string& host) {
+  const HostLookUp found = look_up(host, 0, std::chrono::steady_clock::now() + kLongestLookUp);
+  if (!found.addresses) return found.may_exist ? Whereabouts::not_known : Whereabouts::nowhere;
+  for (const addrinfo* one = found.addresses.get(); one != nullptr; one = one->ai_next) {
+    if (is_loopback(*one)) return Whereabouts::loopback;
+    if (is_of_this_host(*one)) return Whereabouts::here;
+  }
+  return Whereabouts::elsewhere;
+}
+
 std::string doubt_about(const MeetingAddress& address, std::string_view socket_name) {
   if (address.variables.empty()) return {};
   const std::string given =
       fmt::format(": {} is '{}', which is", address.variable, printable(address.host));
-  switch (look_up_in_time(address.host)) {
+  switch (whereabouts_of(address.host)) {
     case Whereabouts::elsewhere: return given + " no address of this host";
     case Whereabouts::nowhere: return given + " no host that is known here";
+    case Whereabouts::loopback:
     case Whereabouts::here:
     case Whereabouts::not_known: break;
   }
@@ -83,10 +77,15 @@ std::string doubt_about(const MeetingAddress& address, std::string_view socket_n
   return fmt::format(": other ranks wait on this host under another {}", address.variables);
 }
 
-std::string remedy_for(const MeetingAddress& address) {
+std::string remedy_for(const MeetingAddress& address, bool may_be_apart) {
   if (address.variables.empty())
     return "start all ranks on this host and with the same PTBENCH_ADDR=host:port, or give a "
            "longer --timeout";
+  if (may_be_apart)
+    return fmt::format(
+        "start all ranks with the same {} that names rank 0's host as the others reach it, or give "
+        "a longer --timeout",
+        address.variables);
   return fmt::format(
       "start all ranks on this host, with the same {} that names it, or give a longer --timeout",
       address.variables);

@@ -19,7 +19,7 @@ namespace {
 
 // A message is texts that end with a null character, which no argument of a program contains.
 constexpr std::string_view kMagic = "ptbench rank";
-constexpr std::string_view kProtocol = "2";  // of what follows the version
+constexpr std::string_view kProtocol = "3";  // of what follows the version
 constexpr std::string_view kWelcome = "welcome";
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kBusy = "busy";
@@ -137,17 +137,29 @@ std::optional<Error> refusal_in(const Texts& texts) {
 }
 
 std::optional<RankAnswer> admission_in(const Texts& texts) {
-  if (texts.size() != 6) return std::nullopt;
+  constexpr std::size_t kHostsBegin = 9;  // texts before the first host
+  if (texts.size() < kHostsBegin) return std::nullopt;
   constexpr std::uint64_t kMostCores = 1'000'000;
   const auto cores = count_in(texts[2], kMostCores);
   const auto threads = count_in(texts[3], kMostCores);
   const auto index = count_in(texts[4], kMostRanks);
   const auto local_ranks = numbers_in(texts[5]);
-  if (!cores || !threads || !index || *cores < 1 || *threads < 1 || !local_ranks)
+  const auto port = count_in(texts[6], std::numeric_limits<std::uint16_t>::max());
+  const auto secret = parse_whole(texts[7]);
+  const auto host_of_ranks = numbers_in(texts[8]);
+  if (!cores || !threads || !index || *cores < 1 || *threads < 1 || !local_ranks || !port ||
+      !secret || !host_of_ranks || host_of_ranks->size() > kMostRanks)
     return std::nullopt;
   RankAnswer answer;
-  answer.cores = {.cores = static_cast<int>(*cores), .threads = *threads, .index = *index};
-  answer.local_ranks.assign(local_ranks->begin(), local_ranks->end());
+  Welcome& welcome = answer.welcome;
+  welcome.cores = {.cores = static_cast<int>(*cores), .threads = *threads, .index = *index};
+  welcome.local_ranks.assign(local_ranks->begin(), local_ranks->end());
+  for (const int host : *host_of_ranks) {
+    const std::size_t at = kHostsBegin + static_cast<std::size_t>(host);
+    if (at >= texts.size()) return std::nullopt;
+    welcome.hosts.push_back(shortened(texts[at], kMostText));
+  }
+  welcome.door = {.port = static_cast<std::uint16_t>(*port), .secret = *secret};
   return answer;
 }
 
@@ -174,11 +186,30 @@ std::string encode(const RankCard& card) {
   return message;
 }
 
-std::string encode(const CoreShare& cores, const std::vector<Size>& local_ranks) {
-  return message_of(std::vector<std::string>{
-      std::string(kMagic), std::string(kWelcome), fmt::format("{}", cores.cores),
-      fmt::format("{}", cores.threads), fmt::format("{}", cores.index),
-      fmt::format("{}", fmt::join(local_ranks, ","))});
+std::string encode(const Welcome& welcome) { return encode(welcome, {welcome.cores}).front(); }
+
+std::vector<std::string> encode(const Welcome& welcome, const std::vector<CoreShare>& cores) {
+  std::vector<std::string> hosts;  // each once
+  std::map<std::string_view, std::size_t> places;
+  std::vector<std::size_t> host_of_ranks;
+  for (const std::string& host : welcome.hosts) {
+    const auto [known, is_new] = places.emplace(host, hosts.size());
+    host_of_ranks.push_back(known->second);
+    if (is_new) hosts.push_back(host);
+  }
+  std::vector<std::string> rest{
+      fmt::format("{}", fmt::join(welcome.local_ranks, ",")), fmt::format("{}", welcome.door.port),
+      fmt::format("{}", welcome.door.secret), fmt::format("{}", fmt::join(host_of_ranks, ","))};
+  rest.insert(rest.end(), hosts.begin(), hosts.end());
+  const std::string for_all = message_of(rest);
+  std::vector<std::string> messages;
+  for (const CoreShare& share : cores)
+    messages.push_back(
+        message_of(std::vector<std::string>{
+            std::string(kMagic), std::string(kWelcome), fmt::format("{}", share.cores),
+            fmt::format("{}", share.threads), fmt::format("{}", share.index)}) +
+        for_all);
+  return messages;
 }
 
 std::string encode_refusal(const Error& error) {
@@ -215,6 +246,7 @@ std::optional<Introduction> decode_card(std::string_view message) {
   Introduction result;
   result.card.version = printable(shortened(texts[2], kShownValue));
   result.card.rank = *rank;
+  if (texts.size() > kIntroduction) result.card.job = texts[kIntroduction];
   result.speaks_alike = texts[1] == kProtocol;
   if (!result.speaks_alike) return result;
   const bool paired = texts.size() >= kOptionsBegin && (texts.size() - kOptionsBegin) % 2 == 0;
@@ -223,7 +255,6 @@ std::optional<Introduction> decode_card(std::string_view message) {
   const auto local_rank = count_in(texts[7], kMostRanks - 1);
   auto cpus = numbers_in(texts[8]);
   if (!world_size || !local_rank || !cpus) return std::nullopt;
-  result.card.job = texts[4];
   result.card.host = texts[5];
   result.card.world_size = *world_size;
   result.card.local_rank = *local_rank;

@@ -35,17 +35,37 @@ struct CoreShare {
   friend bool operator==(const CoreShare&, const CoreShare&) = default;
 };
 
+/// Where ranks of several hosts connect to rank 0 for their words.
+struct Door {
+  std::uint16_t port = 0;    ///< at rank 0's address; 0: all ranks are on one host
+  std::uint64_t secret = 0;  ///< which strangers do not know
+
+  friend bool operator==(const Door&, const Door&) = default;
+};
+
+/// What rank 0 tells each rank that it admits.
+struct Welcome {
+  CoreShare cores;
+  // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten
+  std::vector<Size> local_ranks = {};   ///< by rank
+  std::vector<std::string> hosts = {};  ///< by rank
+  // NOLINTEND(readability-redundant-member-init)
+  Door door = {};
+};
+
 /// What a rank was answered: `refusal` is empty for one that was admitted.
 struct RankAnswer {
-  CoreShare cores;
-  std::vector<Size> local_ranks;  ///< by rank
+  Welcome welcome;
   std::optional<Error> refusal;
   bool busy = false;  ///< refused by a job that is complete
 };
 
 /// As one message. Options that do not fit into it are left out; their digest is not.
 [[nodiscard]] std::string encode(const RankCard& card);
-[[nodiscard]] std::string encode(const CoreShare& cores, const std::vector<Size>& local_ranks);
+[[nodiscard]] std::string encode(const Welcome& welcome);
+/// To several, each with cores of its own in place of the welcome's.
+[[nodiscard]] std::vector<std::string> encode(const Welcome& welcome,
+                                              const std::vector<CoreShare>& cores);
 [[nodiscard]] std::string encode_refusal(const Error& error);
 [[nodiscard]] std::string encode_busy();
 
@@ -56,7 +76,7 @@ struct RankAnswer {
 struct Introduction {
   RankCard card;
   std::string digest;        ///< of all of its options
-  bool speaks_alike = true;  ///< else only the version and the rank are known
+  bool speaks_alike = true;  ///< else only version, rank and job are known, the job if it was told
 };
 
 /// The rank, of any version, that `message` introduces; it may hold anything. Empty where that is

@@ -1,6 +1,7 @@
 #include "src/ranks/rank_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -29,7 +30,7 @@ struct Dialect {
   const char* mark;         ///< that nobody sets by hand; null: there is no launcher
 };
 
-// All ranks of PTBENCH_* are on this host, until there is a communicator between hosts.
+// Where ranks of PTBENCH_* are, and those that Slurm counts no nodes for, they learn as they meet.
 constexpr std::array kDialects{
     Dialect{RankSource::ptbench, "PTBENCH_RANK", "PTBENCH_WORLD_SIZE", "PTBENCH_LOCAL_RANK",
             nullptr, nullptr},
@@ -141,6 +142,7 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
                   .world_size = *world_size,
                   .local_rank = local_rank.value_or(*rank),
                   .several_hosts = false,
+                  .one_host = false,
                   .job = {},
                   .place = {},
                   .address = {}};
@@ -155,6 +157,7 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
   place = consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
   const bool are_joined = variables.has("PTBENCH_HOST_ID");
   place.several_hosts = in_parts && !are_joined;
+  place.one_host = !in_parts && local_ranks.has_value();
   if (are_joined) place.local_rank = place.rank;  // each of the parts may count from 0
   return place;
 }
@@ -203,17 +206,45 @@ std::string master_address(const Variables& variables) {
   return fmt::format("{}:{}", *host, *port);
 }
 
+/// Where rank 0 of a torchrun listens for other hosts. torchrun's agent may listen at MASTER_PORT.
+std::uint16_t port_beside_agent(const Variables& variables) {
+  const auto port = static_cast<std::uint16_t>(variables.number("MASTER_PORT").value_or(0));
+  const bool is_taken = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  return is_taken && port < kMostPort ? port + 1 : port;
+}
+
+/// Without the brackets in which an address of IPv6 stands before a port.
+std::string bare_host(std::string_view host) {
+  const bool is_bracketed = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+  return std::string(is_bracketed ? host.substr(1, host.size() - 2) : host);
+}
+
 /// What the job's key was made from, where that is an address.
 MeetingAddress address_in(const RankPlace& place, const Variables& variables) {
-  if (const auto address = given_address(variables))
-    return {.variables = "PTBENCH_ADDR",
-            .variable = "PTBENCH_ADDR",
-            .host = address->substr(0, address->rfind(':'))};
+  if (const auto address = given_address(variables)) {
+    const std::size_t colon = address->rfind(':');
+    return {
+        .variables = "PTBENCH_ADDR",
+        .variable = "PTBENCH_ADDR",
+        .host = bare_host(address->substr(0, colon)),
+        .port = static_cast<std::uint16_t>(parse_whole(address->substr(colon + 1)).value_or(0))};
+  }
   if (place.source == RankSource::torchrun)
     return {.variables = "MASTER_ADDR and MASTER_PORT",
             .variable = "MASTER_ADDR",
-            .host = variables.text("MASTER_ADDR").value_or("")};
+            .host = bare_host(variables.text("MASTER_ADDR").value_or("")),
+            .port = port_beside_agent(variables)};
   return {};
+}
+
+/// What a job's key ends with, where its ranks have a token; no message shows it.
+std::string secret_in(const Variables& variables) {
+  const auto token = variables.text("PTBENCH_TOKEN");
+  if (!token) return {};
+  if (token->size() > kMostAddress)
+    throw usage_error(fmt::format("PTBENCH_TOKEN has {} bytes", token->size()),
+                      fmt::format("give it {} at most, the same for all ranks", kMostAddress));
+  return " token " + *token;
 }
 
 /// "NAME value" of the first of `names` that is set.
@@ -276,6 +307,7 @@ RankPlace find_rank(const RankClues& clues) {
   const auto address = given_address(variables);
   place.job = address ? "PTBENCH_ADDR " + *address : launcher_job(place, variables);
   place.place = printable(place.job);
+  place.job += secret_in(variables);
   place.address = address_in(place, variables);
   return place;
 }
@@ -297,9 +329,15 @@ std::optional<RankPlace> find_launched_rank(const RankClues& clues) {
   return std::nullopt;
 }
 
-std::string describe(const RankPlace& place, std::string_view host, std::string_view communicator) {
-  return fmt::format("ranks from {}: {} on 1 host ({}), communicator {}", name_of(place.source),
-                     place.world_size, printable(host), communicator);
+std::string describe(const RankPlace& place, const std::vector<std::string>& hosts,
+                     std::string_view communicator) {
+  std::vector<std::string> different;
+  for (const std::string& host : hosts)
+    if (std::ranges::find(different, printable(host)) == different.end())
+      different.push_back(printable(host));
+  return fmt::format("ranks from {}: {} on {} host{} ({}), communicator {}", name_of(place.source),
+                     place.world_size, different.size(), different.size() == 1 ? "" : "s",
+                     fmt::join(different, ", "), communicator);
 }
 
 std::string without(RankSource source) {

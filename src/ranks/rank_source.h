@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/size.h"
 #include "src/ranks/meeting_address.h"
@@ -45,6 +46,7 @@ struct RankPlace {
   Size world_size = 1;
   Size local_rank = 0;         ///< among those of this host, or of those that PTBENCH_HOST_ID joins
   bool several_hosts = false;  ///< as far as the source says; PTBENCH_HOST_ID hides it
+  bool one_host = false;       ///< the source says that all ranks are on this one
   std::string job;             ///< the same for all ranks of the job; empty for a world of one
   std::string place;       ///< what `job` comes from, for messages: "PTBENCH_ADDR localhost:29500"
   MeetingAddress address;  ///< the same in its parts, where it is one
@@ -61,8 +63,8 @@ struct RankPlace {
 [[nodiscard]] std::optional<RankPlace> find_launched_rank(const RankClues& clues);
 
 /// "ranks from torchrun: 2 on 1 host (vm), communicator shm"; for rank 0 to say, once they have
-/// met.
-[[nodiscard]] std::string describe(const RankPlace& place, std::string_view host,
+/// met. `hosts`: by rank, or each once.
+[[nodiscard]] std::string describe(const RankPlace& place, const std::vector<std::string>& hosts,
                                    std::string_view communicator);
 
 /// How to start one process instead, after "or": "start it without torchrun".

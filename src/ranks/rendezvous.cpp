@@ -1,56 +1,38 @@
 #include "src/ranks/rendezvous.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
-#include <sys/socket.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
-#include <string_view>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "src/base/hash.h"
 #include "src/base/log.h"
 #include "src/comm/operation_text.h"
 #include "src/process/local_socket.h"
+#include "src/process/network_socket.h"
+#include "src/ranks/core_shares.h"
+#include "src/ranks/meeting_errors.h"
 
 namespace ptbench {
 namespace {
 
 using std::chrono::steady_clock;
-using Milliseconds = std::chrono::milliseconds;
 
-// Between two looks for rank 0.
-constexpr Milliseconds kPause{20};
-// Rank 0 answers within its own time, which may have begun later.
-constexpr Milliseconds kAnswerGrace{2000};
-// For a job at the same place to end, where jobs follow each other closely.
-constexpr Milliseconds kBusyPatience{5000};
 // Connections beside those of the ranks.
 constexpr std::size_t kMostStrangers = 64;
 
-double seconds_of(Milliseconds duration) { return std::chrono::duration<double>(duration).count(); }
-
-Error did_not_come(const std::string& who, const MeetingPoint& point) {
-  return run_error(
-      fmt::format("{} did not come to {} within {:g} s{}", who, point.place,
-                  seconds_of(point.timeout), doubt_about(point.address, socket_name(point.job))),
-      remedy_for(point.address));
-}
-
-Error taken(const MeetingPoint& point) {
-  return usage_error(fmt::format("another job uses {}", point.place),
-                     "give this one another port: PTBENCH_ADDR=host:port");
-}
-
-Error refused_by_system(std::string_view what, int error_number) {
-  return run_error(fmt::format("{}: {}", what, std::generic_category().message(error_number)),
-                   "check the limit of open files (ulimit -n)");
+/// This user's, or the number of one without.
+std::string user_name() {
+  constexpr std::size_t kMostText = 16 << 10U;
+  std::vector<char> texts(kMostText);
+  passwd user{};
+  passwd* found = nullptr;
+  (void)getpwuid_r(getuid(), &user, texts.data(), texts.size(), &found);
+  return found == nullptr ? fmt::format("{}", getuid()) : user.pw_name;
 }
 
 Error started_twice(Size rank, const MeetingPoint& point) {
@@ -66,8 +48,15 @@ Error other_world(const RankCard& own, const RankCard& other) {
                      "start all ranks with the same world size");
 }
 
+/// One that came from another host, and says that it is on this one.
+Error same_name(const RankCard& own, const RankCard& other) {
+  return usage_error(fmt::format("ranks {} and {} are on two hosts that are both called '{}'",
+                                 own.rank, other.rank, printable(own.host)),
+                     "give each host a name of its own: PTBENCH_HOST_ID");
+}
+
 /// Why a rank of the same job cannot be one of `own`'s.
-std::optional<Error> objection(const RankCard& own, const Introduction& other) {
+std::optional<Error> objection(const RankCard& own, const Introduction& other, HostsOfRanks hosts) {
   const RankCard& card = other.card;
   if (!other.speaks_alike || card.version != printable(own.version))
     return usage_error(fmt::format("rank {} is {}, and rank {} is {}", own.rank,
@@ -77,47 +66,13 @@ std::optional<Error> objection(const RankCard& own, const Introduction& other) {
   if (card.rank >= own.world_size)
     return usage_error(fmt::format("rank {} is none of {} ranks", card.rank, own.world_size),
                        "count ranks from 0");
-  if (card.host != own.host)
+  if (card.host != own.host && hosts == HostsOfRanks::one)
     return capability_error(
         fmt::format("rank {} is on {}, rank {} on {}: several hosts need a communicator between "
-                    "hosts, which this build does not have",
+                    "hosts",
                     own.rank, printable(own.host), card.rank, printable(card.host)),
-        "start all ranks on one host");
+        std::string(kRemedyForHosts));
   return difference(own, other);
-}
-
-/// The share of each rank, from the cores of all.
-std::vector<CoreShare> shares_of(const std::vector<std::vector<int>>& cpus) {
-  std::set<int> all;
-  std::vector<CoreShare> shares(cpus.size());
-  Size threads = 0;
-  for (std::size_t rank = 0; rank < cpus.size(); ++rank) {
-    all.insert(cpus[rank].begin(), cpus[rank].end());
-    const auto alike = [&](const std::vector<int>& other) { return other == cpus[rank]; };
-    const auto here = cpus.begin() + static_cast<std::ptrdiff_t>(rank);
-    shares[rank].index = std::count_if(cpus.begin(), here, alike);
-    const Size sharers = std::ranges::count_if(cpus, alike);
-    const Size fit = std::max<Size>(1, std::ssize(cpus[rank]) / sharers);
-    threads = rank == 0 ? fit : std::min(threads, fit);
-  }
-  for (CoreShare& share : shares) {
-    share.cores = std::max(1, static_cast<int>(all.size()));
-    share.threads = threads;
-  }
-  return shares;
-}
-
-/// By the kernel's word: who connected, or who listened.
-int process_behind(const Descriptor& socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  const int failed = getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  return failed == 0 ? peer.pid : 0;
-}
-
-PeerLink link_to(Size rank, Descriptor socket) {
-  const int process = process_behind(socket);
-  return {.rank = rank, .socket = std::move(socket), .process = process};
 }
 
 }  // namespace
@@ -126,26 +81,29 @@ std::string socket_name(std::string_view job) {
   return fmt::format("ptbench-ranks/{}/{:016x}", getuid(), fnv1a(job));
 }
 
+std::string job_between_hosts(std::string_view job) {
+  return fmt::format("{} of {}", job, user_name());
+}
+
 class RankGathering::State {
  public:
   State(RankCard card, MeetingPoint meeting)
       : own(std::move(card)),
         point(std::move(meeting)),
+        network_job(job_between_hosts(point.job)),
         end(steady_clock::now() + point.timeout),
         peers(static_cast<std::size_t>(own.world_size)),
-        cpus(peers.size()),
-        local_ranks(peers.size()) {
-    cpus.front() = own.cpus;
-    local_ranks.front() = own.local_rank;
+        cards(peers.size()) {
+    cards.front() = own;
   }
 
   void listen() {
     int error_number = 0;
     listener = listen_at(socket_name(point.job), error_number);
-    if (listener.is_open()) return;
-    if (error_number != EADDRINUSE)
-      throw refused_by_system("rank 0 cannot listen for the others", error_number);
-    throw ask_listener();
+    if (!listener.is_open() && error_number != EADDRINUSE)
+      throw meeting::refused_by_system("rank 0 cannot listen for the others", error_number);
+    if (!listener.is_open()) throw ask_listener();
+    if (point.hosts != HostsOfRanks::one && point.address.port != 0) listen_for_hosts();
   }
 
   [[nodiscard]] std::vector<Size> missing() const {
@@ -157,31 +115,78 @@ class RankGathering::State {
 
   /// Once all are there.
   void require_different_local_ranks() const {
-    for (auto one = local_ranks.begin(); one != local_ranks.end(); ++one)
-      if (const auto other = std::find(local_ranks.begin(), one, *one); other != one)
+    for (auto one = cards.begin(); one != cards.end(); ++one) {
+      const auto other = std::find_if(cards.begin(), one, [&](const RankCard& card) {
+        return card.host == one->host && card.local_rank == one->local_rank;
+      });
+      if (other != one)
         throw usage_error(fmt::format("ranks {} and {} both say that they are local rank {}",
-                                      other - local_ranks.begin(), one - local_ranks.begin(), *one),
+                                      other->rank, one->rank, one->local_rank),
                           "give each rank of a host a local rank of its own, or give none");
+    }
   }
 
   /// Waits for something to happen, and sees to it.
   void look() {
-    std::vector<pollfd> events{watched(listener)};
+    std::vector<pollfd> events{watched(listener), watched(listener_for_hosts)};
     for (const Descriptor& stranger : strangers) events.push_back(watched(stranger));
     for (const Descriptor& peer : peers)
       events.push_back(watched(peer));  // poll passes over those that are closed
     if (poll(events.data(), events.size(), poll_timeout(end)) <= 0) return;
-    const auto known = events.begin() + 1 + std::ssize(strangers);
+    const auto known = events.begin() + 2 + std::ssize(strangers);
     for (std::size_t rank = 0; rank < peers.size(); ++rank)
       if (known[static_cast<std::ptrdiff_t>(rank)].revents != 0) look_at(rank);
     std::vector<Descriptor> waiting = std::exchange(strangers, {});
     for (std::size_t at = 0; at < waiting.size(); ++at) {
-      if (events[1 + at].revents != 0)
+      if (events[2 + at].revents != 0)
         hear(std::move(waiting[at]));
       else
         strangers.push_back(std::move(waiting[at]));
     }
-    if (events.front().revents != 0) accept();
+    if (events[0].revents != 0) accept(listener);
+    if (events[1].revents != 0) accept(listener_for_hosts);
+  }
+
+  [[nodiscard]] bool are_apart() const {
+    return std::ranges::any_of(cards, [&](const RankCard& card) { return card.host != own.host; });
+  }
+
+  /// Rank 0's; others have other cores.
+  /// Who was not told of local ranks takes them to be the ranks, which on other hosts than the
+  /// first they are not: there they are the places among the host's ranks.
+  [[nodiscard]] Size local_rank_of(const RankCard& card) const {
+    const auto on_host = [&](const RankCard& other) { return other.host == card.host; };
+    const auto as_rank = [](const RankCard& other) { return other.local_rank == other.rank; };
+    Size place = 0;
+    for (const RankCard& other : cards) {
+      if (!on_host(other)) continue;
+      if (!as_rank(other)) return card.local_rank;
+      if (other.rank < card.rank) ++place;
+    }
+    return place;
+  }
+
+  [[nodiscard]] Welcome welcome() const {
+    Welcome welcome{.cores = shares_of(cards).front()};
+    for (const RankCard& card : cards) {
+      welcome.local_ranks.push_back(local_rank_of(card));
+      welcome.hosts.push_back(card.host);
+    }
+    return welcome;
+  }
+
+  /// What each rank is told, as messages, by rank.
+  [[nodiscard]] std::vector<std::string> welcomes(const Door& door) const {
+    Welcome told = welcome();
+    told.door = door;
+    std::vector<std::string> messages = encode(told, shares_of(cards));
+    for (const std::string& message : messages)
+      if (message.size() > kMostMessage)
+        throw run_error(fmt::format("the names of the hosts of {} ranks are {} bytes, more than "
+                                    "rank 0 can tell the others",
+                                    own.world_size, message.size()),
+                        "give the hosts shorter names (PTBENCH_HOST_ID), or use fewer");
+    return messages;
   }
 
   /// One that is no rank of this job. A flood of them is told once.
@@ -201,19 +206,22 @@ class RankGathering::State {
       for (const Descriptor& socket : *group)
         if (socket.is_open()) (void)send_message(socket, refusal);
     listener.close();
+    listener_for_hosts.close();
     strangers.clear();
     for (Descriptor& peer : peers) peer.close();
   }
 
   RankCard own;
   MeetingPoint point;
+  std::string network_job;  ///< the job as ranks of other hosts call it
   steady_clock::time_point end;
   Descriptor listener;
+  Descriptor listener_for_hosts;
   std::vector<Descriptor> strangers;  ///< who have not said yet who they are
   std::vector<Descriptor> peers;      ///< by rank; the first stays closed
-  std::vector<std::vector<int>> cpus;
-  std::vector<Size> local_ranks;
-  bool has_warned = false;  ///< of strangers
+  std::vector<RankCard> cards;        ///< by rank
+  bool has_warned = false;            ///< of strangers
+  std::string deafness;               ///< why no other host can reach rank 0, after "; "
 
  private:
   static pollfd watched(const Descriptor& socket) {
@@ -224,17 +232,57 @@ class RankGathering::State {
   [[nodiscard]] Error ask_listener() const {
     int error_number = 0;
     const Descriptor socket = connect_to(socket_name(point.job), error_number);
-    if (!socket.is_open() || !belongs_to_this_user(socket)) return taken(point);
+    if (!socket.is_open() || !belongs_to_this_user(socket)) return meeting::taken(point);
     (void)send_message(socket, encode(own));
-    const SocketMessage message = receive_message(socket, steady_clock::now() + kAnswerGrace);
+    const SocketMessage message =
+        receive_message(socket, steady_clock::now() + meeting::kAnswerGrace);
     const auto answer = decode_answer(message.text);
-    return answer && answer->refusal ? *answer->refusal : taken(point);
+    return answer && answer->refusal ? *answer->refusal : meeting::taken(point);
   }
 
-  void accept() {
-    Descriptor stranger = accept_from(listener);
+  /// Where that is known to be needed, it must succeed; else who misses others learns why not.
+  void listen_for_hosts() {
+    const Whereabouts where = whereabouts_for_others();
+    std::string why;
+    if (where == Whereabouts::here)
+      listener_for_hosts = listen_at({.host = point.address.host, .port = point.address.port}, why);
+    if (listener_for_hosts.is_open()) return;
+    why = why_unreachable(where, why);
+    if (point.hosts == HostsOfRanks::several)
+      throw usage_error(why + ", and ranks are on several hosts",
+                        "name rank 0's host as the others reach it, by a number perhaps, and a "
+                        "free port");
+    // That of an address which is not this host's they learn anyway (doubt_about).
+    if (where != Whereabouts::elsewhere && where != Whereabouts::nowhere)
+      deafness = "; other hosts cannot reach rank 0: " + why;
+  }
+
+  [[nodiscard]] Whereabouts whereabouts_for_others() const {
+    const Whereabouts where = whereabouts_of(point.address.host);
+    const bool is_network = where == Whereabouts::loopback && point.loopback_joins_hosts;
+    return is_network ? Whereabouts::here : where;
+  }
+
+  /// `refusal`: the system's, where the address is this host's.
+  [[nodiscard]] std::string why_unreachable(Whereabouts where, const std::string& refusal) const {
+    const std::string host = printable(point.address.host);
+    if (where == Whereabouts::here)
+      return fmt::format("rank 0 cannot listen for other hosts at {} port {}: {}", host,
+                         point.address.port, refusal);
+    const bool is_loopback = where == Whereabouts::loopback;
+    const bool is_known = where != Whereabouts::not_known;
+    return fmt::format("{} is '{}', which is {}", point.address.variable, host,
+                       is_loopback ? "this host for itself alone"
+                       : is_known  ? "no address of rank 0's host"
+                                   : "a name that the resolver does not answer for");
+  }
+
+  void accept(const Descriptor& from) {
+    Descriptor stranger = accept_from(from);
     if (!stranger.is_open()) return;
-    if (!belongs_to_this_user(stranger)) {
+    const bool is_of_network = is_network_socket(stranger);
+    if (is_of_network) make_prompt(stranger);
+    if (!is_of_network && !belongs_to_this_user(stranger)) {
       turn_away(stranger);
       return;
     }
@@ -253,18 +301,28 @@ class RankGathering::State {
                     "see what that rank reported");
   }
 
+  /// A rank of another version on this host is one of this job, whose socket it knows; anybody
+  /// reaches a port.
+  [[nodiscard]] bool belongs_here(const Introduction& other, bool is_of_network) const {
+    if (is_of_network) return other.card.job == network_job;
+    return !other.speaks_alike || other.card.job == point.job;
+  }
+
   void hear(Descriptor stranger) {
     const SocketMessage message = receive_message(stranger);
     if (message.kind == SocketMessage::Kind::none_yet) {
       strangers.push_back(std::move(stranger));
       return;
     }
+    const bool is_of_network = is_network_socket(stranger);
     const auto introduction = decode_card(message.text);
-    if (!introduction || (introduction->speaks_alike && introduction->card.job != point.job)) {
+    if (!introduction || !belongs_here(*introduction, is_of_network)) {
       turn_away(stranger);
       return;
     }
-    std::optional<Error> wrong = objection(own, *introduction);
+    std::optional<Error> wrong = objection(own, *introduction, point.hosts);
+    if (!wrong && is_of_network && introduction->card.host == own.host)
+      wrong = same_name(own, introduction->card);
     const auto rank = static_cast<std::size_t>(introduction->card.rank);
     if (!wrong && (rank == 0 || peers[rank].is_open()))
       wrong = started_twice(introduction->card.rank, point);
@@ -273,8 +331,8 @@ class RankGathering::State {
       throw Error(*wrong);
     }
     peers[rank] = std::move(stranger);
-    cpus[rank] = introduction->card.cpus;
-    local_ranks[rank] = introduction->card.local_rank;
+    cards[rank] = introduction->card;
+    cards[rank].options.clear();
   }
 };
 
@@ -291,8 +349,9 @@ void RankGathering::gather() {
       const std::vector<Size> missing = state_->missing();
       if (missing.empty()) return state_->require_different_local_ranks();
       if (steady_clock::now() >= state_->end)
-        throw did_not_come(fmt::format("{} of {}", ranks_text(missing), state_->own.world_size),
-                           state_->point);
+        throw meeting::did_not_come(
+            fmt::format("{} of {}", ranks_text(missing), state_->own.world_size), state_->point,
+            state_->deafness);
       state_->look();
     }
   } catch (const Error& error) {
@@ -301,85 +360,30 @@ void RankGathering::gather() {
   }
 }
 
-CoreShare RankGathering::cores() const { return shares_of(state_->cpus).front(); }
+Welcome RankGathering::welcome() const { return state_->welcome(); }
 
-const std::vector<Size>& RankGathering::local_ranks() const { return state_->local_ranks; }
-
-PeerLinks RankGathering::admit(const SharedRegion& region) {
-  const std::vector<CoreShare> shares = shares_of(state_->cpus);
-  PeerLinks links{
-      .rank = 0, .host = state_->own.host, .peers = {}, .listener = std::move(state_->listener)};
+PeerLinks RankGathering::admit(const SharedRegion& region, const Door& door) {
+  const std::vector<std::string> welcomes = state_->welcomes(door);
+  PeerLinks links{.rank = 0,
+                  .host = state_->own.host,
+                  .are_apart = state_->are_apart(),
+                  .peers = {},
+                  .listener = std::move(state_->listener)};
   for (std::size_t rank = 1; rank < state_->peers.size(); ++rank) {
+    Descriptor& peer = state_->peers[rank];
     // One that has ended meanwhile is missed by its link.
-    (void)send_message(state_->peers[rank], encode(shares[rank], state_->local_ranks),
-                       region.descriptor());
-    links.peers.push_back(link_to(static_cast<Size>(rank), std::move(state_->peers[rank])));
+    (void)send_message(peer, welcomes[rank], links.are_apart ? -1 : region.descriptor());
+    links.peers.push_back({.rank = static_cast<Size>(rank),
+                           .host = state_->cards[rank].host,
+                           .process = peer_process(peer),
+                           .socket = std::move(peer)});
   }
   for (const Descriptor& stranger : state_->strangers) state_->turn_away(stranger);
   state_->strangers.clear();
+  state_->listener_for_hosts.close();
   return links;
 }
 
 void RankGathering::refuse(const Error& error) noexcept { state_->send_home(error); }
-
-namespace {
-
-/// Rank 0, once it listens.
-Descriptor find_rank_zero(const MeetingPoint& point, steady_clock::time_point end) {
-  for (;;) {
-    int error_number = 0;
-    Descriptor socket = connect_to(socket_name(point.job), error_number);
-    if (socket.is_open() && belongs_to_this_user(socket)) return socket;
-    if (socket.is_open()) throw taken(point);
-    if (error_number != ECONNREFUSED && error_number != EAGAIN && error_number != EINTR)
-      throw refused_by_system("this rank cannot reach rank 0", error_number);
-    if (steady_clock::now() >= end) throw did_not_come("rank 0", point);
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
-Admission take(const RankCard& own, const RankAnswer& answer, SocketMessage message,
-               Descriptor socket) {
-  SharedRegion region = SharedRegion::open(message.descriptor.release());
-  if (region.world_size() != own.world_size || std::ssize(answer.local_ranks) != own.world_size)
-    throw run_error(fmt::format("rank 0 shares memory for {} ranks, and there are {}",
-                                region.world_size(), own.world_size),
-                    "start all ranks with the same ptbench");
-  if (std::ranges::any_of(answer.local_ranks,
-                          [&](Size local) { return local < 0 || local >= own.world_size; }))
-    throw run_error(fmt::format("rank 0 tells of local ranks {} in a world of {}",
-                                fmt::join(answer.local_ranks, ", "), own.world_size),
-                    "start all ranks with the same ptbench");
-  Admission admission{.region = std::move(region),
-                      .cores = answer.cores,
-                      .local_ranks = answer.local_ranks,
-                      .links = {.rank = own.rank, .host = own.host, .peers = {}, .listener = {}}};
-  admission.links.peers.push_back(link_to(0, std::move(socket)));
-  return admission;
-}
-
-}  // namespace
-
-Admission join_ranks(const RankCard& own, const MeetingPoint& point) {
-  const auto begin = steady_clock::now();
-  for (;;) {
-    Descriptor socket = find_rank_zero(point, begin + point.timeout);
-    (void)send_message(socket, encode(own));  // who is refused unheard has an answer all the same
-    const auto end = steady_clock::now() + point.timeout + kAnswerGrace;
-    SocketMessage message = receive_message(socket, end);
-    const std::optional<RankAnswer> answer = decode_answer(message.text);
-    if (answer && answer->refusal) throw Error(*answer->refusal);
-    if (answer && !answer->busy && message.descriptor.is_open())
-      return take(own, *answer, std::move(message), std::move(socket));
-    if (message.kind == SocketMessage::Kind::none_yet)
-      throw run_error(fmt::format("rank 0 did not answer within {:g} s",
-                                  seconds_of(point.timeout + kAnswerGrace)),
-                      "see whether its process was stopped");
-    if (message.kind == SocketMessage::Kind::closed)
-      throw run_error("rank 0 ended before all ranks had come", "see what it reported");
-    if (steady_clock::now() >= begin + std::min(point.timeout, kBusyPatience)) throw taken(point);
-    std::this_thread::sleep_for(kPause);
-  }
-}
 
 }  // namespace ptbench

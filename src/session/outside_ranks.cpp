@@ -1,6 +1,7 @@
 #include "src/session/outside_ranks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "src/base/log.h"
 #include "src/base/process_state.h"
 #include "src/comm/catalog.h"
+#include "src/comm/ranks_of_hosts.h"
 #include "src/config/run_options.h"
 #include "src/config/version.h"
 #include "src/session/rank_run.h"
@@ -60,7 +62,6 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
     throw usage_error(fmt::format("strategy '{}' is one process, and there are {} ranks from {}",
                                   strategy.name, place.world_size, name_of(place.source)),
                       fmt::format("use --strategy ddp, or {}", without(place.source)));
-  if (place.several_hosts) throw several_hosts_error(place);
 }
 
 /// The options of that rank: one repetition, and files on rank 0 alone.
@@ -91,11 +92,27 @@ std::vector<NamedAssignment> common_options(const RunOptions& options) {
   return common;
 }
 
-MeetingPoint meeting_point(const RunOptions& options, const RankPlace& place) {
-  return {.job = place.job,
-          .place = place.place,
-          .timeout = options.timeout(),
-          .address = place.address};
+/// Whether ranks may be on several hosts, where their communicator reaches other hosts.
+HostsOfRanks hosts_of(const RankPlace& place, const std::string& communicator) {
+  if (!communicator_of_hosts(communicator, place)) {
+    if (place.several_hosts) throw several_hosts_error(place);
+    return HostsOfRanks::one;
+  }
+  if (!place.several_hosts) return HostsOfRanks::any;
+  if (place.address.host.empty())
+    throw usage_error(
+        fmt::format("the {} ranks from {} are on several hosts, and nothing says where they meet",
+                    place.world_size, name_of(place.source)),
+        "give all of them PTBENCH_ADDR=host:port, with an address of rank 0's host and a free port "
+        "(mpirun -x PTBENCH_ADDR=…)");
+  return HostsOfRanks::several;
+}
+
+/// What is to carry the ranks' values, as far as it was said.
+std::string communicator_asked_for(const RunOptions& options, const RankPlace& place) {
+  const bool on_gpus = options.device.starts_with("cuda");
+  if (!on_gpus || options.communicator != kAutomaticCommunicator) return options.communicator;
+  return find_communicator(kAutomaticCommunicator, place.world_size, on_gpus).name;
 }
 
 OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const CoreShare& cores,
@@ -103,41 +120,56 @@ OutsideRank ready(RunConfig config, SharedRegion region, PeerLinks links, const 
   config.options.orders.region = region.descriptor();
   OutsideRank result{.config = std::move(config),
                      .region = std::move(region),
+                     .apart = {},
                      .links = std::move(links),
                      .all = topology};
   result.all.cores.resize(static_cast<std::size_t>(cores.cores));
   return result;
 }
 
-OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, RunOptions options,
-                         const Topology& topology) {
+SharedRegion create_region(const RunConfig& config, const Welcome& welcome) {
+  const Bytes bytes = bytes_per_rank_of(welcome.hosts, bytes_per_rank(config));
+  return SharedRegion::create(std::ssize(welcome.hosts), bytes, welcome.cores.cores,
+                              config.threads);
+}
+
+OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, const RunOptions& options,
+                         const RankPlace& place, const Topology& topology) {
   RankGathering gathering(card, point);
   gathering.gather();
-  const CoreShare cores = gathering.cores();
-  options.core_share = cores;
-  options.local_ranks = gathering.local_ranks();
+  const Welcome welcome = gathering.welcome();
   try {
-    RunConfig config = configure_run(options, topology);
-    SharedRegion region =
-        SharedRegion::create(card.world_size, bytes_per_rank(config), cores.cores, config.threads);
-    PeerLinks links = gathering.admit(region);
-    return ready(std::move(config), std::move(region), std::move(links), cores, topology);
+    RunConfig config = configure_run(with(welcome, options, place), topology);
+    SharedRegion region = create_region(config, welcome);
+    const bool apart = are_apart(welcome.hosts);
+    const OpenDoor open = apart ? open_door(point) : OpenDoor();
+    PeerLinks links = gathering.admit(region, open.door);
+    OutsideRank rank =
+        ready(std::move(config), std::move(region), std::move(links), welcome.cores, topology);
+    if (apart) rank.apart = connect_to_ranks(open, rank.region, welcome, point, rank.links);
+    if (apart) rank.apart->bytes_per_rank = bytes_per_rank(rank.config);
+    return rank;
   } catch (const Error& error) {
     gathering.refuse(error);
     throw;
   }
 }
 
-OutsideRank join(const RankCard& card, const MeetingPoint& point, RunOptions options,
-                 const Topology& topology) {
+OutsideRank join(const RankCard& card, const MeetingPoint& point, const RunOptions& options,
+                 const RankPlace& place, const Topology& topology) {
   Admission admission = join_ranks(card, point);
-  options.core_share = admission.cores;
-  options.local_ranks = std::move(admission.local_ranks);
+  const Welcome& welcome = admission.welcome;
   try {
-    return ready(configure_run(options, topology), admission.region, std::move(admission.links),
-                 admission.cores, topology);
+    RunConfig config = configure_run(with(welcome, options, place), topology);
+    const bool apart = !admission.region;
+    SharedRegion region = apart ? create_region(config, welcome) : *admission.region;
+    OutsideRank rank = ready(std::move(config), std::move(region), std::move(admission.links),
+                             welcome.cores, topology);
+    if (apart) rank.apart = connect_to_rank_zero(rank.region, welcome, point, rank.links);
+    if (apart) rank.apart->bytes_per_rank = bytes_per_rank(rank.config);
+    return rank;
   } catch (const Error& error) {
-    admission.region.give_up(card.rank, error.what());
+    if (admission.region) admission.region->give_up(card.rank, error.what());
     throw;
   }
 }
@@ -167,19 +199,65 @@ RankPlace find_place(const RunOptions& options) {
                     .setter = nearest_ancestor_without});
 }
 
-void tell(const RunConfig& config, const RankPlace& place) {
-  log_note(describe(
-      place, host_name(),
-      find_communicator(config.options.communicator, place.world_size, !config.device.is_cpu())
-          .name));
+RunOptions with(const Welcome& welcome, RunOptions options, const RankPlace& place) {
+  options.core_share = welcome.cores;
+  options.local_ranks = welcome.local_ranks;
+  if (!are_apart(welcome.hosts)) return options;
+  options.rank_hosts = welcome.hosts;
+  if (options.device == "auto") options.device = "cpu";  // hosts may have unlike GPUs
+  options.communicator =
+      communicator_between(welcome.hosts, communicator_asked_for(options, place), place);
+  return options;
+}
+
+void tell(const RunConfig& config, const RankPlace& place, const RanksApart* apart) {
+  const auto row =
+      find_communicator(config.options.communicator, place.world_size, !config.device.is_cpu());
+  const std::vector<std::string> here{host_name()};
+  log_note(describe(place, apart == nullptr ? here : apart->hosts, row.name));
+}
+
+std::string communicator_between(const std::vector<std::string>& hosts, std::string_view asked,
+                                 const RankPlace& place) {
+  const bool from_open_mpi = place.source == RankSource::open_mpi;
+  const bool can_have_leaders = follow_each_other(hosts);
+  std::string name = communicator_between_hosts(asked, from_open_mpi, can_have_leaders)
+                         .value_or(std::string(asked));
+  const CommunicatorRow row = find_communicator(name, place.world_size);
+  if (row.has_leaders && !can_have_leaders)
+    throw usage_error(
+        fmt::format("--communicator {}: the ranks of a host do not follow each other ({})", name,
+                    printable(fmt::format("{}", fmt::join(hosts, ", ")))),
+        fmt::format("use --communicator {}, or have the launcher fill one host after the other",
+                    row.engine));
+  return name;
 }
 
 Error several_hosts_error(const RankPlace& place) {
   return capability_error(
       fmt::format("the {} ranks from {} are on several hosts: several hosts need a communicator "
-                  "between hosts, which this build does not have",
+                  "between hosts",
                   place.world_size, name_of(place.source)),
-      "start all ranks on one host; where they are, set PTBENCH_HOST_ID to one name for all");
+      std::string(kRemedyForHosts));
+}
+
+std::optional<std::string> communicator_of_hosts(std::string_view name, const RankPlace& place) {
+  return communicator_between_hosts(name, place.source == RankSource::open_mpi);
+}
+
+Bytes bytes_per_rank_of(const std::vector<std::string>& hosts, Bytes shared) {
+  return are_apart(hosts) ? 1 : shared;
+}
+
+MeetingPoint meeting_point(const RankPlace& place, const std::string& communicator,
+                           std::chrono::milliseconds timeout) {
+  MeetingPoint point{.job = place.job,
+                     .place = place.place,
+                     .timeout = timeout,
+                     .address = place.address,
+                     .hosts = hosts_of(place, communicator)};
+  if (place.one_host) point.address.port = 0;
+  return point;
 }
 
 std::optional<RankPlace> place_among_ranks() {
@@ -204,11 +282,12 @@ OutsideRank meet_ranks(const RunOptions& options, const RankPlace& place,
                        const Topology& topology) {
   require_possible_ranks(options, place);
   const RankCard card = card_of(place, topology, common_options(options));
-  const MeetingPoint point = meeting_point(options, place);
+  const MeetingPoint point =
+      meeting_point(place, communicator_asked_for(options, place), options.timeout());
   const RunOptions own = options_of(options, place);
-  if (place.rank != 0) return join(card, point, own, topology);
-  OutsideRank rank = gather_ranks(card, point, own, topology);
-  if (!options.orders.launched_ranks) tell(rank.config, place);
+  if (place.rank != 0) return join(card, point, own, place, topology);
+  OutsideRank rank = gather_ranks(card, point, own, place, topology);
+  if (!options.orders.launched_ranks) tell(rank.config, place, rank.apart.get());
   return rank;
 }
 

@@ -19,6 +19,7 @@
 
 #include "reports/output_file.h"
 #include "src/base/exit_code.h"
+#include "src/base/process_state.h"
 #include "src/process/descriptor.h"
 
 namespace ptbench {
@@ -30,15 +31,6 @@ constexpr const char* kThisProgram = "/proc/self/exe";
 constexpr std::chrono::milliseconds kLauncherLook{
     200};  // between two looks at who launched this process
 constexpr std::chrono::seconds kLauncherGrace{30};  // to save, once they are gone
-
-/// What other processes may call `program`. This one keeps its name while its file is the same.
-std::string name_for_others(const fs::path& program) {
-  if (program != kThisProgram) return program.string();
-  std::error_code failed;
-  const fs::path name = fs::read_symlink(program, failed);
-  if (!failed && fs::equivalent(name, program, failed) && !failed) return name.string();
-  return fmt::format("/proc/{}/exe", getpid());
-}
 
 fs::path refusal_beside(const fs::path& output) { return output.string() + ".refusal"; }
 
@@ -55,6 +47,14 @@ RankLauncher launcher_of(std::string_view text, Size ranks) {
   }
 }
 
+std::string name_for_others(const fs::path& program) {
+  if (program != kThisProgram) return program.string();
+  std::error_code failed;
+  const fs::path name = fs::read_symlink(program, failed);
+  if (!failed && fs::equivalent(name, program, failed) && !failed) return name.string();
+  return fmt::format("/proc/{}/exe", getpid());
+}
+
 ChildCommand launch(const RankLauncher& launcher, const fs::path& program,
                     std::vector<std::string> arguments) {
   arguments.push_back(fmt::format("--launched-ranks={}", launcher.ranks));
@@ -69,6 +69,8 @@ ChildCommand launch(const RankLauncher& launcher, const fs::path& program,
 }
 
 void leave_refusal(const fs::path& output, const Error& refusal) {
+  std::error_code ignored;
+  if (!fs::exists(fs::absolute(output).parent_path(), ignored)) return;
   OutputFile file(refusal_beside(output));
   file.append(nlohmann::json({{"code", static_cast<int>(refusal.code())},
                               {"message", refusal.what()},
@@ -92,7 +94,8 @@ std::optional<Error> take_refusal(const fs::path& output) {
 class LauncherWatch::State {
  public:
   explicit State(int starter)
-      : starter_(watch_process(starter)),
+      : starter_(is_ancestor(starter) || has_own_name(starter) ? watch_process(starter)
+                                                               : Descriptor()),
         thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
  private:

@@ -30,6 +30,7 @@
 #include "src/programs/program_run.h"
 #include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_source.h"
+#include "src/session/host_run.h"
 #include "src/session/noise_store.h"
 #include "src/session/outside_ranks.h"
 #include "src/session/rank_launcher.h"
@@ -82,12 +83,18 @@ std::optional<StopReason> repeat(RunSession& session, const RepetitionRule& rule
   }
 }
 
+std::optional<RankLauncher> launcher_of(const RunOptions& options) {
+  if (options.hosts.slots.empty()) return std::nullopt;
+  return launcher_on(options);
+}
+
 SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
   RunArguments arguments = pass_on(config.options.assignments);
   return {.program = "/proc/self/exe",  // stays this program, even if its file is replaced
           .arguments = std::move(arguments.common),
           .first_arguments = std::move(arguments.first),
           .plan_file = config.options.plan_file,
+          .launcher = launcher_of(config.options),
           .starts_program = config.program.has_value(),
           .id = config.id,
           .longest_stop = config.options.timeout(),
@@ -118,6 +125,7 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
   if (session.prepare()) reason = repeat(session, rule, prior, around.clock);
   if (session.refusal() && session.repetitions() == 0) throw Error(*session.refusal());
   take_record(session.record(), record);
+  if (!config.options.hosts.slots.empty()) tell_hosts(record);
   record.samples.stop_reason = reason;
 }
 
@@ -179,11 +187,18 @@ ExitCode be_rank(const RunOptions& options) {
   return ExitCode::ok;
 }
 
+/// Whether this process measures, or ranks that it starts, and not one process a repetition.
+bool is_measured_here(const RunConfig& config) {
+  if (!config.options.hosts.slots.empty()) return false;
+  return config.program ? config.options.orders.pass != RunPass::all
+                        : is_one_process(config.options);
+}
+
 /// Measures `config` in this process, or by others, and writes what was asked for. `described`: the
-/// machine as the record shows it. `region`: of ranks that others started.
+/// machine as the record shows it. `rank`: of those that others started; null: there are none.
 ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                              const Topology& described, InterruptWatch& interrupt,
-                             const SharedRegion* region,
+                             const OutsideRank* rank,
                              const std::function<void(RunRecord&)>& finish) {
   const RunOptions& options = config.options;
   const SteadyClock clock;
@@ -198,10 +213,10 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                                .interrupt = interrupt,
                                .progress = progress,
                                .files = files,
-                               .region = region};
+                               .region = rank == nullptr ? nullptr : &rank->region,
+                               .apart = rank == nullptr ? nullptr : rank->apart.get()};
   const PressureWatch pressure;
-  const bool is_repetition = options.orders.pass != RunPass::all;
-  if (config.program ? is_repetition : is_one_process(options))
+  if (is_measured_here(config))
     measure_here(config, topology, around, record);
   else
     measure_by_processes(config, prior, around, record);
@@ -224,7 +239,8 @@ void follow_rank_zero(const OutsideRank& rank, const Topology& topology,
                      .interrupt = interrupt,
                      .progress = progress,
                      .files = files,
-                     .region = &rank.region},
+                     .region = &rank.region,
+                     .apart = rank.apart.get()},
                     record);
 }
 
@@ -275,7 +291,7 @@ ExitCode take_part(const OutsideRank& rank, const RankPlace& place, const Topolo
     follow_rank_zero(rank, topology, interrupt);
     return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
   }
-  return measure_and_publish(rank.config, topology, rank.all, interrupt, &rank.region,
+  return measure_and_publish(rank.config, topology, rank.all, interrupt, &rank,
                              [&](RunRecord& record) {
                                watch.let_end();
                                name_cause(rank, watch, record);
@@ -345,7 +361,8 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
 
 ExitCode run_command(const RunOptions& options) {
   if (options.orders.region) return be_rank(options);
-  const bool starts_processes = options.program || options.is_pytorch();
+  const bool starts_processes =
+      options.program || options.is_pytorch() || !options.hosts.slots.empty();
   RankPlace place;
   if (!starts_processes && (options.orders.pass == RunPass::all || options.orders.launched_ranks)) {
     place = find_place(options);
@@ -355,8 +372,9 @@ ExitCode run_command(const RunOptions& options) {
   InterruptWatch interrupt;  // before any thread is made
   require_possible_repeats(options);
   const Topology topology = discover_topology();
-  RunConfig config = configure_run(options, topology);
-  if (place.source != RankSource::single) tell(config, place);
+  RunConfig config = configure_run(
+      options.hosts.slots.empty() ? options : as_on_hosts(options, topology), topology);
+  if (place.source != RankSource::single) tell(config, place, nullptr);
   if (config.program && options.steps) config.options.repeats = 1;
   return measure_and_publish(config, topology, topology, interrupt, nullptr, {});
 }

@@ -15,21 +15,40 @@
 namespace ptbench {
 namespace {
 
+/// The rows of one workload that have to stay together: a row of the first engine, and those of
+/// other engines that are compared with it. Each family is in the place of its first row.
+std::vector<std::vector<std::size_t>> families_of(std::span<const SweepRow> rows) {
+  std::vector<std::vector<std::size_t>> families;
+  std::map<std::string_view, std::size_t> places;  // by the id of the first engine's row
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (!rows[row].is_possible()) continue;
+    const std::string& first = rows[row].first_engine;
+    const auto [place, is_new] =
+        places.emplace(first.empty() ? rows[row].id() : first, families.size());
+    if (is_new) families.emplace_back();
+    families[place->second].push_back(row);
+  }
+  return families;
+}
+
 /// Builds are compared row by row, and rows of one build with others of their workload, of which
 /// only so many are alive at a time.
 std::vector<std::vector<std::size_t>> groups_of(std::span<const SweepRow> rows, std::size_t sides) {
   constexpr std::size_t kMostAlive = 16;
   std::vector<std::vector<std::size_t>> groups;
-  std::map<std::string, std::size_t> places;  // by workload
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!rows[row].is_possible()) continue;
-    const std::string& workload = rows[row].record.workload.name;
+  std::map<std::string_view, std::size_t> places;  // by workload
+  for (const std::vector<std::size_t>& family : families_of(rows)) {
+    if (sides > 1) {
+      for (const std::size_t row : family) groups.push_back({row});
+      continue;
+    }
+    const std::string& workload = rows[family.front()].record.workload.name;
     const auto place = places.find(workload);
-    if (sides == 1 && place != places.end() && groups[place->second].size() < kMostAlive) {
-      groups[place->second].push_back(row);
+    if (place != places.end() && groups[place->second].size() + family.size() <= kMostAlive) {
+      groups[place->second].insert(groups[place->second].end(), family.begin(), family.end());
     } else {
       places.insert_or_assign(workload, groups.size());
-      groups.push_back({row});
+      groups.push_back(family);
     }
   }
   return groups;

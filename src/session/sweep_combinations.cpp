@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/comm/catalog.h"
 #include "src/session/sweep_grid.h"
 #include "strategies/catalog.h"
 
@@ -13,6 +14,12 @@ namespace ptbench {
 namespace {
 
 bool takes_nproc(std::string_view strategy) { return find_strategy(strategy).several_ranks; }
+
+bool takes_interface(std::string_view communicator) {
+  return std::ranges::any_of(communicator_catalog(), [communicator](const CommunicatorRow& row) {
+    return row.name == communicator && row.takes_interface;
+  });
+}
 
 /// `name` is not among the assignments yet.
 void assign(const Expansion& expansion, std::string name, std::string text, Combination& to) {
@@ -50,6 +57,9 @@ Expansion::Expansion(const SweepOptions& sweep) : sweep_(sweep) {
   const SweepSetting* strategies = sweep.find("strategy");
   ranks_communicate_ =
       strategies != nullptr && std::ranges::any_of(strategies->values, takes_nproc);
+  const SweepSetting* communicators = sweep.find("communicator");
+  has_use_for_interface_ =
+      communicators != nullptr && std::ranges::any_of(communicators->values, takes_interface);
 }
 
 Combination Expansion::combination(std::size_t number) const {
@@ -77,8 +87,12 @@ Combination Expansion::of(Assignments assignments) const {
 
 Combination Expansion::without_useless(Combination result) const {
   if (result.options.program) return result;
-  if (takes_nproc(result.options.strategy)) return result;
-  if (ranks_communicate_)
+  const bool communicates = takes_nproc(result.options.strategy);
+  if (communicates && (!has_use_for_interface_ || takes_interface(result.options.communicator)))
+    return result;
+  if (communicates)
+    leave_out(result.assignments, std::array<std::string_view, 1>{"interface"});
+  else if (ranks_communicate_)
     leave_out_sharing(result.assignments);
   else
     leave_out(result.assignments, std::array<std::string_view, 1>{"nproc"});

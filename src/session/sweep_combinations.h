@@ -48,7 +48,8 @@ class Expansion {
   const SweepOptions& sweep_;
   OptionTable<RunOptions> table_ = run_option_table();
   std::map<std::string, const OptionRow<RunOptions>*> rows_;
-  bool ranks_communicate_ = false;  ///< in some row
+  bool ranks_communicate_ = false;      ///< in some row
+  bool has_use_for_interface_ = false;  ///< in some row
 };
 
 /// Threads of a replica where nothing is said of them.

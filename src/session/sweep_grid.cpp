@@ -35,7 +35,7 @@ std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
           "use --global-batch, or --scaling weak");
   const bool has_several = std::ranges::any_of(
       combinations, [](const Combination& one) { return one.options.nproc > 1; });
-  if (sweep.scaling || !has_several) return sweep.scaling;
+  if (sweep.scaling || !has_several || sweep.scaling_off) return sweep.scaling;
   return has_global_batch ? ScalingMode::strong : ScalingMode::weak;
 }
 
@@ -110,8 +110,9 @@ RunRecord possible_record(const RunConfig& config) {
 class RowCollection {
  public:
   /// `references` is null where no row is compared.
-  RowCollection(const SweepOptions& sweep, const Topology& topology, const References* references)
-      : sweep_(sweep), topology_(topology), references_(references) {}
+  RowCollection(const SweepOptions& sweep, const Expansion& expansion, const Topology& topology,
+                const References* references)
+      : sweep_(sweep), expansion_(expansion), topology_(topology), references_(references) {}
 
   void add(const Combination& combination) { insert(row_of(combination)); }
 
@@ -163,7 +164,26 @@ class RowCollection {
   SweepRow row_of(const Combination& combination) {
     auto [row, config] = tried(combination);
     if (references_ != nullptr && config) row.scaling = plan_of(*config, combination.assignments);
+    row.first_engine = first_engine_of(combination);
     return std::move(row);
+  }
+
+  /// Of a reference, which is compared with no other one.
+  SweepRow reference_row_of(const Combination& combination) {
+    SweepRow row = tried(combination).row;
+    row.first_engine = first_engine_of(combination);
+    return row;
+  }
+
+  /// Id of the row of the first engine; empty where the row is of that one, or the only engine's.
+  [[nodiscard]] std::string first_engine_of(const Combination& combination) {
+    const SweepSetting* engines = sweep_.find("engine");
+    if (engines == nullptr || engines->values.size() < 2) return {};
+    Assignments given = combination.assignments;
+    const auto engine = std::ranges::find(given, "engine", &NamedAssignment::name);
+    if (engine == given.end() || engine->text == engines->values.front()) return {};
+    engine->text = engines->values.front();
+    return tried(expansion_.of(std::move(given))).row.id();
   }
 
   /// Keeps the baseline, should it not be in the grid.
@@ -207,7 +227,8 @@ class RowCollection {
     }
     for (const auto* more : {&on_all_cores_, &of_micro_batches_})
       for (const auto& [id, combination] : *more)
-        if (places_.try_emplace(id, all.size()).second) all.push_back(tried(combination).row);
+        if (places_.try_emplace(id, all.size()).second)
+          all.push_back(reference_row_of(combination));
     return all;
   }
 
@@ -222,6 +243,7 @@ class RowCollection {
   }
 
   const SweepOptions& sweep_;
+  const Expansion& expansion_;
   const Topology& topology_;
   const References* references_;
   std::vector<SweepRow> rows_;
@@ -265,7 +287,7 @@ std::vector<SweepRow> sweep_rows(const SweepOptions& options, const Topology& to
   if (mode == ScalingMode::strong) share_global_batch(expansion, combinations);
   std::optional<References> references;
   if (mode) references.emplace(expansion, topology, *mode, most_cores_of(combinations, topology));
-  RowCollection rows(options, topology, references ? &*references : nullptr);
+  RowCollection rows(options, expansion, topology, references ? &*references : nullptr);
   for (const Combination& combination : combinations) rows.add(combination);
   std::vector<SweepRow> all = std::move(rows).finish();
   if (options.launcher) require_launched(all);

@@ -22,8 +22,11 @@ struct SweepRow {
   std::vector<std::string> arguments;  ///< of the `run` that measures it, as "--batch-size=32"
   std::optional<RankLauncher> launcher = std::nullopt;  ///< starts its ranks; empty: ptbench does
   std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
-  bool starts_program = false;         ///< that trains in ptbench's place
-  bool reads_data = false;  ///< from a directory: only its processes know whether that will do
+  /// Id of the row of the same options by the engine that is named first; empty where it is that.
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::string first_engine = {};
+  bool starts_program = false;  ///< that trains in ptbench's place
+  bool reads_data = false;      ///< from a directory: only its processes know whether that will do
 
   [[nodiscard]] const std::string& id() const { return record.id; }
   [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }
@@ -47,8 +50,9 @@ inline constexpr std::size_t kMostSweepRows = 10'000;
 /// their global batch; such rows stand at the end. In strong scaling serial training with the
 /// micro-batch of each row is added after these, so that what smaller micro-batches cost is told
 /// from the rest. There the workload's batch is the
-/// global one unless --global-batch is given. Usage errors: too many rows, none that is possible,
-/// two models of one name, a batch that contradicts --scaling.
+/// global one unless --global-batch is given. With several engines, each row of another than the
+/// first one is compared with that one's row of the same options. Usage errors: too many rows, none
+/// that is possible, two models of one name, a batch that contradicts --scaling.
 [[nodiscard]] std::vector<SweepRow> sweep_rows(const SweepOptions& options,
                                                const Topology& topology);
 

@@ -76,16 +76,17 @@ Row adapted(const OptionRow<RunOptions>& row) {
 
 Row scaling_row() {
   return {{.name = "scaling",
-           .value = "weak|strong",
+           .value = "weak|strong|off",
            .group = kSweep,
            .help = "compare each row with serial, which is measured too: weak keeps the batch of a "
-                   "replica, strong the global batch",
+                   "replica, strong the global batch; off measures what was asked for alone",
            .fallback = "weak with --nproc above 1, strong with --global-batch",
-           .choices = {"weak", "strong"}},
+           .choices = {"weak", "strong", "off"}},
           [](SweepOptions& sweep, const OptionInfo& option, std::string_view text) {
-            sweep.scaling = choice_value(option, text) == name_of(ScalingMode::weak)
-                                ? ScalingMode::weak
-                                : ScalingMode::strong;
+            const std::string choice = choice_value(option, text);
+            sweep.scaling_off = choice == "off";
+            if (choice == name_of(ScalingMode::weak)) sweep.scaling = ScalingMode::weak;
+            if (choice == name_of(ScalingMode::strong)) sweep.scaling = ScalingMode::strong;
           }};
 }
 

@@ -23,6 +23,7 @@ struct SweepOptions {
   RunOptions common;                   ///< every option of `run` that takes no list
   std::vector<SweepSetting> settings;  ///< every option of `run`, lists included
   std::optional<ScalingMode> scaling;  ///< empty: as sweep_rows() finds fit
+  bool scaling_off = false;            ///< compare no row with serial
   std::optional<Size> rounds;          ///< empty: 5, or 6 where several builds are compared
   bool resume = false;
   std::vector<std::string> binaries;    ///< other builds of this program; empty: this one

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "src/judge/engine_ratio.h"
 #include "src/judge/scaling.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/straggler.h"
@@ -75,14 +76,18 @@ std::optional<ScalingPlan> Sweep::plan_of(std::size_t row, std::size_t side) con
 ResultFile Sweep::result(std::size_t side) const {
   ResultFile result = sides_.at(side).header;
   std::vector<std::optional<ScalingPlan>> plans;
+  std::vector<EnginePlan> engines;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const std::optional<RunRecord>& measured = cell(row, side).record;
     if (!measured && rows_[row].is_possible()) continue;
     result.runs.push_back(measured ? *measured : rows_[row].record);
     plans.push_back(plan_of(row, side));
+    engines.push_back(
+        {.reference = rows_[row].first_engine, .in_rounds = cell(row, side).in_rounds});
     add_straggler_warning(result.runs.back());
   }
   add_scaling(result.runs, plans, around_.prior);
+  add_engine_ratios(result.runs, engines, around_.prior);
   result.runs.insert(result.runs.end(), others_[side].begin(), others_[side].end());
   return result;
 }

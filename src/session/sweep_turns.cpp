@@ -52,7 +52,8 @@ void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
       note(places[at].row, places[at].side, outcome.outcomes[at] == TurnsOutcome::measured);
 }
 
-/// In the order in which they begin: drawn, but for rows that need more memory than others.
+/// In the order in which they begin: drawn, but for rows that need more memory than others, as
+/// frameworks do beside ptbench itself.
 std::vector<Sweep::Place> Sweep::takers_of(std::span<const std::size_t> rows, Size round) {
   std::vector<Place> takers;
   for (const std::size_t row : rows) {
@@ -63,7 +64,8 @@ std::vector<Sweep::Place> Sweep::takers_of(std::span<const std::size_t> rows, Si
   std::ranges::shuffle(takers, std::mt19937_64(std::random_device()()));
   std::ranges::sort(takers, std::ranges::greater(), [this](const Place& place) {
     const StrategyRecord& strategy = rows_[place.row].record.strategy;
-    return strategy.world_size * strategy.batch_per_replica.value_or(1);
+    return std::pair(rows_[place.row].starts_program,
+                     strategy.world_size * strategy.batch_per_replica.value_or(1));
   });
   return takers;
 }

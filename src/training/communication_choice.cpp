@@ -49,12 +49,20 @@ std::optional<Bytes> bytes_in(const Choices& choices, const std::string& key) {
   return whole && bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
+/// What values travel by: other hosts have another network.
+std::string way_of(const RunConfig& config, const std::string& communicator) {
+  const RunOptions& options = config.options;
+  if (options.rank_hosts.empty()) return communicator;
+  return fmt::format("{} between {} by {}", communicator, fmt::join(options.rank_hosts, ", "),
+                     options.interface.empty() ? "any interface" : options.interface);
+}
+
 std::string bucket_key(const RunConfig& config, const std::string& communicator) {
-  return fmt::format("bucket bytes of {} over {}", config.id, communicator);
+  return fmt::format("bucket bytes of {} over {}", config.id, way_of(config, communicator));
 }
 
 std::string overlap_key(const RunConfig& config, const std::string& communicator) {
-  return fmt::format("overlap of {} over {}", config.id, communicator);
+  return fmt::format("overlap of {} over {}", config.id, way_of(config, communicator));
 }
 
 /// The rounds of a trial, as rank 0 counts and times them: two to warm up, of which the second

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "src/comm/shared_arena.h"
 
 namespace ptbench {
 
-RankProbe::RankProbe(const SharedRegion& region, ControlChannel& control, Conductor& conductor,
+RankProbe::RankProbe(const Ranks& all, ControlChannel& control, Conductor& conductor,
                      Device& device, Communicator::Timeout timeout)
     : control_(control), conductor_(conductor), device_(device), timeout_(timeout) {
   const auto threads = device.cpus().size();
@@ -17,11 +18,22 @@ RankProbe::RankProbe(const SharedRegion& region, ControlChannel& control, Conduc
   cpus_.resize(threads * ranks);
   if (threads == 0) return;  // a device that computes on no CPU: there is no ring
   control.exchange(std::as_bytes(device.cpus()), std::as_writable_bytes(std::span(cpus_)), timeout);
+  if (all.apart != nullptr) {
+    keep_cpus_beside_rank_zero(*all.apart, threads);
+    return;
+  }
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto first = cpus_.begin() + static_cast<std::ptrdiff_t>(rank * threads);
     if (std::find(cpus_.begin(), first, *first) == first) ring_.push_back(static_cast<Size>(rank));
   }
-  share_ring(region);
+  share_ring(all.region);
+}
+
+void RankProbe::keep_cpus_beside_rank_zero(const RanksApart& apart, std::size_t threads) {
+  std::vector<int> kept;
+  for (std::size_t at = 0; at < cpus_.size(); ++at)
+    if (apart.hosts[at / threads] == apart.hosts.front()) kept.push_back(cpus_[at]);
+  cpus_ = std::move(kept);
 }
 
 void RankProbe::share_ring(const SharedRegion& region) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "src/base/host.h"
@@ -143,6 +145,7 @@ void report_ranks(std::span<const RankFacts> ranks, std::span<const ReplicaSecon
                   Bytes shared, RunRecord& record) {
   if (ranks.empty()) return;
   record.memory = memory_of(ranks, shared);
+  record.strategy.hosts = 1;
   for (const RankFacts& rank : ranks)
     add_rank(rank.observed ? std::optional(rank.seconds) : std::nullopt,
              rank.peak.own + rank.peak.files, record);
@@ -150,6 +153,14 @@ void report_ranks(std::span<const RankFacts> ranks, std::span<const ReplicaSecon
     add_rank(own[replica], std::nullopt, record);
   if (!own.empty()) summarize_run(record, PriorNoise());
   add_straggler_warning(record);
+}
+
+void report_hosts(std::span<const std::string> hosts, RunRecord& record) {
+  record.strategy.hosts = std::ssize(std::set<std::string_view>(hosts.begin(), hosts.end()));
+  for (RankRecord& rank : record.ranks) {
+    rank.host = hosts[static_cast<std::size_t>(rank.rank)];
+    rank.wait_seconds.reset();  // hosts have clocks of their own: nobody knows who came last
+  }
 }
 
 }  // namespace ptbench

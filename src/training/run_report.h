@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -41,9 +42,12 @@ struct TimedOn {
 void report_steps(const Samples& samples, Strategy& strategy, const RunConfig& config,
                   const TimedOn& place, RunRecord& record);
 
-/// What every rank did and took; `own`: of the replicas of this process, which are the ranks where
-/// it is alone. `shared` bytes are the memory that ranks share. Empty `ranks`: nothing is known.
+/// What every rank did and took, on this host; `own`: of the replicas of this process, which are
+/// the ranks where it is alone. `shared` bytes are the memory that ranks share. Empty `ranks`:
+/// nothing is known.
 void report_ranks(std::span<const RankFacts> ranks, std::span<const ReplicaSeconds> own,
                   Bytes shared, RunRecord& record);
+/// Of ranks that are not all on this host: `hosts` by rank.
+void report_hosts(std::span<const std::string> hosts, RunRecord& record);
 
 }  // namespace ptbench

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "src/base/clock.h"
+#include "src/comm/ranks_apart.h"
 #include "src/comm/shared_region.h"
 #include "src/config/run_files.h"
 #include "src/process/interrupt.h"
@@ -20,6 +21,7 @@ struct RunSurroundings {
   Progress& progress;
   RunFiles& files;
   const SharedRegion* region = nullptr;  ///< of the ranks that this process is one of
+  RanksApart* apart = nullptr;           ///< null: these are on one host
 };
 
 }  // namespace ptbench

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/trace_json.h"
@@ -95,11 +96,16 @@ void warn_of_gap(const ActivityStart& activity, RunRecord& record) {
 }
 
 void warn_of_lost(const ActivityLog& log, RunRecord& record) {
-  if (log.lost == 0) return;
-  record.warnings.push_back(
-      {.code = "trace-lost-activity",
-       .message = fmt::format("{} lost {} records of what the device did", log.source, log.lost),
-       .remedy = "Trace fewer steps, with --trace-steps."});
+  if (log.lost + log.without_call == 0) return;
+  std::string message =
+      fmt::format("{} lost {} records of what the device did", log.source, log.lost);
+  if (log.without_call > 0)
+    message += fmt::format(
+        "; {} more, of work whose call was lost, are not in the trace, as nobody knows their step",
+        log.without_call);
+  record.warnings.push_back({.code = "trace-lost-activity",
+                             .message = std::move(message),
+                             .remedy = "Trace fewer steps, with --trace-steps."});
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "src/measure/machine_probe.h"
 #include "src/measure/step_phases.h"
 #include "src/training/first_look.h"
+#include "src/training/host_link.h"
 #include "src/training/rank_facts.h"
 #include "src/training/rank_memory.h"
 #include "src/training/rank_probe.h"
@@ -113,10 +114,14 @@ class TrainingRun {
       report_unverified(check, config_.options.verify, record_);
     if (!role.decide([&] { return measures(); })) return;
     train_timed(role, context, shape, data);
-    if (role.decide([&] { return times_phases(); })) time_phases(role, context, shape);
+    if (role.decide([&] { return times_phases(); })) {
+      time_phases(role, context, shape);
+      if (around_.apart != nullptr) measure_link(role, context);
+    }
     if (role.decide([&] { return traces(); })) trace(role, context, shape);
     report_ranks(gather_facts(context.control, facts_, Communicator::kLongWork), replicas_,
                  shared_bytes_, record_);
+    if (around_.apart != nullptr) report_hosts(around_.apart->hosts, record_);
     if (!config_.device.is_cpu()) record_.memory.before_bytes.reset();  // nothing is resident there
   }
 
@@ -172,7 +177,8 @@ class TrainingRun {
                      .rank = config_.rank(),
                      .device = &device,
                      .timeout = config_.data_parallel.timeout,
-                     .interface = config_.options.interface});
+                     .interface = config_.options.interface,
+                     .apart = around_.apart});
   }
 
   void plan(const TrainingContext& context, const TrainingShape& shape, const Choices& choices) {
@@ -186,6 +192,13 @@ class TrainingRun {
     record_.strategy.communicator = context.communicator.name();
     record_.strategy.sends_values = context.communicator.sends_values();
     predict_memory(*plan_, context, shape, facts_);
+  }
+
+  /// What this rank's host shares beside the region of all ranks; each host's first rank counts it.
+  [[nodiscard]] Bytes shared_with_host() const {
+    if (around_.apart == nullptr || !around_.apart->shared) return 0;
+    const RanksOfHosts& shared = *around_.apart->shared;
+    return shared.leader_of(shared.own) == config_.rank() ? used_bytes(shared.region) : 0;
   }
 
   void verify(const RankRole& role, const TrainingContext& context, const VerificationPlan& check) {
@@ -240,6 +253,7 @@ class TrainingRun {
         first_differing_rank(*strategy, context.control, config_.data_parallel.timeout);
     if (role.leads()) report(samples, parted, context, *strategy, data);
     facts_.peak = peak_memory(context.device());
+    facts_.peak.own += shared_with_host();
   }
 
   /// With data attached and the run's initial weights.
@@ -259,8 +273,9 @@ class TrainingRun {
   /// Who looks at all ranks' cores; null where there is one rank.
   std::unique_ptr<RankProbe> rank_probe(const RankRole& role, const TrainingContext& context) {
     if (around_.region == nullptr) return nullptr;
-    return std::make_unique<RankProbe>(*around_.region, context.control, role.conductor(),
-                                       context.device(), config_.data_parallel.timeout);
+    return std::make_unique<RankProbe>(
+        RankProbe::Ranks{.region = *around_.region, .apart = around_.apart}, context.control,
+        role.conductor(), context.device(), config_.data_parallel.timeout);
   }
 
   /// On rank 0. `ranks` looks at the others' cores; null where there are none.
@@ -328,6 +343,17 @@ class TrainingRun {
     facts_.observed = !replicas_.empty();
     if (facts_.observed) facts_.seconds = replicas_.front();
     if (role.leads()) watch_.stop_if_interrupted();
+  }
+
+  /// When the steps are over, which know nothing of it.
+  void measure_link(const RankRole& role, const TrainingContext& context) {
+    LinkRecord link = measure_host_link(role,
+                                        {.communicator = context.communicator,
+                                         .device = context.device(),
+                                         .clock = around_.clock,
+                                         .timeout = config_.data_parallel.timeout},
+                                        around_.apart->hosts);
+    if (role.leads()) record_.link = std::move(link);
   }
 
   /// On rank 0; all ranks have the option, or none.

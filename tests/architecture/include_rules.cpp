@@ -36,7 +36,7 @@ const std::vector<Room>& rooms() {
       {"base", "src/base/", {}},
       {"process", "src/process/", {"base"}},
       {"device", "src/device/", {"base"}},
-      {"comm", "src/comm/", {"device", "base"}},
+      {"comm", "src/comm/", {"device", "process", "base"}},
       {"ranks", "src/ranks/", {"comm", "process", "base"}},
       {"data", "src/data/", {"device", "base"}},
       {"kernels", "kernels/", {"device", "base"}},

@@ -4,10 +4,13 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "src/comm/passing_communicator.h"
 #include "src/device/quiet.h"
 #include "strategies/phase_pass.h"
+#include "strategies/traced_communicator.h"
 #include "tests/asynchronous/sites.h"
 #include "tests/support/operator_harness.h"
 
@@ -154,6 +157,64 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
     REQUIRE(of_rank.communication_exposed);
     CHECK(*of_rank.forward > 0);
     CHECK(*of_rank.communication_exposed >= 0);
+    CHECK(*of_rank.communication >= *of_rank.communication_exposed);
+  }
+}
+
+/// Notes who watches.
+class NotedWatch final : public PassingCommunicator {
+ public:
+  using PassingCommunicator::PassingCommunicator;
+  void watch(WorkWatch* watch) override {
+    noted_ = noted_ || watch != nullptr;
+    watch_ = watch;
+    PassingCommunicator::watch(watch);
+  }
+  /// Whether somebody watched since this was asked last, and nobody does now.
+  [[nodiscard]] bool was_watched() { return std::exchange(noted_, false) && watch_ == nullptr; }
+
+ private:
+  bool noted_ = false;
+  WorkWatch* watch_ = nullptr;
+};
+
+TEST_CASE("a trace has the collectives of late devices as they did them, each after the other") {
+  const RanksSpec spec =
+      spec_of(GENERATE(ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()), 2);
+  const Eagerness eagerness = GENERATE(from_range(kEveryEagerness));
+  CAPTURE(spec.row.name, static_cast<int>(eagerness));
+  std::vector<TraceRecorder> recorders{TraceRecorder(1, 3), TraceRecorder(1, 3)};
+  std::vector<int> watched(2);  // of an observed step, and of one before it and one behind
+  run_deferred_ranks(2, eagerness, [&](const DeferredRank& rank) {
+    const auto own = static_cast<std::size_t>(rank.control.rank());
+    const SteadyClock clock;
+    PhaseTimer timer(clock, &rank.backend.device().compute(), &recorders[own]);
+    NotedWatch noted(rank.communicator);
+    TracedCommunicator communicator(noted, timer);
+    RankTraining training(mlp_graph(), spec, rank.backend, communicator, rank.control);
+    const auto step = [&](int bit) {
+      (void)training.strategy().step();
+      if (noted.was_watched()) watched[own] |= bit;
+    };
+    step(1);
+    training.strategy().observe(&timer);
+    for (int steps = 0; steps < 3; ++steps) step(2);
+    training.strategy().observe(nullptr);
+    step(4);
+  });
+  CHECK(watched == std::vector<int>{2, 2});
+  for (const TraceRecorder& recorder : recorders) {
+    const TraceTrack& track = recorder.tracks().front();
+    REQUIRE(track.steps().size() == 3);
+    REQUIRE(track.collectives().size() >= 3);
+    double free_at = track.steps().front().begin;
+    for (const TracedCollective& each : track.collectives()) {
+      REQUIRE(each.ran);
+      CHECK(each.ran->begin >= free_at);
+      CHECK(each.ran->end >= each.ran->begin);
+      CHECK(each.ran->end <= each.end);
+      free_at = each.ran->end;
+    }
   }
 }
 

@@ -62,15 +62,11 @@ class Gate(unittest.TestCase):
 
 class Records(unittest.TestCase):
     def run_of(self, ci95):
-        return {"status": "ok", "throughput": {"value": 1000.0, "ci95": ci95},
-                "compute": {"utilization": 0.78, "effective_utilization": 0.93}}
+        return {"status": "ok", "throughput": {"value": 1000.0, "ci95": ci95}}
 
     def test_without_an_interval_there_is_no_figure(self):
         self.assertEqual(figures.throughput_cell(self.run_of(None)), "no interval")
-        self.assertEqual(figures.utilization_cell(self.run_of(None), "utilization"), "")
         self.assertEqual(figures.throughput_cell(self.run_of([980, 1020])), "1000 ± 20")
-        self.assertEqual(figures.utilization_cell(self.run_of([980, 1020]), "utilization"),
-                         "78.0 ± 1.6 %")
 
     def test_dirty_builds_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,7 @@ TEST_CASE("every shell is told every command, option and choice") {
 TEST_CASE("bash offers commands, options and values") {
   CHECK(offered({"ptbench", "val"}) == "validate");
   CHECK(mentions(offered({"ptbench", ""}),
-                 "run sweep chart compare gate comm export trace-merge list doctor"));
+                 "run sweep chart compare gate comm launch export trace-merge list doctor"));
   CHECK(offered({"ptbench", "run", "--weight"}) == "--weight-decay");
   CHECK(offered({"ptbench", "run", "-w", ""}) == "linear mlp resnet18 resnet50");
   CHECK(offered({"ptbench", "run", "--optimizer", "=", "adamw"}) == "adamw");

@@ -37,6 +37,7 @@ std::vector<Floats> results_of(const TestWorld& world, const Body& body) {
   world.run([&](Communicator& communicator) {
     results[static_cast<std::size_t>(communicator.rank())] = body(communicator);
   });
+  world.share(results);
   return results;
 }
 
@@ -233,14 +234,17 @@ TEST_CASE("nobody passes a barrier before all have come", "[comm]") {
   for (const TestWorld& world : test_worlds()) {
     INFO(world.text());
     constexpr int kRounds = 200;
-    std::array<std::atomic<int>, 4> came{};
+    std::array<std::atomic<int>, 4> of_threads{};
+    const std::span<std::atomic<int>> came = world.factory.process
+                                                 ? world.factory.process->counters
+                                                 : std::span<std::atomic<int>>(of_threads);
     std::atomic<int> early = 0;
     (void)results_of(world, [&](Communicator& communicator) {
       for (int round = 1; round <= kRounds; ++round) {
-        came.at(static_cast<std::size_t>(communicator.rank())) = round;
+        came[static_cast<std::size_t>(communicator.rank())] = round;
         communicator.wait(communicator.start_barrier(), kTimeout);
         for (Size rank = 0; rank < communicator.world_size(); ++rank)
-          if (came.at(static_cast<std::size_t>(rank)) < round) ++early;
+          if (came[static_cast<std::size_t>(rank)] < round) ++early;
       }
       return Floats();
     });

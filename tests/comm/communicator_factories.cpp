@@ -1,16 +1,18 @@
 #include "tests/comm/communicator_factories.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "src/comm/catalog.h"
+#include "src/comm/ranks_apart.h"
 #include "src/comm/solo.h"
-#include "tests/comm/contract_values.h"
 #include "tests/comm/gpu_ranks.h"
 #include "tests/support/built_modules.h"
 #include "tests/support/communicators.h"
+#include "tests/support/star.h"
 #include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
@@ -48,8 +50,10 @@ std::vector<std::exception_ptr> run_group(Size world_size, const RankBody& body)
   return failures;
 }
 
-/// Control messages go by shared memory; the values by the engine.
-std::vector<std::exception_ptr> run_gloo(Size world_size, const RankBody& body) {
+/// Host messages go by shared memory, or by `hub` as between hosts; the values as `name` says.
+std::vector<std::exception_ptr> run_gloo_by(StarHub* hub, Size world_size, const RankBody& body,
+                                            const std::string& name = "gloo",
+                                            const std::vector<std::string>& hosts = {}) {
   const SharedRegion region = SharedRegion::create(world_size, 1);
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(world_size));
   std::vector<std::jthread> threads;
@@ -57,8 +61,14 @@ std::vector<std::exception_ptr> run_gloo(Size world_size, const RankBody& body) 
     threads.emplace_back([&, rank] {
       try {
         HostMemorySource memory;
+        std::optional<RanksApart> apart;
+        if (hub != nullptr)
+          apart = {.hosts = hosts, .words = hub->join(region, rank), .bytes_per_rank = 1U << 24U};
         const RankCommunicators made =
-            find_communicator("gloo", 2).make({.memory = memory, .region = &region, .rank = rank});
+            find_communicator(name, 2).make({.memory = memory,
+                                             .region = &region,
+                                             .rank = rank,
+                                             .apart = apart ? &*apart : nullptr});
         body(*made.data);
       } catch (...) {
         failures[static_cast<std::size_t>(rank)] = std::current_exception();
@@ -66,6 +76,24 @@ std::vector<std::exception_ptr> run_gloo(Size world_size, const RankBody& body) 
     });
   threads.clear();
   return failures;
+}
+
+std::vector<std::exception_ptr> run_gloo(Size world_size, const RankBody& body) {
+  return run_gloo_by(nullptr, world_size, body);
+}
+
+std::vector<std::exception_ptr> run_gloo_between_hosts(Size world_size, const RankBody& body) {
+  StarHub hub;
+  return run_gloo_by(&hub, world_size, body);
+}
+
+/// Two ranks a host, but for the first, which has `first`, and for the last.
+std::vector<std::exception_ptr> run_leaders(Size first, Size world_size, const RankBody& body) {
+  StarHub hub;
+  std::vector<std::string> hosts;
+  for (Size rank = 0; rank < world_size; ++rank)
+    hosts.push_back(std::to_string((rank + 2 - first) / 2));
+  return run_gloo_by(&hub, world_size, body, "shm+gloo", hosts);
 }
 
 }  // namespace
@@ -86,36 +114,32 @@ std::vector<CommunicatorFactory> communicator_factories() {
       {.name = "shm", .world_sizes = {1, 2, 3, 4}, .run = run_shared},
       {.name = "control of shm", .world_sizes = {2}, .run = run_control},
       {.name = "group of shm", .world_sizes = {1, 3}, .run = run_group}};
-  if (is_built("gloo"))
-    factories.push_back({.name = "gloo",
-                         .world_sizes = {1, 2, 3},
-                         .run = run_gloo,
-                         .sums_in_rank_order = false,
-                         .tells_lengths = false,
-                         .rounds = 2});
+  if (is_built("gloo")) {
+    const CommunicatorFactory gloo{.name = "gloo",
+                                   .world_sizes = {1, 2, 3},
+                                   .run = run_gloo,
+                                   .sums_in_rank_order = false,
+                                   .tells_lengths = false,
+                                   .rounds = 2};
+    factories.push_back(gloo);
+    factories.push_back(gloo);
+    factories.back().name = "gloo between hosts";
+    factories.back().world_sizes = {3};
+    factories.back().run = run_gloo_between_hosts;
+    factories.push_back(gloo);
+    factories.back().name = "leaders by gloo";
+    factories.back().world_sizes = {2, 3, 4};
+    factories.back().run = [](Size size, const RankBody& body) {
+      return run_leaders(2, size, body);
+    };
+    factories.push_back(gloo);
+    factories.back().name = "leaders of three hosts by gloo";
+    factories.back().world_sizes = {4};
+    factories.back().run = [](Size size, const RankBody& body) {
+      return run_leaders(1, size, body);
+    };
+  }
   return factories;
-}
-
-/// Of sums in bf16, and of values that are scaled before they are added, each rank rounds its own.
-bool TestWorld::agrees(std::span<const float> found, std::span<const float> expected,
-                       Reduction reduction) const {
-  const bool is_narrow = reduction.wire == WireType::bf16;
-  if (found.size() != expected.size()) return false;
-  const bool is_exact = factory.scales_sums || (reduction.scale == 1 && !is_narrow);
-  if (is_exact && (factory.sums_in_rank_order || size <= 2 || is_narrow))
-    return found.empty() || std::memcmp(found.data(), expected.data(), found.size_bytes()) == 0;
-  const float most = kLargestValue * static_cast<float>(size) * std::abs(reduction.scale);
-  const float bound = most * (is_narrow ? 0x1p-7F : 0x1p-22F);
-  return std::ranges::equal(found, expected, [bound](float left, float right) {
-    return std::abs(left - right) <= bound;
-  });
-}
-
-std::vector<TestWorld> test_worlds() {
-  std::vector<TestWorld> worlds;
-  for (const CommunicatorFactory& factory : communicator_factories())
-    for (const Size size : factory.world_sizes) worlds.push_back({factory, size});
-  return worlds;
 }
 
 }  // namespace ptbench::testing

@@ -76,6 +76,56 @@ TEST_CASE("a device's work goes before an operation that is ordered after it, an
   CHECK(wrong == 0);
 }
 
+/// Has events for as many collectives as come.
+class Watch final : public WorkWatch {
+ public:
+  explicit Watch(Queue& queue) : queue_(queue) {}
+  [[nodiscard]] WorkEvents next() override {
+    for (int i = 0; i < 2; ++i) events_.push_back(queue_.make_event(EventClock::on));
+    return {.begin = events_[events_.size() - 2].get(), .end = events_.back().get()};
+  }
+  /// The beginning and the end of each.
+  [[nodiscard]] const std::vector<std::unique_ptr<Event>>& events() const { return events_; }
+
+ private:
+  Queue& queue_;
+  std::vector<std::unique_ptr<Event>> events_;
+};
+
+TEST_CASE("a watch's events lie round each collective, behind what it waits for", "[nccl]") {
+  if (!testing::tested_device()) return;
+  std::atomic<Size> wrong = 0;
+  std::atomic<Size> seen = 0;
+  on_gpus(2, [&](GpuRank rank) {
+    Queue& queue = rank.device.compute();
+    Mirrored own(rank.device, 4099);
+    Watch watch(queue);
+    const auto ready = queue.make_event(EventClock::on);
+    const auto done = queue.make_event(EventClock::on);
+    const auto sum = [&](const Event* after) {
+      return rank.communicator.start_all_reduce(values_of(own.values()), {}, after);
+    };
+    rank.communicator.watch(&watch);
+    for (int copies = 0; copies < 9; ++copies) own.mirror.send(queue);
+    queue.record(*ready);
+    (void)sum(ready.get());
+    rank.communicator.order(queue, sum(nullptr), kTimeout);
+    queue.record(*done);
+    rank.communicator.watch(nullptr);
+    rank.communicator.wait(sum(nullptr), kTimeout);
+    queue.finish();
+    const Event* before = ready.get();
+    for (const auto& event : watch.events()) {
+      if (event->seconds_since(*before) < 0) ++wrong;
+      before = event.get();
+      ++seen;
+    }
+    if (done->seconds_since(*before) < 0) ++wrong;
+  });
+  CHECK(wrong == 0);
+  CHECK(seen == 2 * 2 * 2);
+}
+
 TEST_CASE("a rank that does not come to an operation on GPUs is named in time", "[nccl]") {
   if (!testing::tested_device()) return;
   const auto failures = GpuRanks().failures_on_devices(3, [](GpuRank rank) {

@@ -189,11 +189,12 @@ TEST_CASE("devices have a form") {
 }
 
 TEST_CASE("communicators have names, whatever this build has") {
-  for (const char* good : {"auto", "shm", "mpi", "gloo", "nccl"})
+  for (const char* good : {"auto", "shm", "mpi", "gloo", "shm+gloo", "nccl"})
     CHECK(parsed({"--communicator", good}).communicator == good);
   for (const char* bad : {"smh", "", "MPI", "shm,mpi"})
     CHECK(mentions(refusal({std::string("--communicator=") + bad}), "--communicator"));
-  CHECK(mentions(refusal({"--communicator", "tcp"}), "auto, shm, gloo, mpi, nccl"));
+  CHECK(mentions(refusal({"--communicator", "tcp"}),
+                 "auto, shm, gloo, mpi, shm+gloo, shm+mpi, nccl"));
 }
 
 TEST_CASE("shares are one number a rank, joined by plus signs or commas") {

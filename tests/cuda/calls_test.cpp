@@ -20,6 +20,7 @@ struct LibraryCalls {
   std::uint64_t profile_begins = 0;
   std::uint64_t profile_ends = 0;
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
+  std::uint64_t recorded_work = 0;    ///< kernels, copies and calls of libraries in the last graph
 };
 
 LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
@@ -38,7 +39,7 @@ LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
   std::istringstream text(run.text("calls"));
   LibraryCalls calls;
   text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
-      calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs;
+      calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work;
   REQUIRE(text);
   return calls;
 }
@@ -81,6 +82,26 @@ TEST_CASE("profilers are told of the counted steps, and of no others", "[cuda]")
     CHECK(calls.profile_ends == 1);
     CHECK(calls.profiled_graphs == static_cast<std::uint64_t>(steps));
   }
+}
+
+TEST_CASE("the graph of linear's step is one kernel", "[cuda]") {
+  require_cuda_device();
+  if (!has_emulated_devices()) skip("a real device may choose cuBLASLt's products");
+  for (const Words& more : {Words{}, Words{"--optimizer", "sgd"}, Words{"-s", "ddp", "-n", "1"}}) {
+    Words words{"-w", "linear"};
+    words.insert(words.end(), more.begin(), more.end());
+    CAPTURE(words);
+    CHECK(calls_of(words, 3, "on").recorded_work == 1);
+  }
+}
+
+TEST_CASE("larger passes are kernels of their own in a graph", "[cuda]") {
+  require_cuda_device();
+  if (!has_emulated_devices()) skip("a real device may choose cuBLASLt's products");
+  // Forward and both of the loss; gradients and the update of few parameters are one.
+  CHECK(calls_of({"-w", "linear", "-b", "256"}, 3, "on").recorded_work == 4);
+  // The input is rounded in front of the others.
+  CHECK(calls_of({"-w", "linear", "--precision", "bf16"}, 3, "on").recorded_work == 2);
 }
 
 TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {

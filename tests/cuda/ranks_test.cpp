@@ -17,6 +17,7 @@
 #include "tests/cuda/device.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
+#include "tests/run/outside_ranks.h"
 
 namespace ptbench::testing {
 namespace {
@@ -163,6 +164,40 @@ TEST_CASE("dp's replicas each have a GPU of the process", "[cuda]") {
       false);
 }
 
+TEST_CASE("ddp over NCCL and dp over copies train the same weights, bit by bit", "[cuda]") {
+  require_cuda_devices(4);
+  if (!has_emulated_devices()) skip("in which order a real NCCL adds four ranks is its own choice");
+  const RunCommand run;
+  run.write("m.json", kModel);
+  // dp adds the replicas' gradients one after the other, as ranks in shared memory are added up.
+  const auto weights = [&run](const Words& words) {
+    const Words all{"-w",
+                    "m.json",
+                    "--device",
+                    "cuda",
+                    "-n",
+                    "4",
+                    "--verify",
+                    "off",
+                    "--steps",
+                    "4",
+                    "--save-final-weights",
+                    "weights"};
+    CHECK(record_of(run, all + words)["status"] == "ok");
+    return run.text("weights");
+  };
+  for (const char* precision : {"fp32", "bf16"}) {
+    CAPTURE(precision);
+    const Words type{"--precision", precision};
+    const std::string added = weights(type + Words{"-s", "dp"});
+    for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"})
+      for (const char* graph : {"on", "off"}) {
+        CAPTURE(strategy, graph);
+        CHECK(weights(type + Words{"-s", strategy, "--graph", graph}) == added);
+      }
+  }
+}
+
 TEST_CASE("ranks that others start take the GPUs of their local ranks", "[cuda]") {
   require_cuda_devices(2);
   const RunCommand run;
@@ -232,6 +267,72 @@ TEST_CASE("GPUs that are unlike, and an NCCL that does not serve, are refused", 
   for (const char* version : {"22104", "30000"})
     refused(std::string("PTBENCH_EMULATOR_NCCL=") + version,
             "--communicator nccl: the library libnccl.so.2 is NCCL ", "of the same major version");
+}
+
+/// `world` ranks, one after the other on as many of two hosts, which count them from 0.
+std::vector<Start> on_two_hosts(const OutsideRanks& ranks, int world, const Words& more) {
+  std::vector<Start> starts;
+  for (int rank = 0; rank < world; ++rank) {
+    const bool first = rank < world / 2;
+    const int local = first ? rank : rank - world / 2;
+    starts.push_back(
+        {Words{"--device", "cuda", "--timeout", "20", "--rank", std::to_string(rank),
+               "--world-size", std::to_string(world), "--local-rank", std::to_string(local)} +
+             more,
+         {ranks.address(), std::string("PTBENCH_HOST_ID=") + (first ? "a" : "b")}});
+  }
+  return starts;
+}
+
+TEST_CASE("GPUs of two hosts train over NCCL, and are verified", "[cuda]") {
+  require_emulated_device();  // whose hosts share their GPUs
+  require_cuda_devices(2);
+  const std::string strategy = GENERATE("ddp", "ddp-flat", "ddp-central");
+  const OutsideRanks ranks;
+  const auto results =
+      ranks(on_two_hosts(ranks, 4, {"-s", strategy, "--steps", "3", "-o", "r.json"}));
+  CAPTURE(strategy, results[0].errors, results[2].errors);
+  for (const ProgramResult& result : results) CHECK(result.exit_code == 0);
+  CHECK_THAT(results[0].errors,
+             Contains("ranks from --rank: 4 on 2 hosts (a, b), communicator nccl"));
+  const auto record = ranks.files().json("r.json")["runs"][0];
+  CHECK(record["status"] == "ok");
+  CHECK(record["verification"]["status"] == "passed");
+  CHECK(record["strategy"]["devices"] == Words{"cuda:0", "cuda:1", "cuda:0", "cuda:1"});
+  for (const nlohmann::json& warning : record["warnings"])
+    CHECK(warning["code"] != "shared-device");
+  Words hosts;
+  for (const nlohmann::json& rank : record["ranks"]) hosts.push_back(rank["host"]);
+  CHECK(hosts == Words{"a", "a", "b", "b"});
+}
+
+TEST_CASE("hosts whose GPUs are unlike are refused", "[cuda]") {
+  require_emulated_device();
+  const OutsideRanks ranks;
+  std::vector<Start> starts = on_two_hosts(ranks, 2, {"-s", "ddp", "--steps", "1"});
+  starts[0].environment.emplace_back("PTBENCH_EMULATOR_CAPABILITY=9.0");
+  starts[1].environment.emplace_back("PTBENCH_EMULATOR_CAPABILITY=8.0");
+  const auto results = ranks(starts);
+  for (const ProgramResult& result : results) {
+    CAPTURE(result.output, result.errors);
+    CHECK(result.exit_code == 5);
+    CHECK_THAT(result.errors, Contains("the ranks' GPUs are unlike: rank 0 has emulated") &&
+                                  Contains("(9.0), rank 1 has"));
+  }
+}
+
+TEST_CASE("collectives between GPUs of two hosts go by NCCL", "[cuda]") {
+  require_emulated_device();
+  const OutsideRanks ranks;
+  const auto results = ranks.comm(
+      {"--communicator", "nccl", "--sizes", "4,64K", "--iters", "3", "--json"}, Words{"a", "b"});
+  CAPTURE(results[0].errors, results[1].errors);
+  CHECK(results[0].exit_code == 0);
+  CHECK(results[1].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("2 on 2 hosts (a, b), communicator nccl"));
+  const auto rows = nlohmann::json::parse(results[0].output);
+  CHECK_FALSE(rows.empty());
+  for (const nlohmann::json& row : rows) CHECK(row["wrong"] == 0);
 }
 
 TEST_CASE("ranks that NCCL does not bring together fail with one reason", "[cuda]") {
@@ -410,21 +511,23 @@ TEST_CASE("a GPU that cannot be reached leaves doctor the links to others", "[cu
 
 TEST_CASE("collectives between GPUs are right at all sizes", "[cuda]") {
   require_cuda_devices(3);
-  const ProgramResult result =
-      run_program({PTBENCH_EXECUTABLE, "comm", "--device", "cuda", "-n", "3", "-b", "4", "-e", "4K",
-                   "-f", "32", "--iters", "2", "-w", "1", "--collective",
-                   "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather", "--json"},
-                  {});
+  const ProgramResult result = run_program(
+      {PTBENCH_EXECUTABLE, "comm", "--device", "cuda", "-n", "3", "-b", "4", "-e", "4K", "-f", "32",
+       "--iters", "2", "-w", "1", "--collective",
+       "all_reduce,reduce_scatter,all_gather,broadcast,reduce,gather,all_to_all,send_receive",
+       "--json"},
+      {});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
   const auto rows = nlohmann::json::parse(result.output);
-  CHECK(rows.size() == 6 * 3);
+  CHECK(rows.size() == 8 * 3);
   const bool is_emulated = has_emulated_devices();
   for (const auto& row : rows) {
     CHECK(row["communicator"] == "nccl");
     CHECK(row["wrong"] == 0);
     CHECK(row["seconds"].is_null() == is_emulated);
-    const bool has_one_way = row["collective"] == "gather";
+    const bool has_one_way = row["collective"] == "gather" || row["collective"] == "all_to_all" ||
+                             row["collective"] == "send_receive";
     CHECK(row["out_of_place_wrong"] == (has_one_way ? nlohmann::json() : nlohmann::json(0)));
     CHECK(row["out_of_place_seconds"].is_null() == (is_emulated || has_one_way));
   }

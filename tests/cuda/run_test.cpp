@@ -246,9 +246,8 @@ TEST_CASE("a run on a CUDA device repeats every bit", "[cuda]") {
 
 /// What `words` train with the graph is, bit by bit, what they train without. Steps are skipped in
 /// both as `skips` says.
-void check_graph(const Words& words, bool skips = false) {
+void check_graph(const Words& words, bool skips = false, const RunCommand& run = RunCommand()) {
   CAPTURE(words);
-  const RunCommand run;
   for (const std::string mode : {"on", "off"}) {
     const auto record = record_of(
         run, words + Words{"--device", "cuda:0", "--verify", "off", "--steps", "4", "--graph", mode,
@@ -275,6 +274,32 @@ TEST_CASE("a graph of the step trains as the step does, bit by bit", "[cuda]") {
   // So large a step that gradients overflow: Adam's updates are counted without those skipped.
   check_graph(
       {"-w", "mlp", "-b", "4", "--precision", "fp16", "--optimizer", "adamw", "--lr", "0.1"}, true);
+}
+
+TEST_CASE("small passes in one launch compute what their own kernels do, bit by bit", "[cuda]") {
+  require_cuda_device();
+  for (const std::string precision : {"fp32", "bf16", "fp16"})
+    for (const Words& optimizer :
+         {Words{"--optimizer", "adam"}, Words{"--optimizer", "sgd", "--lr", "0.1"},
+          Words{"--optimizer", "sgd", "--lr", "0.1", "--momentum", "0.9"}})
+      check_graph(Words{"-w", "linear", "--precision", precision} + optimizer);
+  // More passes than one launch has, with rectifiers and gradients of inputs; then a layer that is
+  // none of them.
+  const std::string head = R"({"schema": "ptbench.model/1", "name": "deep", "input": [6],
+      "classes": 3, "batch": 8, "samples": 64, "optimizer": {"kind": "sgd", "lr": 0.1},
+      "layers": [)";
+  const auto layer = [](int number, int outputs) {
+    const std::string name = std::to_string(number);
+    return R"({"name": "fc)" + name + R"(", "type": "linear", "outputs": )" +
+           std::to_string(outputs) + R"(}, {"name": "relu)" + name + R"(", "type": "relu"}, )";
+  };
+  const std::string tail = R"({"name": "last", "type": "linear", "outputs": 3}]})";
+  const RunCommand run;
+  run.write("m.json", head + layer(1, 7) + layer(2, 8) + layer(3, 9) + layer(4, 5) + tail);
+  check_graph({"-w", "m.json"}, false, run);
+  check_graph({"-w", "m.json", "--accumulate", "3"}, false, run);
+  run.write("m.json", head + layer(1, 7) + layer(2, 100) + layer(3, 9) + tail);
+  check_graph({"-w", "m.json", "--optimizer", "adam"}, false, run);
 }
 
 TEST_CASE("the network reads digits as well as the CPU's does", "[cuda]") {

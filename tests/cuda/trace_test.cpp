@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -59,24 +60,39 @@ Traced trace(const Words& words, Words environment = {}, const std::string& devi
 
 const Words kGpuCategories{"kernel", "gpu_memcpy", "gpu_memset"};
 
+/// What devices did.
+std::vector<json> work_of(const Traced& traced) {
+  std::vector<json> work;
+  for (const std::string& category : kGpuCategories)
+    for (const json& row : traced.rows(category)) work.push_back(row);
+  return work;
+}
+
+double begin_of(const json& row) { return row.at("ts"); }
+double end_of(const json& row) { return begin_of(row) + row.at("dur").get<double>(); }
+std::int64_t correlation_of(const json& row) { return row.at("args").at("correlation"); }
+
+/// The calls of a trace by their correlation, which is that of one call alone.
+std::map<std::int64_t, json> calls_of(const Traced& traced) {
+  std::map<std::int64_t, json> calls;
+  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
+    for (const json& row : traced.rows(category))
+      CHECK(calls.emplace(correlation_of(row), row).second);
+  return calls;
+}
+
 /// The rules of HTA: streams above 0, and each row's correlation is that of one call, which began
 /// before it.
 void check_correlations(const Traced& traced) {
-  std::map<std::int64_t, json> calls;
-  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
-    for (const json& row : traced.rows(category)) {
-      const std::int64_t correlation = row.at("args").at("correlation");
-      CHECK(calls.emplace(correlation, row).second);
-    }
-  for (const std::string& category : kGpuCategories)
-    for (const json& row : traced.rows(category)) {
-      CAPTURE(row.dump());
-      CHECK(row.at("args").at("stream") > 0);
-      CHECK(row.at("tid") == row.at("args").at("stream"));
-      const auto call = calls.find(row.at("args").at("correlation").get<std::int64_t>());
-      REQUIRE(call != calls.end());
-      CHECK(call->second.at("ts") <= row.at("ts"));
-    }
+  const std::map<std::int64_t, json> calls = calls_of(traced);
+  for (const json& row : work_of(traced)) {
+    CAPTURE(row.dump());
+    CHECK(row.at("args").at("stream") > 0);
+    CHECK(row.at("tid") == row.at("args").at("stream"));
+    const auto call = calls.find(correlation_of(row));
+    REQUIRE(call != calls.end());
+    CHECK(begin_of(call->second) <= begin_of(row));
+  }
 }
 
 /// How often each is there, by name.
@@ -103,6 +119,7 @@ TEST_CASE("a trace has each piece of work of a CUDA device once, with its call",
   CHECK_FALSE(traced.warns_of("trace-without-activity"));
   CHECK_FALSE(traced.warns_of("trace-lost-activity"));
   CHECK(traced.trace["ptbench"]["activity"]["lost"] == 0);
+  CHECK(traced.trace["ptbench"]["activity"]["without_call"] == 0);
   CHECK_THAT(traced.trace["ptbench"]["activity"]["source"].get<std::string>(), Contains("CUPTI 1"));
   check_correlations(traced);
   const auto kernels = traced.rows("kernel");
@@ -134,26 +151,68 @@ TEST_CASE("a trace has each piece of work of a CUDA device once, with its call",
   CHECK(traced.rows("user_annotation").size() == 4);
 }
 
-TEST_CASE("work of a CUDA device lies in the steps of its trace", "[cuda]") {
+struct Interval {
+  double begin;
+  double end;
+  [[nodiscard]] bool holds(const json& row) const {
+    return begin <= begin_of(row) && end_of(row) <= end;
+  }
+};
+
+/// Each step, and after it the time until the next one begins.
+std::vector<Interval> intervals_of(const Traced& traced) {
+  std::vector<Interval> intervals;
+  for (const json& step : traced.rows("user_annotation")) {
+    if (!intervals.empty()) intervals.back().end = begin_of(step);
+    intervals.push_back({.begin = begin_of(step), .end = end_of(step)});
+    intervals.push_back({.begin = end_of(step), .end = std::numeric_limits<double>::infinity()});
+  }
+  return intervals;
+}
+
+/// How often each piece of work is there, by name, in each of these, by when it was asked for; that
+/// it was done there too is checked.
+std::vector<std::map<std::string, int>> work_by_interval(const Traced& traced) {
+  const std::map<std::int64_t, json> calls = calls_of(traced);
+  const std::vector<Interval> intervals = intervals_of(traced);
+  std::vector<std::vector<json>> work(intervals.size());
+  for (const json& row : work_of(traced)) {
+    CAPTURE(row.dump());
+    const json& call = calls.at(correlation_of(row));
+    const auto asked = std::ranges::find_if(
+        intervals, [&](const Interval& interval) { return interval.holds(call); });
+    REQUIRE(asked != intervals.end());
+    CHECK(asked->holds(row));
+    work[static_cast<std::size_t>(asked - intervals.begin())].push_back(row);
+  }
+  std::vector<std::map<std::string, int>> counted;
+  for (const auto& rows : work) counted.push_back(counts(rows));
+  return counted;
+}
+
+TEST_CASE("each piece of work is in the step that asked for it, and steps are alike", "[cuda]") {
   require_cuda_device();
-  const Traced traced = trace({"-w", "linear", "--accumulate", "2", "--precision", "bf16"});
-  require_activity(traced);
-  check_correlations(traced);
-  const auto steps = traced.rows("user_annotation");
-  REQUIRE(steps.size() == 4);
-  std::map<std::size_t, int> per_step;
-  for (const Words::value_type category : {"cuda_runtime", "cuda_driver"})
-    for (const json& row : traced.rows(category)) {
-      if (row.at("name").get<std::string>().find("LaunchKernel") == std::string::npos) continue;
-      for (std::size_t step = 0; step < steps.size(); ++step) {
-        const double begin = steps[step].at("ts");
-        const double end = begin + steps[step].at("dur").get<double>();
-        if (row.at("ts") >= begin && row.at("ts") < end) ++per_step[step];
-      }
-    }
-  REQUIRE(per_step.size() == 4);
-  CHECK(per_step[0] > 0);
-  for (const auto& [step, count] : per_step) CHECK(count == per_step[0]);
+  const bool has_two = probe_cuda(PTBENCH_BUILT_MODULES).devices.size() > 1;
+  std::vector<Words> runs{{"-w", "mlp", "-b", "4"},
+                          {"-w", "linear", "--accumulate", "2", "--precision", "bf16"}};
+  if (has_two) runs.push_back({"-w", "linear", "-s", "dp", "-n", "2"});
+  for (const Words& run : runs) {
+    CAPTURE(run);
+    const bool is_dp = std::ranges::count(run, "dp") > 0;
+    const Traced traced = trace(run, {}, is_dp ? "cuda:0+1" : "cuda:0");
+    require_activity(traced);
+    const auto intervals = work_by_interval(traced);
+    REQUIRE(intervals.size() == 4 * 2);
+    const auto& first = intervals.front();
+    CHECK(std::ranges::any_of(first, [](const auto& each) {
+      return each.first.find("adam") != std::string::npos ||
+             each.first.find("sgd") != std::string::npos;
+    }));
+    // Behind each step its loss is read.
+    const std::map<std::string, int> read{{"Memcpy DtoH (Device -> Pinned)", 1}};
+    for (std::size_t i = 0; i < intervals.size(); ++i)
+      CHECK(intervals[i] == (i % 2 == 0 ? first : read));
+  }
 }
 
 TEST_CASE("a trace shows work in the replica on whose device it was", "[cuda]") {
@@ -170,6 +229,29 @@ TEST_CASE("a trace shows work in the replica on whose device it was", "[cuda]") 
       CHECK(row.at("args").at("device") == 0);
     }
     CHECK(updates == 4);
+  }
+}
+
+TEST_CASE("a trace has copies between devices once, in the replica that copies", "[cuda]") {
+  require_cuda_device();
+  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < 2) skip("there is one device");
+  for (const std::string device : {"cuda:0+1", "cuda:1+0"}) {
+    CAPTURE(device);
+    const Traced traced = trace({"-w", "linear", "-s", "dp", "-n", "2"}, {}, device);
+    require_activity(traced);
+    check_correlations(traced);
+    std::map<int, int> per_replica;
+    std::set<std::int64_t> correlations;
+    for (const json& row : traced.rows("gpu_memcpy")) {
+      CAPTURE(row.dump());
+      CHECK(correlations.insert(correlation_of(row)).second);
+      if (row.at("name") != "Memcpy PtoP (Device -> Device)") continue;
+      CHECK(row.at("args").at("bytes") > 0);
+      ++per_replica[row.at("args").at("device").get<int>()];
+    }
+    // In each of four steps: the first fetches logits and gradients, the second parameters and the
+    // gradient of its logits.
+    CHECK(per_replica == std::map<int, int>{{0, 4 * 2}, {1, 4 * 2}});
   }
 }
 
@@ -227,6 +309,24 @@ TEST_CASE("a trace that lost records says how many", "[cuda]") {
   require_activity(traced);
   CHECK(traced.trace["ptbench"]["activity"]["lost"] > 0);
   CHECK(traced.warns_of("trace-lost-activity"));
+}
+
+TEST_CASE("a trace says of how much work the call was lost, and leaves it out", "[cuda]") {
+  require_cuda_device();
+  if (!is_emulated_device()) skip("this device is a real one");
+  const Words words{"-w", "linear"};
+  const Traced whole = trace(words);
+  require_activity(whole);
+  const Traced traced = trace(words, {"PTBENCH_EMULATOR_CUPTI=uncalled"});
+  check_correlations(traced);
+  const json& activity = traced.trace["ptbench"]["activity"];
+  const std::size_t missing = work_of(whole).size() - work_of(traced).size();
+  CHECK(missing > 0);
+  CHECK(activity.at("without_call") == missing);
+  CHECK(activity.at("lost") > missing);  // some calls gave no work
+  CHECK(traced.warns_of("trace-lost-activity"));
+  CHECK_THAT(traced.record.at("warnings").dump(),
+             Contains(std::to_string(missing) + " more, of work whose call was lost"));
 }
 
 TEST_CASE("the traces of ranks have NCCL's work, on a stream of its own", "[cuda][ranks]") {

@@ -56,6 +56,23 @@ TEST_CASE("modules that are none are unusable, with the reason") {
   CHECK_FALSE(text.detail.empty());
 }
 
+TEST_CASE("what is wrong with a module is told with its remedy") {
+  const ModuleFault absent = fault_of(load("nowhere"), "build it");
+  CHECK(absent.detail.starts_with("there is no module "));
+  CHECK(absent.detail.ends_with("libptbench_cuda.so"));
+  CHECK(absent.remedy == "build it");
+  CHECK(name_of(ModuleState::absent) == "module absent");
+  const Module module = load("missing_library");
+  CHECK(fault_of(module, "build it").detail == "the library libptbench_test_gone.so is missing");
+  CHECK(fault_of(module, "build it").remedy ==
+        "install what has libptbench_test_gone.so, or add its folder to LD_LIBRARY_PATH");
+  CHECK(fault_of(module, "build it", "CUDA's runtime").remedy ==
+        "install what has libptbench_test_gone.so (CUDA's runtime), or add its folder to "
+        "LD_LIBRARY_PATH");
+  CHECK(fault_of(load("other_version"), "build it").remedy ==
+        "install the module that was built together with this ptbench");
+}
+
 TEST_CASE("the missing library is read out of the linker's message") {
   CHECK(missing_library("libcudart.so.13: cannot open shared object file: No such file or "
                         "directory") == "libcudart.so.13");

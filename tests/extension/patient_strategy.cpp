@@ -12,7 +12,7 @@ class Patient final : public Strategy {
 
  private:
   void take_step() override {
-    replica_->compute_gradients([](Range, const Event&) {});
+    replica_->compute_gradients([](Range, Program::ReadyMark) {});
     replica_->optimizer_step(replica_->all(), next_update());
     count_update();
   }

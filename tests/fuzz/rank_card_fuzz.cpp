@@ -24,9 +24,10 @@ void read_answer(std::string_view message) {
   if (answer->refusal)
     require(is_plain(answer->refusal->what()) && is_plain(answer->refusal->remedy()));
   if (answer->refusal || answer->busy) return;
-  require(answer->cores.cores >= 1 && answer->cores.threads >= 1 && answer->cores.index >= 0);
-  require(ptbench::decode_answer(ptbench::encode(answer->cores, answer->local_ranks))->cores ==
-          answer->cores);
+  const ptbench::CoreShare& cores = answer->welcome.cores;
+  require(cores.cores >= 1 && cores.threads >= 1 && cores.index >= 0);
+  const auto again = ptbench::decode_answer(ptbench::encode(answer->welcome));
+  require(again && again->welcome.cores == cores && again->welcome.hosts == answer->welcome.hosts);
 }
 
 void read_card(std::string_view message) {

@@ -110,6 +110,118 @@ TEST_CASE("phases of work that is done later lie between events", "[measure]") {
   CHECK(queue.events == 9);  // kept from step to step
 }
 
+/// As if another queue had done it then, by the clock of `queue`.
+void do_collective(PhaseTimer& timer, double begin, double end) {
+  const WorkEvents events = timer.collectives()->next();
+  dynamic_cast<LaterQueue::Moment&>(*events.begin).seconds = begin;
+  dynamic_cast<LaterQueue::Moment&>(*events.end).seconds = end;
+}
+
+/// A step of 20 s in which another queue communicates for 12: from 5 to 8 and from 7 to 10 while
+/// this one computes, from 13 to 19 but for 3 while this one waits.
+void overlap(LaterQueue& queue, PhaseTimer& timer, Size number) {
+  const double at = queue.now;
+  const StepScope step(&timer, number);
+  {
+    const PhaseScope backward(&timer, StepPhase::backward);
+    queue.work(6);
+    {
+      const PhaseScope start(&timer, StepPhase::communication);
+      do_collective(timer, at + 5, at + 8);
+      do_collective(timer, at + 7, at + 10);
+    }
+    queue.work(10);
+    do_collective(timer, at + 13, at + 19);
+  }
+  {
+    const PhaseScope wait(&timer, StepPhase::communication);
+    queue.work(3);
+  }
+  const PhaseScope optimizer(&timer, StepPhase::optimizer);
+  queue.work(1);
+}
+
+TEST_CASE("communication has a part that another queue hides", "[measure]") {
+  FakeClock clock;
+  LaterQueue queue;
+  PhaseTimer timer(clock, &queue);
+  for (int number = 1; number <= 2; ++number) {
+    overlap(queue, timer, number);
+    timer.resolve();
+  }
+  const PhasesRecord phases = timer.means();
+  CHECK(phases.communication == Approx(5 + 6));
+  CHECK(phases.communication_exposed == Approx(3));
+  CHECK(phases.backward == Approx(16));
+  CHECK(sum_of(phases) == Approx(timer.step_seconds()));
+  CHECK(timer.step_seconds() == Approx(20));
+}
+
+TEST_CASE("what is watched is of one step, also where an exception ends it", "[measure]") {
+  FakeClock clock;
+  LaterQueue queue;
+  PhaseTimer timer(clock, &queue);
+  for (const bool fails : {true, false}) {
+    const StepScope step(&timer, 1);
+    const PhaseScope communication(&timer, StepPhase::communication);
+    do_collective(timer, queue.now - 100, queue.now + 4);
+    if (!fails) do_collective(timer, queue.now, queue.now + 4);
+    queue.work(1);
+    if (fails) continue;  // without resolve()
+  }
+  const int events = queue.events;
+  {
+    const StepScope step(&timer, 2);
+    const PhaseScope communication(&timer, StepPhase::communication);
+    do_collective(timer, queue.now, queue.now + 4);
+    queue.work(1);
+  }
+  timer.resolve();
+  CHECK(timer.steps() == 1);
+  CHECK(timer.means().communication == Approx(4));
+  CHECK(timer.means().communication_exposed == Approx(1));
+  CHECK(queue.events == events);  // kept from step to step
+}
+
+TEST_CASE("nothing is watched where a queue works at once", "[measure]") {
+  FakeClock clock;
+  PhaseTimer timer(clock);
+  CHECK(timer.collectives() == nullptr);
+}
+
+TEST_CASE("a trace has collectives as the device did them", "[measure]") {
+  FakeClock clock;
+  LaterQueue queue;
+  TraceRecorder recorder(1, 1);
+  PhaseTimer timer(clock, &queue, &recorder);
+  const double begin = clock.now();
+  const double at = queue.now;
+  {
+    const StepScope step(&timer, 1);
+    for (const double until : {5, 9}) {
+      queue.work(2);
+      timer.start_collective({.kind = CollectiveKind::reduce_scatter});
+      do_collective(timer, at + until - 2, at + until);
+    }
+    timer.start_collective({.kind = CollectiveKind::barrier});  // of which nobody tells
+    queue.work(6);
+    timer.finish_collectives(3);
+  }
+  clock.pass(20);
+  timer.resolve();
+  const auto collectives = recorder.track(0).collectives();
+  REQUIRE(collectives.size() == 3);
+  REQUIRE(collectives[0].ran);
+  CHECK(collectives[0].begin == Approx(begin + 2));
+  CHECK(collectives[0].ran->begin == Approx(begin + 3));
+  CHECK(collectives[0].ran->end == Approx(begin + 5));
+  REQUIRE(collectives[1].ran);
+  CHECK(collectives[1].ran->begin == Approx(begin + 7));
+  CHECK(collectives[1].ran->end == Approx(begin + 9));
+  CHECK(collectives[1].end == Approx(begin + 10));
+  CHECK_FALSE(collectives[2].ran);
+}
+
 /// A queue by the clock of the host: that it learns of an event takes 4 seconds, and of one that
 /// is recorded the queue learns after 2.
 class RemoteQueue final : public Queue {

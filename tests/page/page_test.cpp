@@ -87,6 +87,24 @@ TEST_CASE("a page begins with the answer and ends with the command", "[page]") {
   CHECK(std::ranges::is_sorted(places));
 }
 
+TEST_CASE("a page tells hosts where a run is on several", "[page]") {
+  ResultFile file = testing::good_sweep();
+  for (RunRecord& run : file.runs) run.strategy.hosts = 1;
+  CHECK_THAT(page_of(file), !Contains(">hosts<"));
+  RunRecord& run = file.runs.back();
+  run.strategy.hosts = 2;
+  run.link = LinkRecord{
+      .latency_seconds = 0.00021, .bandwidth_bytes_per_second = 1.17e8, .communicator = "shm+gloo"};
+  run.scaling->efficiency_within_hosts = 0.957;
+  run.scaling->efficiency_across_hosts = 0.61;
+  run.scaling->predicted.efficiency_across_hosts = 0.643;
+  const std::string html = page_of(file);
+  check_elements(html);
+  for (const char* text :
+       {">hosts<", ">across hosts<", "210 µs, 117 MB/s", "95.7 %", "61.0 %", "64.3 %"})
+    CHECK_THAT(html, Contains(text));
+}
+
 TEST_CASE("a page asks nothing of others", "[page]") {
   const std::string html = page_of(testing::good_sweep());
   CHECK_THAT(html, Contains("default-src 'none'; img-src data:;"));

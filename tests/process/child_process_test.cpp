@@ -18,6 +18,7 @@
 namespace ptbench {
 namespace {
 
+using namespace std::string_literals;
 using Duration = ChildProcess::Duration;
 
 // Longer than any machine needs; no test waits for it to pass.
@@ -240,6 +241,19 @@ TEST_CASE("standard input is empty, and standard output leads nowhere unless it 
   ChildProcess child(std::move(command));
   CHECK(child.wait(kLong).value().code == 0);
   CHECK(errors == "/dev/null\n");
+}
+
+TEST_CASE("a process reads what it is given, as it is, and no more", "[comm]") {
+  std::string text = "one line\n\0two"s + std::string(65'000, 'x');
+  std::string output;
+  ChildProcess cat({.program = "/bin/cat",
+                    .arguments = {},
+                    .on_output = [&](std::string_view more) { output += more; },
+                    .input = text});
+  REQUIRE(cat.wait(kLong));
+  CHECK(output == text);
+  text.resize(70'000);
+  CHECK_THROWS_AS(ChildProcess({.program = "/bin/cat", .arguments = {}, .input = text}), Error);
 }
 
 TEST_CASE("exit codes are known where children were to be forgotten", "[comm]") {

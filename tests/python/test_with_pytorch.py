@@ -126,6 +126,8 @@ class Equivalence(unittest.TestCase):
             self.skipTest("ptbench is not built")
         done = subprocess.run([str(PYTHON), TRAIN, *options, "--verify", "--ptbench", PTBENCH, "--threads", "1"],
                               capture_output=True, text=True, timeout=300, env={**os.environ, **ENVIRONMENT})
+        if done.returncode == 5 and "--precision bf16: this CPU has neither" in done.stderr:
+            self.skipTest("this CPU computes nothing in bf16")
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         found = json.loads(done.stdout)
         self.assertEqual(len(found["steps"]), 4)

@@ -76,6 +76,17 @@ const Environment& slurm() {
   return environment;
 }
 
+TEST_CASE("a token makes another job of another place, and no message shows it", "[ranks]") {
+  const RankPlace open = found(torchrun());
+  const RankPlace closed = found(with(torchrun(), {{"PTBENCH_TOKEN", "s3cret"}}));
+  CHECK(closed.job != open.job);
+  CHECK(closed.job != found(with(torchrun(), {{"PTBENCH_TOKEN", "other"}})).job);
+  CHECK(closed.place == open.place);
+  CHECK_THAT(closed.place, !Contains("s3cret"));
+  CHECK_THAT(refusal(with(torchrun(), {{"PTBENCH_TOKEN", std::string(513, 'x')}})),
+             Contains("PTBENCH_TOKEN has 513 bytes"));
+}
+
 }  // namespace
 
 TEST_CASE("a process that nobody gave a rank is the run", "[app]") {
@@ -93,7 +104,7 @@ TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
   CHECK(torch.world_size == 2);
   CHECK(torch.local_rank == 1);
   CHECK(torch.job == "MASTER_ADDR:MASTER_PORT 127.0.0.1:29500");
-  CHECK(describe(torch, "vm\x1b", "shm") ==
+  CHECK(describe(torch, {"vm\x1b", "vm\x1b"}, "shm") ==
         "ranks from torchrun: 2 on 1 host (vm\\x1b), communicator shm");
 
   const RankPlace mpi = found(open_mpi());
@@ -186,6 +197,7 @@ TEST_CASE("the address of a meeting is known in its parts", "[app]") {
   const MeetingAddress own = found(with(torchrun(), {{"PTBENCH_ADDR", "localhost:29500"}})).address;
   CHECK(own.variable == "PTBENCH_ADDR");
   CHECK(own.host == "localhost");
+  CHECK(found(with(torchrun(), {{"PTBENCH_ADDR", "[fd00::1]:29500"}})).address.host == "fd00::1");
   CHECK(found(open_mpi()).address.variables.empty());
 }
 

@@ -90,6 +90,14 @@ TEST_CASE("what is not known takes no room", "[reports]") {
         "  strategy    ddp, world size 4, fp32\n");
 }
 
+TEST_CASE("what computing hides of communication is shown where it hides some", "[reports]") {
+  RunRecord run = testing::full_run();
+  CHECK(contains(to_console(testing::file_of(run)),
+                 "\n  overlap     200 µs of communication, of which the step waits for 100 µs\n"));
+  run.phases_seconds.communication = run.phases_seconds.communication_exposed;
+  CHECK_FALSE(contains(to_console(testing::file_of(run)), "overlap"));
+}
+
 TEST_CASE("one line tells whether the throughput can be relied on", "[reports]") {
   RunRecord run = testing::full_run();
   run.samples.repetitions.assign(5,

@@ -65,6 +65,7 @@ RunRecord measured_run() {
 
 void add_parallel_facts(RunRecord& run) {
   run.strategy.world_size = 2;
+  run.strategy.hosts = 2;
   run.strategy.devices = {"cpu", "cpu"};
   run.strategy.bucket_bytes = 26'214'400;
   run.strategy.overlap = true;
@@ -94,6 +95,7 @@ void add_parallel_facts(RunRecord& run) {
   run.step_seconds.by_placement = {{"near", {0.00205, 1}}};
   run.throughput.ci95 = Interval{30917.9, 31527.1};
   run.phases_seconds = {1e-5, 0.0, 0.0, 0.0006, 0.0, 0.0011, 0.0, 0.0002, 0.0001, 0.0002, 4e-5};
+  run.link = LinkRecord{0.00021, 1.17e8, "shm+gloo"};
   run.energy = EnergyRecord{0.25, "rapl"};
   run.time_to_target_seconds = 12.5;
   run.verification = {
@@ -107,7 +109,16 @@ void add_parallel_facts(RunRecord& run) {
                               .all_cores = "mlp/serial/n1/b64/fp32/threads=2",
                               .efficiency_vs_all_cores = 0.97,
                               .efficiency_vs_all_cores_ci95 = Interval{0.95, 0.99},
-                              .loss = {0.05, 0.0, 0.03, 0.01, 0.0, 0.01}};
+                              .loss = {0.05, 0.0, 0.03, 0.01, 0.0, 0.01},
+                              .one_host = "mlp/ddp/n1/b64/fp32",
+                              .efficiency_within_hosts = 1.0,
+                              .efficiency_across_hosts = 0.91,
+                              .efficiency_across_hosts_ci95 = Interval{0.89, 0.93},
+                              .predicted = {0.0025, 0.82, 0.0021, 0.97}};
+  run.versus = VersusRecord{.run = "mlp/ddp/n2/b32/fp32",
+                            .step_time_ratio = 1.5,
+                            .step_time_ratio_ci95 = Interval{1.45, 1.55},
+                            .pairs_in_turns = 5};
 }
 
 }  // namespace

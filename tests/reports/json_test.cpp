@@ -47,6 +47,7 @@ TEST_CASE("what is not known is null in JSON, never 0", "[reports]") {
                            "/accuracy",
                            "/energy",
                            "/scaling",
+                           "/versus",
                            "/time_to_target_seconds",
                            "/compute/utilization",
                            "/memory/peak_bytes",

@@ -114,6 +114,50 @@ TEST_CASE("speedup and efficiency are shown where they are known", "[reports]") 
              Contains("speedup  efficiency") && Contains("1.80") && Contains("90.0 %"));
 }
 
+TEST_CASE("rows on several hosts say what was lost between them, beside what was predicted",
+          "[reports]") {
+  constexpr ConsoleStyle kWide{.columns = 300};
+  std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 56000)};
+  for (RunRecord& run : runs) run.strategy.hosts = 1;
+  runs[1].scaling.emplace();
+  for (const char* heading : {"hosts", "link", "across", "predicted"})
+    CHECK_THAT(sweep_console(sweep_of(runs), kWide), !Contains(heading));
+  runs[1].strategy.hosts = 2;
+  runs[1].link = LinkRecord{
+      .latency_seconds = 0.00021, .bandwidth_bytes_per_second = 1.17e8, .communicator = "shm+gloo"};
+  runs[1].scaling->efficiency_within_hosts = 0.957;
+  runs[1].scaling->efficiency_across_hosts = 0.61;
+  runs[1].scaling->efficiency_across_hosts_ci95 = Interval{0.596, 0.624};
+  runs[1].scaling->predicted.efficiency_across_hosts = 0.643;
+  const std::string text = sweep_console(sweep_of(runs), kWide);
+  CHECK_THAT(text, Contains("within hosts  across hosts  predicted"));
+  CHECK_THAT(text, Contains("210 µs, 117 MB/s") && Contains("95.7 %  61.0 ± 1.4 %     64.3 %"));
+  CHECK_THAT(text, Contains("; across hosts: "));
+  runs[1].scaling->predicted.overlapped_efficiency_across_hosts = 0.8312;
+  CHECK_THAT(sweep_console(sweep_of(runs), kWide), Contains("64.3 to 83.1 %"));
+  for (const std::string& line : testing::lines_of(sweep_console(sweep_of(runs), {.columns = 60})))
+    CHECK(code_points(line) <= 60);
+  CHECK_THAT(sweep_console(sweep_of(runs), {.columns = 60}),
+             Contains("64.3 to 83.1 %") && !Contains("within hosts"));
+  runs[0] = swept_row(32, "fp32", 31000);
+  runs[0].strategy.hosts = 2;
+  CHECK_THAT(sweep_console(sweep_of(runs), kWide), Contains("hosts 2"));
+}
+
+TEST_CASE("engines are named, and set beside the first one", "[reports]") {
+  std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 20000)};
+  runs[1].id += "/engine=pytorch";
+  runs[1].versus = VersusRecord{.run = runs[0].id,
+                                .step_time_ratio = 1.55,
+                                .step_time_ratio_ci95 = Interval{1.4449, 1.66},
+                                .pairs_in_turns = 5};
+  const std::string text = sweep_console(sweep_of(runs));
+  CHECK_THAT(text, Contains("step ratio") && Contains("1.55 (1.44 to 1.66)"));
+  CHECK_THAT(text, Contains("native") && Contains("pytorch"));
+  runs[1].versus->step_time_ratio_ci95.reset();
+  CHECK_THAT(sweep_console(sweep_of(runs)), Contains(" 1.55") && !Contains("1.55 ("));
+}
+
 TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "[reports]") {
   std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 56000)};
   runs[1].id = "mlp/ddp/n2/b64/fp32";

@@ -1,5 +1,6 @@
 // Traces with what a device was seen to do, and traces of devices without times.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -37,7 +38,8 @@ ActivityLog activity() {
                          work(ActivityKind::kernel, "scale", 2, 1012, 9),
                          work(ActivityKind::call, "cuMemcpyAsync", 3, 1008, 77),
                          work(ActivityKind::copy, "Memcpy HtoD (Pinned -> Device)", 3, 1015, 13)},
-          .lost = 4};
+          .lost = 4,
+          .without_call = 2};
 }
 
 std::vector<json> rows_of_category(const json& trace, const std::string& category) {
@@ -50,7 +52,8 @@ std::vector<json> rows_of_category(const json& trace, const std::string& categor
 TEST_CASE("a trace has what a device did for the calls of its steps", "[reports]") {
   const ActivityLog log = activity();
   const json trace = json::parse(to_trace_json(origin_of_rank(0), traced_rank(), &log));
-  CHECK(trace.at("ptbench").at("activity").dump() == R"({"lost":4,"source":"CUPTI 13"})");
+  CHECK(trace.at("ptbench").at("activity").dump() ==
+        R"({"lost":4,"source":"CUPTI 13","without_call":2})");
   CHECK_FALSE(trace.at("ptbench").contains("emulated"));
   const auto kernels = rows_of_category(trace, "kernel");
   REQUIRE(kernels.size() == 1);
@@ -72,6 +75,29 @@ TEST_CASE("a trace has what a device did for the calls of its steps", "[reports]
   const auto phases = rows_of_category(trace, "gpu_user_annotation");
   CHECK(phases.size() == 12 + 8);
   for (const json& phase : phases) CHECK(phase.at("tid") > 1'000'000);
+}
+
+bool is_whole(const json& time) { return std::floor(time.get<double>()) == time.get<double>(); }
+
+bool has_whole_times(const json& row) { return is_whole(row.at("ts")) && is_whole(row.at("dur")); }
+
+TEST_CASE("what a device did has its nanoseconds, what mirrors threads whole microseconds",
+          "[reports]") {
+  ActivityLog log = activity();
+  for (DeviceActivity& each : log.activities) {
+    each.begin += 0.25e-6;
+    each.end += 0.5e-6;
+  }
+  // Phases that begin and end between microseconds too.
+  const TraceRecorder recorder = traced_rank(0.125e-6);
+  const json trace = json::parse(to_trace_json(origin_of_rank(0), recorder, &log));
+  const json kernel = rows_of_category(trace, "kernel").at(0);
+  CHECK(kernel.at("ts") == 1012.25);
+  CHECK(kernel.at("dur") == 2.25);
+  CHECK_FALSE(has_whole_times(rows_of_category(trace, "gpu_user_annotation").at(0)));
+  const json mirror = json::parse(to_trace_json(origin_of_rank(0), recorder));
+  for (const json& row : rows_of_category(mirror, "kernel")) CHECK(has_whole_times(row));
+  CHECK_FALSE(has_whole_times(rows_of_category(mirror, "cpu_op").at(0)));
 }
 
 TEST_CASE("the trace of an emulated device has places in an order for times", "[reports]") {

@@ -152,6 +152,32 @@ TEST_CASE("collectives follow each other on their stream", "[reports]") {
   CHECK(rows[0].at("args").at("bytes") == 400);
 }
 
+TEST_CASE("a collective is shown as long as a device did it", "[reports]") {
+  TraceRecorder recorder(1, 1);
+  TraceTrack& track = recorder.track(0);
+  track.begin_step(1, 1);
+  track.start_collective({.bytes = 64}, 2, TimeSpan{.begin = 1.5, .end = 3});
+  track.start_collective({.bytes = 64}, 4, TimeSpan{.begin = 5, .end = 6});
+  track.start_collective({.bytes = 64}, 4);
+  track.start_collective({.bytes = 64}, 4, TimeSpan{.begin = 7, .end = 7.5});
+  track.finish_collectives(4, 8);
+  track.end_step(9);
+  const json trace = parsed(to_trace_json(origin_of_rank(0), recorder));
+  check_lines(trace);
+  const auto rows = kernels_on(trace, 20);
+  const auto launches = rows_of(trace, "cuda_runtime");
+  REQUIRE(rows.size() == 4);
+  REQUIRE(launches.size() == 4);
+  CHECK(rows[0].at("ts") == 1.5e6);
+  CHECK(rows[0].at("dur") == 1.5e6);
+  CHECK(rows[0].at("args").at("started") == 2e6);
+  CHECK(launches[0].at("ts") == 1.5e6);  // no later than what it launched
+  CHECK(rows[1].at("ts") == 5e6);
+  CHECK(rows[1].at("dur") == 1e6);
+  CHECK(rows[1].at("args").at("finished") == 8e6);
+  CHECK(launches[1].at("ts") == 4e6);
+}
+
 TEST_CASE("rows of streams have whole microseconds, and shorter ones none", "[reports]") {
   TraceRecorder recorder(1, 1);
   TraceTrack& track = recorder.track(0);

@@ -69,6 +69,21 @@ TEST_CASE("records that are written are valid", "[reports]") {
   CHECK(text_of(schema().problems_of(json::parse(to_json(file)))).empty());
 }
 
+TEST_CASE("what a run on several hosts tells has types and bounds", "[reports]") {
+  for (const char* place : {"/runs/1/link", "/runs/1/strategy/hosts"})
+    CHECK(after_change(place, nullptr).empty());
+  CHECK(after_removal("/runs/1", "link").empty());
+  CHECK(after_removal("/runs/1/scaling", "predicted").empty());
+  for (const char* place :
+       {"/runs/1/link/latency_seconds", "/runs/1/link/bandwidth_bytes_per_second",
+        "/runs/1/strategy/hosts", "/runs/1/scaling/predicted/step_seconds"})
+    CHECK_THAT(after_change(place, -1), Catch::Contains(place));
+  for (const char* place :
+       {"/runs/1/link/communicator", "/runs/1/scaling/one_host", "/runs/1/scaling/predicted",
+        "/runs/1/scaling/efficiency_across_hosts_ci95"})
+    CHECK_THAT(after_change(place, 1), Catch::Contains(place));
+}
+
 TEST_CASE("a file is checked against the schema that it names", "[reports]") {
   std::ifstream first(PTBENCH_TEST_DATA "/results/result-v1.json");
   json document = json::parse(first);

@@ -33,7 +33,7 @@ ProgramResult while_measuring(const std::string& options, const std::string& scr
       std::string(PTBENCH_EXECUTABLE) + " comm -n 2 --sizes " + sizes + " " + options + " & P=$!; ";
   const std::string ranks =
       "for i in $(seq 500); do set -- $(cat /proc/$P/task/*/children); [ $# -ge 2 ] && break; "
-      "sleep 0.02; done; sleep 0.3; ";
+      "sleep 0.02; done; sleep 1; ";
   const std::string end =
       "; wait $P; code=$?; for rank in \"$@\"; do kill -0 $rank 2>/dev/null && echo left $rank; "
       "done; exit $code";
@@ -135,12 +135,13 @@ TEST_CASE("the table of comm has at most 100 columns at the largest sizes too", 
 }
 
 TEST_CASE("the JSON of comm has raw numbers and nccl-tests' formulas", "[run]") {
-  const ProgramResult result = comm(
-      {"-n", "3", "--collective", "all_reduce,gather,broadcast", "--sizes", "1K,3M", "--json"});
+  const ProgramResult result =
+      comm({"-n", "3", "--collective", "all_reduce,gather,broadcast,all_to_all,send_receive",
+            "--sizes", "1K,3M", "--json"});
   CAPTURE(result.errors);
   REQUIRE(result.exit_code == 0);
   const nlohmann::json rows = nlohmann::json::parse(result.output);
-  REQUIRE(rows.size() == 6);
+  REQUIRE(rows.size() == 10);
   for (const nlohmann::json& row : rows) {
     CHECK(row["communicator"] == "shm");
     CHECK(row["ranks"] == 3);
@@ -151,12 +152,15 @@ TEST_CASE("the JSON of comm has raw numbers and nccl-tests' formulas", "[run]") 
     CHECK(row["count"].get<double>() * 4 == bytes);
     const double bandwidth = bytes / row["seconds"].get<double>();
     CHECK(row["algbw_bytes_per_second"].get<double>() == Approx(bandwidth));
-    const double factor = name == "all_reduce" ? 4.0 / 3 : name == "gather" ? 2.0 / 3 : 1;
+    const double factor = name == "all_reduce"                       ? 4.0 / 3
+                          : name == "gather" || name == "all_to_all" ? 2.0 / 3
+                                                                     : 1;
     CHECK(row["busbw_bytes_per_second"].get<double>() == Approx(bandwidth * factor));
   }
   CHECK(rows[1]["bytes"] == 3 << 20);
   // A gather has equal parts: 1026 bytes would be the least, in whole floats 1032.
   CHECK(rows[2]["bytes"] == 1032);
+  CHECK(rows[6]["bytes"] == 1032);  // and so has an exchange of all
 }
 
 TEST_CASE("several communicators are measured into one table", "[run]") {

@@ -1,11 +1,12 @@
 // Ranks that somebody else starts, as a user or a launcher does: processes that know nothing of
 // each other but what options and environment say.
+#include "tests/run/outside_ranks.h"
+
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,74 +17,6 @@ namespace ptbench::testing {
 namespace {
 
 using Catch::Contains;
-using Texts = std::vector<std::string>;
-
-/// What one rank is started with.
-struct Start {
-  Texts arguments;
-  Texts environment;
-};
-
-/// A folder, and a port that no other test has.
-class OutsideRanks {
- public:
-  OutsideRanks() {
-    static int count = 0;
-    constexpr int kFirst = 20'000;
-    constexpr int kPorts = 40'000;
-    port_ = std::to_string(kFirst + (static_cast<int>(getpid()) * 16 + count++) % kPorts);
-  }
-
-  [[nodiscard]] const std::string& port() const { return port_; }
-  [[nodiscard]] std::string address() const { return "PTBENCH_ADDR=localhost:" + port_; }
-  [[nodiscard]] const RunCommand& files() const { return files_; }
-
-  /// Each start is a process, all at once.
-  [[nodiscard]] std::vector<ProgramResult> operator()(const std::vector<Start>& starts) const {
-    std::vector<std::future<ProgramResult>> running;
-    for (const Start& start : starts)
-      running.push_back(std::async(std::launch::async, [&] { return run(start); }));
-    std::vector<ProgramResult> results;
-    for (auto& result : running) results.push_back(result.get());
-    return results;
-  }
-
-  /// By hand: --rank and --world-size after `arguments`, each rank with its own.
-  [[nodiscard]] std::vector<ProgramResult> by_hand(const std::vector<Texts>& arguments) const {
-    std::vector<Start> starts;
-    for (const Texts& own : arguments) starts.push_back({own, {address()}});
-    return (*this)(starts);
-  }
-
-  /// Two ranks of `ptbench comm`.
-  [[nodiscard]] std::vector<ProgramResult> comm(const Texts& arguments) const {
-    std::vector<std::future<ProgramResult>> running;
-    for (const std::string rank : {"0", "1"})
-      running.push_back(std::async(std::launch::async, [&, rank] {
-        Texts command{PTBENCH_EXECUTABLE, "comm"};
-        command.insert(command.end(), arguments.begin(), arguments.end());
-        return run_program(
-            command, {.folder = files_.path("."),
-                      .environment = {address(), "PTBENCH_RANK=" + rank, "PTBENCH_WORLD_SIZE=2"}});
-      }));
-    std::vector<ProgramResult> results;
-    for (auto& result : running) results.push_back(result.get());
-    return results;
-  }
-
- private:
-  [[nodiscard]] ProgramResult run(const Start& start) const {
-    Texts command{PTBENCH_EXECUTABLE, "run", "-w", "linear", "--threads", "1"};
-    command.insert(command.end(), start.arguments.begin(), start.arguments.end());
-    Texts environment = start.environment;
-    environment.push_back("XDG_CACHE_HOME=" + files_.path("cache").string());
-    return run_program(command, {.folder = files_.path("."), .environment = environment});
-  }
-
-  RunCommand files_;
-  std::string port_;
-};
-
 Texts rank_of(const std::string& rank, const std::string& world, const Texts& more = {}) {
   Texts arguments{"-s", "ddp",    "--steps", "20",           "--timeout",
                   "20", "--rank", rank,      "--world-size", world};
@@ -191,9 +124,64 @@ TEST_CASE("ranks that do not belong together all say why", "[run]") {
   check_all(ranks.by_hand({rank_of("0", "2", {"--global-batch", "33"}),
                            rank_of("1", "2", {"--global-batch", "33"})}),
             1, "the nearest possible one is 34");
-  check_all(ranks({{rank_of("0", "2"), {ranks.address(), "PTBENCH_HOST_ID=a"}},
-                   {rank_of("1", "2"), {ranks.address(), "PTBENCH_HOST_ID=b"}}}),
-            5, "several hosts need a communicator between hosts, which this build does not have");
+  const Texts needs_one_host{"--communicator", "shm"};
+  check_all(ranks({{rank_of("0", "2", needs_one_host), {ranks.address(), "PTBENCH_HOST_ID=a"}},
+                   {rank_of("1", "2", needs_one_host), {ranks.address(), "PTBENCH_HOST_ID=b"}}}),
+            5, "several hosts need a communicator between hosts");
+}
+
+TEST_CASE("ranks of two hosts train by gloo between their leaders, and are verified", "[run]") {
+  if (!is_built("gloo")) return;
+  const std::string strategy = GENERATE("ddp", "ddp-flat", "ddp-central");
+  const OutsideRanks ranks;
+  std::vector<Start> starts;
+  for (const std::string rank : {"0", "1", "2", "3"})
+    starts.push_back({{"-s", strategy, "--steps", "20", "--timeout", "20", "--rank", rank,
+                       "--world-size", "4", "-o", "r.json"},
+                      {ranks.address(), rank < "2" ? "PTBENCH_HOST_ID=a" : "PTBENCH_HOST_ID=b"}});
+  const auto results = ranks(starts);
+  CAPTURE(strategy, results[0].errors, results[2].errors);
+  for (const ProgramResult& result : results) CHECK(result.exit_code == 0);
+  CHECK_THAT(results[0].errors,
+             Contains("ranks from --rank: 4 on 2 hosts (a, b), communicator shm+gloo"));
+  const auto record = ranks.files().json("r.json")["runs"][0];
+  CHECK(record["status"] == "ok");
+  CHECK(record["strategy"]["communicator"] == "shm+gloo");
+  CHECK(record["verification"]["status"] == "passed");
+  Texts hosts;
+  for (const nlohmann::json& rank : record["ranks"]) hosts.push_back(rank["host"]);
+  CHECK(hosts == Texts{"a", "a", "b", "b"});
+  CHECK(record["strategy"]["hosts"] == 2);
+  CHECK(record["link"]["communicator"] == "shm+gloo");
+  CHECK(record["link"]["latency_seconds"].get<double>() > 0);
+  CHECK(record["link"]["bandwidth_bytes_per_second"].get<double>() > 0);
+  CHECK_THAT(results[0].output, Contains("link        2 hosts, "));
+}
+
+TEST_CASE("collectives of ranks of two hosts go by way of their leaders", "[run]") {
+  if (!is_built("gloo")) return;
+  const OutsideRanks ranks;
+  const auto results = ranks.comm({"--sizes", "4,64K", "--iters", "3", "--json"}, Texts{"a", "b"});
+  CAPTURE(results[0].errors, results[1].errors);
+  CHECK(results[0].exit_code == 0);
+  CHECK(results[1].exit_code == 0);
+  CHECK_THAT(results[0].errors, Contains("2 on 2 hosts (a, b), communicator shm+gloo"));
+  for (const nlohmann::json& row : nlohmann::json::parse(results[0].output)) {
+    CHECK(row["communicator"] == "shm+gloo");
+    CHECK(row["wrong"] == 0);
+  }
+}
+
+TEST_CASE("several hosts without an address of rank 0's are told to give one", "[run]") {
+  const OutsideRanks ranks;
+  const Texts run{"-s", "ddp", "--steps", "5", "--timeout", "20"};
+  const auto mpi = [&](const std::string& rank) {
+    return Start{run,
+                 {"OMPI_COMM_WORLD_RANK=" + rank, "OMPI_COMM_WORLD_SIZE=2",
+                  "OMPI_COMM_WORLD_LOCAL_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1"}};
+  };
+  check_all(ranks({mpi("0"), mpi("1")}), 1,
+            "the 2 ranks from Open MPI are on several hosts, and nothing says where they meet");
 }
 
 TEST_CASE("a rank that never comes is named when the time is up", "[run]") {
@@ -385,9 +373,10 @@ TEST_CASE("an interrupt of any outside rank ends all, and what was measured is s
 TEST_CASE("launched ranks end with who had them launched, and with their launcher", "[run]") {
   const bool launcher_ends = GENERATE(false, true);
   const OutsideRanks ranks;
-  // The shell in parentheses is the launcher.
+  // The shell in parentheses is the launcher; who has it start ranks has ptbench's name.
   const std::string script = fmt::format(
-      "sleep 1000 & STARTER=$!; LAUNCHED='{0} --launched-ranks 2 --launched-by '$STARTER; "
+      "cp \"$(command -v sleep)\" ptbench; ./ptbench 1000 & STARTER=$!; LAUNCHED='{0} "
+      "--launched-ranks 2 --launched-by '$STARTER; "
       "( $LAUNCHED --rank 0 -o r.json & echo $! >rank0; $LAUNCHED --rank 1 & echo $! >rank1; wait "
       ") & LAUNCHER=$!; until test -s rank1; do sleep 0.02; done; R0=$(cat rank0); {1}; "
       "kill -KILL ${2}; for rank in 0 1; do while grep -q . /proc/$(cat rank$rank)/cmdline; do "

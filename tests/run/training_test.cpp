@@ -8,6 +8,7 @@
 #include "src/device/isa.h"
 #include "tests/run/command.h"
 #include "tests/support/skip.h"
+#include "tests/support/watched.h"
 
 namespace ptbench::testing {
 namespace {
@@ -234,6 +235,7 @@ TEST_CASE("OpenMP's variables do not take cores away", "[run]") {
 #endif
 
 TEST_CASE("predicted memory is what a run takes", "[run]") {
+  if (kIsWatched) skip("sanitizers keep memory that was given back");
   const RunCommand run;
   run.write("m.json", small_model());
   const std::vector<std::string> arguments{"-w", "m.json",   "-b", "1024", "--steps",

@@ -184,6 +184,27 @@ TEST_CASE("a communicator that a row cannot use is skipped, where it has any use
                  "it moves values of GPUs, and ranks train on CPUs; leave it out"));
 }
 
+TEST_CASE("an interface is for the communicators that take one", "[app]") {
+  const Words words{"-w", "linear", "-s", "ddp", "-n", "2", "--device", "cpu"};
+  const auto with = [&words](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  // Whether or not this build has gloo.
+  const std::vector<SweepRow> rows =
+      rows_of(with({"--communicator", "shm,gloo", "--interface", "lo,nowhere0"}));
+  const auto row = std::ranges::find(rows, "linear/ddp/n2/b32/fp32", &SweepRow::id);
+  REQUIRE(row != rows.end());
+  CHECK(row->is_possible());
+  CHECK(std::ranges::count(row->arguments, "--interface=lo") == 0);
+  CHECK(std::ranges::count_if(rows, [](const SweepRow& one) {
+          return mentions(one.id(), "/communicator=gloo/interface=");
+        }) == 2);
+  CHECK(mentions(refusal(with({"--communicator", "shm", "--interface", "lo"})),
+                 "--interface lo: communicator shm sends nothing"));
+}
+
 TEST_CASE("rows know whether they read a directory", "[app]") {
   CHECK_FALSE(rows_of({"-w", "linear"})[0].reads_data);
   CHECK(rows_of({"-w", "linear", "--data", "somewhere"})[0].reads_data);
@@ -255,6 +276,39 @@ TEST_CASE("a sweep of single ranks is compared only where that is asked for", "[
   CHECK(references_of(rows[0])[1] == rows[0].id());
   CHECK(rows[1].id() == "linear/serial/n1/b32/fp32/accumulate=4");
   CHECK(references_of(rows[2])[1] == rows[1].id());
+}
+
+TEST_CASE("rows of several ranks are compared with nothing where that is not wanted", "[app]") {
+  const std::vector<SweepRow> rows =
+      rows_of({"-w", "linear", "-s", "ddp", "-n", "1,2", "--scaling", "off"});
+  REQUIRE(rows.size() == 2);
+  for (const SweepRow& row : rows) CHECK_FALSE(row.scaling);
+}
+
+TEST_CASE("rows of other engines stand beside those of the first one", "[app]") {
+  const std::vector<SweepRow> rows = rows_of({"-w", "linear,mlp", "--engine", "native,pytorch"});
+  REQUIRE(rows.size() == 4);
+  for (const SweepRow& row : rows) {
+    const bool is_native = row.id().find("engine=") == std::string::npos;
+    CHECK(row.first_engine == (is_native ? "" : row.id().substr(0, row.id().find("/engine="))));
+  }
+  SECTION("whichever is named first") {
+    const std::vector<SweepRow> turned = rows_of({"-w", "mlp", "--engine", "pytorch,native"});
+    REQUIRE(turned.size() == 2);
+    CHECK(turned[0].first_engine.empty());
+    CHECK(turned[1].first_engine == turned[0].id());
+  }
+  SECTION("baselines too") {
+    for (const SweepRow& row :
+         rows_of({"-w", "mlp", "-s", "ddp", "-n", "2", "--engine", "native,pytorch"})) {
+      INFO(row.id());
+      CHECK(row.first_engine.empty() == (row.id().find("engine=") == std::string::npos));
+    }
+  }
+  SECTION("one engine has none") {
+    for (const SweepRow& row : rows_of({"-w", "mlp", "--engine", "native", "-b", "8,16"}))
+      CHECK(row.first_engine.empty());
+  }
 }
 
 TEST_CASE("a baseline that the grid has is measured once, in its place", "[app]") {

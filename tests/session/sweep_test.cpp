@@ -870,6 +870,24 @@ TEST_CASE("no more than sixteen rows are alive at a time", "[app]") {
   for (const std::string& id : ids) CHECK(repetitions(swept.results[0], id) == 1);
 }
 
+TEST_CASE("engines that are compared are alive together, however many rows there are", "[app]") {
+  constexpr std::size_t kRows = 11;
+  Stage stage;
+  Words ids;
+  for (const char* engine : {"own", "other"})
+    for (std::size_t row = 0; row < kRows; ++row) ids.push_back(fmt::format("{}{}", engine, row));
+  std::vector<SweepRow> rows = rows_called(ids);
+  for (std::size_t row = 0; row < kRows; ++row) rows[kRows + row].first_engine = ids[row];
+  const Swept swept =
+      sweep(stage, std::move(rows), sides_called({"A"}), {.rounds = 1, .lockstep = LockstepPlan()});
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const auto set_of = [&](const std::string& id) {
+      return run_called(swept.results[0], id).samples.repetitions.at(0).lockstep.value();
+    };
+    CHECK(set_of(ids[row]) == set_of(ids[kRows + row]));
+  }
+}
+
 TEST_CASE("who asks for more rounds is asked with what all sides have", "[app]") {
   Stage stage;
   Size asked = 0;
@@ -909,6 +927,21 @@ TEST_CASE("rows are compared with their baseline", "[app]") {
   CHECK(scaling.efficiency_ci95);
   CHECK(run_called(stage.saved[0].back(), "x").scaling);
   CHECK(run_called(swept.results[0], "x").warnings.empty());
+}
+
+TEST_CASE("rows of another engine are set beside the first one's", "[app]") {
+  Stage stage;
+  stage.behaviours["own"] = {.throughput = 150};
+  stage.behaviours["other"] = {.throughput = 100};
+  std::vector<SweepRow> rows = rows_called({"own", "other"});
+  rows[1].first_engine = "own";
+  const Swept swept = sweep(stage, std::move(rows), sides_called({"A"}), {.rounds = 3});
+  CHECK_FALSE(run_called(swept.results[0], "own").versus);
+  const VersusRecord& versus = run_called(swept.results[0], "other").versus.value();
+  CHECK(versus.run == "own");
+  CHECK(versus.step_time_ratio.value() == Approx(1.5));
+  CHECK(versus.step_time_ratio_ci95);
+  CHECK(run_called(stage.saved[0].back(), "other").versus);
 }
 
 TEST_CASE("rows whose baseline fails are measured all the same", "[app]") {

@@ -201,22 +201,22 @@ class WatchedReductions : public PassingCommunicator {
 
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
                                         const Event* after) override {
-    if (values.count() > 1) watch(values);  // others are a loss, or a flag
+    if (values.count() > 1) show(values);  // others are a loss, or a flag
     return inner().start_all_reduce(values, reduction, after);
   }
   [[nodiscard]] Ticket start_reduce_scatter(Values values, Reduction reduction,
                                             const Event* after) override {
-    watch(values);
+    show(values);
     return inner().start_reduce_scatter(values, reduction, after);
   }
   [[nodiscard]] Ticket start_reduce(Values values, Size root, Reduction reduction,
                                     const Event* after) override {
-    watch(values);
+    show(values);
     return inner().start_reduce(values, root, reduction, after);
   }
 
  private:
-  void watch(Values values) { watch_(++reductions_, floats_of(values)); }
+  void show(Values values) { watch_(++reductions_, floats_of(values)); }
 
   Watch watch_;
   int reductions_ = 0;
@@ -287,7 +287,7 @@ Trained train_without_one_update(const RanksSpec& spec, int steps) {
   Replica& replica = training.strategy().replica();
   Size updates = 0;
   for (Size step = 0; step < steps; ++step) {
-    replica.compute_gradients([](Range, const Event&) {});
+    replica.compute_gradients([](Range, Program::ReadyMark) {});
     if (step != kPoisoned) replica.optimizer_step(replica.all(), ++updates);
   }
   return train(training.strategy(), 0);

@@ -46,7 +46,8 @@ TEST_CASE("a slow replica lags before each announcement and at the end of each p
   replica.slow_down(Drag(kShare, clock));
 
   std::vector<int> announced;
-  replica.compute_gradients([&](Range, const Event&) { announced.push_back(clock.readings()); });
+  replica.compute_gradients(
+      [&](Range, Program::ReadyMark) { announced.push_back(clock.readings()); });
   const int forward = kReadings;
   REQUIRE(announced.size() == 2);
   CHECK(announced == std::vector<int>{forward + kReadings, forward + 2 * kReadings});
@@ -67,7 +68,7 @@ TEST_CASE("what happens in announcements does not count for a slow backward pass
   const CountingClock clock;
   replica.slow_down(Drag(kShare, clock));
   constexpr int kOthers = 100;
-  replica.compute_gradients([&](Range, const Event&) {
+  replica.compute_gradients([&](Range, Program::ReadyMark) {
     for (int i = 0; i < kOthers; ++i) (void)clock.now();
   });
   CHECK(clock.readings() == 4 * kReadings + 2 * kOthers);
@@ -251,8 +252,8 @@ TEST_CASE("updates that are divided evenly change no bit", "[strategies]") {
   const std::vector<Range> slices{{0, third}, {third, third + 32}, {2 * third, replica.all().end}};
   replica.divide_updates(slices);
   for (Size step = 1; step <= 3; ++step) {
-    owned.strategy().replica().compute_gradients([](Range, const Event&) {});
-    replica.compute_gradients([](Range, const Event&) {});
+    owned.strategy().replica().compute_gradients([](Range, Program::ReadyMark) {});
+    replica.compute_gradients([](Range, Program::ReadyMark) {});
     for (const Range& slice : slices) {
       owned.strategy().replica().optimizer_step(slice, step);
       replica.optimizer_step(slice, step);

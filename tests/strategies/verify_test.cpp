@@ -54,7 +54,7 @@ class Spoiled final : public Strategy {
 
  private:
   void take_step() override {
-    replica_->compute_gradients([](Range, const Event&) {});
+    replica_->compute_gradients([](Range, Program::ReadyMark) {});
     if (spoiling_.gradients) spoiling_.gradients(*replica_);
     if (!spoiling_.skips) {
       replica_->optimizer_step(replica_->all(), next_update());

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/base/error.h"
 #include "src/comm/communicator.h"
@@ -28,6 +32,7 @@ class DeferredCommunicator final : public Communicator {
   [[nodiscard]] bool sends_values() const override { return inner_.sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
+  void watch(WorkWatch* watch) override { watch_ = watch; }
   [[nodiscard]] MemorySource& memory() override { return device_.memory(); }
 
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
@@ -70,9 +75,12 @@ class DeferredCommunicator final : public Communicator {
   }
   [[nodiscard]] Ticket start_send(std::span<const std::byte> bytes, Size to,
                                   const Event* after) override {
-    return start("send", after, [real = device_.world().real(bytes), to](Communicator& inner) {
-      return inner.start_send(real, to);
+    begin("send", after);
+    queue().give([this, real = device_.world().real(bytes), to] {
+      last_send_ = inner_.start_send(real, to);
     });
+    sends_.push_back(started_);
+    return Ticket{started_};
   }
   [[nodiscard]] Ticket start_receive(std::span<std::byte> bytes, Size from,
                                      const Event* after) override {
@@ -96,6 +104,7 @@ class DeferredCommunicator final : public Communicator {
 
  private:
   static constexpr std::size_t kOutstanding = 512;
+  static constexpr std::chrono::seconds kLongest{30};
 
   [[nodiscard]] DeferredQueue& queue() { return device_.communication(); }
   [[nodiscard]] Values real(Values values) const {
@@ -105,17 +114,33 @@ class DeferredCommunicator final : public Communicator {
     const auto number = static_cast<std::uint64_t>(ticket);
     ensure(number >= 1 && number <= started_ && started_ - number < kOutstanding,
            "a ticket comes from a started operation");
+    if (std::ranges::find(sends_, number) != sends_.end()) {
+      queue().give([this] { inner_.wait(last_send_, kLongest); });
+      record_sends();
+    }
     return *finished_[number % kOutstanding];
   }
-  template <class Begin>
-  Ticket start(std::string_view name, const Event* after, Begin begin) {
+  void begin(std::string_view name, const Event* after) {
     if (after != nullptr && !device_.world().has(Fault::operation_begins_at_once, name))
       queue().wait(*after);
-    queue().give([this, begin] { inner_.wait(begin(inner_), std::chrono::seconds(30)); });
     ++started_;
     names_[started_ % kOutstanding] = name;
+  }
+  template <class Start>
+  Ticket start(std::string_view name, const Event* after, Start start) {
+    begin(name, after);
+    const WorkEvents watched = watch_ == nullptr ? WorkEvents{} : watch_->next();
+    if (watched.begin != nullptr) queue().record(*watched.begin);
+    queue().give([this, start] { inner_.wait(start(inner_), kLongest); });
+    if (watched.end != nullptr) queue().record(*watched.end);
+    record_sends();
     queue().record(*finished_[started_ % kOutstanding]);
     return Ticket{started_};
+  }
+  /// Those before what was waited for are finished.
+  void record_sends() {
+    for (const std::uint64_t send : sends_) queue().record(*finished_[send % kOutstanding]);
+    sends_.clear();
   }
 
   DeferredDevice& device_;
@@ -123,6 +148,10 @@ class DeferredCommunicator final : public Communicator {
   std::array<std::unique_ptr<Event>, kOutstanding> finished_;
   std::array<std::string_view, kOutstanding> names_{};
   std::uint64_t started_ = 0;
+  /// Sends that nobody has waited for: others may be started first, as ranks send to each other.
+  std::vector<std::uint64_t> sends_;
+  Ticket last_send_{};
+  WorkWatch* watch_ = nullptr;
 };
 
 }  // namespace ptbench::testing

@@ -52,7 +52,7 @@ class ProgramUnderTest {
 
   std::vector<float> gradients(GradientMode mode = GradientMode::replace) {
     program_->forward();
-    program_->backward(mode, [](Range, const Event&) {});
+    program_->backward(mode, [](Range, Program::ReadyMark) {});
     return {program_->gradients().begin(), program_->gradients().end()};
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/gloo/connected_context.h"
 
 namespace ptbench::over_gloo {
 
@@ -103,8 +104,13 @@ void AbortableTransport::abort() noexcept {
   }
 }
 
-void AbortableContext::make_abortable() {
-  abortable_ = std::make_shared<AbortableTransport>(std::move(transportContext_));
+void AbortableContext::connect(std::shared_ptr<gloo::transport::tcp::Device> device,
+                               std::vector<RankSocket> connections) {
+  auto transport = std::make_shared<ConnectedTransport>(device, rank, size);
+  transport->setTimeout(getTimeout());
+  transport->adopt(std::move(connections));
+  device_ = std::move(device);
+  abortable_ = std::make_shared<AbortableTransport>(std::move(transport));
   transportContext_ = abortable_;
 }
 

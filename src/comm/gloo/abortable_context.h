@@ -1,12 +1,16 @@
 #pragma once
 
-#include <gloo/rendezvous/context.h>
+#include <gloo/context.h>
 #include <gloo/transport/context.h>
+#include <gloo/transport/tcp/device.h>
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <unordered_set>
+#include <vector>
+
+#include "src/comm/rank_sockets.h"
 
 namespace ptbench::over_gloo {
 
@@ -38,14 +42,15 @@ class AbortableTransport final : public gloo::transport::Context,
   bool is_aborted_ = false;
 };
 
-/// One rank of a group that gloo connected.
-class AbortableContext final : public gloo::rendezvous::Context {
+/// One rank of a group.
+class AbortableContext final : public gloo::Context {
  public:
-  using gloo::rendezvous::Context::Context;
+  using gloo::Context::Context;
 
-  /// Once it is connected, and before anything is sent.
-  void make_abortable();
-  /// After make_abortable(); see AbortableTransport::abort.
+  /// `connections`: to the others, by rank, the own one closed. Once it has its timeout.
+  void connect(std::shared_ptr<gloo::transport::tcp::Device> device,
+               std::vector<RankSocket> connections);
+  /// After connect(); see AbortableTransport::abort.
   void abort() noexcept { abortable_->abort(); }
 
  private:

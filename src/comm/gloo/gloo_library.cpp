@@ -9,55 +9,22 @@
 #include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
-#include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/comm/exchange.h"
 #include "src/comm/gloo/abortable_context.h"
+#include "src/comm/rank_sockets.h"
 
 namespace ptbench::over_gloo {
 namespace {
-
-/// What gloo's ranks tell each other: each sets a key that ends with its rank ("rank_1", "1"), and
-/// gets those of others before it sets another.
-class HostStore final : public gloo::rendezvous::Store {
- public:
-  HostStore(Communicator& host, Communicator::Timeout timeout) : host_(host), timeout_(timeout) {}
-
-  /// All ranks are here at once. The values may be of unlike lengths, as host names are.
-  void set(const std::string& /*key*/, const std::vector<char>& data) override {
-    sizes_ = of_all_ranks(host_, data.size(), timeout_);
-    place_ = std::ranges::max(sizes_);
-    std::vector<char> own = data;
-    own.resize(place_);
-    all_.resize(place_ * sizes_.size());
-    exchange(host_, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all_)),
-             timeout_);
-  }
-  std::vector<char> get(const std::string& key) override {
-    const std::size_t rank = std::stoul(key.substr(key.find_last_of('_') + 1));
-    const std::span<const char> value = std::span(all_).subspan(rank * place_, sizes_.at(rank));
-    return {value.begin(), value.end()};
-  }
-  void wait(const std::vector<std::string>& /*keys*/) override {}
-  void wait(const std::vector<std::string>& /*keys*/,
-            const std::chrono::milliseconds& /*timeout*/) override {}
-
- private:
-  Communicator& host_;
-  Communicator::Timeout timeout_;
-  std::vector<std::size_t> sizes_;  ///< of the values, by rank
-  std::size_t place_ = 0;           ///< of each in `all_`
-  std::vector<char> all_;
-};
 
 // gloo ends the process where more arrives than was expected: so what differs in length has another
 // name, and its ranks wait for each other until one of them is late.
@@ -185,71 +152,66 @@ class GlooLibrary final : public GroupLibrary {
   std::uint32_t started_ = 0;
 };
 
-/// gloo takes whoever connects first for the other rank. So all tell each other words that
-/// strangers cannot know.
-void greet(GroupLibrary& library, Communicator& host, Communicator::Timeout timeout) {
-  std::random_device random;
-  const std::uint64_t own = std::uint64_t{random()} << 32U | random();
-  const std::vector<std::uint64_t> words = of_all_ranks(host, own, timeout);
-  std::vector<std::uint64_t> heard(words.size());
-  heard[static_cast<std::size_t>(host.rank())] = own;
-  std::vector<std::unique_ptr<LibraryMessage>> messages;
-  for (std::size_t rank = 0; rank < words.size(); ++rank) {
-    const auto other = static_cast<Size>(rank);
-    if (other == host.rank()) continue;
-    messages.push_back(library.send(std::as_bytes(std::span(&own, 1)), other, 0));
-    messages.push_back(
-        library.receive(std::as_writable_bytes(std::span(heard).subspan(rank, 1)), other, 0));
-  }
-  for (const auto& message : messages) message->finish(timeout);
-  if (heard != words) throw run_error("another program connected in the place of a rank");
+namespace tcp = gloo::transport::tcp;
+
+tcp::attr attributes_at(const std::string& interface, const std::string& address) {
+  tcp::attr attributes(address.empty() ? "127.0.0.1" : address.c_str());
+  attributes.iface = interface;
+  return tcp::CreateDeviceAttr(attributes);
 }
 
-std::shared_ptr<gloo::transport::Device> device_at(const std::string& interface) {
-  gloo::transport::tcp::attr attributes;
-  if (interface.empty())
-    attributes.hostname = "127.0.0.1";
-  else
-    attributes.iface = interface;
-  return gloo::transport::tcp::CreateDevice(attributes);
+InterfaceAddress address_of(const tcp::attr& attributes) {
+  return {.bytes = attributes.ai_addr, .length = static_cast<socklen_t>(attributes.ai_addrlen)};
+}
+
+/// Ranks are connected elsewhere, and yet gloo listens: for a moment for each of its pairs, or as
+/// long as it lives. So that nobody finds it, at an address of loopback that nobody is told.
+std::shared_ptr<tcp::Device> device_beside(const tcp::attr& attributes) {
+  std::random_device random;
+  const auto byte = [&] { return 1 + random() % 254; };
+  tcp::attr hidden(fmt::format("127.{}.{}.{}", byte(), byte(), byte()).c_str());
+  try {
+    return std::dynamic_pointer_cast<tcp::Device>(tcp::CreateDevice(hidden));
+  } catch (const std::exception&) {  // a host without loopback
+    return std::dynamic_pointer_cast<tcp::Device>(tcp::CreateDevice(attributes));
+  }
 }
 
 /// Says what gloo throws.
-Error gloo_error(const std::exception& error, const std::string& interface) {
+Error gloo_error(const std::exception& error, const std::string& way) {
   return run_error(fmt::format("gloo: {}", error.what()),
                    fmt::format("see that programs may connect to each other by {}",
-                               interface.empty() ? "the loopback interface" : interface));
+                               way.empty() ? "the loopback interface" : way));
 }
 
 }  // namespace
 
-GroupLibraryMaker library_maker(const std::string& interface, Communicator::Timeout timeout) {
+GroupLibraryMaker library_maker(const std::string& interface, const std::string& address,
+                                Communicator::Timeout timeout) {
   // gloo writes to sockets whose other end may just have died, which is an error to it.
   (void)std::signal(SIGPIPE, SIG_IGN);
-  std::shared_ptr<gloo::transport::Device> device;
+  const std::string way = interface.empty() ? address : interface;
+  InterfaceAddress own;
+  std::shared_ptr<tcp::Device> device;
   try {
-    device = device_at(interface);
+    const tcp::attr attributes = attributes_at(interface, address);
+    own = address_of(attributes);
+    device = device_beside(attributes);
   } catch (const std::exception& error) {
-    throw gloo_error(error, interface);
+    throw gloo_error(error, way);
   }
   return
-      [interface, timeout, device](
-          Communicator& host, const std::vector<Size>& members) -> std::unique_ptr<GroupLibrary> {
+      [=](Communicator& host, const std::vector<Size>& members) -> std::unique_ptr<GroupLibrary> {
         try {
           auto context = std::make_shared<AbortableContext>(static_cast<int>(host.rank()),
                                                             static_cast<int>(members.size()));
           context->setTimeout(timeout);
-          HostStore store(host, timeout);
-          std::shared_ptr<gloo::transport::Device> shared = device;
-          context->connectFullMesh(store, shared);
-          context->make_abortable();
-          auto library = std::make_unique<GlooLibrary>(std::move(context));
-          greet(*library, host, timeout);
-          return library;
+          context->connect(device, connect_ranks(host, own, timeout));
+          return std::make_unique<GlooLibrary>(std::move(context));
         } catch (const Error&) {
           throw;
         } catch (const std::exception& error) {
-          throw gloo_error(error, interface);
+          throw gloo_error(error, way);
         }
       };
 }

@@ -9,7 +9,7 @@ namespace ptbench::over_gloo {
 namespace {
 
 constexpr EngineInterface kInterface{.make = [](EngineSetup setup) {
-  GroupLibraryMaker maker = library_maker(setup.interface, setup.timeout);
+  GroupLibraryMaker maker = library_maker(setup.interface, setup.address, setup.timeout);
   return make_over_library("gloo", std::move(setup), std::move(maker));
 }};
 

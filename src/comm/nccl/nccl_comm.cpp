@@ -76,6 +76,11 @@ void NcclComm::wait_for(const Event* event) const {
     event->finish();
 }
 
+void NcclComm::record(Event* event) const {
+  if (event == nullptr) return;
+  PTBENCH_CUDA(cudaEventRecord(dynamic_cast<CudaEvent&>(*event).handle(), stream()));
+}
+
 void NcclComm::give(FunctionRef<void()> calls, const shared::Operation& operation) {
   PTBENCH_NCCL(ncclGroupStart());
   try {

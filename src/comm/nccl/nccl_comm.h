@@ -42,6 +42,8 @@ class NcclComm {
 
   /// What is given from now on begins after that event; null: at once.
   void wait_for(const Event* event) const;
+  /// That event of the device stands for the end of what was given so far; null: none does.
+  void record(Event* event) const;
   /// Gives `calls`, made as one group, to the stream.
   void give(FunctionRef<void()> calls, const shared::Operation& operation);
   /// The end of what was given so far is that of the operation.

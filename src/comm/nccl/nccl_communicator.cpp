@@ -101,8 +101,11 @@ Communicator::Ticket NcclCommunicator::start(const Operation& operation, const E
   rank_->require_going([&] { return operation_text(told(operation)); });
   rank_->make_current();
   const std::uint64_t number = rank_->count_start(is_world());
+  const WorkEvents watched = watch_ == nullptr ? WorkEvents{} : watch_->next();
   parts_.collectives->wait_for(after);
+  parts_.collectives->record(watched.begin);
   work();
+  parts_.collectives->record(watched.end);
   parts_.collectives->mark(++started_, number, told(operation));
   return Ticket{started_};
 }

@@ -1,16 +1,24 @@
 // How NcclCommunicator is made, of the world and of groups of it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "src/base/error.h"
+#include "src/base/hash.h"
+#include "src/base/host.h"
 #include "src/comm/exchange.h"
 #include "src/comm/nccl/check.h"
 #include "src/comm/nccl/nccl_communicator.h"
+#include "src/comm/network_interfaces.h"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::nccl {
@@ -24,23 +32,67 @@ T said_by_first(Communicator& host, T own, Communicator::Timeout timeout) {
   return own;
 }
 
-/// Where ranks share a GPU, which NCCL refuses to those of one host: has it take each for a host of
-/// its own, between which values go by sockets. For tests; what the environment says already stays.
-void let_ranks_share(Communicator& host, Communicator::Timeout timeout) {
+/// A rank's GPU, as ranks tell each other.
+struct RankGpu {
+  std::uint64_t host = 0;        ///< digest of its name
+  std::array<char, 32> bus{};    ///< where the host has it
+  std::array<char, 256> kind{};  ///< its maker's name for it
+  std::array<int, 2> capability{};
+
+  friend bool operator==(const RankGpu&, const RankGpu&) = default;
+};
+
+RankGpu own_gpu() {
   int device = 0;
-  std::array<char, 32> own{};
+  cudaDeviceProp properties{};
+  RankGpu own{.host = fnv1a(host_name())};
   PTBENCH_CUDA(cudaGetDevice(&device));
-  PTBENCH_CUDA(cudaDeviceGetPCIBusId(own.data(), static_cast<int>(own.size()), device));
-  auto all = of_all_ranks(host, own, timeout);
-  std::ranges::sort(all);
-  if (std::ranges::adjacent_find(all) == all.end()) return;
-  const std::string id = "ptbench-" + std::to_string(host.rank());
-  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread of the process reads these
-  setenv("NCCL_HOSTID", id.c_str(), 0);
-  setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+  PTBENCH_CUDA(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), device));
+  PTBENCH_CUDA(cudaGetDeviceProperties(&properties, device));
+  std::copy_n(std::begin(properties.name), own.kind.size() - 1, own.kind.begin());
+  own.capability = {properties.major, properties.minor};
+  return own;
+}
+
+/// Hosts look at their own GPUs alone before they meet.
+void require_alike(const std::vector<RankGpu>& gpus) {
+  const RankGpu& first = gpus.front();
+  const auto text = [&](std::size_t rank) {
+    const RankGpu& gpu = gpus[rank];
+    return fmt::format("rank {} has {} ({}.{})", rank, gpu.kind.data(), gpu.capability[0],
+                       gpu.capability[1]);
+  };
+  for (std::size_t rank = 1; rank < gpus.size(); ++rank)
+    if (gpus[rank].kind != first.kind || gpus[rank].capability != first.capability)
+      throw capability_error(fmt::format("the ranks' GPUs are unlike: {}, {}", text(0), text(rank)),
+                             "use hosts with GPUs of one kind, or choose alike ones with --device");
+}
+
+/// What the environment says already stays, where the user has not asked for something else.
+void tell_nccl(const char* variable, const std::string& value, bool was_asked_for = false) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread of the process reads it
+  setenv(variable, value.c_str(), was_asked_for ? 1 : 0);
+}
+
+/// Where ranks share a GPU, which NCCL refuses to those of one host: has it take each for a host of
+/// its own, between which values go by sockets. For tests.
+void let_ranks_share(const std::vector<RankGpu>& gpus, const NcclSetup& setup) {
+  const auto is_shared = [&](const RankGpu& gpu) { return std::ranges::count(gpus, gpu) > 1; };
+  if (std::ranges::none_of(gpus, is_shared)) return;
+  tell_nccl("NCCL_HOSTID", fmt::format("ptbench-{}", setup.host->rank()));
+  if (setup.address.empty()) tell_nccl("NCCL_SOCKET_IFNAME", "lo");
   for (const char* way : {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"})
-    setenv(way, "1", 0);
-  // NOLINTEND(concurrency-mt-unsafe)
+    tell_nccl(way, "1");
+}
+
+/// By which network interface NCCL is to talk ('=': by none whose name only begins so), and which
+/// ranks are on one host.
+void say_where_ranks_are(const NcclSetup& setup) {
+  if (!setup.interface.empty()) tell_nccl("NCCL_SOCKET_IFNAME", "=" + setup.interface, true);
+  if (setup.address.empty()) return;
+  const std::string reached_by = interface_with(setup.address);
+  if (!reached_by.empty()) tell_nccl("NCCL_SOCKET_IFNAME", "=" + reached_by);
+  tell_nccl("NCCL_HOSTID", host_name());
 }
 
 /// One with the same ranks beside it, for messages.
@@ -61,7 +113,10 @@ std::unique_ptr<Communicator> make_world(NcclSetup setup) {
   auto rank = std::make_shared<NcclRank>(setup.device, setup.region, setup.rank, setup.timeout);
   Communicator& host = *setup.host;
   rank->make_current();
-  let_ranks_share(host, setup.timeout);
+  const auto gpus = of_all_ranks(host, own_gpu(), setup.timeout);
+  require_alike(gpus);
+  let_ranks_share(gpus, setup);
+  say_where_ranks_are(setup);
   ncclUniqueId id{};
   if (host.rank() == 0) PTBENCH_NCCL(ncclGetUniqueId(&id));
   id = said_by_first(host, id, setup.timeout);

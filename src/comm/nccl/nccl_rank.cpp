@@ -55,18 +55,27 @@ std::uint64_t NcclRank::count_start(bool of_world) const {
 void NcclRank::await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Timeout timeout,
                      FunctionRef<std::string()> doing, std::uint64_t number) {
   constexpr std::chrono::microseconds kNap{50};
+  // A rank that was stopped once its GPU had all of its work is not late: who watches its process
+  // names it a second after the deadline.
+  constexpr std::chrono::seconds kGrace{2};
   LazyDeadline deadline(timeout, clock_);
+  std::optional<LazyDeadline> grace;
   for (int turn = 0; !holds(); ++turn) {
     require_going(doing);
     if (const ncclResult_t state = comm.state(); state != ncclSuccess && state != ncclInProgress)
       give_up(
           run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), comm.error_text(state)),
                     "NCCL_DEBUG=WARN in the environment has NCCL say more"));
-    if (deadline.nap(kNap) <= std::chrono::nanoseconds(0))
-      give_up(
-          run_error(fmt::format("rank {}: {}: {} within {:g} s", rank_, doing(), late_ranks(number),
-                                std::chrono::duration<double>(timeout).count()),
-                    "see what became of it, or give a longer --timeout"));
+    if (deadline.nap(kNap) <= std::chrono::nanoseconds(0)) {
+      const std::string late = late_ranks(number);
+      if (late.empty() && !grace) grace.emplace(kGrace, clock_);
+      if (!late.empty() || grace->nap(kNap) <= std::chrono::nanoseconds(0))
+        give_up(
+            run_error(fmt::format("rank {}: {}: {} within {:g} s", rank_, doing(),
+                                  late.empty() ? "the GPUs did not finish" : late + " did not come",
+                                  std::chrono::duration<double>(timeout).count()),
+                      "see what became of it, or give a longer --timeout"));
+    }
     if (turn < shared::kSpins)
       sched_yield();
     else
@@ -74,13 +83,12 @@ void NcclRank::await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Ti
   }
 }
 
-/// The ranks that have started fewer operations.
+/// The ranks that have started fewer operations; empty: none.
 std::string NcclRank::late_ranks(std::uint64_t number) const {
   std::vector<Size> late;
   for (Size rank = 0; number > 0 && rank < region_.world_size(); ++rank)
     if (started_by(region_, rank).load(std::memory_order_seq_cst) < number) late.push_back(rank);
-  if (late.empty()) return "the GPUs did not finish";
-  return fmt::format("{} did not come", ranks_text(late));
+  return late.empty() ? std::string() : ranks_text(late);
 }
 
 void NcclRank::require_going(FunctionRef<std::string()> doing) {

@@ -26,7 +26,7 @@ class CudaDevice final : public Device {
   void reset_peak_memory() override { memory_.tally().reset_peak(); }
   [[nodiscard]] bool shares_memory_with_host() const override { return false; }
   [[nodiscard]] MemorySource& page_locked_memory() override { return page_locked_memory_; }
-  [[nodiscard]] Queue& compute() override { return compute_; }
+  [[nodiscard]] CudaQueue& compute() override { return compute_; }
   [[nodiscard]] Queue& transfer() override { return transfer_; }
   void finish() override;
   [[nodiscard]] DeviceConditions look() override;
@@ -37,7 +37,7 @@ class CudaDevice final : public Device {
   /// Makes it the device of the calling thread's next calls, as kernels need. Costs nothing where
   /// it is already.
   void make_current() const;
-  /// For kernels and libraries: the stream of compute().
+  /// For kernels and libraries: the stream of compute(), as `CudaQueue::stream` gives it.
   [[nodiscard]] cudaStream_t stream() const { return compute_.stream(); }
   /// "9.0".
   [[nodiscard]] std::string compute_capability() const;

@@ -64,11 +64,27 @@ void CudaQueue::wait(const Event& event) {
   PTBENCH_CUDA(cudaStreamWaitEvent(stream(), handle, cudaEventWaitDefault));
 }
 
+cudaStream_t CudaQueue::stream() const {
+  if (GatheredWork* const work = std::exchange(put_off_, nullptr)) work->launch(stream_.get());
+  return stream_.get();
+}
+
+void CudaQueue::put_off(GatheredWork& work) {
+  ensure(is_recording_, "work is put off while a recording is made");
+  if (put_off_ != &work) (void)stream();
+  put_off_ = &work;
+}
+
 std::unique_ptr<Recording> CudaQueue::keep(FunctionRef<void()> work) {
   PTBENCH_CUDA(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
+  is_recording_ = true;
   try {
     work();
+    (void)stream();
+    is_recording_ = false;
   } catch (...) {
+    is_recording_ = false;
+    if (GatheredWork* const lost = std::exchange(put_off_, nullptr)) lost->drop();
     abandon_capture(stream());
     throw;
   }

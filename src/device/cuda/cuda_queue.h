@@ -21,6 +21,20 @@ class CudaEvent final : public Event {
   OwnedEvent event_;
 };
 
+/// Work that is put off while a recording is made, so that what follows can join it in one launch.
+class GatheredWork {
+ public:
+  GatheredWork() = default;
+  GatheredWork(const GatheredWork&) = delete;
+  GatheredWork& operator=(const GatheredWork&) = delete;
+  virtual ~GatheredWork() = default;
+
+  /// Launches all of it; nothing is put off then.
+  virtual void launch(cudaStream_t stream) = 0;
+  /// Forgets it.
+  virtual void drop() noexcept = 0;
+};
+
 /// A stream of a CUDA device.
 class CudaQueue final : public Queue {
  public:
@@ -32,16 +46,24 @@ class CudaQueue final : public Queue {
   void record(Event& event) override;
   void wait(const Event& event) override;
   [[nodiscard]] bool can_record() const override { return true; }
-  /// As a CUDA graph. Other threads may call what they like meanwhile.
+  /// As a CUDA graph. Other threads may call what they like meanwhile, but nothing of this queue.
   [[nodiscard]] std::unique_ptr<Recording> keep(FunctionRef<void()> work) override;
   void finish() override;
 
-  /// For kernels and libraries.
-  [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  /// For kernels and libraries, which ask for it before each launch: what was put off is launched
+  /// first.
+  [[nodiscard]] cudaStream_t stream() const;
+  /// Whether work may be put off.
+  [[nodiscard]] bool is_recording() const { return is_recording_; }
+  /// The work is launched before whatever else is put on the queue, or where the recording ends. It
+  /// may be added to until then, and outlives the recording.
+  void put_off(GatheredWork& work);
 
  private:
   int index_;
   OwnedStream stream_;
+  bool is_recording_ = false;
+  mutable GatheredWork* put_off_ = nullptr;  ///< null: nothing
 };
 
 }  // namespace ptbench

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ptbench {
 
 // NVIDIA's profiling library (CUPTI), as far as it is used, by own prototypes: toolkits may come
-// without its header, and the beginnings of records are the same in CUDA 12 and 13. The emulated
-// device's shadow of the library compares them with cupti.h. Source: CUPTI, "Activity API".
+// without its header, and the beginnings of records are the same in CUDA 12 and 13. What is here is
+// compared with cupti.h of either (tests/cuda_emulator/cupti/layout.cpp, scripts/check-cuda-12).
+// Source: CUPTI, "Activity API".
 
 /// CUptiResult. Others come too.
 enum class CuptiResult : int {
@@ -27,6 +30,18 @@ enum class CuptiKind : std::uint32_t {
   kernel = 10,
   copy_between_devices = 22,
 };
+
+/// By CUpti_ActivityMemoryKind, as PyTorch's profiler calls them.
+inline constexpr std::array<std::string_view, 8> kCuptiMemories{
+    "Unknown", "Pageable", "Pinned",        "Device",
+    "Array",   "Managed",  "Device Static", "Managed Static"};
+
+/// By CUpti_ActivityMemcpyKind.
+inline constexpr std::array<std::string_view, 11> kCuptiDirections{
+    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+
+/// Of CuptiFunctions::flush: buffers that are not full too.
+inline constexpr std::uint32_t kCuptiForcedFlush = 1;
 
 // What records begin with; timestamps are nanoseconds, 0 where they were not taken.
 

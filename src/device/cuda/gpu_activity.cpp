@@ -64,19 +64,10 @@ std::string demangled(const char* name) {
   return status == 0 ? std::string(text.get()) : std::string(name);
 }
 
-/// By CUpti_ActivityMemoryKind, as PyTorch's profiler calls them.
-std::string_view memory_name(std::uint8_t kind) {
-  constexpr std::array<std::string_view, 8> kNames{"Unknown",       "Pageable",      "Pinned",
-                                                   "Device",        "Array",         "Managed",
-                                                   "Device Static", "Managed Static"};
-  return kind < kNames.size() ? kNames.at(kind) : kNames.front();
-}
-
-/// By CUpti_ActivityMemcpyKind.
-std::string_view direction_name(std::uint8_t kind) {
-  constexpr std::array<std::string_view, 11> kNames{
-      "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-  return kind < kNames.size() ? kNames.at(kind) : kNames.front();
+/// The first of `names` for kinds that have none.
+template <std::size_t Count>
+std::string_view name_of(std::uint8_t kind, const std::array<std::string_view, Count>& names) {
+  return kind < Count ? names.at(kind) : names.front();
 }
 
 /// "cudaLaunchKernel" of "cudaLaunchKernel_v7000".
@@ -117,6 +108,7 @@ class GpuActivity final : public ActivityWatch {
 
   [[nodiscard]] ActivityLog finish() override {
     end();
+    count_without_call();
     drop_what_others_tell();
     return std::move(log_);
   }
@@ -124,8 +116,7 @@ class GpuActivity final : public ActivityWatch {
  private:
   void end() {
     for (const CuptiKind kind : kKinds) (void)cupti_.functions().disable(kind);
-    constexpr std::uint32_t kForced = 1;
-    (void)cupti_.functions().flush(kForced);
+    (void)cupti_.functions().flush(kCuptiForcedFlush);
     const std::lock_guard lock(registry);  // a callback that has begun ends first
     active = nullptr;
   }
@@ -202,10 +193,11 @@ class GpuActivity final : public ActivityWatch {
 
   template <class Copy>
   void add_copy(const Copy& copy) {
-    add_work(ActivityKind::copy,
-             fmt::format("Memcpy {} ({} -> {})", direction_name(copy.copy_kind),
-                         memory_name(copy.from_kind), memory_name(copy.to_kind)),
-             copy, copy.bytes);
+    add_work(
+        ActivityKind::copy,
+        fmt::format("Memcpy {} ({} -> {})", name_of(copy.copy_kind, kCuptiDirections),
+                    name_of(copy.from_kind, kCuptiMemories), name_of(copy.to_kind, kCuptiMemories)),
+        copy, copy.bytes);
   }
 
   template <class Record>
@@ -243,6 +235,15 @@ class GpuActivity final : public ActivityWatch {
       ++log_.lost;
     else
       log_.activities.push_back(std::move(activity));
+  }
+
+  void count_without_call() {
+    std::set<std::uint32_t> calls;
+    for (const DeviceActivity& activity : log_.activities)
+      if (activity.kind == ActivityKind::call) calls.insert(activity.correlation);
+    for (const DeviceActivity& activity : log_.activities)
+      if (activity.kind != ActivityKind::call && !calls.contains(activity.correlation))
+        ++log_.without_call;
   }
 
   /// Libraries may give work by calls of the driver; those that the runtime makes, or that give no

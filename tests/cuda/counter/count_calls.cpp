@@ -1,7 +1,8 @@
 // A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, the calls of
 // the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
-// made or released, those that tell profilers where to begin and end, and the graphs that are
-// launched between these two. Writes the numbers, in this order, into the file that
+// made or released, those that tell profilers where to begin and end, the graphs that are
+// launched between these two, and what the last graph that was recorded consists of: kernels,
+// copies, products and convolutions. Writes the numbers, in this order, into the file that
 // PTBENCH_LIBRARY_CALLS names when the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -23,7 +24,7 @@ class Calls {
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                           << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                          << '\n';
+                          << ' ' << recorded_work << '\n';
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -35,11 +36,17 @@ class Calls {
   std::uint64_t profile_begins = 0;
   std::uint64_t profile_ends = 0;
   std::uint64_t profiled_graphs = 0;
+  std::uint64_t recorded_work = 0;
+  bool records = false;
 };
 
 Calls& calls() {
   static Calls calls;
   return calls;
+}
+
+void note_recorded() {
+  if (calls().records) ++calls().recorded_work;
 }
 
 /// The function of the library that the module has opened, which goes by one of these names.
@@ -63,6 +70,7 @@ __attribute__((visibility("default"))) cublasStatus_t cublasLtMatmul(
   static const auto matmul =
       real<decltype(&cublasLtMatmul)>({"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtMatmul");
   ++calls().products;
+  note_recorded();
   return matmul(library, product, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
                 algorithm, workspace, workspace_bytes, stream);
 }
@@ -72,6 +80,7 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
   static const auto execute =
       real<decltype(&cudnnBackendExecute)>({"libcudnn.so.9"}, "cudnnBackendExecute");
   ++calls().convolutions;
+  note_recorded();
   return execute(handle, plan, memory);
 }
 
@@ -81,6 +90,56 @@ __attribute__((visibility("default"))) cudaError_t cudaGraphLaunch(cudaGraphExec
       real<decltype(&cudaGraphLaunch)>({"libcudart.so.13", "libcudart.so.12"}, "cudaGraphLaunch");
   if (calls().profile_begins > calls().profile_ends) ++calls().profiled_graphs;
   return launch(executable, stream);
+}
+
+__attribute__((visibility("default"))) cudaError_t
+cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  static const auto begin = real<decltype(&cudaStreamBeginCapture)>(
+      {"libcudart.so.13", "libcudart.so.12"}, "cudaStreamBeginCapture");
+  calls().records = true;
+  calls().recorded_work = 0;
+  return begin(stream, mode);
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaStreamEndCapture(cudaStream_t stream,
+                                                                        cudaGraph_t* graph) {
+  static const auto end = real<decltype(&cudaStreamEndCapture)>(
+      {"libcudart.so.13", "libcudart.so.12"}, "cudaStreamEndCapture");
+  calls().records = false;
+  return end(stream, graph);
+}
+
+// What `<<<…>>>` calls: this since CUDA 13, cudaLaunchKernel before.
+// NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): CUDA's name
+__attribute__((visibility("default"))) cudaError_t __cudaLaunchKernel(cudaKernel_t kernel,
+                                                                      dim3 grid, dim3 block,
+                                                                      void** arguments,
+                                                                      size_t shared,
+                                                                      cudaStream_t stream) {
+  using Launch = cudaError_t (*)(cudaKernel_t, dim3, dim3, void**, size_t, cudaStream_t);
+  static const auto launch = real<Launch>({"libcudart.so.13"}, "__cudaLaunchKernel");
+  note_recorded();
+  return launch(kernel, grid, block, arguments, shared, stream);
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaMemcpyAsync(void* to, const void* from,
+                                                                   size_t bytes,
+                                                                   enum cudaMemcpyKind kind,
+                                                                   cudaStream_t stream) {
+  static const auto copy =
+      real<cudaError_t (*)(void*, const void*, size_t, enum cudaMemcpyKind, cudaStream_t)>(
+          {"libcudart.so.13", "libcudart.so.12"}, "cudaMemcpyAsync");
+  note_recorded();
+  return copy(to, from, bytes, kind, stream);
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaMemsetAsync(void* at, int value,
+                                                                   size_t bytes,
+                                                                   cudaStream_t stream) {
+  static const auto set = real<cudaError_t (*)(void*, int, size_t, cudaStream_t)>(
+      {"libcudart.so.13", "libcudart.so.12"}, "cudaMemsetAsync");
+  note_recorded();
+  return set(at, value, bytes, stream);
 }
 
 // cuda_profiler_api.h is a package of its own, which many toolkits lack.

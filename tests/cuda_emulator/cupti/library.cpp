@@ -14,48 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "src/device/cuda/cupti.h"
+#include "tests/cuda_emulator/cupti/records.h"
 #include "tests/cuda_emulator/device/exports.h"
 
 namespace ptbench::emulator {
 namespace {
 
-// The module's prototypes against the header.
-#define PTBENCH_SAME_PLACE(own, its, record, field) \
-  static_assert(offsetof(own, its) == offsetof(record, field))
-PTBENCH_SAME_PLACE(CuptiCall, callback, CUpti_ActivityAPI, cbid);
-PTBENCH_SAME_PLACE(CuptiCall, start, CUpti_ActivityAPI, start);
-PTBENCH_SAME_PLACE(CuptiCall, thread, CUpti_ActivityAPI, threadId);
-PTBENCH_SAME_PLACE(CuptiCall, correlation, CUpti_ActivityAPI, correlationId);
-PTBENCH_SAME_PLACE(CuptiKernel, start, CUpti_ActivityKernel10, start);
-PTBENCH_SAME_PLACE(CuptiKernel, end, CUpti_ActivityKernel10, end);
-PTBENCH_SAME_PLACE(CuptiKernel, device, CUpti_ActivityKernel10, deviceId);
-PTBENCH_SAME_PLACE(CuptiKernel, stream, CUpti_ActivityKernel10, streamId);
-PTBENCH_SAME_PLACE(CuptiKernel, correlation, CUpti_ActivityKernel10, correlationId);
-PTBENCH_SAME_PLACE(CuptiKernel, name, CUpti_ActivityKernel10, name);
-PTBENCH_SAME_PLACE(CuptiCopy, to_kind, CUpti_ActivityMemcpy6, dstKind);
-PTBENCH_SAME_PLACE(CuptiCopy, start, CUpti_ActivityMemcpy6, start);
-PTBENCH_SAME_PLACE(CuptiCopy, stream, CUpti_ActivityMemcpy6, streamId);
-PTBENCH_SAME_PLACE(CuptiCopy, correlation, CUpti_ActivityMemcpy6, correlationId);
-PTBENCH_SAME_PLACE(CuptiCopyBetweenDevices, start, CUpti_ActivityMemcpyPtoP4, start);
-PTBENCH_SAME_PLACE(CuptiCopyBetweenDevices, stream, CUpti_ActivityMemcpyPtoP4, streamId);
-PTBENCH_SAME_PLACE(CuptiCopyBetweenDevices, correlation, CUpti_ActivityMemcpyPtoP4, correlationId);
-PTBENCH_SAME_PLACE(CuptiFill, bytes, CUpti_ActivityMemset4, bytes);
-PTBENCH_SAME_PLACE(CuptiFill, stream, CUpti_ActivityMemset4, streamId);
-PTBENCH_SAME_PLACE(CuptiFill, correlation, CUpti_ActivityMemset4, correlationId);
-#undef PTBENCH_SAME_PLACE
-static_assert(static_cast<int>(CuptiKind::copy) == CUPTI_ACTIVITY_KIND_MEMCPY);
-static_assert(static_cast<int>(CuptiKind::fill) == CUPTI_ACTIVITY_KIND_MEMSET);
-static_assert(static_cast<int>(CuptiKind::driver_call) == CUPTI_ACTIVITY_KIND_DRIVER);
-static_assert(static_cast<int>(CuptiKind::runtime_call) == CUPTI_ACTIVITY_KIND_RUNTIME);
-static_assert(static_cast<int>(CuptiKind::kernel) == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-static_assert(static_cast<int>(CuptiKind::copy_between_devices) == CUPTI_ACTIVITY_KIND_MEMCPY2);
-static_assert(static_cast<int>(CuptiResult::max_limit_reached) == CUPTI_ERROR_MAX_LIMIT_REACHED);
-static_assert(static_cast<int>(CuptiResult::insufficient_privileges) ==
-              CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
-static_assert(static_cast<int>(CuptiDomain::runtime) == CUPTI_CB_DOMAIN_RUNTIME_API);
-
-/// PTBENCH_EMULATOR_CUPTI: "refused" records for nobody, "crowded" loses every tenth record.
+/// PTBENCH_EMULATOR_CUPTI: "refused" records for nobody, "crowded" loses every tenth record,
+/// "uncalled" every tenth of calls alone.
 bool is_in_state(const char* state) {
   const char* value = std::getenv("PTBENCH_EMULATOR_CUPTI");
   return value != nullptr && std::strcmp(value, state) == 0;
@@ -74,7 +40,7 @@ class Recorder {
   void add(const Record& record) {
     const std::lock_guard lock(mutex);
     if (!kinds.contains(record.kind)) return;
-    if (is_in_state("crowded") && ++records_ % 10 == 0) {
+    if (is_lost(record.kind)) {
       ++dropped;
       return;
     }
@@ -112,10 +78,18 @@ class Recorder {
   }
 
  private:
+  /// As PTBENCH_EMULATOR_CUPTI wants it.
+  bool is_lost(CUpti_ActivityKind kind) {
+    const bool is_call = kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER;
+    const bool may_be = is_in_state("crowded") || (is_in_state("uncalled") && is_call);
+    constexpr std::size_t kEvery = 10;
+    return may_be && ++records_ % kEvery == 0;
+  }
+
   std::uint8_t* buffer_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t used_ = 0;
-  std::size_t records_ = 0;
+  std::size_t records_ = 0;  ///< of those that may be lost
   std::set<std::string> names_;
   std::vector<std::string> calls_;
 };
@@ -129,7 +103,7 @@ Recorder& recorder() {
 std::uint64_t now() { return recorder().timestamp != nullptr ? recorder().timestamp() : 1; }
 
 void tell_call(const ptbench_emulator_call& call) {
-  CUpti_ActivityAPI record{};
+  CallRecord record{};
   record.kind = call.of_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   record.cbid = recorder().number_of(call.name);
   record.start = call.begin;
@@ -157,6 +131,11 @@ std::uint8_t direction_of(const ptbench_emulator_work& work) {
   return to ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
+bool is_between_devices(const ptbench_emulator_work& work) {
+  return work.from == ptbench_emulator_work::of_device &&
+         work.to == ptbench_emulator_work::of_device && work.from_device != work.to_device;
+}
+
 template <class Record>
 void tell(Record record, const ptbench_emulator_work& work, std::uint32_t stream,
           std::uint32_t correlation, std::uint64_t begin, std::uint64_t end) {
@@ -172,12 +151,24 @@ void tell(Record record, const ptbench_emulator_work& work, std::uint32_t stream
 void tell_work(const ptbench_emulator_work& work, std::uint32_t stream, std::uint32_t correlation,
                std::uint64_t begin, std::uint64_t end) {
   if (work.kind == ptbench_emulator_work::kernel) {
-    CUpti_ActivityKernel10 record{};
+    KernelRecord record{};
     record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     record.name = recorder().keep(work.name);
     tell(record, work, stream, correlation, begin, end);
+  } else if (work.kind == ptbench_emulator_work::copy && is_between_devices(work)) {
+    CopyBetweenDevicesRecord record{};
+    record.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+    record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+    record.srcKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    record.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    record.bytes = work.bytes;
+    record.srcDeviceId = static_cast<std::uint32_t>(work.from_device);
+    record.srcContextId = 1;
+    record.dstDeviceId = static_cast<std::uint32_t>(work.to_device);
+    record.dstContextId = 1;
+    tell(record, work, stream, correlation, begin, end);
   } else if (work.kind == ptbench_emulator_work::copy) {
-    CUpti_ActivityMemcpy6 record{};
+    CopyRecord record{};
     record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
     record.copyKind = direction_of(work);
     record.srcKind = kind_of(work.from);
@@ -185,7 +176,7 @@ void tell_work(const ptbench_emulator_work& work, std::uint32_t stream, std::uin
     record.bytes = work.bytes;
     tell(record, work, stream, correlation, begin, end);
   } else if (work.kind == ptbench_emulator_work::fill) {
-    CUpti_ActivityMemset4 record{};
+    FillRecord record{};
     record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
     record.bytes = work.bytes;
     record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
@@ -199,11 +190,11 @@ constexpr ptbench_emulator_observer kObserver{.now = now, .call = tell_call, .wo
 std::size_t bytes_of(CUpti_ActivityKind kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(CUpti_ActivityKernel10);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CallRecord);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(KernelRecord);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CopyRecord);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CopyBetweenDevicesRecord);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(FillRecord);
     default: return 0;
   }
 }

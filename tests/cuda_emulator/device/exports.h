@@ -18,6 +18,8 @@ struct ptbench_emulator_work {
   std::size_t bytes = 0;  ///< of a copy or fill
   Memory from = of_device;
   Memory to = of_device;
+  int from_device = 0;  ///< where `from` is `of_device`, whose it is; and so of `to`
+  int to_device = 0;
   int device = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "tests/cuda_emulator/device/report.h"
 #include "tests/cuda_emulator/nccl/group.h"
 #include "tests/cuda_emulator/nccl/handles.h"
+#include "tests/cuda_emulator/nccl/network.h"
 #include "tests/cuda_emulator/nccl/settings.h"
 
 namespace ptbench::emulator::nccl {
@@ -56,6 +57,8 @@ ncclResult_t init(const char* call, ncclComm_t* handle, int ranks, const ncclUni
   if (ranks > static_cast<int>(kMaxRanks))
     return refused(call, text("more than ", kMaxRanks, " ranks are not emulated"),
                    ncclInvalidUsage);
+  if (bootstrap_interface().empty())
+    return refused(call, "Bootstrap : no socket interface found", ncclSystemError);
   const int device = usable_device(call);
   if (device < 0) return refused(call, "no CUDA device can be used", ncclUnhandledCudaError);
   Address address{};
@@ -83,7 +86,7 @@ ncclResult_t ncclGetVersion(int* version) {
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   if (id == nullptr) return ncclInvalidArgument;
   *id = {};
-  if (nccl::settings().failure == Failure::no_id)
+  if (nccl::settings().failure == Failure::no_id || bootstrap_interface().empty())
     return explain(ncclSystemError, "Bootstrap : no socket interface found");
   const Address address = Region::create();
   if (address.file < 0) return explain(ncclSystemError, "Bootstrap : no memory to share");

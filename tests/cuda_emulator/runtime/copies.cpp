@@ -21,6 +21,12 @@ bool is_device_memory(const void* at) {
   return machine().memory().spans(at) || machine().kernels().variable_at(at) != nullptr;
 }
 
+/// Whose it is; the current device's where it is no allocation of any.
+int device_of(const void* at) {
+  const Allocation* found = machine().memory().table().find(at);
+  return found == nullptr ? current_device() : found->device;
+}
+
 bool suits(cudaMemcpyKind kind, bool from_device, bool to_device) {
   switch (kind) {
     case cudaMemcpyHostToHost: return !from_device && !to_device;
@@ -83,7 +89,9 @@ cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t han
                   {.kind = ptbench_emulator_work::copy,
                    .bytes = copy.bytes,
                    .from = memory(copy.from, from_device),
-                   .to = memory(copy.to, to_device)});
+                   .to = memory(copy.to, to_device),
+                   .from_device = device_of(copy.from),
+                   .to_device = device_of(copy.to)});
   if (error != cudaSuccess || is_captured) return error;
   const bool to_pageable = !to_device && !machine().page_locked().holds(copy.to, copy.bytes);
   if (waits || to_pageable) machine().scheduler().wait_for(stream->last);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/comm/catalog.h"
+#include "src/comm/shared_region.h"
+#include "src/doctor/comm_bench.h"
+#include "src/doctor/comm_options.h"
+
+namespace ptbench {
+
+/// Whether that communicator is to move values of GPUs.
+[[nodiscard]] bool is_on_gpus(const CommOptions& options, const std::string& communicator);
+
+/// What one rank of `ptbench comm` does; its communicators have ended when this returns. `region`:
+/// null for a rank alone; `apart`: for ranks of one host.
+[[nodiscard]] std::vector<CommMeasurement> measure_with(const CommunicatorRow& row,
+                                                        const CommOptions& options,
+                                                        const SharedRegion* region,
+                                                        RanksApart* apart = nullptr);
+
+}  // namespace ptbench

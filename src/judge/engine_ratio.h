@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "src/measure/prior_noise.h"
+#include "src/measure/record.h"
+
+namespace ptbench {
+
+/// Beside what a run of another engine is set.
+struct EnginePlan {
+  /// Id of the run of the same options by the first engine; empty: the run is of that one.
+  std::string reference;
+  bool in_rounds = false;  ///< the run's k-th repetition was made in the k-th round of the sweep
+};
+
+/// Sets `versus` of each of `runs` to which `plans` (as many, in their order) gives a reference,
+/// and clears that of the others. The ratio is of mean steps: of repetitions that took turns with
+/// the reference's and were placed alike, where there are 3 at least, clean or not; its interval is
+/// made as that of `scaling` is. Runs that are not ok or have no times, or whose reference is so or
+/// is not among `runs`, have none.
+void add_engine_ratios(std::span<RunRecord> runs, std::span<const EnginePlan> plans,
+                       const PriorNoise& prior);
+
+}  // namespace ptbench
