@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,7 @@ struct Reduction {
 [[nodiscard]] constexpr Range rank_part(Size count, Size rank, Size world_size) {
   constexpr Size kLine = 16;
   const Range lines = part_of((count + kLine - 1) / kLine, rank, world_size);
-  return intersect({lines.begin * kLine, lines.end * kLine}, {0, count});
+  return {std::min(lines.begin * kLine, count), std::min(lines.end * kLine, count)};
 }
 
 /// A fixed group of ranks, the collectives among them, and messages between two of them. All ranks

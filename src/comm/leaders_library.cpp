@@ -24,11 +24,6 @@ Values values_in(std::span<float> values, Range range) {
                                   static_cast<std::size_t>(range.size())));
 }
 
-/// Parts of short arrays may begin behind their end.
-Range within(Range part, Size count) {
-  return {std::min(part.begin, count), std::min(part.end, count)};
-}
-
 Range piece(Size number, Size count) {
   return intersect({number * kFloatsAtOnce, (number + 1) * kFloatsAtOnce}, {0, count});
 }
@@ -207,15 +202,14 @@ class LeadersLibrary final : public GroupLibrary {
 
   /// Of one of this host's ranks.
   [[nodiscard]] Range part_of(Size place, Size count) const {
-    return within(rank_part(count, own_host()[static_cast<std::size_t>(place)], ranks()), count);
+    return rank_part(count, own_host()[static_cast<std::size_t>(place)], ranks());
   }
 
   /// The part of an array that a host's ranks have together.
   [[nodiscard]] Range part_of_host(std::size_t host, Size count) const {
     const std::vector<Size>& members = hosts_.members[host];
-    return within({rank_part(count, members.front(), ranks()).begin,
-                   rank_part(count, members.back(), ranks()).end},
-                  count);
+    return {rank_part(count, members.front(), ranks()).begin,
+            rank_part(count, members.back(), ranks()).end};
   }
 
   /// Replaces the part of this host in its leader's sums by the sum over hosts, in their order.

@@ -116,10 +116,7 @@ void LibraryWork::sum_parts(const Operation& operation, std::span<std::byte> byt
 
 /// What this rank sums: its part, or all where the sum is for one rank alone.
 Range LibraryWork::own_part(const Operation& operation, Size count) const {
-  if (operation.collective != Collective::reduce) {
-    const Range part = rank_part(count, rank_, ranks_);
-    return {std::min(part.begin, count), std::min(part.end, count)};  // of short arrays
-  }
+  if (operation.collective != Collective::reduce) return rank_part(count, rank_, ranks_);
   return operation.root == rank_ ? Range{0, count} : Range{};
 }
 

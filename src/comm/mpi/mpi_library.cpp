@@ -80,6 +80,7 @@ struct Parts {
   std::vector<int> counts;
   std::vector<int> places;
 
+  Parts() = default;
   explicit Parts(const std::vector<Bytes>& lengths) {
     Bytes at = 0;
     for (const Bytes length : lengths) {
@@ -104,10 +105,8 @@ class MpiLibrary final : public GroupLibrary {
   /// not block takes more than twice as long. Short ones not in place, which is slower still.
   void all_reduce(std::span<float> values) override {
     constexpr std::size_t kLong = (std::size_t{64} << 10U) / sizeof(float);
-    constexpr std::size_t kLongest = std::size_t{64} << 20U;  // MPI counts bytes in 32 bits
-    for (; values.size() >= kLong; values = values.subspan(std::min(values.size(), kLongest)))
-      all_reduce_by_parts(values.first(std::min(values.size(), kLongest)));
     if (values.empty()) return;
+    if (values.size() >= kLong) return all_reduce_by_parts(values);
     came_.resize(std::max(came_.size(), values.size()));
     complete([&](MPI_Request* request) {
       PTBENCH_MPI(MPI_Iallreduce(values.data(), came_.data(), count_of(values.size()), MPI_FLOAT,
@@ -183,31 +182,79 @@ class MpiLibrary final : public GroupLibrary {
   void abort() noexcept override { session_->break_off(); }
 
  private:
-  /// A rank's own part is added where it lies, and sent nowhere.
-  void all_reduce_by_parts(std::span<float> values) {
-    const Size count = std::ssize(values);
-    const Range own = rank_part(count, rank_, ranks_);
+  /// A stretch of an array whose parts, one a rank, are added up and given back.
+  struct Stretch {
+    std::span<float> values;
     std::vector<Bytes> parts;
+    Range own;
+    Parts from;
+    Parts to;
+    Parts back;
+    std::vector<float> came;
+    MPI_Request exchange = MPI_REQUEST_NULL;
+    MPI_Request gather = MPI_REQUEST_NULL;
+  };
+
+  /// While a stretch is added up, the next one's parts are under way.
+  void all_reduce_by_parts(std::span<float> values) {
+    constexpr std::size_t kFloats = std::size_t{1} << 18U;  // what is added up stays in a cache
+    const auto begin = [&](Stretch& stretch) {
+      stretch.values = values.first(std::min(values.size(), kFloats));
+      values = values.subspan(stretch.values.size());
+      start_exchange(stretch);
+    };
+    Size next = 0;
+    begin(stretches_[0]);
+    for (bool is_last = false; !is_last; next = 1 - next) {
+      Stretch& stretch = stretches_[static_cast<std::size_t>(next)];
+      Stretch& other = stretches_[static_cast<std::size_t>(1 - next)];
+      finish(other.gather);
+      is_last = values.empty();
+      if (!is_last) begin(other);
+      finish(stretch.exchange);
+      add_up(stretch);
+      start_gather(stretch);
+    }
+    for (Stretch& stretch : stretches_) finish(stretch.gather);
+  }
+
+  /// A rank's own part is added where it lies, and sent nowhere.
+  void start_exchange(Stretch& stretch) {
+    const Size count = std::ssize(stretch.values);
+    stretch.own = rank_part(count, rank_, ranks_);
+    stretch.parts.clear();
     for (Size rank = 0; rank < ranks_; ++rank)
-      parts.push_back(float_bytes(rank_part(count, rank, ranks_).size()));
-    came_.resize(std::max(came_.size(), static_cast<std::size_t>(own.size() * ranks_)));
-    Parts from(parts);
-    Parts to(std::vector<Bytes>(parts.size(), float_bytes(own.size())));
-    from.counts[static_cast<std::size_t>(rank_)] = 0;
-    to.counts[static_cast<std::size_t>(rank_)] = 0;
-    complete([&](MPI_Request* request) {
-      PTBENCH_MPI(MPI_Ialltoallv(values.data(), from.counts.data(), from.places.data(), MPI_BYTE,
-                                 came_.data(), to.counts.data(), to.places.data(), MPI_BYTE, group_,
-                                 request));
-    });
-    float* const sum = values.data() + own.begin;
+      stretch.parts.push_back(float_bytes(rank_part(count, rank, ranks_).size()));
+    const Bytes own = float_bytes(stretch.own.size());
+    stretch.from = Parts(stretch.parts);
+    stretch.to = Parts(std::vector<Bytes>(stretch.parts.size(), own));
+    stretch.from.counts[static_cast<std::size_t>(rank_)] = 0;
+    stretch.to.counts[static_cast<std::size_t>(rank_)] = 0;
+    stretch.came.resize(
+        std::max(stretch.came.size(), static_cast<std::size_t>(stretch.own.size() * ranks_)));
+    require_whole(*session_);
+    PTBENCH_MPI(MPI_Ialltoallv(stretch.values.data(), stretch.from.counts.data(),
+                               stretch.from.places.data(), MPI_BYTE, stretch.came.data(),
+                               stretch.to.counts.data(), stretch.to.places.data(), MPI_BYTE, group_,
+                               &stretch.exchange));
+  }
+
+  void add_up(Stretch& stretch) const {
+    float* const sum = stretch.values.data() + stretch.own.begin;
     std::vector<const float*> sources;
     for (Size rank = 0; rank < ranks_; ++rank)
-      sources.push_back(rank == rank_ ? sum : came_.data() + rank * own.size());
+      sources.push_back(rank == rank_ ? sum : stretch.came.data() + rank * stretch.own.size());
     const std::array<float*, 1> destination{sum};
-    reduce_range(isa_, {.sources = sources, .destinations = destination}, {0, own.size()}, {},
-                 ResultType::fp32);
-    all_gather(std::as_writable_bytes(values), parts);
+    reduce_range(isa_, {.sources = sources, .destinations = destination}, {0, stretch.own.size()},
+                 {}, ResultType::fp32);
+  }
+
+  void start_gather(Stretch& stretch) const {
+    stretch.back = Parts(stretch.parts);
+    require_whole(*session_);
+    PTBENCH_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, stretch.values.data(),
+                                stretch.back.counts.data(), stretch.back.places.data(), MPI_BYTE,
+                                group_, &stretch.gather));
   }
 
   /// Every MPI has tags up to 2^15 - 1; messages of a pair keep their order.
@@ -219,6 +266,11 @@ class MpiLibrary final : public GroupLibrary {
     require_whole(*session_);
     MPI_Request request = MPI_REQUEST_NULL;
     start(&request);
+    finish(request);
+  }
+
+  /// No request is a finished one.
+  void finish(MPI_Request& request) const {
     const Patience patience;
     for (int is_done = 0; is_done == 0;) {
       require_whole(*session_);
@@ -233,6 +285,7 @@ class MpiLibrary final : public GroupLibrary {
   Size ranks_;
   Isa isa_ = detect_isa();
   std::vector<float> came_;
+  std::array<Stretch, 2> stretches_;
 };
 
 MPI_Comm group_of(const std::vector<Size>& members) {
