@@ -81,6 +81,7 @@ void add_circumstances(const RunRecord& of_base, const RunRecord& of_new,
   const StrategyRecord& fresh = of_new.strategy;
   differences.add_known("plan", base.plan_hash, fresh.plan_hash);
   differences.add_known("threads", base.threads, fresh.threads);
+  differences.add_known("hosts", base.hosts, fresh.hosts);
   differences.add_known("bucket_bytes", base.bucket_bytes, fresh.bucket_bytes);
   differences.add_known("overlap", base.overlap, fresh.overlap);
   if (!base.devices.empty() && !fresh.devices.empty() && base.devices != fresh.devices)

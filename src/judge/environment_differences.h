@@ -16,8 +16,8 @@ namespace ptbench {
 [[nodiscard]] std::vector<std::string> environment_differences(std::span<const ResultFile> base,
                                                                std::span<const ResultFile> fresh);
 
-/// The differences in one run's circumstances: plan, threads and devices. Neither side is empty,
-/// and pointers are not null.
+/// The differences in one run's circumstances: plan, threads, hosts and devices. Neither side is
+/// empty, and pointers are not null.
 [[nodiscard]] std::vector<std::string> run_differences(std::span<const RunRecord* const> base,
                                                        std::span<const RunRecord* const> fresh);
 

@@ -10,6 +10,7 @@
 
 #include "src/base/error.h"
 #include "src/judge/host_scaling.h"
+#include "src/judge/id_options.h"
 #include "src/judge/scaling_loss.h"
 #include "src/judge/step_ratio.h"
 #include "src/measure/statistics.h"
@@ -107,14 +108,16 @@ class Comparator {
     return ratio_interval(ratio, run, baseline, in_rounds, prior_);
   }
 
-  /// The run of the ranks of one of this run's hosts by themselves; null where there is none, and
-  /// where several could be it.
+  /// The run of the ranks of one of this run's hosts by themselves, with the same options; null
+  /// where there is none, and where several could be it.
   [[nodiscard]] const RunRecord* one_host_of(const RunRecord& run, const ScalingPlan& plan) const {
     const std::optional<Size> each = ranks_per_host(run);
     if (run.strategy.hosts.value_or(1) < 2 || !each) return nullptr;
     const RunRecord* found = nullptr;
     for (const RunRecord* const other : siblings_.at(plan.one_rank)) {
       if (other->strategy.hosts != 1 || other->strategy.world_size != *each) continue;
+      // Of one rank the id leaves out how ranks communicate.
+      if (*each > 1 && options_in_id(*other) != options_in_id(run)) continue;
       if (found != nullptr) return nullptr;
       found = other;
     }

@@ -18,11 +18,13 @@ namespace {
 struct StepParts {
   double compute = 0;
   double communication = 0;
-  double wait = 0;
+  std::optional<double> wait = 0;  ///< empty: part of `communication`
   double data = 0;
 
   [[nodiscard]] StepParts times(double factor) const {
-    return {factor * compute, factor * communication, factor * wait, factor * data};
+    StepParts scaled{factor * compute, factor * communication, {}, factor * data};
+    if (wait) scaled.wait = factor * *wait;
+    return scaled;
   }
 };
 
@@ -51,9 +53,18 @@ double all_seconds(const PhasesRecord& phases) {
 }
 
 bool are_timed(const std::vector<RankRecord>& ranks) {
-  return std::ranges::all_of(ranks, [](const RankRecord& rank) {
-    return is_positive(rank.compute_seconds) && rank.wait_seconds;
-  });
+  return std::ranges::all_of(
+      ranks, [](const RankRecord& rank) { return is_positive(rank.compute_seconds); });
+}
+
+/// Of the rank that waited longest for others; empty where not all know, as on several hosts.
+std::optional<double> longest_wait(const std::vector<RankRecord>& ranks) {
+  double longest = 0;
+  for (const RankRecord& rank : ranks) {
+    if (!rank.wait_seconds) return {};
+    longest = std::max(longest, *rank.wait_seconds);
+  }
+  return longest;
 }
 
 /// The parts of a step as the pass took them.
@@ -66,12 +77,11 @@ std::optional<StepParts> passed_parts(const RunRecord& run) {
                   .data = phases.data.value_or(0)};
   if (run.strategy.world_size > 1) {
     if (std::ssize(run.ranks) != run.strategy.world_size || !are_timed(run.ranks)) return {};
-    parts.communication = std::max(0.0, parts.communication - *run.ranks.front().wait_seconds);
+    parts.wait = longest_wait(run.ranks);
+    if (parts.wait)
+      parts.communication = std::max(0.0, parts.communication - *run.ranks.front().wait_seconds);
     double fastest = *run.ranks.front().compute_seconds;
-    for (const RankRecord& rank : run.ranks) {
-      fastest = std::min(fastest, *rank.compute_seconds);
-      parts.wait = std::max(parts.wait, *rank.wait_seconds);
-    }
+    for (const RankRecord& rank : run.ranks) fastest = std::min(fastest, *rank.compute_seconds);
     parts.compute = fastest + phases.optimizer.value_or(0);
   }
   parts.communication += moving_seconds(phases);
@@ -131,14 +141,16 @@ ScalingLossRecord scaling_loss(const RunRecord& run, const RunRecord& baseline,
   std::optional<double> batch_effect;
   if (serial) batch_effect = (*serial - usual.compute) / step;
   const double communication = parts->communication / step;
-  const double wait = parts->wait / step;
+  std::optional<double> wait;
+  if (parts->wait) wait = *parts->wait / step;
   const double data = (parts->data - usual.data) / step;
   return {.compute_slowdown = compute,
           .batch_effect = batch_effect,
           .communication = communication,
           .wait = wait,
           .data = data,
-          .overhead = lost - compute - batch_effect.value_or(0) - communication - wait - data};
+          .overhead =
+              lost - compute - batch_effect.value_or(0) - communication - wait.value_or(0) - data};
 }
 
 std::string_view name_of(LossCause cause) {

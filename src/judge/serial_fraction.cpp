@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "src/measure/run_id.h"
+#include "src/judge/id_options.h"
 #include "src/measure/spread.h"
 
 namespace ptbench {
@@ -18,20 +18,10 @@ namespace {
 
 constexpr double kFractionLevel = 0.95;
 
-/// A run's id without what the number of ranks decides; the others' order in it is always the same.
+/// What a run has in common with those of other numbers of ranks.
 std::string family_of(const RunRecord& run) {
-  const StrategyRecord& strategy = run.strategy;
-  const std::string key = run_id({.workload = run.workload.name,
-                                  .strategy = strategy.name,
-                                  .world_size = strategy.world_size,
-                                  .batch_per_replica = strategy.batch_per_replica.value_or(0),
-                                  .precision = strategy.precision});
-  std::string options = run.id.starts_with(key) ? run.id.substr(key.size()) : run.id;
-  constexpr std::string_view kThreads = "/threads=";  // those of the baseline, which is in the name
-  if (const std::size_t begin = options.find(kThreads); begin != std::string::npos)
-    options.erase(begin, options.find('/', begin + 1) - begin);
-  return fmt::format("{}\n{}\n{}\n{}", name_of(run.scaling->mode), strategy.name,
-                     run.scaling->baseline.value_or(""), options);
+  return fmt::format("{}\n{}\n{}\n{}", name_of(run.scaling->mode), run.strategy.name,
+                     run.scaling->baseline.value_or(""), options_in_id(run));
 }
 
 const RunRecord* find_run(std::span<const RunRecord> runs, const std::optional<std::string>& id) {

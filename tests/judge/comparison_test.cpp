@@ -452,17 +452,19 @@ TEST_CASE("runs under unlike circumstances are incomparable", "[measure]") {
   RunRecord base = steady(0.006);
   base.strategy.plan_hash = "a1";
   base.strategy.threads = 2;
+  base.strategy.hosts = 1;
   base.strategy.devices = {"cpu", "cpu"};
   RunRecord fresh = base;
   CHECK(compare_two(base, fresh).differences.empty());
   fresh.strategy.plan_hash = "b2";
   fresh.strategy.threads = 1;
+  fresh.strategy.hosts = 2;
   fresh.strategy.devices = {"cuda:0"};
   const RunComparison run = compare_two(base, fresh);
   CHECK(run.verdict == Verdict::incomparable);
-  CHECK(run.differences ==
-        std::vector<std::string>{"plan a1 / b2", "threads 2 / 1", "devices cpu+cpu / cuda:0"});
-  CHECK(run.reason == "unlike environments: plan a1 / b2 and 2 more");
+  CHECK(run.differences == std::vector<std::string>{"plan a1 / b2", "threads 2 / 1", "hosts 1 / 2",
+                                                    "devices cpu+cpu / cuda:0"});
+  CHECK(run.reason == "unlike environments: plan a1 / b2 and 3 more");
   CHECK(run.change.has_value());
   CHECK(compare_two(base, fresh, {.ignore_environment = true}).verdict == Verdict::same);
   fresh.strategy = base.strategy;

@@ -448,13 +448,29 @@ TEST_CASE("waiting is never counted as communication twice", "[measure]") {
   CHECK(sum_of(loss) == Approx(0.2).epsilon(kExact));
 }
 
+TEST_CASE("where nobody knows who waits, as on several hosts, waiting is communication",
+          "[measure]") {
+  const ScalingLossRecord known = scaling_loss(timed_ddp(), timed_serial());
+  RunRecord ddp = timed_ddp();
+  for (RankRecord& rank : ddp.ranks) rank.wait_seconds.reset();
+  const ScalingLossRecord loss = scaling_loss(ddp, timed_serial());
+  CHECK_FALSE(loss.wait);
+  CHECK(loss.communication.value() ==
+        Approx(known.communication.value() + *timed_ddp().ranks[0].wait_seconds / 0.025));
+  CHECK(loss.compute_slowdown == known.compute_slowdown);
+  CHECK(largest_term(loss));
+  const double sum = loss.compute_slowdown.value() + loss.communication.value() +
+                     loss.data.value() + loss.overhead.value();
+  CHECK(sum == Approx(0.2).epsilon(kExact));
+}
+
 TEST_CASE("a loss of which something is not known is empty", "[measure]") {
   RunRecord ddp = timed_ddp();
   RunRecord base = timed_serial();
   SECTION("phases") { ddp.phases_seconds = {}; }
   SECTION("the baseline's phases") { base.phases_seconds.backward.reset(); }
   SECTION("a rank") { ddp.ranks.pop_back(); }
-  SECTION("a rank's figures") { ddp.ranks[1].wait_seconds.reset(); }
+  SECTION("a rank's figures") { ddp.ranks[1].compute_seconds.reset(); }
   SECTION("the samples of a step") { base.strategy.global_batch.reset(); }
   CHECK_FALSE(scaling_loss(ddp, base).overhead);
   CHECK_FALSE(scaling_loss(ddp, base).wait);
