@@ -17,8 +17,11 @@ constexpr Bytes kMostBytes = Bytes{16} << 20U;
 constexpr Bytes kGrowth = 4;
 constexpr int kExchangesOfFew = 10;
 constexpr int kExchangesOfMany = 3;
-/// Exchanges that take longer are no longer made larger.
+/// Exchanges that take so much longer than one of few bytes, and as long again, are not made
+/// larger.
 constexpr double kSoonDone = 0.03;
+constexpr double kLongestOfLink = 3;  ///< seconds for all
+constexpr double kToldApart = 1.5;  ///< from few bytes: what is shorter says nothing of a bandwidth
 
 /// This rank's end, or none.
 class LinkEnd {
@@ -70,17 +73,22 @@ class LinkEnd {
 LinkRecord measure_host_link(const RankRole& role, const HostLinkRank& rank,
                              std::span<const std::string> hosts) {
   LinkEnd end(rank, hosts);
+  const double begin = rank.clock.now();
   const double latency = end.seconds_of(kFewBytes, kExchangesOfFew);
   Bytes bytes = kLeastBytes;
   double seconds = end.seconds_of(bytes, kExchangesOfMany);
-  while (role.decide([&] { return bytes < kMostBytes && seconds <= kSoonDone; })) {
+  const auto goes_on = [&] {
+    return bytes < kMostBytes && seconds - latency <= std::max(kSoonDone, latency) &&
+           rank.clock.now() - begin < kLongestOfLink;
+  };
+  while (role.decide(goes_on)) {
     bytes *= kGrowth;
     seconds = end.seconds_of(bytes, kExchangesOfMany);
   }
   LinkRecord link{.latency_seconds = latency,
                   .bandwidth_bytes_per_second = {},
                   .communicator = rank.communicator.name()};
-  if (seconds > latency)
+  if (seconds > kToldApart * latency)
     link.bandwidth_bytes_per_second = static_cast<double>(bytes - kFewBytes) / (seconds - latency);
   return role.leads() ? link : LinkRecord();
 }

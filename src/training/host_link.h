@@ -21,8 +21,9 @@ struct HostLinkRank {
 
 /// What a message between two hosts costs: rank 0 and the first rank of another host send to each
 /// other at once, a few bytes many times, and then more and more, as long as that is soon done: all
-/// in all less than a second, but where a few KiB take 40 ms and longer. All ranks of several hosts
-/// call it; `hosts`: by rank. Only rank 0 gets the result. Throws the communicator's errors.
+/// in all less than a second, or some seconds where few bytes take 100 ms. No bandwidth where many
+/// bytes take hardly longer. All ranks of several hosts call it; `hosts`: by rank. Only rank 0 gets
+/// the result. Throws the communicator's errors.
 [[nodiscard]] LinkRecord measure_host_link(const RankRole& role, const HostLinkRank& rank,
                                            std::span<const std::string> hosts);
 

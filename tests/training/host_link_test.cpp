@@ -64,6 +64,18 @@ TEST_CASE("a link's latency and bandwidth are those of its exchanges, soon enoug
   CHECK(fake.calls == "send 8 to 2, receive 8 from 2");
 }
 
+TEST_CASE("a link to the other end of the world takes seconds to measure") {
+  FakeLink fake{.latency = 0.1, .bandwidth = 20e6};
+  CHECK(fake.measured().bandwidth_bytes_per_second.value() == Approx(20e6).epsilon(0.01));
+  CHECK(fake.passed < 5);
+}
+
+TEST_CASE("a link whose messages are all as late has no bandwidth") {
+  FakeLink fake{.latency = 0.5, .bandwidth = 20e6};
+  CHECK(fake.measured().latency_seconds.value() == Approx(0.5).epsilon(0.01));
+  CHECK_FALSE(fake.measured().bandwidth_bytes_per_second);
+}
+
 TEST_CASE("a link that is no slower for long messages has no bandwidth") {
   FakeLink fake{.latency = 0.001, .bandwidth = 1e300};
   CHECK_FALSE(fake.measured().bandwidth_bytes_per_second);
