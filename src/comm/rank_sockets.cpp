@@ -149,6 +149,9 @@ class Meeting {
 
   void accept() {
     RankSocket socket(accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const int error_number = errno;
+    if (!socket.is_open() && (error_number == EMFILE || error_number == ENFILE))
+      fail("accept", own_.address, error_number);
     if (socket.is_open()) door_.take_in(std::move(socket));  // else it has gone away again
   }
 

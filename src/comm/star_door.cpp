@@ -40,7 +40,7 @@ void StarDoor::look(const Descriptor& listener, std::chrono::milliseconds longes
   if (poll(events.data(), events.size(), static_cast<int>(longest.count())) <= 0) return;
   hear();
   if (events.front().revents == 0) return;
-  if (Descriptor caller = accept_from(listener); caller.is_open()) take_in(std::move(caller));
+  if (Descriptor caller = accept_needed(listener); caller.is_open()) take_in(std::move(caller));
 }
 
 void StarDoor::take_in(Descriptor caller) { callers_.take_in(std::move(caller)); }

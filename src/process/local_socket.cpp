@@ -1,5 +1,6 @@
 #include "src/process/local_socket.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "src/base/error.h"
@@ -121,6 +123,16 @@ Descriptor connect_to(std::string_view name, int& error_number) {
 
 Descriptor accept_from(const Descriptor& listener) {
   return Descriptor(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+Descriptor accept_needed(const Descriptor& listener) {
+  Descriptor caller = accept_from(listener);
+  const int error_number = errno;
+  if (!caller.is_open() && (error_number == EMFILE || error_number == ENFILE))
+    throw run_error(fmt::format("no more ranks can be connected: {}",
+                                std::generic_category().message(error_number)),
+                    "raise the limit of open files (ulimit -n)");
+  return caller;
 }
 
 bool send_message(const Descriptor& socket, std::string_view text, int descriptor) noexcept {

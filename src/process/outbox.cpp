@@ -19,7 +19,13 @@ void Outbox::send_to(const Descriptor& socket) {
     const ssize_t part = send(socket.number(), bytes.data() + sent_, bytes.size() - sent_,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (part < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (part < 0) return messages_.clear();
+    if (part < 0) {
+      // What comes after half a message could not be told from its rest.
+      if (is_stream && sent_ > 0) (void)shutdown(socket.number(), SHUT_RDWR);
+      messages_.clear();
+      sent_ = 0;
+      return;
+    }
     sent_ += static_cast<std::size_t>(part);
     if (sent_ < bytes.size()) continue;
     messages_.pop_front();

@@ -27,8 +27,8 @@ constexpr std::size_t kMostStrangers = 64;
 
 /// This user's, or the number of one without.
 std::string user_name() {
-  constexpr std::size_t kMostText = 16 << 10U;
-  std::vector<char> texts(kMostText);
+  constexpr std::size_t kMostUserText = 16 << 10U;
+  std::vector<char> texts(kMostUserText);
   passwd user{};
   passwd* found = nullptr;
   (void)getpwuid_r(getuid(), &user, texts.data(), texts.size(), &found);
@@ -278,7 +278,7 @@ class RankGathering::State {
   }
 
   void accept(const Descriptor& from) {
-    Descriptor stranger = accept_from(from);
+    Descriptor stranger = accept_needed(from);
     if (!stranger.is_open()) return;
     const bool is_of_network = is_network_socket(stranger);
     if (is_of_network) make_prompt(stranger);
