@@ -202,12 +202,16 @@ void require_whole_step(const RunConfig& config) {
       fmt::format("use more --samples, or a smaller --{}", option));
 }
 
-/// Whether another communicator than the usual one moves the values of several ranks.
-bool is_unusual_communicator(const RunConfig& config) {
-  const Size ranks = config.strategy.one_process ? 1 : config.options.nproc;
-  if (ranks < 2 || config.options.communicator == kAutomaticCommunicator) return false;
-  return config.options.communicator !=
-         find_communicator(kAutomaticCommunicator, ranks, !config.device.is_cpu()).name;
+/// The communicator of several ranks, where another one than the usual one was asked for.
+std::optional<std::string> unusual_communicator(const RunConfig& config) {
+  const RunOptions& options = config.options;
+  const Size ranks = config.strategy.one_process ? 1 : options.nproc;
+  const std::string& asked =
+      options.asked_communicator.empty() ? options.communicator : options.asked_communicator;
+  if (ranks < 2 || asked == kAutomaticCommunicator ||
+      asked == find_communicator(kAutomaticCommunicator, ranks, !config.device.is_cpu()).name)
+    return {};
+  return asked;
 }
 
 /// Measured options that are not at their default, for the run's id.
@@ -243,8 +247,8 @@ std::vector<OptionValue> other_options(const RunConfig& config) {
   if (config.options.reduce_precision != "fp32")
     others.push_back({"reduce-precision", config.options.reduce_precision});
   if (!config.options.broadcast_buffers) others.push_back({"broadcast-buffers", "off"});
-  if (is_unusual_communicator(config))
-    others.push_back({"communicator", config.options.communicator});
+  if (const std::optional<std::string> communicator = unusual_communicator(config))
+    others.push_back({"communicator", *communicator});
   if (!config.options.interface.empty()) others.push_back({"interface", config.options.interface});
   if (config.options.is_pytorch()) others.push_back({"engine", config.options.engine});
   for (OptionValue& made : config.imbalance()) others.push_back(std::move(made));

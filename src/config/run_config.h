@@ -94,9 +94,10 @@ struct RunOptions {
   std::string reduce_precision = "fp32";
   bool broadcast_buffers = true;  ///< rank 0's running statistics go to all before each step
   std::string communicator = "auto";
-  std::string interface;        ///< of the network, for engines; empty: loopback
-  double timeout_seconds = 60;  ///< of each wait for another rank
-  std::vector<Size> shares;     ///< samples in each rank's micro-batch; empty: alike
+  std::string asked_communicator;  ///< that `communicator` was chosen for; empty: it is itself
+  std::string interface;           ///< of the network, for engines; empty: loopback
+  double timeout_seconds = 60;     ///< of each wait for another rank
+  std::vector<Size> shares;        ///< samples in each rank's micro-batch; empty: alike
   std::optional<SlowRank> slow_rank;
 
   std::optional<std::string> optimizer;

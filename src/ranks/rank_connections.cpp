@@ -29,13 +29,17 @@ StarPatience patience_of(const MeetingPoint& point) {
   return {.end = std::chrono::steady_clock::now() + point.timeout};
 }
 
+/// Throws what a rank that has ended was refused, where it said so.
 void require_all_there(const PeerLinks& links) {
   for (const PeerLink& peer : links.peers) {
     pollfd event{.fd = peer.socket.number(), .events = POLLRDHUP, .revents = 0};
-    if (poll(&event, 1, 0) > 0)
-      throw run_error(fmt::format("rank {} on {} ended before all ranks were connected", peer.rank,
-                                  printable(peer.host)),
-                      "see what that rank reported");
+    if (poll(&event, 1, 0) <= 0) continue;
+    const std::string name = fmt::format("rank {} on {}", peer.rank, printable(peer.host));
+    if (const auto told = decode_answer(peek_message(peer.socket).text); told && told->refusal)
+      throw Error(told->refusal->code(), fmt::format("{}: {}", name, told->refusal->what()),
+                  told->refusal->remedy());
+    throw run_error(fmt::format("{} ended before all ranks were connected", name),
+                    "see what that rank reported");
   }
 }
 

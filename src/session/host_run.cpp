@@ -59,10 +59,11 @@ RunOptions as_on_hosts(const RunOptions& options, const Topology& topology) {
 }
 
 RankLauncher launcher_on(const RunOptions& options) {
-  return {.command = shell_line({name_for_others("/proc/self/exe"), "launch",
-                                 "--hosts=" + text_of(options.hosts.slots),
-                                 "--shell=" + options.hosts.shell, "--"}),
-          .ranks = options.nproc};
+  std::string command = shell_word(name_for_others("/proc/self/exe")) + " launch";
+  for (const std::string& option :
+       {"--hosts=" + text_of(options.hosts.slots), "--shell=" + options.hosts.shell})
+    command += " " + shell_word(option);  // in the bytes that were given
+  return {.command = command + " --", .ranks = options.nproc};
 }
 
 void tell_hosts(const RunRecord& record) {

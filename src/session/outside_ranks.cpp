@@ -17,6 +17,7 @@
 #include "src/comm/ranks_of_hosts.h"
 #include "src/config/run_options.h"
 #include "src/config/version.h"
+#include "src/process/local_socket.h"
 #include "src/session/rank_run.h"
 #include "strategies/catalog.h"
 
@@ -155,23 +156,32 @@ OutsideRank gather_ranks(const RankCard& card, const MeetingPoint& point, const 
   }
 }
 
+/// Tells the other ranks what this one is refused.
+RunConfig configure_admitted(const Admission& admission, const RunOptions& options,
+                             const RankPlace& place, const Topology& topology) {
+  try {
+    return configure_run(with(admission.welcome, options, place), topology);
+  } catch (const Error& error) {
+    if (admission.region)
+      admission.region->give_up(place.rank, error.what());
+    else
+      (void)send_message(admission.links.peers.front().socket, encode_refusal(error));
+    throw;
+  }
+}
+
 OutsideRank join(const RankCard& card, const MeetingPoint& point, const RunOptions& options,
                  const RankPlace& place, const Topology& topology) {
   Admission admission = join_ranks(card, point);
+  RunConfig config = configure_admitted(admission, options, place, topology);
   const Welcome& welcome = admission.welcome;
-  try {
-    RunConfig config = configure_run(with(welcome, options, place), topology);
-    const bool apart = !admission.region;
-    SharedRegion region = apart ? create_region(config, welcome) : *admission.region;
-    OutsideRank rank = ready(std::move(config), std::move(region), std::move(admission.links),
-                             welcome.cores, topology);
-    if (apart) rank.apart = connect_to_rank_zero(rank.region, welcome, point, rank.links);
-    if (apart) rank.apart->bytes_per_rank = bytes_per_rank(rank.config);
-    return rank;
-  } catch (const Error& error) {
-    if (admission.region) admission.region->give_up(card.rank, error.what());
-    throw;
-  }
+  const bool apart = !admission.region;
+  SharedRegion region = apart ? create_region(config, welcome) : *admission.region;
+  OutsideRank rank = ready(std::move(config), std::move(region), std::move(admission.links),
+                           welcome.cores, topology);
+  if (apart) rank.apart = connect_to_rank_zero(rank.region, welcome, point, rank.links);
+  if (apart) rank.apart->bytes_per_rank = bytes_per_rank(rank.config);
+  return rank;
 }
 
 }  // namespace
@@ -205,6 +215,7 @@ RunOptions with(const Welcome& welcome, RunOptions options, const RankPlace& pla
   if (!are_apart(welcome.hosts)) return options;
   options.rank_hosts = welcome.hosts;
   if (options.device == "auto") options.device = "cpu";  // hosts may have unlike GPUs
+  options.asked_communicator = options.communicator;
   options.communicator =
       communicator_between(welcome.hosts, communicator_asked_for(options, place), place);
   return options;

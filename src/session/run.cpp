@@ -341,14 +341,14 @@ ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankP
 /// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
 ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   const Topology topology = discover_topology();
-  OutsideRank rank = meet_ranks(options, place, topology);  // which a signal ends as it ends others
-  InterruptWatch interrupt;                                 // before any thread is made
-  PeerLinks links = std::move(rank.links);
-  const LateRequests late(interrupt);
-  std::optional<LauncherWatch> launcher;
-  if (const int starter = options.orders.launched_by.value_or(place.launcher); starter != 0)
-    launcher.emplace(starter);
   try {
+    OutsideRank rank = meet_ranks(options, place, topology);  // a signal ends that as others
+    InterruptWatch interrupt;                                 // before any thread is made
+    PeerLinks links = std::move(rank.links);
+    const LateRequests late(interrupt);
+    std::optional<LauncherWatch> launcher;
+    if (const int starter = options.orders.launched_by.value_or(place.launcher); starter != 0)
+      launcher.emplace(starter);
     return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
   } catch (const Error& error) {
     if (options.orders.launched_ranks && is_refusal(error.code()))

@@ -136,7 +136,7 @@ class RowCollection {
 
   Tried tried(const Combination& combination) {
     try {
-      RunConfig config = configure_run(combination.options, topology_);
+      RunConfig config = configure_run(as_launched(combination.options), topology_);
       Assignments given = combination.assignments;
       const std::optional<RankLauncher> launcher = launcher_for(config);
       // Ranks that a launcher starts are not started by each process again.
@@ -153,6 +153,12 @@ class RowCollection {
                       .scaling = {}},
               .config = {}};
     }
+  }
+
+  /// A launcher's ranks may be on other hosts too, which have cores of their own: ranks count them.
+  [[nodiscard]] RunOptions as_launched(RunOptions options) const {
+    if (sweep_.launcher && !options.device.starts_with("cuda")) options.oversubscribe = true;
+    return options;
   }
 
   /// Strategies of one process have no ranks to start.

@@ -18,16 +18,16 @@ bool may_be_cut(const RunRecord& record) {
          !record.reason.value_or("").starts_with(kAfterRounds);
 }
 
-/// Launchers bind ranks to cores of their choice.
-void fail_if_short_of_threads(const RunRecord& known, RunRecord& measured) {
+/// Launchers bind ranks to cores of their choice, and other hosts have cores of their own.
+void fail_at_other_threads(const RunRecord& known, RunRecord& measured) {
   const Size wanted = known.strategy.threads.value_or(1);
   const Size given = measured.strategy.threads.value_or(wanted);
   if (measured.status != Status::ok || !measured.strategy.launcher || given == wanted) return;
   measured.status = Status::failed;
   measured.reason = fmt::format(
-      "its launcher left each rank the cores for {} threads, and rows here have {}: let it bind to "
-      "none or to enough cores, or give --threads {}",
-      given, wanted, given);
+      "its launcher left each rank the cores for {} threads, and rows here have {}: {}give "
+      "--threads {}",
+      given, wanted, given < wanted ? "let it bind to none or to enough cores, or " : "", given);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ RunRecord completed(RunRecord measured, const RunRecord& known) {
     described.strategy.launcher = std::move(measured.strategy.launcher);
     return described;
   }
-  fail_if_short_of_threads(known, measured);
+  fail_at_other_threads(known, measured);
   std::optional<StopReason>& stop = measured.samples.stop_reason;
   if (stop == StopReason::max_time || stop == StopReason::noise) stop.reset();
   return measured;
