@@ -68,8 +68,9 @@ Command make_launch_command() {
            "Starts one process a rank, tells each its place (PTBENCH_RANK and its like), where "
            "they meet, and a token that keeps strangers out. The first host is this one; the "
            "program is at the same place on all of them. Ends as rank 0 does, once all have. "
-           "`sweep --launcher 'ptbench launch --hosts node1:2,node2:2 -n {n} --'` draws a scaling "
-           "curve with it.",
+           "`sweep --threads 4 --launcher 'ptbench launch --hosts node1:2,node2:2 -n {n} --'` "
+           "draws "
+           "a scaling curve with it.",
        .examples = {{"ptbench launch --hosts node1:2,node2:2 -- ptbench comm",
                      "collectives between the hosts"},
                     {"ptbench launch --hosts node1:2,node2:2 -n 3 -- ptbench run -s ddp",

@@ -54,14 +54,13 @@ struct Pipe {
   Descriptor write;
 };
 
-/// A pipe that holds `text`, all of it, for who reads it later; closed where there is none.
-Descriptor readable_text(const std::filesystem::path& program, std::string_view text) {
-  if (text.empty()) return {};
+/// A pipe that holds `text`, all of it, for who reads it later.
+Pipe filled_pipe(const std::filesystem::path& program, std::string_view text) {
   Pipe pipe(program);
   if (fcntl(pipe.write.number(), F_SETFL, O_NONBLOCK) != 0 ||
       write(pipe.write.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     throw cannot_start(program, E2BIG, "give it fewer arguments, or shorter ones");
-  return std::move(pipe.read);
+  return pipe;
 }
 
 /// What the new process needs between fork and exec, made before: only functions that are safe in a
@@ -183,12 +182,13 @@ struct ChildProcess::State {
     const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!nothing.is_open())
       throw cannot_start(command.program, errno, "check the limit of open files (ulimit -n)");
-    const Descriptor input = readable_text(command.program, command.input);
+    std::optional<Pipe> given;
+    if (!command.input.empty()) given = filled_pipe(command.program, command.input);
     const Start start{.program = program.c_str(),
                       .arguments = pointers.data(),
                       .environment = environment.data(),
                       .parent = getpid(),
-                      .input = input.is_open() ? input.number() : nothing.number(),
+                      .input = given ? given->read.number() : nothing.number(),
                       .output = command.on_output ? output_pipe.write.number() : nothing.number(),
                       .errors = command.on_errors ? errors_pipe.write.number() : -1,
                       .failure = failure_pipe.write.number(),
@@ -203,6 +203,7 @@ struct ChildProcess::State {
     // Whoever of the two comes first: there is a group when this goes on.
     if (command.leads_group) (void)setpgid(id, id);
     failure_pipe.write.close();
+    if (given && command.keeps_input) input = std::move(given->write);
     if (command.on_output) output = std::move(output_pipe.read);
     if (command.on_errors) errors = std::move(errors_pipe.read);
     if (const int error_number = failure_in(failure_pipe.read); error_number != 0) {
@@ -293,6 +294,7 @@ struct ChildProcess::State {
 
   ChildCommand command;
   pid_t id = -1;
+  Descriptor input;  ///< the end that nobody writes to any more
   Descriptor output;
   Descriptor errors;
   Descriptor watch;  ///< readable once the process has ended
@@ -323,6 +325,8 @@ std::optional<ChildExit> ChildProcess::wait(Duration timeout, int also) {
   }
   return state_->ended;
 }
+
+void ChildProcess::close_input() { state_->input.close(); }
 
 void ChildProcess::send(int signal) {
   if (!state_->ended) state_->signal(signal);

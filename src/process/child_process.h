@@ -28,6 +28,9 @@ struct ChildCommand {
   bool leads_session{};
   std::vector<std::string> environment{};  ///< "NAME=value", beside and before the owner's
   std::string input{};  ///< what it reads on standard input, 64 KiB at most; empty: nothing
+  /// After `input` its standard input goes on, without anything to read, until close_input or the
+  /// owner's end.
+  bool keeps_input{};
   // NOLINTEND(readability-redundant-member-init)
   int owner_end_signal = SIGKILL;  ///< that the kernel sends when the owner ends; 0: none
 };
@@ -66,6 +69,8 @@ class ChildProcess {
   /// its last process has, which gets two minutes after the leader. Comes back earlier where
   /// `also`, a descriptor of the caller's, can be read; negative: none.
   std::optional<ChildExit> wait(Duration timeout, int also = -1);
+  /// Its standard input ends, if it does not yet.
+  void close_input();
   /// Does nothing to a process that `wait` saw end.
   void send(int signal);
   /// Asks it to end (SIGTERM), kills it if it has not after `grace`, and waits for it.

@@ -452,7 +452,7 @@ def four(hosts):
 
 
 def cut_four(hosts):
-    cut(hosts, ("link",), timeout=4, after=1.0)
+    cut(hosts, ("link",), timeout=4, after=2.5)
 
 
 def delayed(hosts):

@@ -5,10 +5,16 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/run/command.h"
@@ -145,6 +151,114 @@ TEST_CASE("a host that is not reached ends the run with its name", "[run]") {
   const nlohmann::json record = launch.files().json("r.json")["runs"][0];
   CHECK_THAT(record["reason"].get<std::string>(),
              Contains("rank 1 on other: the shell that was to reach the host ended with 255"));
+}
+
+TEST_CASE("a rank of another host that fails is named, with its exit code", "[run]") {
+  const std::string own = own_address();
+  if (own.empty()) skip("no network");
+  const Launch launch;
+  const ProgramResult result = launch({"launch", "--hosts", own + ":1,other:3", "--shell",
+                                       launch.shell(kAnotherName), "--", "/bin/sh", "-c",
+                                       "echo rank $PTBENCH_RANK is $PTBENCH_LOCAL_RANK there; "
+                                       "test $PTBENCH_RANK != 2 || exit 3; exec sleep 60"});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 2);
+  CHECK_THAT(result.errors, Contains("rank 2 on other ended with exit code 3"));
+  for (const char* line :
+       {"rank 0 is 0 there\n", "rank 1 is 0 there\n", "rank 2 is 1 there\n", "rank 3 is 2 there\n"})
+    CHECK_THAT(result.output, Contains(line));
+  CHECK(result.output.size() == 4 * std::string("rank 0 is 0 there\n").size());
+}
+
+/// Whether all of these processes have ended within some seconds.
+bool have_ended(const std::string& processes) {
+  std::istringstream ids(processes);
+  for (std::string id; ids >> id;) {
+    for (int look = 0; std::filesystem::exists("/proc/" + id); ++look) {
+      if (look == 200) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  return true;
+}
+
+// Ranks that know nothing of each other.
+constexpr const char* kUntilTerm =
+    "echo $$ >> ids; trap 'echo $PTBENCH_RANK >> asked; exit 0' TERM; "
+    "while :; do sleep 0.1; done";
+
+TEST_CASE("what runs on other hosts is asked to end after rank 0 has failed", "[run]") {
+  const std::string own = own_address();
+  if (own.empty()) skip("no network");
+  const Launch launch;
+  const ProgramResult result =
+      launch({"launch", "--hosts", own + ":2,other:2", "--shell", launch.shell(kAnotherName), "--",
+              "/bin/sh", "-c",
+              std::string("test $PTBENCH_RANK != 0 || { sleep 1; exit 3; }; ") + kUntilTerm});
+  CAPTURE(result.errors);
+  CHECK(result.exit_code == 3);
+  const std::string asked = launch.files().text("asked");
+  for (const char* rank : {"1\n", "2\n", "3\n"}) CHECK_THAT(asked, Contains(rank));
+  CHECK(have_ended(launch.files().text("ids")));
+}
+
+TEST_CASE("a launch that is killed asks all ranks to end", "[run]") {
+  const std::string own = own_address();
+  if (own.empty()) skip("no network");
+  const Launch launch;
+  // The shell's own process becomes launch, which rank 0 kills.
+  const ProgramResult result =
+      launch({"launch", "--hosts", own + ":2,other:1", "--shell", launch.shell(kAnotherName), "--",
+              "/bin/sh", "-c",
+              std::string("test $PTBENCH_RANK != 0 || { launch=$PPID; (sleep 1; kill -KILL "
+                          "$launch) & }; ") +
+                  kUntilTerm});
+  CHECK(result.signal == SIGKILL);
+  const std::string ids = launch.files().text("ids");
+  CHECK(std::ranges::count(ids, '\n') == 3);
+  CHECK(have_ended(ids));
+  const std::string asked = launch.files().text("asked");
+  for (const char* rank : {"0\n", "1\n", "2\n"}) CHECK_THAT(asked, Contains(rank));
+}
+
+TEST_CASE("what a rank on another host cannot do is the run's exit code", "[run]") {
+  const std::string own = own_address();
+  if (own.empty() || !is_built("gloo")) skip("no network, or no gloo");
+  const Launch launch;
+  // That host has no network interface of this name, so its rank is refused.
+  const Words start{"run", "--hosts", own + ":1,other:1", "--shell",
+                    launch.shell("PTBENCH_HOST_ID=$1; export PTBENCH_HOST_ID; "
+                                 "PTBENCH_ISA=none; export PTBENCH_ISA; exec sh -c \"$2\"")};
+  const ProgramResult result = launch(joined(start, kShort));
+  CAPTURE(result.errors, result.output);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.errors, Contains("rank 1 on other"));
+}
+
+TEST_CASE("rows on several hosts have the ids of their rows", "[run]") {
+  const std::string own = own_address();
+  if (own.empty() || !is_built("gloo")) skip("no network, or no gloo");
+  const Launch launch;
+  const std::string command = std::string(PTBENCH_EXECUTABLE) + " launch --hosts " + own +
+                              ":1,other:1 --shell '" + launch.shell(kAnotherName) + "' -n {n} --";
+  const Words sweep{"sweep", "-w",         "linear", "-s",       "ddp",       "-n",
+                    "1,2",   "--threads",  "1",      "--rounds", "1",         "--max-time",
+                    "2",     "--launcher", command,  "-o",       "hosts.json"};
+  const ProgramResult first = launch(sweep);
+  CAPTURE(first.errors);
+  REQUIRE(first.exit_code == 0);
+  const auto ids = [&] {
+    Words all;
+    const nlohmann::json file = launch.files().json("hosts.json");
+    for (const auto& run : file["runs"]) all.push_back(run["id"]);
+    return all;
+  };
+  const Words before = ids();
+  CHECK(std::ranges::count(before, "linear/ddp/n2/b32/fp32/threads=1") == 1);
+  const ProgramResult again = launch(joined(sweep, {"--resume"}));
+  CAPTURE(again.errors);
+  CHECK(again.exit_code == 0);
+  CHECK(ids() == before);
 }
 
 TEST_CASE("hosts that cannot be meant are refused", "[run]") {
