@@ -96,8 +96,13 @@ def victim_of(trial, mark, ranks, process, chance):
         return chance.choice(sorted(ranks.items()))
     if trial.victim == "sweep":
         return "sweep", process.pid
-    launchers = [one for one, arguments in processes_of(mark).items() if role_of(arguments) == "launcher"]
-    return "mpirun", launchers[0]
+    end = time.monotonic() + BEGIN_WITHIN
+    while time.monotonic() < end:  # a sweep may be between two repetitions
+        for one, arguments in processes_of(mark).items():
+            if role_of(arguments) == "launcher":
+                return "mpirun", one
+        time.sleep(0.01)
+    raise RuntimeError("there is no launcher")
 
 
 def problems_of(trial, hit, code, errors, record):

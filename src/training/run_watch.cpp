@@ -15,8 +15,12 @@ void RunWatch::enter(RankPhase phase) {
 
 void RunWatch::stop_if_interrupted() const {
   if (!is_interrupted()) return;
-  if (around_.region != nullptr) around_.region->give_up(rank_, kInterruptedReason);
+  give_up_interrupted();
   throw Interrupted{};
+}
+
+void RunWatch::give_up_interrupted() const {
+  if (around_.region != nullptr) around_.region->give_up(rank_, kInterruptedReason);
 }
 
 }  // namespace ptbench

@@ -33,6 +33,8 @@ class RunWatch {
   [[nodiscard]] bool is_interrupted() const { return around_.interrupt.requested(); }
   /// Throws Interrupted where a signal has come, and lets the other ranks know.
   void stop_if_interrupted() const;
+  /// Lets the other ranks know that this one ends for a signal, whatever they wait for.
+  void give_up_interrupted() const;
   /// For work in pieces: whether the next one is to be begun. The watch outlives it.
   [[nodiscard]] std::function<bool()> keep_going() const {
     return [this] { return !is_interrupted(); };

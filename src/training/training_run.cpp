@@ -95,6 +95,8 @@ class TrainingRun {
     record_.memory.before_bytes = facts_.before.total();
     Conductor conductor(control, config_.data_parallel.timeout);
     play(RankRole(conductor), context, shape, check, data);
+    // A library that ends in company (MPI) would wait for a launcher that ends itself.
+    if (record_.status == Status::interrupted) watch_.give_up_interrupted();
   }
 
   /// The script. All ranks pass each of its lines and do there what is their part; what only rank 0
