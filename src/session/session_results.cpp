@@ -112,14 +112,18 @@ RunRecord SessionResults::record_of(const std::string& task, const fs::path& res
               refusal_ ? std::string(refusal_->what()) : fmt::format("{} {}", task, problem));
 }
 
-/// Launchers end with codes of their own: what the ranks left tells more.
+/// Launchers end with codes of their own: what the ranks left tells more, but for ranks that ended
+/// because their launcher had.
 RunRecord SessionResults::record_of_launch(const std::string& task, const fs::path& result,
                                            const TaskEnd& ended, const ProcessMessages& messages) {
   const bool interrupted = was_interrupted(ended);
   const std::string end = fmt::format("{}: its launcher {}", task, describe_end(ended, messages));
   std::string problem = "left no result";
   if (auto record = record_in(result, task, interrupted, problem)) {
-    if (record->status != Status::ok || ended.code == 0) return std::move(*record);
+    const bool lost_launcher =
+        record->status == Status::interrupted && !interrupted && ended.code != kInterrupted;
+    const bool is_told = record->status != Status::ok || ended.code == 0;
+    if (is_told && !lost_launcher) return std::move(*record);
     record->status = Status::failed;
     record->reason = end;
     return std::move(*record);

@@ -398,6 +398,20 @@ TEST_CASE("a launcher that fails fails what its ranks measured") {
   CHECK(session.record().strategy.launcher == "env");
 }
 
+TEST_CASE("ranks that ended because their launcher was killed are not the user's interruption") {
+  SessionRun fixture(
+      "case $pass in prepare) cp \"$prepared\" \"$output\" ;; *) sed "
+      "'0,/\"status\"/s/\"status\":[^,]*,/\"status\": \"interrupted\",/' \"$measured\" "
+      ">\"$output\"; exit 137 ;; esac");
+  fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
+  RunSession session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session.prepare());
+  CHECK_FALSE(session.repeat("one"));
+  CHECK(session.record().status == Status::failed);
+  CHECK_THAT(session.record().reason.value_or(""),
+             Contains("repetition 1: its launcher ended with exit code 137"));
+}
+
 TEST_CASE("what launched ranks were refused is known whatever their launcher ends with") {
   SessionRun fixture(
       R"(echo '{"code": 5, "message": "no such device", "remedy": "buy one"}' >"$output.refusal")"
