@@ -206,7 +206,9 @@ def report(arguments, version, launcher_version, done):
         f"- what should be: all processes of the trial are gone within {GONE_WITHIN:g} s (of a sweep whose "
         "launcher is killed: those ranks); rank 0, unless it was hit, leaves a result that names the rank, or "
         "is `interrupted` where the launcher asked it to end first; a sweep whose launcher is killed ends "
-        "with 2; nothing is left in /dev/shm and /run", "",
+        "with 2; nothing is left in /dev/shm and /run"
+        + ("; where the launcher is killed MPI may end its ranks before they save"
+           if arguments.communicator == "mpi" else ""), "",
         f"{good} of {len(done)} trials ended as they should.", "",
         *table("what was hit", groups), "",
         "| trial | ranks | hit | after | exit code | result | until all were gone | problems |",

@@ -101,8 +101,8 @@ TEST_CASE("ranks of mpiexec find each other through the shells around them", "[r
   const OutsideRanks ranks;
   const std::string script = fmt::format(
       "for RANK in 0 1; do PMI_RANK=$RANK PMI_SIZE=2 MPI_LOCALRANKID=$RANK MPI_LOCALNRANKS=2 sh -c "
-      "'{} run -w linear -s ddp --threads 1 --steps 5 --verify off --timeout 20; exit $?' & done; "
-      "wait -n && wait -n",
+      "'{} run -w linear -s ddp --threads 1 --steps 5 --verify off --timeout 20; exit $?' & "
+      "started=\"$started $!\"; done; for rank in $started; do wait $rank || exit; done",
       PTBENCH_EXECUTABLE);
   const ProgramResult result =
       run_program({"/bin/bash", "-c", script},
