@@ -1,6 +1,7 @@
 #include "src/doctor/comm_calls.h"
 
 #include "src/base/error.h"
+#include "src/comm/exchange.h"
 
 namespace ptbench::comm {
 namespace {
@@ -67,9 +68,11 @@ Communicator::Ticket sent(const Call& call, Communicator::Ticket last) {
 }
 
 Communicator::Ticket start_send_receive(const Call& call) {
-  (void)call.communicator().start_send(std::as_bytes(call.values), neighbour(call, 1));
-  return sent(call, call.communicator().start_receive(std::as_writable_bytes(call.whole),
-                                                      neighbour(call, -1)));
+  return sent(call,
+              start_both_ways(call.communicator(), {.sent = std::as_bytes(call.values),
+                                                    .to = neighbour(call, 1),
+                                                    .received = std::as_writable_bytes(call.whole),
+                                                    .from = neighbour(call, -1)}));
 }
 
 /// Each rank begins with another one, and has a bounded number of messages under way.
@@ -80,9 +83,11 @@ Communicator::Ticket start_all_to_all(const Call& call) {
     if (places > 0 && places % kMostUnderWay == 0) call.communicator().wait(last, call.timeout);
     const Size to = neighbour(call, places);
     const Size from = neighbour(call, -places);
-    (void)call.communicator().start_send(std::as_bytes(share(call.values, to, call)), to);
-    last = call.communicator().start_receive(std::as_writable_bytes(share(call.whole, from, call)),
-                                             from);
+    last = start_both_ways(call.communicator(),
+                           {.sent = std::as_bytes(share(call.values, to, call)),
+                            .to = to,
+                            .received = std::as_writable_bytes(share(call.whole, from, call)),
+                            .from = from});
   }
   return sent(call, last);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/exchange.h"
 #include "src/device/host_mirror.h"
 #include "src/measure/statistics.h"
 
@@ -58,9 +59,12 @@ class LinkEnd {
  private:
   void exchange(Bytes bytes) {
     const std::span<std::byte> all = memory_.as<std::byte>();
-    (void)rank_.communicator.start_send(all.first(bytes), *other_);
     rank_.communicator.wait(
-        rank_.communicator.start_receive(all.subspan(kMostBytes, bytes), *other_), rank_.timeout);
+        start_both_ways(rank_.communicator, {.sent = all.first(bytes),
+                                             .to = *other_,
+                                             .received = all.subspan(kMostBytes, bytes),
+                                             .from = *other_}),
+        rank_.timeout);
   }
 
   const HostLinkRank& rank_;

@@ -1,9 +1,7 @@
 #include "src/comm/gloo/gloo_library.h"
 
 #include <fmt/format.h>
-#include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
-#include <gloo/alltoallv.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/gather.h>
@@ -15,9 +13,11 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/base/error.h"
 #include "src/comm/gloo/abortable_context.h"
@@ -33,6 +33,14 @@ namespace {
 std::uint32_t tag_of(std::uint32_t number, Bytes bytes) {
   constexpr std::uint32_t kGolden = 2654435769U;  // 2^32 over the golden ratio
   return (number & 0xfffU) << 20U | static_cast<std::uint32_t>(bytes * kGolden) >> 12U;
+}
+
+/// Of a step of a collective that is made of messages here: gloo's own have less in the highest
+/// byte.
+std::uint64_t slot_of_step(std::uint32_t tag, Size step) {
+  constexpr std::uint64_t kOwn = 0x7f;
+  constexpr unsigned kTagBits = 32;
+  return kOwn << 56U | static_cast<std::uint64_t>(step) << kTagBits | tag;
 }
 
 /// Of a message. Slots of collectives have something in the highest byte.
@@ -53,6 +61,36 @@ class GlooMessage final : public LibraryMessage {
  private:
   Buffer buffer_;
   bool is_send_;
+};
+
+/// Messages of one collective that are under way; such of no bytes are none.
+class Messages {
+ public:
+  void receive(gloo::transport::UnboundBuffer& into, Size from, std::uint64_t slot, Bytes begin,
+               Bytes bytes) {
+    if (bytes == 0) return;
+    into.recv(static_cast<int>(from), slot, begin, bytes);
+    ++asked_for_;
+  }
+  void send(gloo::transport::UnboundBuffer& of, Size to, std::uint64_t slot, Bytes begin,
+            Bytes bytes) {
+    if (bytes == 0) return;
+    of.send(static_cast<int>(to), slot, begin, bytes);
+    ++sent_;
+  }
+  /// One that was asked for: of one rank the next.
+  void await_one(gloo::transport::UnboundBuffer& into) {
+    (void)into.waitRecv(Communicator::kLongWork);
+    --asked_for_;
+  }
+  void finish(gloo::transport::UnboundBuffer& of, gloo::transport::UnboundBuffer& into) {
+    while (asked_for_ > 0) await_one(into);
+    for (; sent_ > 0; --sent_) (void)of.waitSend(Communicator::kLongWork);
+  }
+
+ private:
+  int asked_for_ = 0;
+  int sent_ = 0;
 };
 
 class GlooLibrary final : public GroupLibrary {
@@ -80,22 +118,45 @@ class GlooLibrary final : public GroupLibrary {
     prepare(options, values.size_bytes());
     gloo::reduce(options);
   }
+  /// Every rank asks for what it is to receive before it sends: a pair of gloo's has one queue each
+  /// way, in which a question waits behind what is sent, and two would send after one another.
   void all_to_all(std::span<std::byte> sent, const std::vector<Bytes>& sent_bytes,
                   std::span<std::byte> received, Bytes received_bytes) override {
-    gloo::AlltoallvOptions options(context_);
-    options.setInput(chars_of(sent),
-                     std::vector<std::int64_t>(sent_bytes.begin(), sent_bytes.end()));
-    options.setOutput(
-        chars_of(received),
-        std::vector<std::int64_t>(sent_bytes.size(), static_cast<std::int64_t>(received_bytes)));
-    prepare(options, sent.size());
-    gloo::alltoallv(options);
+    const Buffer from = buffer_of(sent);
+    const Buffer to = buffer_of(received);
+    const std::uint64_t slot = slot_of_step(tag_of(++started_, sent.size()), 0);
+    Messages messages;
+    for (Size place = 1; place < ranks(); ++place)
+      messages.receive(*to, around(-place), slot,
+                       static_cast<Bytes>(around(-place)) * received_bytes, received_bytes);
+    std::vector<Bytes> begins(sent_bytes.size());
+    std::exclusive_scan(sent_bytes.begin(), sent_bytes.end(), begins.begin(), Bytes{0});
+    for (Size place = 1; place < ranks(); ++place) {
+      const auto rank = static_cast<std::size_t>(around(place));
+      messages.send(*from, around(place), slot, begins[rank], sent_bytes[rank]);
+    }
+    const auto own = static_cast<std::size_t>(context_->rank);
+    std::ranges::copy(sent.subspan(begins[own], sent_bytes[own]),
+                      received.subspan(own * received_bytes).begin());
+    messages.finish(*from, *to);
   }
+  /// A ring, asked for in the same way.
   void all_gather(std::span<std::byte> whole, const std::vector<Bytes>& parts) override {
-    gloo::AllgathervOptions options(context_);
-    options.setOutput(chars_of(whole), std::vector<std::size_t>(parts.begin(), parts.end()));
-    prepare(options, whole.size());
-    gloo::allgatherv(options);
+    const Buffer buffer = buffer_of(whole);
+    const std::uint32_t tag = tag_of(++started_, whole.size());
+    std::vector<Bytes> begins(parts.size());
+    std::exclusive_scan(parts.begin(), parts.end(), begins.begin(), Bytes{0});
+    Messages messages;
+    for (Size step = 0; step + 1 < ranks(); ++step) {
+      const auto part = static_cast<std::size_t>(around(-1 - step));
+      messages.receive(*buffer, around(-1), slot_of_step(tag, step), begins[part], parts[part]);
+    }
+    for (Size step = 0; step + 1 < ranks(); ++step) {
+      const auto part = static_cast<std::size_t>(around(-step));
+      if (step > 0 && parts[part] > 0) messages.await_one(*buffer);
+      messages.send(*buffer, around(1), slot_of_step(tag, step), begins[part], parts[part]);
+    }
+    messages.finish(*buffer, *buffer);
   }
   void gather(std::span<std::byte> part, std::span<std::byte> whole, Size root) override {
     gloo::GatherOptions options(context_);
@@ -135,6 +196,15 @@ class GlooLibrary final : public GroupLibrary {
   void abort() noexcept override { context_->abort(); }
 
  private:
+  [[nodiscard]] Size ranks() const { return context_->size; }
+  /// The rank so many places further round the ring.
+  [[nodiscard]] Size around(Size places) const {
+    return (context_->rank + places + ranks()) % ranks();
+  }
+  [[nodiscard]] Buffer buffer_of(std::span<std::byte> bytes) const {
+    return context_->createUnboundBuffer(bytes.data(), bytes.size());
+  }
+
   static char* chars_of(std::span<std::byte> bytes) {
     return reinterpret_cast<char*>(bytes.data());
   }
