@@ -82,6 +82,8 @@ std::optional<StepParts> passed_parts(const RunRecord& run) {
       parts.communication = std::max(0.0, parts.communication - *run.ranks.front().wait_seconds);
     double fastest = *run.ranks.front().compute_seconds;
     for (const RankRecord& rank : run.ranks) fastest = std::min(fastest, *rank.compute_seconds);
+    // What the fastest rank waits for rank 0.
+    if (!parts.wait) parts.communication += *run.ranks.front().compute_seconds - fastest;
     parts.compute = fastest + phases.optimizer.value_or(0);
   }
   parts.communication += moving_seconds(phases);

@@ -23,7 +23,8 @@ constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
 /// Starts the ranks and waits for them, each by a shell of its own, which tells how it ended.
-/// Where standard input ends, ranks are asked to end, and killed a minute later.
+/// Where standard input ends, ranks are asked to end, and killed a minute later. The last line is
+/// read as one, before the first of its commands shares standard input with `cat`.
 constexpr std::string_view kScript =
     R"(ptbench_rank() {{
   exec 4>&2 2>/dev/null  # where the shell would tell of signals
@@ -67,8 +68,7 @@ ptbench_all() {{
 {variables}pt_ranks=
 pt_asked=
 pt_rank=
-ptbench_all
-exit 0
+ptbench_all; exit 0
 )";
 
 /// What a host's shell writes: its ranks' output, and between that, behind a mark, which of them

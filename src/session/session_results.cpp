@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
+constexpr int kSignalled = 128;  // and a signal's number: what shells say of it
 
 /// What to add to "repetition 3": the way in which it ended.
 std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
@@ -120,8 +121,9 @@ RunRecord SessionResults::record_of_launch(const std::string& task, const fs::pa
   const std::string end = fmt::format("{}: its launcher {}", task, describe_end(ended, messages));
   std::string problem = "left no result";
   if (auto record = record_in(result, task, interrupted, problem)) {
-    const bool lost_launcher =
-        record->status == Status::interrupted && !interrupted && ended.code != kInterrupted;
+    const bool was_killed =
+        ended.signal != 0 || (ended.code > kSignalled && ended.code != kInterrupted);
+    const bool lost_launcher = record->status == Status::interrupted && !interrupted && was_killed;
     const bool is_told = record->status != Status::ok || ended.code == 0;
     if (is_told && !lost_launcher) return std::move(*record);
     record->status = Status::failed;

@@ -157,7 +157,9 @@ class RowCollection {
 
   /// A launcher's ranks may be on other hosts too, which have cores of their own: ranks count them.
   [[nodiscard]] RunOptions as_launched(RunOptions options) const {
-    if (sweep_.launcher && !options.device.starts_with("cuda")) options.oversubscribe = true;
+    const StrategyRow strategy = find_strategy(options.strategy);
+    const bool is_launched = sweep_.launcher && strategy.several_ranks && !strategy.one_process;
+    if (is_launched && !options.device.starts_with("cuda")) options.oversubscribe = true;
     return options;
   }
 

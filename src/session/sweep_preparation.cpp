@@ -106,15 +106,16 @@ void Sweep::drop_other_plans(std::size_t row, std::size_t side) {
   }
 }
 
-/// What a directory of data holds, and what a Python has, is known only to the processes that use
-/// it: what they refuse is as impossible as what the grid refuses. A plan of the user's that lacks
-/// a row fails it.
+/// What a directory of data holds, what a Python has, and which cores a launcher gives, is known
+/// only to the processes that use it: what they refuse is as impossible as what the grid refuses. A
+/// plan of the user's that lacks a row fails it.
 void Sweep::skip_if_refused(std::size_t row, std::size_t side) {
   const Cell& measured = cell(row, side);
   const std::optional<Error>& refusal = measured.session->refusal();
   const bool plan_is_fixed = length_.plan_file && !length_.extends_plan;
   if (!refusal || plan_is_fixed || measured.repetitions > 0) return;
-  if (!rows_[row].reads_data && refusal->code() != ExitCode::capability) return;
+  const bool only_they_know = rows_[row].reads_data || rows_[row].launcher;
+  if (!only_they_know && refusal->code() != ExitCode::capability) return;
   if (!refusal_) refusal_ = refusal;
   RunRecord& record = *cell(row, side).record;
   record.status = Status::skipped;

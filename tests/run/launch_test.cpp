@@ -153,6 +153,18 @@ TEST_CASE("a host that is not reached ends the run with its name", "[run]") {
              Contains("rank 1 on other: the shell that was to reach the host ended with 255"));
 }
 
+TEST_CASE("a shell that reads its commands byte by byte ends as its ranks do", "[run]") {
+  const std::string own = own_address();
+  if (own.empty() || !std::filesystem::exists("/bin/bash")) skip("no network, or no bash");
+  const Launch launch;
+  const auto begin = std::chrono::steady_clock::now();
+  const ProgramResult result = launch({"launch", "--hosts", own + ":1,other:2", "--shell",
+                                       launch.shell("exec /bin/bash --posix"), "--", "/bin/true"});
+  CHECK(result.exit_code == 0);
+  // Else the shell would wait for the end of its input, which comes half a minute later.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(25));
+}
+
 TEST_CASE("a rank of another host that fails is named, with its exit code", "[run]") {
   const std::string own = own_address();
   if (own.empty()) skip("no network");
