@@ -98,8 +98,11 @@ class HostGroup {
 
   /// Who would wait for a rank that failed: rank 0, which knows more about those that it has met.
   void notice_failure() {
-    for (const HostShell& shell : shells_)
-      if (!failure_ && (failure_ = shell.failure())) failed_at_ = Clock::now();
+    for (const HostShell& shell : shells_) {
+      if (failure_) break;
+      failure_ = shell.failure();
+      failed_at_ = Clock::now();
+    }
     if (!failure_ || was_asked_ || Clock::now() - failed_at_ < kToNotice) return;
     was_asked_ = true;
     ask_rank_zero();

@@ -47,6 +47,7 @@ class HostShell {
  public:
   /// `reach`: a command of the shell that takes a host and a command for it; empty: this host.
   HostShell(const HostRanks& ranks, const RankStart& start, const std::string& reach);
+  ~HostShell() = default;
   HostShell(const HostShell&) = delete;
   HostShell& operator=(const HostShell&) = delete;
 
