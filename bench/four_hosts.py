@@ -138,7 +138,8 @@ def report(arguments, version, scaling, cuts):
              f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
              f"- {version}",
              f"- machine: {len(os.sched_getaffinity(0))} cores; hosts are network namespaces of it with host names of "
-             "their own, on one bridge, which share its cores",
+             "their own, on one bridge, which share its cores; each places its ranks from the first core on, so that "
+             "hosts of one rank share one",
              f"- command: `bench/four_hosts.py --rounds {arguments.rounds}`; `ptbench {' '.join(TRAINING)} -s ddp`",
              "- every run of several hosts was verified; throughput is samples a second, by medians of steps, ratios "
              "are of one round; \"for themselves\": as many hosts at once, each of which trains alone, so that they "
