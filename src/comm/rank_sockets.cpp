@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <span>
 #include <string>
 #include <system_error>
@@ -19,6 +18,7 @@
 #include "src/base/log.h"
 #include "src/comm/exchange.h"
 #include "src/comm/rank_door.h"
+#include "src/comm/star_links.h"
 
 namespace ptbench {
 namespace {
@@ -33,9 +33,8 @@ constexpr const char* kConnectRemedy =
     "see that programs may connect to each other by the network interface of that address";
 
 DoorWord new_word() {
-  std::random_device random;
   DoorWord word;
-  for (std::uint64_t& part : word) part = std::uint64_t{random()} << 32U | random();
+  for (std::uint64_t& part : word) part = new_secret();
   return word;
 }
 

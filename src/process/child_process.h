@@ -35,6 +35,9 @@ struct ChildCommand {
   int owner_end_signal = SIGKILL;  ///< that the kernel sends when the owner ends; 0: none
 };
 
+/// What a shell ends with where a signal ended a process of its: this, and the signal's number.
+inline constexpr int kSignalCodes = 128;
+
 /// How a process ended.
 struct ChildExit {
   int code = -1;         ///< -1 if a signal ended it

@@ -6,13 +6,13 @@
 #include <charconv>
 #include <cstdio>
 #include <functional>
-#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/comm/star_links.h"
 
 namespace ptbench {
 namespace {
@@ -142,10 +142,7 @@ Error rank_error(Size rank, const std::string& host, int code, const std::string
   return run_error(fmt::format("{} ended with exit code {}", name, code), "see what it said above");
 }
 
-std::string random_word() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
+std::string random_word() { return fmt::format("{:016x}{:016x}", new_secret(), new_secret()); }
 
 HostShell::HostShell(const HostRanks& ranks, const RankStart& start, const std::string& reach)
     : host_(ranks.host),

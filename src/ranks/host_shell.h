@@ -27,9 +27,6 @@ struct RankStart {
   [[nodiscard]] std::string command_line() const;
 };
 
-/// How a shell says that a process ended by a signal: this, and its number.
-inline constexpr int kSignalCodes = 128;
-
 /// Whether a shell ends so where there is no such program.
 [[nodiscard]] bool means_no_program(int code);
 

@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
-constexpr int kSignalled = 128;  // and a signal's number: what shells say of it
 
 /// What to add to "repetition 3": the way in which it ended.
 std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
@@ -122,7 +121,7 @@ RunRecord SessionResults::record_of_launch(const std::string& task, const fs::pa
   std::string problem = "left no result";
   if (auto record = record_in(result, task, interrupted, problem)) {
     const bool was_killed =
-        ended.signal != 0 || (ended.code > kSignalled && ended.code != kInterrupted);
+        ended.signal != 0 || (ended.code > kSignalCodes && ended.code != kInterrupted);
     const bool lost_launcher = record->status == Status::interrupted && !interrupted && was_killed;
     const bool is_told = record->status != Status::ok || ended.code == 0;
     if (is_told && !lost_launcher) return std::move(*record);

@@ -185,7 +185,6 @@ class MpiLibrary final : public GroupLibrary {
   /// A stretch of an array whose parts, one a rank, are added up and given back.
   struct Stretch {
     std::span<float> values;
-    std::vector<Bytes> parts;
     Range own;
     Parts from;
     Parts to;
@@ -222,12 +221,12 @@ class MpiLibrary final : public GroupLibrary {
   void start_exchange(Stretch& stretch) {
     const Size count = std::ssize(stretch.values);
     stretch.own = rank_part(count, rank_, ranks_);
-    stretch.parts.clear();
+    std::vector<Bytes> parts;
     for (Size rank = 0; rank < ranks_; ++rank)
-      stretch.parts.push_back(float_bytes(rank_part(count, rank, ranks_).size()));
-    const Bytes own = float_bytes(stretch.own.size());
-    stretch.from = Parts(stretch.parts);
-    stretch.to = Parts(std::vector<Bytes>(stretch.parts.size(), own));
+      parts.push_back(float_bytes(rank_part(count, rank, ranks_).size()));
+    stretch.back = Parts(parts);
+    stretch.from = stretch.back;
+    stretch.to = Parts(std::vector<Bytes>(parts.size(), float_bytes(stretch.own.size())));
     stretch.from.counts[static_cast<std::size_t>(rank_)] = 0;
     stretch.to.counts[static_cast<std::size_t>(rank_)] = 0;
     stretch.came.resize(
@@ -250,7 +249,6 @@ class MpiLibrary final : public GroupLibrary {
   }
 
   void start_gather(Stretch& stretch) const {
-    stretch.back = Parts(stretch.parts);
     require_whole(*session_);
     PTBENCH_MPI(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, stretch.values.data(),
                                 stretch.back.counts.data(), stretch.back.places.data(), MPI_BYTE,
