@@ -41,9 +41,10 @@ std::optional<std::string> variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+/// The launcher's failure, not a refusal of what the row asks for.
 void require_launched_ranks(const RunOptions& options, const RankPlace& place) {
   if (!options.orders.launched_ranks || *options.orders.launched_ranks == place.world_size) return;
-  throw usage_error(
+  throw run_error(
       fmt::format("--launcher was to start {} ranks, and this is one of {} from {}",
                   *options.orders.launched_ranks, place.world_size, name_of(place.source)),
       "use a launcher that ptbench knows (torchrun, mpirun, srun, or one that sets PTBENCH_RANK, "
