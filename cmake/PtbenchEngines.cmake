@@ -49,6 +49,7 @@ function(ptbench_engine_module name)
   target_link_options(${module} PRIVATE
     LINKER:--as-needed LINKER:--exclude-libs,ALL LINKER:--no-undefined LINKER:--enable-new-dtags)
   set_target_properties(${module} PROPERTIES
+    UNITY_BUILD ${PTBENCH_UNITY}
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     INSTALL_RPATH_USE_LINK_PATH ON

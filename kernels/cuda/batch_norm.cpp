@@ -10,8 +10,6 @@
 namespace ptbench::cuda {
 namespace {
 
-constexpr Size kUnit = 16;  // floats at which parts of an arena begin
-
 BatchNormShape shape_of(const ImageShape& image) {
   return {.rows = image.batch * image.pixels(), .channels = image.channels};
 }
@@ -21,7 +19,7 @@ BatchNormTiles tiles_of(const BatchNormSpec& spec) {
 }
 
 /// Where β begins in a slice of an arena; γ begins at 0, and both have as much of it.
-Size bias_of(const BatchNormSpec& spec) { return round_up(spec.input.channels, kUnit); }
+Size bias_of(const BatchNormSpec& spec) { return round_up(spec.input.channels, kArenaUnit); }
 
 /// In the scratch memory, within one call: the sums of slices, and what backward makes of them.
 struct Temporaries {

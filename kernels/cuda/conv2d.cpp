@@ -16,8 +16,7 @@
 namespace ptbench::cuda {
 namespace {
 
-constexpr std::size_t kAlgorithms = 2;  // of a pass that are offered
-constexpr Size kUnit = 16;              // floats at which parts of an arena begin
+constexpr std::size_t kConvolutionAlgorithms = 2;  // of a pass that are offered
 
 using PassPlan = std::shared_ptr<const ConvolutionPlan>;
 
@@ -35,7 +34,7 @@ struct Passes {
 
 /// Bytes of so many elements, up to where the next part of a memory begins.
 Bytes part(Size elements, Bytes element) {
-  return round_up(static_cast<Bytes>(elements) * element, float_bytes(kUnit));
+  return round_up(static_cast<Bytes>(elements) * element, float_bytes(kArenaUnit));
 }
 
 /// In how many parts the pixels of an image with a bias are summed side by side. Rows of pixels are
@@ -53,13 +52,13 @@ Size parts_of_bias(const Conv2dSpec& spec) {
 /// workspace the packed input, then the weight in the type of images; in the scratch memory the
 /// input's gradient before it is unpacked, then the gradient in front of a rectifier, then parts of
 /// the bias's gradient, then the library's workspace.
-struct Layout {
-  explicit Layout(const Conv2dSpec& spec)
+struct Conv2dLayout {
+  explicit Conv2dLayout(const Conv2dSpec& spec)
       : convolution(packed(spec)),
         weights(spec.outputs * convolution.input.channels * spec.window.kernel_height *
                 spec.window.kernel_width),
-        bias(round_up(weights, kUnit)),
-        elements(bias + (spec.bias ? round_up(spec.outputs, kUnit) : 0)),
+        bias(round_up(weights, kArenaUnit)),
+        elements(bias + (spec.bias ? round_up(spec.outputs, kArenaUnit) : 0)),
         input(spec.plain_input ? part(convolution.input.elements(), bytes_of(spec.type)) : 0),
         copy(kept_type(spec.type) == ElementType::f32 ? 0 : part(elements, bytes_of(spec.type))),
         input_gradient(spec.input_gradient ? input : 0),
@@ -209,7 +208,7 @@ class Conv2d final : public Operator {
   }
 
   Conv2dSpec spec_;
-  Layout layout_;
+  Conv2dLayout layout_;
   CudaDevice& device_;
   const T* input_;
   T* packed_input_;  ///< null where the input is native
@@ -289,7 +288,7 @@ class Conv2dPlan final : public OperatorPlan {
   Conv2dSpec spec_;
   Passes passes_;
   OperatorSite site_;
-  Layout layout_;
+  Conv2dLayout layout_;
 };
 
 /// A candidate's name and what it stands for.
@@ -300,7 +299,8 @@ struct Candidate {
 
 std::vector<PassPlan> plans_of(const Conv2dSpec& spec, ConvolutionPass pass,
                                const OperatorSite& site) {
-  return plan_convolution({.handle = site.cudnn.handle()}, packed(spec), pass, kAlgorithms);
+  return plan_convolution({.handle = site.cudnn.handle()}, packed(spec), pass,
+                          kConvolutionAlgorithms);
 }
 
 void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {

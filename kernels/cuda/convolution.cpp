@@ -20,32 +20,32 @@ constexpr std::int64_t kBetween = 6;  // and on: what one operation gives the ne
 
 /// What engines load at once. Arenas place tensors at multiples of 16 floats, and their copies in
 /// narrow types half as far from each other.
-constexpr std::int64_t kAlignment = 16;
-constexpr Bytes kMostWorkspace = Bytes{256} << 20U;
+constexpr std::int64_t kTensorAlignment = 16;
+constexpr Bytes kMostPlanWorkspace = Bytes{256} << 20U;
 /// More than cuDNN names.
 constexpr std::size_t kMostConfigurations = 64;
 
 using Four = std::array<std::int64_t, 4>;
 
 /// cuDNN names dimensions in the order batch, channels, height, width wherever they lie.
-struct Layout {
+struct TensorLayout {
   Four dimensions;
   Four strides;
 };
 
-Layout channels_last(Size images, Size channels, Size height, Size width) {
+TensorLayout channels_last(Size images, Size channels, Size height, Size width) {
   return {.dimensions = {images, channels, height, width},
           .strides = {height * width * channels, 1, width * channels, channels}};
 }
-Layout layout_of(const ImageShape& image) {
+TensorLayout layout_of(const ImageShape& image) {
   return channels_last(image.batch, image.channels, image.height, image.width);
 }
-Layout weights_of(const Conv2dSpec& spec) {
+TensorLayout weights_of(const Conv2dSpec& spec) {
   return channels_last(spec.outputs, spec.input.channels, spec.window.kernel_height,
                        spec.window.kernel_width);
 }
 
-cudnnDataType_t value_of(ElementType type) {
+cudnnDataType_t cudnn_type_of(ElementType type) {
   switch (type) {
     case ElementType::f32:
     case ElementType::tf32: return CUDNN_DATA_FLOAT;
@@ -55,14 +55,14 @@ cudnnDataType_t value_of(ElementType type) {
   return CUDNN_DATA_FLOAT;
 }
 
-Descriptor tensor(std::int64_t id, const Layout& layout, cudnnDataType_t type,
+Descriptor tensor(std::int64_t id, const TensorLayout& layout, cudnnDataType_t type,
                   bool is_virtual = false) {
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
   made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, std::span<const std::int64_t>(layout.dimensions));
   made.set(CUDNN_ATTR_TENSOR_STRIDES, std::span<const std::int64_t>(layout.strides));
-  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment);
+  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kTensorAlignment);
   made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
   made.finalize();
   return made;
@@ -183,8 +183,8 @@ std::vector<Step> steps_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& 
     return {{.mode = CUDNN_POINTWISE_IDENTITY}};  // narrow to f32
   std::vector<Step> steps;
   if (pass != ConvolutionPass::forward) return steps;
-  const cudnnDataType_t type = value_of(spec.type);
-  const auto add = [&](std::int64_t id, const Layout& layout) {
+  const cudnnDataType_t type = cudnn_type_of(spec.type);
+  const auto add = [&](std::int64_t id, const TensorLayout& layout) {
     steps.push_back({.mode = CUDNN_POINTWISE_ADD, .operand = parts.keep(tensor(id, layout, type))});
   };
   if (spec.add) add(kAddend, layout_of(spec.output()));
@@ -197,7 +197,7 @@ std::vector<Step> steps_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& 
 std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, Parts& parts) {
   const std::vector<Step> steps = steps_of(spec, pass, parts);
   const bool to_weights = pass == ConvolutionPass::weights;
-  const cudnnDataType_t type = value_of(spec.type);
+  const cudnnDataType_t type = cudnn_type_of(spec.type);
   const Handle x = parts.keep(tensor(kX, layout_of(spec.input), type));
   Handle weights =
       parts.keep(tensor(kWeights, weights_of(spec), to_weights ? CUDNN_DATA_FLOAT : type));
@@ -206,7 +206,7 @@ std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, 
   const Handle result = written;
   std::int64_t id = kBetween;
   const auto between = [&] {
-    const Layout layout = to_weights ? weights_of(spec) : layout_of(spec.output());
+    const TensorLayout layout = to_weights ? weights_of(spec) : layout_of(spec.output());
     return parts.keep(tensor(id++, layout, CUDNN_DATA_FLOAT, true));
   };
   if (!steps.empty()) written = between();
@@ -319,7 +319,7 @@ std::vector<std::shared_ptr<const ConvolutionPlan>> plan_convolution(const Cudnn
                                                          CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
       if (!is_exact(engines.at(0), spec.type)) continue;
       auto plan = plan_of(target, graph, std::move(configuration), engines.at(0));
-      if (!plan || plan->workspace() > kMostWorkspace) continue;
+      if (!plan || plan->workspace() > kMostPlanWorkspace) continue;
       const bool known = std::ranges::any_of(
           plans, [&](const auto& one) { return one->description() == plan->description(); });
       if (!known) plans.push_back(std::move(plan));

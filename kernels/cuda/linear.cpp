@@ -14,9 +14,8 @@
 namespace ptbench::cuda {
 namespace {
 
-constexpr int kAlgorithms = 3;  // of a product that are offered
-constexpr Size kUnit = 16;      // floats at which parts of an arena begin
-constexpr Bytes kLine = 64;     // bytes at which parts of memory begin
+constexpr int kLinearAlgorithms = 3;  // of a product that are offered
+constexpr Bytes kLine = 64;           // bytes at which parts of memory begin
 
 /// The three products of a linear layer. Row-major matrices of the layer are their transposes to
 /// cuBLASLt: x is inputs × batch here, y outputs × batch, W inputs × outputs.
@@ -57,10 +56,10 @@ struct Algorithms {
 };
 
 /// Where the parts of a layer lie in its slice of an arena.
-struct Layout {
-  explicit Layout(const LinearSpec& spec)
-      : bias(round_up(spec.inputs * spec.outputs, kUnit)),
-        elements(bias + round_up(spec.outputs, kUnit)) {}
+struct LinearLayout {
+  explicit LinearLayout(const LinearSpec& spec)
+      : bias(round_up(spec.inputs * spec.outputs, kArenaUnit)),
+        elements(bias + round_up(spec.outputs, kArenaUnit)) {}
   Size bias;  ///< where it begins; the weight begins at 0
   Size elements;
 };
@@ -76,7 +75,7 @@ Bytes open_gradient_bytes(const LinearSpec& spec) {
 /// parameters change, since every pass reads it several times.
 Bytes rounded_bytes(const LinearSpec& spec) {
   if (kept_type(spec.type) == ElementType::f32) return 0;
-  return static_cast<Bytes>(Layout(spec).elements) * bytes_of(spec.type);
+  return static_cast<Bytes>(LinearLayout(spec).elements) * bytes_of(spec.type);
 }
 
 /// T: the type of activations, and of weight and bias as products take them.
@@ -100,10 +99,10 @@ class Linear final : public Operator {
         rounded_(bindings.workspace),
         weight_(multiplied(bindings)),
         weight_gradient_(bindings.gradients.data()),
-        bias_gradient_(bindings.gradients.data() + Layout(spec).bias),
+        bias_gradient_(bindings.gradients.data() + LinearLayout(spec).bias),
         open_gradient_(spec.relu ? elements<T>(bindings.scratch).data() : nullptr),
         workspace_(bindings.scratch.subspan(open_gradient_bytes(spec))),
-        forward_(site.library, Products(spec).forward, weight_ + Layout(spec).bias),
+        forward_(site.library, Products(spec).forward, weight_ + LinearLayout(spec).bias),
         weights_(site.library, Products(spec).weights),
         data_(site.library, Products(spec).data) {}
 
@@ -170,20 +169,20 @@ class LinearArena : public OperatorPlan {
   explicit LinearArena(const LinearSpec& spec) : spec_(spec) {}
 
   [[nodiscard]] ParameterLayout layout() const final {
-    const Size all = Layout(spec_).elements;
+    const Size all = LinearLayout(spec_).elements;
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
   void import_parameters(std::span<const std::span<const float>> tensors,
                          std::span<float> arena) const final {
     ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
     std::ranges::copy(tensors[0], arena.begin());
-    std::ranges::copy(tensors[1], arena.begin() + Layout(spec_).bias);
+    std::ranges::copy(tensors[1], arena.begin() + LinearLayout(spec_).bias);
   }
   void export_parameters(std::span<const float> arena,
                          std::span<const std::span<float>> tensors) const final {
     ensure(tensors.size() == 2, "a linear layer has a weight and a bias");
     std::ranges::copy(arena.first(tensors[0].size()), tensors[0].begin());
-    const auto bias = static_cast<std::size_t>(Layout(spec_).bias);
+    const auto bias = static_cast<std::size_t>(LinearLayout(spec_).bias);
     std::ranges::copy(arena.subspan(bias, tensors[1].size()), tensors[1].begin());
   }
 
@@ -226,7 +225,7 @@ class DirectLinear final : public Operator {
       : work_(site.small_work),
         layer_{.input = elements<T>(bindings.inputs[0]).data(),
                .weight = bindings.parameters.data(),
-               .bias = bindings.parameters.data() + Layout(spec).bias,
+               .bias = bindings.parameters.data() + LinearLayout(spec).bias,
                .output = elements<T>(bindings.output).data(),
                .batch = spec.batch,
                .inputs = spec.inputs,
@@ -236,7 +235,7 @@ class DirectLinear final : public Operator {
                                           ? nullptr
                                           : elements<T>(bindings.output_gradients[0]).data(),
                    .weight = bindings.gradients.data(),
-                   .bias = bindings.gradients.data() + Layout(spec).bias,
+                   .bias = bindings.gradients.data() + LinearLayout(spec).bias,
                    .input = bindings.input_gradients.empty()
                                 ? nullptr
                                 : elements<T>(bindings.input_gradients[0]).data(),
@@ -286,7 +285,7 @@ struct Candidate {
 std::vector<Candidate> all_candidates(const LinearSpec& spec, const OperatorSite& site) {
   site.device.make_current();
   const auto algorithms = [&](const ProductSpec& product) {
-    return Product(site.library, product).algorithms(kAlgorithms);
+    return Product(site.library, product).algorithms(kLinearAlgorithms);
   };
   const Products products(spec);
   const auto forward = algorithms(products.forward);

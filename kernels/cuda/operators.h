@@ -16,6 +16,9 @@
 // it in a file of its own. All of them compute on activations in f32, bf16 and f16.
 namespace ptbench::cuda {
 
+/// Floats at which parts of an operator's slice of an arena begin: 64 bytes.
+inline constexpr Size kArenaUnit = 16;
+
 /// What operators run on; it outlives plans and their operators.
 struct OperatorSite {
   CudaDevice& device;

@@ -20,7 +20,7 @@ constexpr Size kMediumEdge = 4096;
 constexpr Size kLeastEdge = 1024;
 constexpr Size kTrialEdge = 32;
 constexpr int kManyMultiprocessors = 100;  // of NVIDIA's devices for data centres
-constexpr int kAlgorithms = 3;             // that are tried, in cuBLASLt's own order
+constexpr int kTriedAlgorithms = 3;        // that are tried, in cuBLASLt's own order
 constexpr std::size_t kRounds = 11;  // of the fastest; a fixed number, as tests count products
 
 Bytes matrix_bytes(Size edge, ElementType type) {
@@ -112,7 +112,7 @@ std::optional<MeasuredPeak> measure_product_peak(const KernelBackend& backend,
   if (edge == 0) return std::nullopt;
   site.device.make_current();
   const Product product(site.library, product_of(edge, type));
-  const std::vector<ProductAlgorithm> algorithms = product.algorithms(kAlgorithms);
+  const std::vector<ProductAlgorithm> algorithms = product.algorithms(kTriedAlgorithms);
   std::optional<Matrices> matrices;
   try {
     matrices.emplace(site.device, edge, type, largest_workspace(algorithms));

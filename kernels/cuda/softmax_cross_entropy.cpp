@@ -3,7 +3,7 @@
 namespace ptbench::cuda {
 namespace {
 
-constexpr Size kRows = 3;  // lists with an element a sample
+constexpr Size kLists = 3;  // lists with an element a sample
 
 template <class T>
 class SoftmaxCrossEntropy final : public Operator {
@@ -31,7 +31,7 @@ class SoftmaxCrossEntropy final : public Operator {
 
  private:
   static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, std::span<std::byte> workspace) {
-    const Bytes rows = float_bytes(kRows * spec.batch);
+    const Bytes rows = float_bytes(kLists * spec.batch);
     float* lists = elements<float>(workspace.first(rows)).data();
     return {.losses = lists,
             .maxima = lists + spec.batch,
@@ -54,7 +54,7 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
       : spec_(spec), site_(site) {}
 
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return float_bytes(kRows * spec_.batch) + sizeof(unsigned);
+    return float_bytes(kLists * spec_.batch) + sizeof(unsigned);
   }
   [[nodiscard]] std::string description() const override {
     return "softmax_cross_entropy, a warp a sample";

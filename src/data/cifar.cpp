@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 5> kTrain{"data_batch_1.bin", "data_batch_2.bin",
-                                            "data_batch_3.bin", "data_batch_4.bin",
-                                            "data_batch_5.bin"};
-constexpr const char* kTest = "test_batch.bin";
+constexpr std::array<const char*, 5> kCifarTrain{"data_batch_1.bin", "data_batch_2.bin",
+                                                 "data_batch_3.bin", "data_batch_4.bin",
+                                                 "data_batch_5.bin"};
+constexpr const char* kCifarTest = "test_batch.bin";
 
 constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::size_t kRecordBytes = 1 + kPixels;
@@ -70,23 +70,24 @@ void add_records(const ByteFile& file, std::span<const std::uint8_t> bytes, std:
   }
 }
 
-bool recognises(const fs::path& directory) {
-  return holds_any(directory, kTrain) || find_file(directory, kTest).has_value();
+bool recognises_cifar(const fs::path& directory) {
+  return holds_any(directory, kCifarTrain) || find_file(directory, kCifarTest).has_value();
 }
 
 Shape sample_shape(const fs::path& /*directory*/) { return {3, 32, 32}; }
 
-DataSource load(const fs::path& directory) {
+DataSource load_cifar(const fs::path& directory) {
   std::vector<fs::path> train_files;
-  for (const char* name : kTrain) train_files.push_back(require_file(directory, name, "CIFAR-10"));
-  const fs::path test_file = require_file(directory, kTest, "CIFAR-10");
+  for (const char* name : kCifarTrain)
+    train_files.push_back(require_file(directory, name, "CIFAR-10"));
+  const fs::path test_file = require_file(directory, kCifarTest, "CIFAR-10");
   PixelPart train;
   reserve(train_files, train);
   for (const fs::path& path : train_files) read_cifar(path, train);
   PixelPart test;
   read_cifar(test_file, test);
   return source_of_pixels(sample_shape(directory), std::move(train), std::move(test),
-                          fmt::format("{} to {}", quoted(train_files.front()), kTrain.back()));
+                          fmt::format("{} to {}", quoted(train_files.front()), kCifarTrain.back()));
 }
 
 }  // namespace
@@ -110,9 +111,9 @@ void read_cifar(const fs::path& path, PixelPart& part) {
 DirectoryFormat cifar_format() {
   return {.name = "CIFAR-10",
           .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin (plain or .gz)",
-          .recognises = recognises,
+          .recognises = recognises_cifar,
           .sample_shape = sample_shape,
-          .load = load};
+          .load = load_cifar};
 }
 
 }  // namespace ptbench

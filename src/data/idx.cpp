@@ -24,12 +24,12 @@ constexpr std::size_t kNumberBytes = 4;
 constexpr std::size_t kImageRank = 3;
 constexpr std::size_t kLabelRank = 1;
 
-struct FileNames {
+struct IdxFileNames {
   const char* images;
   const char* labels;
 };
-constexpr FileNames kTrain{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"};
-constexpr FileNames kTest{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+constexpr IdxFileNames kIdxTrain{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"};
+constexpr IdxFileNames kIdxTest{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 
 /// Images with labels, as they lie in the files.
 struct IdxPart {
@@ -72,7 +72,7 @@ Shape read_dimensions(ByteFile& file, std::size_t rank) {
   return shape;
 }
 
-IdxPart read_part(const fs::path& directory, const FileNames& names) {
+IdxPart read_idx_part(const fs::path& directory, const IdxFileNames& names) {
   const fs::path images = require_file(directory, names.images, "IDX");
   const fs::path labels = require_file(directory, names.labels, "IDX");
   IdxPart part{read_idx(images, kImageRank), read_idx(labels, kLabelRank)};
@@ -89,7 +89,7 @@ Shape shape_of_one(const Shape& images) { return {1, images[1], images[2]}; }
 Shape sample_shape(const IdxPart& part) { return shape_of_one(part.images.shape); }
 
 Shape sample_shape_in(const fs::path& directory) {
-  ByteFile file(require_file(directory, kTrain.images, "IDX"));
+  ByteFile file(require_file(directory, kIdxTrain.images, "IDX"));
   read_magic(file, kImageRank);
   return shape_of_one(read_dimensions(file, kImageRank));
 }
@@ -98,17 +98,18 @@ PixelPart to_pixels(IdxPart part) {
   return {std::move(part.images.bytes), {part.labels.bytes.begin(), part.labels.bytes.end()}};
 }
 
-bool recognises(const fs::path& directory) {
-  return holds_any(directory, std::array{kTrain.images, kTrain.labels, kTest.images, kTest.labels});
+bool recognises_idx(const fs::path& directory) {
+  return holds_any(
+      directory, std::array{kIdxTrain.images, kIdxTrain.labels, kIdxTest.images, kIdxTest.labels});
 }
 
-DataSource load(const fs::path& directory) {
-  IdxPart train = read_part(directory, kTrain);
-  IdxPart test = read_part(directory, kTest);
+DataSource load_idx(const fs::path& directory) {
+  IdxPart train = read_idx_part(directory, kIdxTrain);
+  IdxPart test = read_idx_part(directory, kIdxTest);
   const Shape shape = sample_shape(train);
   if (sample_shape(test) != shape) throw different_shapes(directory, shape, sample_shape(test));
   return source_of_pixels(shape, to_pixels(std::move(train)), to_pixels(std::move(test)),
-                          quoted(directory / kTrain.images));
+                          quoted(directory / kIdxTrain.images));
 }
 
 }  // namespace
@@ -125,9 +126,9 @@ DirectoryFormat idx_format() {
           .files =
               "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
               "t10k-labels-idx1-ubyte (plain or .gz)",
-          .recognises = recognises,
+          .recognises = recognises_idx,
           .sample_shape = sample_shape_in,
-          .load = load};
+          .load = load_idx};
 }
 
 }  // namespace ptbench

@@ -22,12 +22,12 @@ namespace fs = std::filesystem;
 using Floats = std::vector<float>;
 using Pixels = std::vector<std::uint8_t>;
 
-struct FileNames {
+struct NpyFileNames {
   const char* samples;
   const char* labels;
 };
-constexpr FileNames kTrain{"train_x.npy", "train_y.npy"};
-constexpr FileNames kTest{"test_x.npy", "test_y.npy"};
+constexpr NpyFileNames kNpyTrain{"train_x.npy", "train_y.npy"};
+constexpr NpyFileNames kNpyTest{"test_x.npy", "test_y.npy"};
 
 /// Samples with labels, as they lie in the files.
 struct NpyPart {
@@ -35,7 +35,7 @@ struct NpyPart {
   std::vector<std::int32_t> labels;
 };
 
-NpyPart read_part(const fs::path& directory, const FileNames& names) {
+NpyPart read_npy_part(const fs::path& directory, const NpyFileNames& names) {
   const fs::path samples = require_file(directory, names.samples, "NPY");
   const fs::path labels = require_file(directory, names.labels, "NPY");
   NpyPart part{read_npy_samples(samples), read_npy_labels(labels)};
@@ -52,7 +52,7 @@ Shape without_count(const Shape& array) { return Shape(array.dimensions().subspa
 Shape sample_shape(const NpyPart& part) { return without_count(part.samples.shape); }
 
 Shape sample_shape_in(const fs::path& directory) {
-  return without_count(read_npy_shape(require_file(directory, kTrain.samples, "NPY")));
+  return without_count(read_npy_shape(require_file(directory, kNpyTrain.samples, "NPY")));
 }
 
 const char* type_name(const NpyPart& part) {
@@ -68,14 +68,14 @@ PixelPart to_pixels(NpyPart part) {
   return {std::get<Pixels>(std::move(part.samples.values)), std::move(part.labels)};
 }
 
-bool recognises(const fs::path& directory) {
-  return holds_any(directory,
-                   std::array{kTrain.samples, kTrain.labels, kTest.samples, kTest.labels});
+bool recognises_npy(const fs::path& directory) {
+  return holds_any(directory, std::array{kNpyTrain.samples, kNpyTrain.labels, kNpyTest.samples,
+                                         kNpyTest.labels});
 }
 
-DataSource load(const fs::path& directory) {
-  NpyPart train = read_part(directory, kTrain);
-  NpyPart test = read_part(directory, kTest);
+DataSource load_npy(const fs::path& directory) {
+  NpyPart train = read_npy_part(directory, kNpyTrain);
+  NpyPart test = read_npy_part(directory, kNpyTest);
   const Shape shape = sample_shape(train);
   if (sample_shape(test) != shape) throw different_shapes(directory, shape, sample_shape(test));
   if (train.samples.values.index() != test.samples.values.index())
@@ -84,7 +84,7 @@ DataSource load(const fs::path& directory) {
                       "save both from Python with the same type: x.astype('float32')");
   if (std::holds_alternative<Pixels>(train.samples.values))
     return source_of_pixels(shape, to_pixels(std::move(train)), to_pixels(std::move(test)),
-                            quoted(directory / kTrain.samples));
+                            quoted(directory / kNpyTrain.samples));
   return {.source = {},
           .train = to_dataset(std::move(train)),
           .test = to_dataset(std::move(test)),
@@ -97,9 +97,9 @@ DataSource load(const fs::path& directory) {
 DirectoryFormat npy_format() {
   return {.name = "NPY",
           .files = "train_x.npy, train_y.npy, test_x.npy, test_y.npy (plain or .gz)",
-          .recognises = recognises,
+          .recognises = recognises_npy,
           .sample_shape = sample_shape_in,
-          .load = load};
+          .load = load_npy};
 }
 
 }  // namespace ptbench

@@ -7,13 +7,16 @@ execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${build}" -G N
                         "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}"
                         -DBUILD_TESTING=OFF "-DPTBENCH_CUDA=${CUDA}" "-DPTBENCH_GLOO=${CUDA}"
                         "-DPTBENCH_MPI=${CUDA}" -DCMAKE_CUDA_ARCHITECTURES=75
-                        -DPTBENCH_WERROR=ON
+                        -DPTBENCH_WERROR=ON -DPTBENCH_UNITY=ON
                         # What is installed does not run here.
                         "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG"
                         "-DCMAKE_CUDA_FLAGS_RELEASE=-O0 -DNDEBUG"
                 OUTPUT_VARIABLE configured COMMAND_ERROR_IS_FATAL ANY)
 # What `cmake --build … --target ptbench` leaves behind, without the minutes that it takes.
 file(COPY "${PROGRAM}" DESTINATION "${build}")
+# Modules of CUDA that are there already, without the minutes that their kernels take.
+separate_arguments(BUILT_MODULES)
+file(COPY ${BUILT_MODULES} DESTINATION "${build}/lib/ptbench")
 
 execute_process(COMMAND "${CMAKE_COMMAND}" --install "${build}" --prefix "${prefix}"
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
