@@ -38,7 +38,7 @@ std::string message_with_cifar(const std::string& name, const std::string& conte
 
 }  // namespace
 
-TEST_CASE("CIFAR-10 loads in the files' order, normalised by channel", "[data]") {
+TEST_CASE("CIFAR-10 loads in the files' order, normalised by channel", "[data][long]") {
   const TemporaryDirectory directory;
   write_cifar_set(directory.path());
   const DataSource data = load_directory(directory.text());

@@ -31,7 +31,7 @@ std::vector<Size> first_epoch(Size samples, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("every epoch visits every sample once, in another order", "[data]") {
+TEST_CASE("every epoch visits every sample once, in another order", "[data][long]") {
   // One size for each number of positions that a word can decide, and the smallest ones.
   const Size samples =
       GENERATE(Size{1}, Size{2}, Size{7}, Size{1000}, Size{5000}, Size{70000}, Size{1100000});

@@ -131,7 +131,7 @@ TEST_CASE("gradients are added to what is there, which exact arithmetic tells ex
   }
 }
 
-TEST_CASE("adding gradients repeats every bit, and changes nothing but gradients") {
+TEST_CASE("adding gradients repeats every bit, and changes nothing but gradients", "[long]") {
   for (const OperatorSpec& spec : contract_specs()) {
     if (parameters_of(spec).empty()) continue;
     const OperatorData data = make_data(spec, 1, Values::uniform);
@@ -181,7 +181,7 @@ TEST_CASE("parameters come back from a layout as they went in") {
   }
 }
 
-TEST_CASE("an operator computes with new parameters once it is told") {
+TEST_CASE("an operator computes with new parameters once it is told", "[long]") {
   for (const OperatorSpec& spec : contract_specs()) {
     if (parameters_of(spec).empty()) continue;
     const OperatorData data = make_data(spec, 3, Values::uniform);
@@ -198,7 +198,8 @@ TEST_CASE("an operator computes with new parameters once it is told") {
   }
 }
 
-TEST_CASE("only batch norm evaluates otherwise than it trains, and evaluation leaves no trace") {
+TEST_CASE("only batch norm evaluates otherwise than it trains, and evaluation leaves no trace",
+          "[long]") {
   for (const OperatorSpec& spec : contract_specs()) {
     const OperatorData data = make_data(spec, 6, Values::uniform);
     for_each_candidate(

@@ -255,7 +255,7 @@ double coverage(double deviation, double usual) {
 
 }  // namespace
 
-TEST_CASE("the interval of a run covers the truth 95 times in 100", "[measure]") {
+TEST_CASE("the interval of a run covers the truth 95 times in 100", "[measure][long]") {
   for (const double learnt : {0.006, 0.0146, 0.03}) {
     const double covered = coverage(learnt, learnt);
     CHECK(covered >= 0.93);
@@ -264,11 +264,12 @@ TEST_CASE("the interval of a run covers the truth 95 times in 100", "[measure]")
 }
 
 TEST_CASE("the interval of a quieter machine than is usual covers the truth more often",
-          "[measure]") {
+          "[measure][long]") {
   CHECK(coverage(0.006, PriorNoise::kUnlearnt) >= 0.99);
 }
 
-TEST_CASE("the interval covers the truth less often where more noise is not learnt", "[measure]") {
+TEST_CASE("the interval covers the truth less often where more noise is not learnt",
+          "[measure][long]") {
   CHECK(coverage(0.0146, PriorNoise::kUnlearnt) >= 0.88);
   for (const double deviation : {0.019, 0.025, 0.03}) {
     const double covered = coverage(deviation, PriorNoise::kUnlearnt);

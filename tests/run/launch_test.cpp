@@ -108,7 +108,7 @@ TEST_CASE("launch starts the first ranks of its hosts", "[run]") {
   CHECK_THAT(many.errors, Contains("--nproc 4: the hosts are to have 3 ranks"));
 }
 
-TEST_CASE("run --hosts on this host alone is repeated as any run", "[run]") {
+TEST_CASE("run --hosts on this host alone is repeated as any run", "[run][long]") {
   const RunCommand run(std::chrono::seconds(120));
   const ProgramResult result =
       run({"-w", "linear", "-s", "ddp", "--threads", "1", "--hosts", "localhost:2", "--repeats",

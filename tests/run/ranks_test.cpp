@@ -43,7 +43,8 @@ void check_close(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-TEST_CASE("data-parallel ranks compute what serial training does on the global batch", "[run]") {
+TEST_CASE("data-parallel ranks compute what serial training does on the global batch",
+          "[run][long]") {
   const RunCommand run;
   const auto with = [&](const std::vector<std::string>& more) { return run(on_digits(more)); };
   (void)record_of(run, with({"-b", "24", "--loss-log", "serial.csv"}));
@@ -66,7 +67,7 @@ TEST_CASE("data-parallel ranks compute what serial training does on the global b
   check_close(losses_of(run.text("ranks.csv")), losses_of(run.text("serial.csv")));
 }
 
-TEST_CASE("phases of several ranks have communication", "[run]") {
+TEST_CASE("phases of several ranks have communication", "[run][long]") {
   const RunCommand run;
   const auto record = record_of(run, run({"-w", "mlp", "-b", "8", "-s", "ddp", "-n", "2", "--steps",
                                           "10", "--threads", "1", "-o", "r.json"}));
@@ -119,7 +120,7 @@ TEST_CASE("replicas of one process compute what serial training does", "[run]") 
   check_close(losses_of(run.text("replicas.csv")), losses_of(run.text("serial.csv")));
 }
 
-TEST_CASE("unequal shares compute what serial training does", "[run]") {
+TEST_CASE("unequal shares compute what serial training does", "[run][long]") {
   const RunCommand run;
   const auto record = record_of(run, run({"-w", "mlp", "-s", "ddp", "-n", "2", "--shares", "20,4",
                                           "--steps", "5", "--threads", "1", "-o", "r.json"}));

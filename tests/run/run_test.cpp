@@ -51,7 +51,7 @@ TEST_CASE("JSON takes standard output, and the summary moves out of its way", "[
   }
 }
 
-TEST_CASE("losses repeat bit by bit with the same seed, threads and plan", "[run]") {
+TEST_CASE("losses repeat bit by bit with the same seed, threads and plan", "[run][long]") {
   const RunCommand run;
   for (const char* log : {"a.csv", "b.csv", "c.csv"}) {
     const ProgramResult result = run({"-w", "mlp", "-b", "16", "--steps", "20", "--warmup", "0",

@@ -129,7 +129,7 @@ TEST_CASE("micro-batches are told apart, also in a run of several processes", "[
   CHECK(passes[3].at("args").at("micro_batch") == 3);
 }
 
-TEST_CASE("a trace is bounded, and says where it was cut", "[run]") {
+TEST_CASE("a trace is bounded, and says where it was cut", "[run][long]") {
   const RunCommand run;
   const ProgramResult result =
       trace(run, {"-w", "linear", "--accumulate", "100", "-b", "4", "--trace-steps", "1:1000"});

@@ -112,7 +112,7 @@ TEST_CASE("who asks for a comparison that there is not is told so", "[run]") {
   CHECK(has_warning(on, "not-verified"));
 }
 
-TEST_CASE("a plan file serves with and without verification", "[run]") {
+TEST_CASE("a plan file serves with and without verification", "[run][long]") {
   const RunCommand run;
   std::vector<std::string> arguments{"-w",       "mlp", "--accumulate", "2",         "-b", "4",
                                      "--steps",  "1",   "--plan",       "plan.json", "-o", "r.json",
@@ -165,7 +165,7 @@ TEST_CASE("model files that are wrong are refused with the layer's name", "[run]
   CHECK(run({"-w", "m.json"}).exit_code == 1);
 }
 
-TEST_CASE("loader threads change nothing but the time", "[run]") {
+TEST_CASE("loader threads change nothing but the time", "[run][long]") {
   const RunCommand run;
   for (const char* workers : {"0", "1", "3"}) {
     const ProgramResult result = run({"-w", "mlp", "--data", kDigits, "-b", "16", "--epochs", "1",
@@ -179,7 +179,7 @@ TEST_CASE("loader threads change nothing but the time", "[run]") {
   CHECK(run.text("0.csv") == run.text("3.csv"));
 }
 
-TEST_CASE("training stops at its target and tells the time to it", "[run]") {
+TEST_CASE("training stops at its target and tells the time to it", "[run][long]") {
   const RunCommand run;
   const auto accurate =
       record_of(run, run({"-w", "mlp", "--data", kDigits, "-b", "32", "--lr", "0.05", "--epochs",
@@ -198,7 +198,7 @@ TEST_CASE("training stops at its target and tells the time to it", "[run]") {
   CHECK(has_warning(missed, "target-not-reached"));
 }
 
-TEST_CASE("CIFAR-10 files train the model of their shape", "[run]") {
+TEST_CASE("CIFAR-10 files train the model of their shape", "[run][long]") {
   const RunCommand run;
   const auto write_batch = [&](const std::string& name, int records) {
     std::string bytes;

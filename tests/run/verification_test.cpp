@@ -108,7 +108,7 @@ TEST_CASE("what rounding alone drives apart within some steps is verified", "[ru
   }
 }
 
-TEST_CASE("ranks with unequal shares end verification with equal parameters", "[run]") {
+TEST_CASE("ranks with unequal shares end verification with equal parameters", "[run][long]") {
   const RunCommand run;
   for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"}) {
     const ProgramResult result = run({"-w", "mlp", "-s", strategy, "-n", "2", "--shares", "13,6",

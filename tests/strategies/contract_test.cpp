@@ -89,13 +89,13 @@ TEST_CASE("every strategy matches serial training on plain loops: linear", "[str
       }
 }
 
-TEST_CASE("every strategy matches serial training on plain loops: mlp", "[strategies]") {
+TEST_CASE("every strategy matches serial training on plain loops: mlp", "[strategies][long]") {
   for (const StrategyRow& row : strategy_catalog())
     check_matches_reference(row, "mlp", 5, find_workload("mlp").optimizer, GENERATE(1, 2, 3),
                             kFewSteps);
 }
 
-TEST_CASE("losses repeat bit by bit under one plan", "[strategies]") {
+TEST_CASE("losses repeat bit by bit under one plan", "[strategies][long]") {
   CpuDevice device(discover_topology(), 2);
   const CpuBackend cpu(device);
   for (const StrategyRow& row : strategy_catalog())
@@ -171,7 +171,7 @@ Graph small_resnet() {
                     {.name = "fc", .layer = LinearLayer{4}, .inputs = {10}}}};
 }
 
-TEST_CASE("a residual network on the CPU computes what plain loops compute", "[strategies]") {
+TEST_CASE("a residual network on the CPU computes what plain loops compute", "[strategies][long]") {
   const ReferenceBackend reference;
   const int threads = GENERATE(1, 2, 3);
   CpuDevice device(discover_topology(), threads);
