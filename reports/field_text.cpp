@@ -29,7 +29,8 @@ std::string human_number(double value, Unit unit) {
     case Unit::bytes_per_second:
     case Unit::operations:
     case Unit::operations_per_second: return with_si_prefix(value, name_of(unit));
-    case Unit::samples_per_second: return fmt::format("{} {}", format_si(value), name_of(unit));
+    case Unit::samples_per_second:
+    case Unit::tokens_per_second: return fmt::format("{} {}", format_si(value), name_of(unit));
     case Unit::none:
     case Unit::count: return fmt::format("{:.4g}", value);
   }

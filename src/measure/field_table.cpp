@@ -61,6 +61,8 @@ constexpr auto kFields = std::to_array<Field>({
                                                        "scalars that training changes"),
     field<&Run::workload, &WorkloadRecord::flops_per_sample>(
         "workload.flops_per_sample", operations, "forward and backward of one sample"),
+    field<&Run::workload, &WorkloadRecord::tokens_per_step>(
+        "workload.tokens_per_step", count, "of all ranks, where a program tells them"),
 
     field<&Run::strategy, &Strategy::name>("strategy.name", none, "how the step is spread"),
     field<&Run::strategy, &Strategy::world_size>("strategy.world_size", count, "ranks or replicas"),
@@ -152,6 +154,8 @@ constexpr auto kFields = std::to_array<Field>({
         "throughput.ci95_low", samples_per_second, "95 % interval across repetitions, low end"),
     field<&Run::throughput, &ThroughputRecord::ci95, &Interval::high>(
         "throughput.ci95_high", samples_per_second, "95 % interval across repetitions, high end"),
+    field<&Run::throughput, &ThroughputRecord::tokens_per_second>(
+        "throughput.tokens_per_second", tokens_per_second, "tokens over seconds in clean slices"),
 
     field<&Run::phases_seconds, &Phases::data>("phases_seconds.data", seconds, "waiting for input"),
     field<&Run::phases_seconds, &Phases::scatter>("phases_seconds.scatter", seconds,
@@ -313,6 +317,7 @@ std::string_view name_of(Unit unit) {
     case Unit::operations: return "FLOP";
     case Unit::operations_per_second: return "FLOP/s";
     case Unit::samples_per_second: return "samples/s";
+    case Unit::tokens_per_second: return "tokens/s";
   }
   throw Defect("a unit without a name");
 }

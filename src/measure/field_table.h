@@ -26,6 +26,7 @@ enum class Unit {
   operations,  ///< floating-point; a multiply-add is 2
   operations_per_second,
   samples_per_second,
+  tokens_per_second,
 };
 [[nodiscard]] std::string_view name_of(Unit unit);
 

@@ -53,7 +53,8 @@ struct WorkloadRecord {
   std::optional<std::string> digest;  ///< equal for equal graphs and losses, whatever their names
   std::optional<Size> parameters;     ///< scalars that training changes
   std::optional<double> flops_per_sample;
-  std::vector<Size> input_shape;  ///< of one sample; empty: not known
+  std::optional<Size> tokens_per_step;  ///< of all ranks, where a program tells them
+  std::vector<Size> input_shape;        ///< of one sample; empty: not known
 };
 
 struct StrategyRecord {
@@ -177,6 +178,7 @@ struct StepSecondsRecord {
 struct ThroughputRecord {
   std::optional<double> value;   ///< samples/s, global
   std::optional<Interval> ci95;  ///< across repetitions
+  std::optional<double> tokens_per_second = std::nullopt;
 };
 
 struct PhasesRecord {

@@ -96,6 +96,8 @@ void summarize_compute(double step_seconds, ComputeRecord& compute) {
 void summarize_rates(const CountedRepetitions& counted, const PriorNoise& prior, RunRecord& run) {
   const double step_seconds = run.step_seconds.mean.value_or(*run.step_seconds.median);
   if (step_seconds <= 0) return;
+  if (const auto tokens = run.workload.tokens_per_step)
+    run.throughput.tokens_per_second = static_cast<double>(*tokens) / step_seconds;
   if (const auto batch = run.strategy.global_batch) {
     run.throughput.value = static_cast<double>(*batch) / step_seconds;
     if (const auto half = log_half_width(counted, counted.log_means, prior))

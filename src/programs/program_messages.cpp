@@ -68,6 +68,8 @@ ProgramHello hello_in(const json& message) {
   if (hello.rank >= hello.world_size)
     throw breach(fmt::format("there is no rank {} in a world of {}", hello.rank, hello.world_size));
   hello.samples = member(message, "samples", 1, kMostSamplesOfStep);
+  if (message.contains("tokens") && !message["tokens"].is_null())
+    hello.tokens = member(message, "tokens", 1, kMostSamplesOfStep);
   hello.device = short_text(message, "device");
   hello.framework = framework_in(message);
   hello.precision = short_text(message, "precision");

@@ -33,7 +33,8 @@ inline constexpr std::array<std::string_view, 10> kProgramPhases{
 struct ProgramHello {
   Size rank = 0;
   Size world_size = 1;
-  Size samples = 1;  ///< that it trains on in one step
+  Size samples = 1;            ///< that it trains on in one step
+  std::optional<Size> tokens;  ///< in one step
   std::optional<std::string> device;
   std::optional<std::string> framework;  ///< "pytorch 2.5.1"
   std::optional<std::string> precision;

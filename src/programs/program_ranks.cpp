@@ -43,7 +43,7 @@ Size ProgramRanks::join(const ProgramHello& hello) {
 
 void ProgramRanks::report(Size rank, ProgramReport report, std::int64_t granted) {
   for (const ProgramStep& step : report.steps) take_step(rank, step, granted);
-  if (rank == 0) take_losses(report);
+  take_losses(rank, report);
   if (keeps_phases_) take_spans(rank, std::move(report));
 }
 
@@ -62,11 +62,14 @@ void ProgramRanks::take_step(Size rank, const ProgramStep& step, std::int64_t gr
   told.durations.push_back(step.end - step.begin);
 }
 
-void ProgramRanks::take_losses(const ProgramReport& report) {
+void ProgramRanks::take_losses(Size rank, const ProgramReport& report) {
   for (const ProgramLoss& loss : report.losses) {
     if (!loss.loss || !std::isfinite(*loss.loss))
-      throw run_error(fmt::format("the loss of step {} is not finite", loss.number),
+      throw run_error(rank == 0 ? fmt::format("the loss of step {} is not finite", loss.number)
+                                : fmt::format("the loss of step {} on rank {} is not finite",
+                                              loss.number, rank),
                       "choose a smaller learning rate");
+    if (rank != 0) continue;
     if (!first_loss_) first_loss_ = loss.loss;
     last_loss_ = loss.loss;
   }
@@ -118,6 +121,15 @@ Size ProgramRanks::samples() const {
   Size samples = 0;
   for (const auto& hello : hellos_) samples += hello ? hello->samples : 0;
   return samples;
+}
+
+std::optional<Size> ProgramRanks::tokens() const {
+  Size tokens = 0;
+  for (const auto& hello : hellos_) {
+    if (!hello || !hello->tokens) return std::nullopt;
+    tokens += *hello->tokens;
+  }
+  return tokens;
 }
 
 std::int64_t ProgramRanks::done() const {

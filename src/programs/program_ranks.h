@@ -36,6 +36,8 @@ class ProgramRanks {
   [[nodiscard]] const std::vector<std::optional<ProgramHello>>& hellos() const { return hellos_; }
   /// Samples that all ranks train on in one step.
   [[nodiscard]] Size samples() const;
+  /// Tokens of all ranks in one step; empty where not all tell theirs.
+  [[nodiscard]] std::optional<Size> tokens() const;
 
   /// Number of the last step that every rank has done; 0: none.
   [[nodiscard]] std::int64_t done() const;
@@ -44,6 +46,7 @@ class ProgramRanks {
   /// The next step that all have done, in turn; empty where there is none yet.
   [[nodiscard]] std::optional<WorldStep> take();
 
+  /// Of rank 0.
   [[nodiscard]] std::optional<double> first_loss() const { return first_loss_; }
   [[nodiscard]] std::optional<double> last_loss() const { return last_loss_; }
 
@@ -64,7 +67,7 @@ class ProgramRanks {
   };
 
   void take_step(Size rank, const ProgramStep& step, std::int64_t granted);
-  void take_losses(const ProgramReport& report);
+  void take_losses(Size rank, const ProgramReport& report);
   void take_spans(Size rank, ProgramReport report);
 
   std::optional<Size> world_size_;

@@ -74,6 +74,7 @@ TEST_CASE("each breach of the protocol is named", "[programs]") {
   CHECK_THAT(told.refused(0, hello(2, 2)), Contains("no rank 2"));
   CHECK_THAT(told.refused(0, hello(-1, 2)), Contains("'rank' is no whole number"));
   CHECK_THAT(told.refused(0, hello(0, 2, R"(, "device": "")")), Contains("'device'"));
+  CHECK_THAT(told.refused(0, hello(0, 2, R"(, "tokens": 0)")), Contains("'tokens' is no whole"));
   told.say(0, hello(0, 2));
   CHECK_THAT(told.refused(0, hello(0, 2)), Contains("there twice"));
   CHECK_THAT(told.refused(1, hello(1, 3)), Contains("others said 2"));
@@ -93,6 +94,8 @@ TEST_CASE("each breach of the protocol is named", "[programs]") {
              Contains("phase of step 2"));
   CHECK_THAT(told.refused(0, R"({"steps": [[2, 30, 31]], "losses": [[2, null]]})"),
              Contains("loss of step 2 is not finite"));
+  CHECK_THAT(told.refused(1, R"({"steps": [[2, 9, 31]], "losses": [[2, null]]})"),
+             Contains("loss of step 2 on rank 1 is not finite"));
 }
 
 TEST_CASE("phases are means over the steps that told any", "[programs]") {

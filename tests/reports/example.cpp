@@ -11,7 +11,8 @@ RunRecord measured_run() {
   RunRecord run;
   run.id = "mlp/serial/n1/b64/fp32/data=tests/data/digits";
   run.engine = {"native", "0.1.0", std::nullopt};
-  run.workload = {"mlp", std::nullopt, "0123456789abcdef", 1'125'386, 6.75e6, {1, 8, 8}};
+  run.workload = {"mlp",  std::nullopt, "0123456789abcdef", 1'125'386,
+                  6.75e6, std::nullopt, {1, 8, 8}};
   run.strategy = {.name = "serial",
                   .world_size = 1,
                   .devices = {"cpu"},
