@@ -15,6 +15,7 @@ dirty, or of several commits, are refused, unless --quick. Only Python's standar
 import argparse
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -76,10 +77,19 @@ def kept(record):
     """What is kept of a run: all but its single steps, and paths of this machine."""
     repetitions = [{key: one.get(key) for key in ("median_seconds", "placement", "clean_slices", "lockstep")}
                    for one in record["samples"]["repetitions"]]
-    return {key: record[key] for key in ("id", "status", "reason", "step_seconds", "throughput", "memory", "compute",
+    return {key: record[key] for key in ("id", "status", "reason", "step_seconds", "throughput", "compute",
                                          "versus")} | {
+        "memory": record["memory"] | {"data_bytes": data_bytes(record)},
         "engine": engine_of(record), "version": record["engine"]["version"], "repetitions": repetitions,
         "warnings": [one["code"] for one in record["warnings"]]}
+
+
+def data_bytes(record):
+    """Of the samples in fp32 that each of ptbench's ranks has before `before_bytes` is taken; PyTorch's come later."""
+    if engine_of(record) != "native" or record["status"] != "ok":
+        return 0
+    values = record["data"]["samples"] * math.prod(record["workload"]["input_shape"])
+    return 4 * values * record["strategy"]["world_size"]
 
 
 def measured(cell, arguments):
@@ -159,9 +169,11 @@ def ratio_text(record):
 
 
 def memory_of(record):
-    """On top of what start-up and imports take; None: not known."""
-    peak, before = record["memory"]["peak_bytes"], record["memory"].get("before_bytes")
-    return None if peak is None or before is None else peak - before
+    """On top of what start-up and imports take, the samples included; None: not known."""
+    memory = record["memory"]
+    if memory["peak_bytes"] is None or memory.get("before_bytes") is None:
+        return None
+    return memory["peak_bytes"] - memory["before_bytes"] + memory["data_bytes"]
 
 
 def memory_text(own, peer):

@@ -1,6 +1,7 @@
 """A PyTorch training script for several processes that ptbench measures:
 
-ptbench sweep --program 'torchrun --nproc-per-node {n} train_ddp.py --batch {b}' -n 1,2 -b 64 -o scaling.json
+ptbench sweep --program 'OMP_NUM_THREADS={threads} torchrun --nproc-per-node {n} train_ddp.py --batch {b}' \\
+    -n 1,2 -b 64 -o scaling.json
 """
 
 import argparse

@@ -252,8 +252,15 @@ static inline int ptbench_read(ptbench_steps* steps, int flags) {
 }
 
 static inline int ptbench_put_loss(char* text, int64_t number, double loss, const char* comma) {
-  if (!isfinite(loss)) return sprintf(text, "%s[%lld,null]", comma, (long long)number);
-  return sprintf(text, "%s[%lld,%.9g]", comma, (long long)number, loss);
+  const int head = sprintf(text, "%s[%lld,", comma, (long long)number);
+  const int all = head + sprintf(text + head, "%.9g]", loss);
+  char* digit = text + head;
+  /* -ffast-math believes that every number is finite. */
+  if (*digit == '-') ++digit;
+  if (!isfinite(loss) || *digit < '0' || *digit > '9') return head + sprintf(text + head, "null]");
+  for (; *digit != '\0'; ++digit)
+    if (*digit == ',') *digit = '.'; /* in some locales */
+  return all;
 }
 
 /* Tells of the steps that are kept. At most 1,024 steps of 48 bytes and as many phases as fit. */

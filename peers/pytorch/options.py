@@ -128,4 +128,5 @@ def take_cores(options: argparse.Namespace, place: Place) -> int:
         os.sched_setaffinity(0, cores[place.local_rank * threads:(place.local_rank + 1) * threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
     os.environ["OMP_PROC_BIND"] = "close"
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     return threads

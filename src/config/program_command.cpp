@@ -277,6 +277,8 @@ void configure_program(const RunOptions& options, Size cores, RunConfig& config)
     program.global_batch = std::stoll(global->second);
   std::vector<OptionValue> others;
   if (options.threads) others.push_back({"threads", fmt::format("{}", *options.threads)});
+  if (config.batch.micro_batch == 0 && program.global_batch)
+    others.push_back({"global-batch", fmt::format("{}", *program.global_batch)});
   config.id = run_id({.workload = config.workload.name,
                       .strategy = config.strategy.name,
                       .world_size = program.world_size.value_or(0),

@@ -97,11 +97,13 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   if (config.program && config.program->engine == "program") return begin_program_record(config);
   RunRecord record;
   record.id = config.id;
-  if (config.program)
+  if (config.program) {
     record.engine = {
         .name = config.program->engine, .version = {}, .command = config.program->command};
-  else
+    record.verification.reason = "train.py --verify compares it with ptbench, in a run of its own";
+  } else {
     record.engine = {.name = "native", .version = build_info().version, .command = {}};
+  }
   record.workload.name = config.workload.name;
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;
   record.strategy.name = config.strategy.name;

@@ -16,6 +16,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/pinning_variables.h"
 #include "src/process/descriptor.h"
 
 namespace ptbench {
@@ -136,14 +137,19 @@ void keep_exit_codes() {
     (void)std::signal(SIGCHLD, SIG_DFL);
 }
 
-/// What is added comes first, and what it names anew is left out of the owner's environment.
+/// What is added comes first, and what it names anew is left out of the owner's environment. What
+/// the owner hides from itself is added under its own name.
 std::vector<char*> environment_with(std::vector<std::string>& added) {
+  for (char** inherited = environ; *inherited != nullptr; ++inherited)
+    if (const std::string_view name = hidden_pinning_variable(*inherited); !name.empty())
+      added.push_back(std::string(name) + std::string(*inherited + name.size()));
   std::vector<char*> pointers;
   for (std::string& variable : added) pointers.push_back(variable.data());
   for (char** inherited = environ; *inherited != nullptr; ++inherited) {
     const std::string_view variable(*inherited);
     const std::string_view name = variable.substr(0, variable.find('=') + 1);
-    if (std::ranges::none_of(added, [name](const auto& one) { return one.starts_with(name); }))
+    if (hidden_pinning_variable(variable).empty() &&
+        std::ranges::none_of(added, [name](const auto& one) { return one.starts_with(name); }))
       pointers.push_back(*inherited);
   }
   pointers.push_back(nullptr);

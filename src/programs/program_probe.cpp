@@ -19,6 +19,9 @@ namespace {
 /// A rest of some milliseconds is nothing to steps that last longer than this.
 constexpr double kLongSteps = 0.1;
 
+/// Steps use up what loaders prepared while the program rested, in so many times the time it took.
+constexpr double kUseOfHelp = 2;
+
 /// That a program which this process starts may use.
 std::vector<int> allowed_cpus() {
   std::vector<int> cpus;
@@ -77,9 +80,11 @@ void ProgramProbe::begin() {
   steps_.rest();
   begin_ = look();
   energy_.begin();
-  if (steps_.pace() < kLongSteps) {
-    // A turn has settled before it looks, and is short.
-    const double settle_seconds = plan_.seconds < kSliceSeconds ? 0 : kSettleSeconds;
+  // A turn has settled before it looks, and is short.
+  const bool is_turn = plan_.seconds < kSliceSeconds;
+  const double helped = is_turn ? 0 : steps_.helpers_worked();
+  if (steps_.pace() < kLongSteps || helped > 0) {
+    const double settle_seconds = is_turn ? 0 : std::max(kSettleSeconds, kUseOfHelp * helped);
     steps_.expect(plan_.seconds + settle_seconds, plan_.steps + 1);
     steps_.settle(settle_seconds);
   }

@@ -103,6 +103,7 @@ class ProgramRun {
     samples.started_unix_seconds = started;
     samples.warmup_discarded += steps_.dropped();
     add_standstill_warning(record_, samples.standstill);
+    warn_of_helpers();
     add_repetition(samples, record_.samples);
     if (samples.interrupted) record_.status = Status::interrupted;
     report_losses();
@@ -165,6 +166,7 @@ class ProgramRun {
       if (hello->device)
         record_.strategy.devices.at(static_cast<std::size_t>(hello->rank)) = *hello->device;
     record_.strategy.global_batch = ranks.samples();
+    record_.workload.tokens_per_step = ranks.tokens();
     if (!record_.strategy.batch_per_replica) record_.strategy.batch_per_replica = first.samples;
     if (first.precision && !options_.precision) record_.strategy.precision = *first.precision;
     warn_of_other_batch(ranks.samples());
@@ -180,6 +182,19 @@ class ProgramRun {
                                 "have {}",
                                 told, *asked),
          .remedy = "Let the script use the batch that it is given, and tell its samples a step."});
+  }
+
+  /// What helpers do while the program rests is not a part of any step.
+  void warn_of_helpers() {
+    if (steps_.usual_help() == 0) return;
+    record_.warnings.push_back(
+        {.code = "loads-ahead",
+         .message = fmt::format("processes beside the ranks, such as loaders of data, worked on "
+                                "for {:.2g} s when the ranks were made to wait: what they "
+                                "prepared then cost the steps after it nothing, and a step that "
+                                "usually waits for them may be measured too short",
+                                steps_.usual_help()),
+         .remedy = "Compare with a run that loads within its steps (num_workers=0)."});
   }
 
   void report_losses() {

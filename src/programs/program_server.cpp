@@ -19,7 +19,7 @@ constexpr int kMostAsides = 1000;
 /// That are taken in before anybody else is looked after.
 constexpr int kMostMessagesAtOnce = 64;
 /// Beside a world of ranks: who has said nothing yet.
-constexpr std::size_t kMostConnections = static_cast<std::size_t>(kMostProgramRanks) + 64;
+constexpr std::size_t kMostStrangers = 64;
 
 }  // namespace
 
@@ -47,10 +47,12 @@ void ProgramServer::watch(const Descriptor& socket) {
 
 bool ProgramServer::look() {
   try {
-    bool any = accept_all();
+    accept_all();
+    bool any = false;
     for (Connection& connection : connections_) any |= read_from(connection);
     note_leavers();
     std::erase_if(connections_, [](const Connection& one) { return !one.socket.is_open(); });
+    require_few_connections();
     return any;
   } catch (const Error& error) {
     refuse(error.what());
@@ -69,20 +71,24 @@ void ProgramServer::note_leavers() {
   if (leavers == 1) first_to_leave_ = std::ranges::find_if(connections_, has_left)->rank;
 }
 
-bool ProgramServer::accept_all() {
-  bool any = false;
+/// Until the world is known, it may have as many ranks as there can be.
+void ProgramServer::require_few_connections() const {
+  const std::size_t world = ranks_.hellos().size();
+  const std::size_t ranks = world > 0 ? world : static_cast<std::size_t>(kMostProgramRanks);
+  if (connections_.size() > ranks + kMostStrangers)
+    throw run_error(breach_text("it makes too many connections"), "see docs/steps_protocol.md");
+}
+
+void ProgramServer::accept_all() {
   while (listener_.is_open()) {
-    Descriptor socket = accept_from(listener_);
-    if (!socket.is_open()) return any;
+    Descriptor socket = accept_needed(listener_);
+    if (!socket.is_open()) return;
     if (!belongs_to_this_user(socket)) continue;
-    if (connections_.size() >= kMostConnections)
-      throw run_error(breach_text("it makes too many connections"), "see docs/steps_protocol.md");
     watch(socket);
     const int process = peer_process(socket);
     connections_.push_back({.socket = std::move(socket), .process = process});
-    any = true;
+    require_few_connections();
   }
-  return any;
 }
 
 bool ProgramServer::read_from(Connection& connection) {
@@ -91,7 +97,7 @@ bool ProgramServer::read_from(Connection& connection) {
     if (message.kind == SocketMessage::Kind::none_yet) return count > 0;
     if (message.kind == SocketMessage::Kind::closed) {
       connection.socket.close();
-      return true;
+      return count > 0;
     }
     take(connection, message.text);
   }
@@ -150,6 +156,12 @@ void ProgramServer::close() {
 int ProgramServer::process_of(Size rank) const {
   const auto found = std::ranges::find(connections_, std::optional(rank), &Connection::rank);
   return found == connections_.end() ? 0 : found->process;
+}
+
+bool ProgramServer::is_rank(int process) const {
+  return std::ranges::any_of(connections_, [process](const Connection& connection) {
+    return connection.rank && connection.process == process;
+  });
 }
 
 }  // namespace ptbench

@@ -27,7 +27,8 @@ class ProgramServer {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// For poll(2): readable when `look` has something to find.
   [[nodiscard]] int descriptor() const { return watch_.number(); }
-  /// Takes in what was said until now. Whether that was anything. Throws a run error for a breach.
+  /// Takes in what was said until now. Whether that was any message. Throws a run error for a
+  /// breach.
   bool look();
 
   /// All processes may do their steps up to `step`; never fewer than before.
@@ -44,6 +45,8 @@ class ProgramServer {
   [[nodiscard]] const std::optional<Size>& first_to_leave() const { return first_to_leave_; }
   /// The process of a rank that is there; 0 where its number is not known.
   [[nodiscard]] int process_of(Size rank) const;
+  /// Whether it is one of the processes that have said hello.
+  [[nodiscard]] bool is_rank(int process) const;
 
  private:
   struct Connection {
@@ -54,7 +57,8 @@ class ProgramServer {
   };
 
   void watch(const Descriptor& socket);
-  bool accept_all();
+  void require_few_connections() const;
+  void accept_all();
   bool read_from(Connection& connection);
   void take(Connection& connection, std::string_view text);
   void note_leavers();

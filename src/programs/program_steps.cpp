@@ -28,8 +28,10 @@ constexpr double kPaceWeight = 0.1;  ///< of the newest step
 constexpr double kMostBeside = 2;
 
 // How the program comes to rest: loaders fill their queues, teams of threads stop spinning.
-constexpr std::chrono::milliseconds kLongestUnrest{250};
+constexpr double kLongestUnrest = 0.25;
 constexpr std::chrono::microseconds kBetweenLooks{300};
+/// Where processes beside the ranks work on for fewer seconds, it is nothing.
+constexpr double kLeastHelp = 0.02;
 
 /// As long as its steps, a program may rest or do something else.
 constexpr double kBesideSteps = 4;
@@ -79,8 +81,7 @@ void ProgramSteps::hear() {
                   "together",
                   elapsed_, told),
       "let it tell nanoseconds of CLOCK_MONOTONIC, and what it does between steps as a part of "
-      "them "
-      "(docs/steps_protocol.md)");
+      "them (docs/steps_protocol.md)");
 }
 
 void ProgramSteps::listen() {
@@ -104,12 +105,18 @@ void ProgramSteps::grant_ahead() {
 
 void ProgramSteps::grant_plan() {
   if (program_.server().granted() > taken_) return;
-  const Size by_time = plan_end_ > now() ? steps_within(plan_end_ - now()) : 1;
+  double left = std::max(0.0, plan_end_ - now());
+  // A sample of short steps more, so that those at its end are not granted one by one.
+  constexpr double kSpare = 1.1;
+  constexpr double kSampleSeconds = SamplingConfig{}.sample_seconds;
+  if (is_timed_ && pace_ < kSampleSeconds) left += kSpare * kSampleSeconds;
+  const Size by_time = left > 0 ? steps_within(left) : 1;
   program_.server().grant(std::max(taken_ + by_time, plan_last_step_));
 }
 
 void ProgramSteps::expect(double seconds, Size steps) {
   is_planned_ = true;
+  is_timed_ = seconds > 0;
   plan_end_ = now() + seconds;
   plan_last_step_ = taken_ + steps;
 }
@@ -121,12 +128,29 @@ void ProgramSteps::rest() {
     hear();
   }
   while (take()) ++dropped_;
-  const std::vector<int> processes = descendants();
-  const auto end = std::chrono::steady_clock::now() + kLongestUnrest;
-  for (int quiet = 0; quiet < 2 && std::chrono::steady_clock::now() < end;) {
-    quiet = are_asleep(processes) ? quiet + 1 : 0;
+  // Who has rested would fill its queues further.
+  if (std::exchange(rested_after_, server.granted()) == server.granted()) return;
+  std::vector<int> ranks;
+  std::vector<int> helpers;
+  for (const int process : descendants())
+    (server.is_rank(process) ? ranks : helpers).push_back(process);
+  const double begin = clock_.now();
+  double rested = 0;
+  helpers_worked_ = 0;
+  for (int quiet = 0; quiet < 2 && rested < kLongestUnrest; rested = clock_.now() - begin) {
+    const bool helpers_sleep = are_asleep(helpers);
+    if (!helpers_sleep) helpers_worked_ = clock_.now() - begin;
+    quiet = helpers_sleep && are_asleep(ranks) ? quiet + 1 : 0;
     std::this_thread::sleep_for(kBetweenLooks);
   }
+  if (helpers_worked_ < kLeastHelp) helpers_worked_ = 0;
+  ++rests_;
+  if (helpers_worked_ > 0) ++helped_rests_;
+  help_seconds_ += helpers_worked_;
+}
+
+double ProgramSteps::usual_help() const {
+  return 2 * helped_rests_ > rests_ ? help_seconds_ / static_cast<double>(helped_rests_) : 0;
 }
 
 void ProgramSteps::settle(double seconds) {

@@ -32,8 +32,12 @@ class ProgramSteps final : public Clock {
   /// ahead of those that it reports, so that it never waits.
   void expect(double seconds, Size steps);
   /// Waits until the program has done all that it was granted and sleeps. Steps that were not taken
-  /// are dropped.
+  /// are dropped. Returns at once where nothing was granted since it rested.
   void rest();
+  /// Seconds for which processes beside the ranks, such as loaders of data, worked on at the last
+  /// rest, 0 where that was a moment; and at most rests, 0 where they did so at less than half.
+  [[nodiscard]] double helpers_worked() const { return helpers_worked_; }
+  [[nodiscard]] double usual_help() const;
   /// Takes steps that do not count: at least one, and what begins within so many seconds.
   void settle(double seconds);
   /// Makes so many steps of which phases are wanted.
@@ -63,9 +67,15 @@ class ProgramSteps final : public Clock {
   double previous_ = 0;           ///< seconds of the newest step
   double pace_ = 0;
   bool is_planned_ = false;
+  bool is_timed_ = false;
   double plan_end_ = 0;              ///< of the clock, at least
   std::int64_t plan_last_step_ = 0;  ///< its number, at least
   Size dropped_ = 0;
+  std::int64_t rested_after_ = 0;  ///< number of the last step that was granted then
+  double helpers_worked_ = 0;
+  double help_seconds_ = 0;  ///< of all rests
+  Size helped_rests_ = 0;
+  Size rests_ = 0;
 };
 
 }  // namespace ptbench

@@ -61,6 +61,9 @@ Combination References::one_rank(const RunConfig& config, Assignments given) con
   leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
   if (config.options.program) {  // its work stands in its command
     given.push_back({"nproc", "1"});
+    if (!has(given, "threads") && has_placeholder(*config.options.program, "threads") &&
+        config.threads != usual_threads(1, topology_))
+      given.push_back({"threads", fmt::format("{}", config.threads)});
     return expansion_.of(std::move(given));
   }
   return expansion_.of(with_work_of(config, std::move(given)));

@@ -13,7 +13,8 @@ def record(engine, seconds, ratio=None, memory=2**20, clean=range(8), pairs=8):
                         "pairs_in_turns": pairs}
     return {"engine": engine, "step_seconds": {"median": seconds, "ci95": [0.9 * seconds, 1.1 * seconds]},
             "versus": versus, "throughput": {"value": 1000.0, "ci95": [980, 1020]}, "warnings": [],
-            "memory": {"peak_bytes": 3 * 2**20 + memory, "before_bytes": 3 * 2**20},
+            "memory": {"peak_bytes": 3 * 2**20 + memory, "before_bytes": 4 * 2**20,
+                       "data_bytes": 2**20},
             "compute": {"utilization": 0.5, "effective_utilization": 0.6},
             "repetitions": [{"lockstep": f"set-{at}", "clean_slices": int(at in clean)} for at in range(8)]}
 

@@ -52,6 +52,10 @@ class HeaderTest(unittest.TestCase):
                 output = folder / f"{source.stem}-{language}"
                 cls.programs[source.stem, language] = str(output)
                 builds.append(subprocess.Popen([COMPILER, *STRICT, *options, str(source), "-o", str(output), "-lm"]))
+        # By which compilers take every number for finite.
+        cls.programs["program", "fast"] = str(folder / "program-fast")
+        builds.append(subprocess.Popen([COMPILER, *STRICT, *LANGUAGES["c11"], "-ffast-math", str(folder / "program.c"),
+                                        "-o", cls.programs["program", "fast"], "-lm"]))
         assert all(build.wait() == 0 for build in builds)
 
     def run_with(self, serve, name, language="c11", arguments=(), **variables):
@@ -147,8 +151,9 @@ class HeaderTest(unittest.TestCase):
             connection.close()
             return report
 
-        report, _, _, _ = self.run_with(serve, "program", arguments=["nan"])
-        self.assertEqual(report["losses"], [[1, None]])
+        for language in ("c11", "fast"):
+            report, _, _, _ = self.run_with(serve, "program", language, arguments=["nan"])
+            self.assertEqual(report["losses"], [[1, None]])
 
     def test_a_break_tells_what_is_left(self):
         def serve(connection):

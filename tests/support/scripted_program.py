@@ -7,7 +7,7 @@ at=N fault=NAME   misbehaves before it reports step N: see FAULTS
 hello=JSON        members of its hello, in place of the usual ones
 loss=X            of each step; phases=1 tells phases where they are wanted
 real=MS           each step really sleeps so long, and is timed; unit=N tells its times in N ns
-before=NAME       what it does first: talk, read, wander, daemon, silence
+before=NAME       what it does first: talk, read, wander, daemon, loader, connect, silence
 """
 import json
 import os
@@ -18,6 +18,7 @@ import sys
 import time
 
 MS = 1_000_000
+connections = []
 options = dict(word.split("=", 1) for word in sys.argv[1:])
 
 
@@ -49,6 +50,17 @@ def begin(what):
             os._exit(0)
         while not os.path.exists(options["pidfile"]) or not open(options["pidfile"]).read():
             time.sleep(0.01)
+    elif what == "loader":  # which never has enough in its queue
+        owner = os.getpid()
+        if os.fork() == 0:
+            while os.getppid() == owner:
+                pass
+            os._exit(0)
+    elif what == "connect":
+        for _ in range(200):
+            more = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            more.connect(os.environ["PTBENCH_STEPS"])
+            connections.append(more)
     elif what == "silence":
         time.sleep(600)
 

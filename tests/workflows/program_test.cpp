@@ -14,8 +14,10 @@ namespace ptbench {
 namespace {
 
 using Catch::Contains;
+using Catch::StartsWith;
 using testing::ProgramResult;
 using testing::record_of;
+using testing::run_program;
 using testing::RunCommand;
 
 /// The command that starts the scripted program with these words.
@@ -50,7 +52,9 @@ bool ends(const std::string& process) {
 
 TEST_CASE("a program's steps are recorded as it tells them", "[workflows][program]") {
   const RunCommand run;
-  const auto record = record_of(run, measure(run, scripted("durations=2,3,4 loss=1 phases=1"),
+  const auto record = record_of(run, measure(run,
+                                             scripted("durations=2,3,4 loss=1 phases=1 "
+                                                      "hello='{\"tokens\":1024}'"),
                                              {"--steps", "30", "--warmup", "6"}));
   CHECK(record["id"] == "scripted_program/program/fp32");
   CHECK(record["engine"]["name"] == "program");
@@ -67,6 +71,9 @@ TEST_CASE("a program's steps are recorded as it tells them", "[workflows][progra
     CHECK(seconds[step] + seconds[step + 1] + seconds[step + 2] == Approx(9e-3).epsilon(1e-9));
   }
   CHECK(record["throughput"]["value"].get<double>() == Approx(64 / 3e-3).epsilon(1e-9));
+  CHECK(record["workload"]["tokens_per_step"] == 1024);
+  CHECK(record["throughput"]["tokens_per_second"].get<double>() ==
+        Approx(1024 / 3e-3).epsilon(1e-9));
   CHECK(record["loss"]["first"] == 2);
   const auto& phases = record["phases_seconds"];
   CHECK(phases["backward"].get<double>() == Approx(2 * phases["forward"].get<double>()));
@@ -131,6 +138,39 @@ TEST_CASE("options reach a program through its command", "[workflows][program]")
   CHECK(record["warnings"].dump().find("other-batch") != std::string::npos);
 }
 
+TEST_CASE("loaders that work on while a program waits are told of", "[workflows][program]") {
+  const RunCommand run;
+  const auto warnings = [&](const std::string& words) {
+    const auto record = record_of(run, measure(run, scripted(words), {"--max-time", "3"}));
+    return record["warnings"].dump();
+  };
+  CHECK_THAT(warnings("durations=2 before=loader"), Contains("loads-ahead"));
+  CHECK_THAT(warnings("durations=2"), !Contains("loads-ahead"));
+}
+
+TEST_CASE("rows of a program whose ranks do not divide the batch keep their names",
+          "[workflows][program]") {
+  const RunCommand run;
+  const auto record = record_of(run, measure(run, scripted("n={n} durations=2 #{global_batch}"),
+                                             {"-n", "3", "--global-batch", "100", "--steps", "5"}));
+  CHECK(record["id"] == "scripted_program/program/n3/fp32/global-batch=100");
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+TEST_CASE("a program has the variables that pin threads, which ptbench hides from itself",
+          "[workflows][program]") {
+  const RunCommand run;
+  (void)run_program({PTBENCH_EXECUTABLE, "run", "--program", "env >seen; exit 1"},
+                    {.folder = run.path("."),
+                     .environment = {"OMP_PROC_BIND=close", "GOMP_CPU_AFFINITY=0",
+                                     "XDG_CACHE_HOME=" + run.path("cache").string()}});
+  const std::string seen = run.text("seen");
+  CHECK_THAT(seen, Contains("\nOMP_PROC_BIND=close\n") || StartsWith("OMP_PROC_BIND=close\n"));
+  CHECK_THAT(seen, Contains("GOMP_CPU_AFFINITY=0\n"));
+  CHECK_THAT(seen, !Contains("\n_MP_PROC_BIND"));
+}
+#endif
+
 TEST_CASE("what a program does wrong is one clear error", "[workflows][program]") {
   struct Case {
     std::string words;
@@ -154,6 +194,7 @@ TEST_CASE("what a program does wrong is one clear error", "[workflows][program]"
       {"hello='{\"rank\":1}'", "no rank 1 in a world of 1"},
       {"hello='{\"samples\":0}'", "'samples' is no whole number"},
       {"n=2 hello='{\"rank\":0}'", "rank 0: it is there twice"},
+      {"before=connect", "too many connections"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.words);
@@ -355,8 +396,8 @@ TEST_CASE("gates and sweeps measure programs in lockstep", "[workflows][program]
   CHECK(base["engine"]["name"] == "program");
 
   const ProgramResult sweep =
-      ptbench({"sweep", "--program", scripted("n={n} durations={b}"), "-n", "1,2", "-b", "2",
-               "--rounds", "3", "--max-time", "3", "-o", "sweep.json"});
+      ptbench({"sweep", "--program", scripted("n={n} durations={b} #{threads}"), "-n", "1,2", "-b",
+               "2", "--rounds", "3", "--max-time", "3", "-o", "sweep.json"});
   CAPTURE(sweep.output, sweep.errors);
   CHECK(sweep.exit_code == 0);
   const auto runs = place.json("sweep.json")["runs"];
