@@ -112,7 +112,7 @@ TEST_CASE("run --hosts on this host alone is repeated as any run", "[run][long]"
   const RunCommand run(std::chrono::seconds(120));
   const ProgramResult result =
       run({"-w", "linear", "-s", "ddp", "--threads", "1", "--hosts", "localhost:2", "--repeats",
-           "2", "--max-time", "60", "-o", "r.json"});
+           "2", "--max-time", "10", "-o", "r.json"});
   const nlohmann::json record = record_of(run, result);
   CHECK(record["samples"]["repetitions"].size() == 2);
   CHECK(record["strategy"]["world_size"] == 2);
