@@ -58,16 +58,20 @@ endif()
 # For code that lays out no memory itself: pointers are not checked as they are formed, which takes
 # half the time of compiling. The address sanitizer sees wrong ones where they are used.
 add_library(ptbench_without_pointer_checks INTERFACE)
+set(PTBENCH_WITHOUT_POINTER_CHECKS -fno-sanitize=null,alignment,object-size,vptr)
 if(PTBENCH_SANITIZE MATCHES "undefined")
   target_compile_options(ptbench_without_pointer_checks INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment,object-size,vptr>)
+    $<$<COMPILE_LANGUAGE:CXX>:${PTBENCH_WITHOUT_POINTER_CHECKS}>)
 endif()
 
 # For code that computes little: compiling it fast matters more.
 add_library(ptbench_brief INTERFACE)
 target_link_libraries(ptbench_brief INTERFACE ptbench_without_pointer_checks)
 set(brief_optimization $<$<CONFIG:Release>:-O1>)
+# Tests of which each access is checked.
+set(PTBENCH_CHECKS_ACCESSES OFF)
 if(PTBENCH_SANITIZE MATCHES "address" AND NOT PTBENCH_FUZZ AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(PTBENCH_CHECKS_ACCESSES ON)
   set(brief_optimization -O0)  # compiles in half the time
 endif()
 target_compile_options(ptbench_brief INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${brief_optimization}>)

@@ -23,8 +23,7 @@ function(ptbench_room name)
   set(speed fast)
   # With each access checked what is computed in them matters less than compiling them; comm and device
   # place values in memory themselves, of which more is checked then.
-  if(ROOM_JOINED AND PTBENCH_SANITIZE MATCHES "address" AND NOT PTBENCH_FUZZ
-     AND NOT name MATCHES "^(comm|device)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  if(ROOM_JOINED AND PTBENCH_CHECKS_ACCESSES AND NOT name MATCHES "^(comm|device)$")
     set(ROOM_BRIEF ON)
   endif()
   if(ROOM_BRIEF)

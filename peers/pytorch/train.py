@@ -6,7 +6,8 @@
     build/peers/venv/bin/python peers/pytorch/train.py -w resnet18 -s ddp -n 2 --verify --ptbench build/release/ptbench
 
 Model, batches and updates are ptbench's, and so are the weights under --verify; which of PyTorch's settings
-are chosen why is in docs/peers.md. Starts its ranks itself where --nproc is more than 1, or is one of those that torchrun started.
+are chosen why is in docs/peers.md. Starts its ranks itself where --nproc is more than 1, or is one of those
+that torchrun started.
 Exit codes are ptbench's: 1 wrong usage, 2 another loss than ptbench's, 5 something is absent.
 """
 

@@ -61,9 +61,7 @@ Combination References::one_rank(const RunConfig& config, Assignments given) con
   leave_out(given, std::array<std::string_view, 3>{"nproc", "slow-rank", "shares"});
   if (config.options.program) {  // its work stands in its command
     given.push_back({"nproc", "1"});
-    if (!has(given, "threads") && has_placeholder(*config.options.program, "threads") &&
-        config.threads != usual_threads(1, topology_))
-      given.push_back({"threads", fmt::format("{}", config.threads)});
+    if (has_placeholder(*config.options.program, "threads")) add_threads_of(config, given);
     return expansion_.of(std::move(given));
   }
   return expansion_.of(with_work_of(config, std::move(given)));
@@ -76,9 +74,13 @@ Size References::cores_of(Size threads) const {
 Assignments References::with_work_of(const RunConfig& config, Assignments given) const {
   leave_out(given, std::array<std::string_view, 2>{"batch-size", "global-batch"});
   given.push_back({"batch-size", fmt::format("{}", batch_of_one_rank(config))});
+  add_threads_of(config, given);
+  return given;
+}
+
+void References::add_threads_of(const RunConfig& config, Assignments& given) const {
   if (!has(given, "threads") && config.threads != usual_threads(1, topology_))
     given.push_back({"threads", fmt::format("{}", config.threads)});
-  return given;
 }
 
 /// The mean one in weak scaling, should replicas differ.

@@ -35,6 +35,7 @@ class References {
  private:
   [[nodiscard]] Size cores_of(Size threads) const;
   [[nodiscard]] Assignments with_work_of(const RunConfig& config, Assignments given) const;
+  void add_threads_of(const RunConfig& config, Assignments& given) const;
   [[nodiscard]] Size batch_of_one_rank(const RunConfig& config) const;
 
   const Expansion& expansion_;
