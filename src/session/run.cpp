@@ -13,6 +13,7 @@
 #include "reports/json.h"
 #include "reports/output_file.h"
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/phase_board.h"
 #include "src/config/configuration.h"
@@ -338,6 +339,14 @@ ExitCode take_part_or_fail(const OutsideRank& rank, PeerLinks links, const RankP
   }
 }
 
+/// What another rank than 0 is refused names it: who started all of them shows what comes first.
+Error naming_rank(const Error& refusal, const RankPlace& place) {
+  if (place.rank == 0) return refusal;
+  return {refusal.code(),
+          fmt::format("rank {} on {}: {}", place.rank, printable(host_name()), refusal.what()),
+          refusal.remedy()};
+}
+
 /// One of several ranks that somebody else started. Rank 0 is the run, as one process is.
 ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
   const Topology topology = discover_topology();
@@ -351,9 +360,10 @@ ExitCode be_outside_rank(const RunOptions& options, const RankPlace& place) {
       launcher.emplace(starter);
     return take_part_or_fail(rank, std::move(links), place, topology, interrupt);
   } catch (const Error& error) {
-    if (options.orders.launched_ranks && is_refusal(error.code()))
-      leave_refusal(options.outputs.at(0), error);
-    throw;
+    if (!options.orders.launched_ranks || !is_refusal(error.code())) throw;
+    const Error named = naming_rank(error, place);
+    leave_refusal(options.outputs.at(0), named);
+    throw named;
   }
 }
 

@@ -245,7 +245,7 @@ TEST_CASE("what a rank on another host cannot do is the run's exit code", "[run]
   CAPTURE(result.errors, result.output);
   CHECK(result.exit_code == 1);
   // As rank 1 tells it, or rank 0 after it: one of them ends the other.
-  CHECK_THAT(result.errors, Contains("PTBENCH_ISA is 'none'"));
+  CHECK_THAT(result.errors, Contains("rank 1 on other: PTBENCH_ISA is 'none'"));
 }
 
 TEST_CASE("rows on several hosts have the ids of their rows", "[run]") {
