@@ -10,9 +10,14 @@ import tempfile
 import time
 
 
+def leave_at_sigterm() -> None:
+    """By an exception, so that what this process started is ended, and what it wrote removed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def start_ranks(count: int, arguments: list[str]) -> int:
     """Runs train.py once a rank with these arguments; ends all where one fails. The exit status of the first."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the ranks are ended too
+    leave_at_sigterm()
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "train.py")
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, script, *arguments, "--store", os.path.join(folder, "store")]

@@ -12,6 +12,8 @@ USAGE, ABSENT = 1, 5  # exit codes, as ptbench's
 WORKLOADS = ("linear", "mlp", "resnet18", "resnet50")
 STRATEGIES = ("serial", "dp", "ddp", "grad-accum", "amp")
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+# Settings that are tried the other way: bench/pytorch_settings.py.
+OTHERS = ("channels_last", "fused", "set_to_none", "denormals", "huge_pages", "bucket_view", "static_graph")
 # Learning rate, momentum, weight decay: PyTorch's, and ptbench's for SGD.
 OPTIMIZERS = {"sgd": (0.01, 0.9, 0.0), "adam": (1e-3, 0.0, 0.0), "adamw": (1e-3, 0.0, 0.01)}
 
@@ -60,7 +62,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--seed", type=int, default=0)
     add("--initial-weights", metavar="FILE.safetensors")
     add("--compile", action="store_true")
-    add("--channels-last", choices=("on", "off", "auto"), default="auto", help="auto: as docs/peers.md says")
+    add("--other", choices=OTHERS, action="append", default=[],
+        help="that setting of docs/peers.md the other way; repeatable")
     add("--steps", type=int, help="so many, where ptbench does not say (default: endless)")
     add("--verify", action="store_true", help="compare single steps with ptbench's from equal weights, and end")
     add("--ptbench", default="ptbench", help="the executable, for --verify")
@@ -91,6 +94,10 @@ def _complete(options: argparse.Namespace) -> None:
             refuse(f"--{name.replace('_', '-')} {value}: at least 1")
     if options.strategy not in ("ddp", "dp") and options.nproc > 1:
         refuse(f"--strategy {options.strategy} with --nproc {options.nproc}: give --strategy ddp or dp")
+
+
+    if options.strategy == "dp" and options.device == "cpu":
+        refuse("--strategy dp: nn.DataParallel splits batches among GPUs; use ddp, or --device cuda", ABSENT)
 
 
 def place_of(options: argparse.Namespace) -> Place | None:
@@ -128,5 +135,6 @@ def take_cores(options: argparse.Namespace, place: Place) -> int:
         os.sched_setaffinity(0, cores[place.local_rank * threads:(place.local_rank + 1) * threads])
     os.environ["OMP_NUM_THREADS"] = str(threads)
     os.environ["OMP_PROC_BIND"] = "close"
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if "huge_pages" not in options.other:
+        os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     return threads

@@ -28,19 +28,16 @@ import launch  # noqa: E402
 import options as option_rows  # noqa: E402
 
 
-def train(options: argparse.Namespace, place: option_rows.Place) -> int:
+def train(options: argparse.Namespace, place: option_rows.Place) -> None:
     threads = option_rows.take_cores(options, place)
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    for name in ("torch", "numpy", "safetensors"):
-        if importlib.util.find_spec(name) is None:
-            option_rows.refuse(f"this Python has no {name}; make an environment with scripts/peers, or let"
-                               " PTBENCH_PYTHON name one that has it", option_rows.ABSENT)
+    require_packages()
     try:
         import torch
     except ImportError as error:
         option_rows.refuse(f"there is no PyTorch ({error}); make an environment with scripts/peers", option_rows.ABSENT)
-    torch.set_flush_denormal(True)  # as ptbench computes; before there are threads, which take it over
+    torch.set_flush_denormal("denormals" not in options.other)  # as ptbench computes; before there are threads, which take it over
     torch.set_num_threads(threads)
     import models
     import ptbench
@@ -57,7 +54,7 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> int:
     models.import_libraries(options.workload, options.compile)
     if options.verify_folder:
         import verify
-        return verify.compare(training.Training(options, place, device), options)
+        leave(place, verify.compare(training.Training(options, place, device), options))
     batch = training.batch_of(options, device)
     # Says hello before there is a model, so that the model's memory counts, and the imports' does not.
     steps = ptbench.steps(samples=batch * options.accumulate, count=options.steps, precision=options.precision,
@@ -66,8 +63,14 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> int:
     with ptbench.torch.watch(replica.model, replica.optimizer):
         for step in steps:
             step.loss = replica.step(step.number - 1)
-    leave(place)
-    return 0
+    leave(place, 0)
+
+
+def require_packages() -> None:
+    for name in ("torch", "numpy", "safetensors"):
+        if importlib.util.find_spec(name) is None:
+            option_rows.refuse(f"this Python has no {name}; make an environment with scripts/peers, or let"
+                               " PTBENCH_PYTHON name one that has it", option_rows.ABSENT)
 
 
 def meet(options: argparse.Namespace, place: option_rows.Place, device) -> None:
@@ -80,14 +83,15 @@ def meet(options: argparse.Namespace, place: option_rows.Place, device) -> None:
         init_method=f"file://{options.store}" if options.store else "env://")
 
 
-def leave(place: option_rows.Place) -> None:
-    """gloo's threads now and then abort a process that takes its group apart."""
+def leave(place: option_rows.Place, code: int) -> None:
+    """Ends with that code. gloo's threads now and then abort a process that takes its group apart."""
     if place.world_size > 1:
         from torch import distributed
 
         distributed.barrier()
         sys.stdout.flush()
-        os._exit(0)
+        os._exit(code)
+    sys.exit(code)
 
 
 def main() -> int:
@@ -95,11 +99,13 @@ def main() -> int:
     if options.verify and not options.verify_folder:
         import verify_run
 
+        require_packages()
         return verify_run.run(options, sys.argv[1:])
     place = option_rows.place_of(options)
     if place is None:
         return launch.start_ranks(options.nproc, sys.argv[1:])
-    return train(options, place)
+    train(options, place)
+    return 0
 
 
 if __name__ == "__main__":

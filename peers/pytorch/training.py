@@ -62,6 +62,7 @@ class Training:
         self.core, self.model = self._build(place)
         self.optimizer = self._make_optimizer()
         self.scaler = self._make_scaler()
+        self._sets_to_none = not self._is_other("set_to_none")
 
     @property
     def samples(self) -> int:
@@ -77,7 +78,7 @@ class Training:
         parts = self._ready[number % len(self._ready)]
         last = len(parts) - 1
         loss = None
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=self._sets_to_none)
         for at, (inputs, labels) in enumerate(parts):
             with self._without_sync() if at < last else contextlib.nullcontext():
                 with models.autocast(self.precision, self.device.type):
@@ -95,16 +96,20 @@ class Training:
         except (OSError, ValueError) as error:
             refuse(f"{path}: {error}")
 
+    def _is_other(self, setting: str) -> bool:
+        """Whether it was asked for the other way than docs/peers.md says."""
+        return setting in self.options.other
+
     def _without_sync(self) -> contextlib.AbstractContextManager:
         no_sync: Callable | None = getattr(self.model, "no_sync", None)
         return contextlib.nullcontext() if no_sync is None else no_sync()
 
     def _memory_format(self) -> torch.memory_format:
         """channels_last for images on GPUs and in bf16; in fp32 on processors it loses: docs/peers.md."""
-        if not models.images_of(self.options.workload) or self.options.channels_last == "off":
+        if not models.images_of(self.options.workload):
             return torch.contiguous_format
         wins = self.device.type == "cuda" or self.precision != "fp32"
-        return torch.channels_last if wins or self.options.channels_last == "on" else torch.contiguous_format
+        return torch.channels_last if wins != self._is_other("channels_last") else torch.contiguous_format
 
     def _load_batches(self) -> list[list[Batch]]:
         """Those of the first epoch, on the device already."""
@@ -154,18 +159,20 @@ class Training:
         if options.strategy == "ddp" and distributed.is_initialized():
             model = nn.parallel.DistributedDataParallel(
                 model, device_ids=[self.device] if self.device.type == "cuda" else None,
-                gradient_as_bucket_view=True, static_graph=options.accumulate == 1,
+                gradient_as_bucket_view=not self._is_other("bucket_view"),
+                static_graph=options.accumulate == 1 and not self._is_other("static_graph"),
                 **({} if options.bucket_mb == "auto" else {"bucket_cap_mb": float(options.bucket_mb)}))
         return core, model
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         options = self.options
         parameters = list(self.model.parameters())
+        how = {"foreach": True} if self._is_other("fused") else {"fused": True}
         if options.optimizer == "sgd":
             return torch.optim.SGD(parameters, options.lr, momentum=options.momentum,
-                                   weight_decay=options.weight_decay, fused=True)
+                                   weight_decay=options.weight_decay, **how)
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
-        return kind(parameters, options.lr, weight_decay=options.weight_decay, fused=True)
+        return kind(parameters, options.lr, weight_decay=options.weight_decay, **how)
 
     def _make_scaler(self) -> torch.amp.GradScaler:
         scale = self.options.loss_scale

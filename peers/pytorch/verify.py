@@ -36,22 +36,29 @@ def compare(replica: Training, options: argparse.Namespace) -> int:
     for step in range(STEPS):
         replica.load(str(folder / weights_before(step)))
         loss = _mean_of_ranks(replica.step(step))
-        steps.append({"step": step, "ptbench": expected[step], "pytorch": loss,
-                      "difference": abs(loss - expected[step]) / max(1.0, abs(expected[step]))})
+        difference = abs(loss - expected[step]) / max(1.0, abs(expected[step]))
+        steps.append({"step": step, "ptbench": _number(expected[step]), "pytorch": _number(loss),
+                      "difference": _number(difference)})
         if step == 0:
             length, cosine = _update(replica, folder)
         replica.optimizer.state.clear()  # the weights of the next step come from ptbench
-    worst = max((row["difference"] if math.isfinite(row["difference"]) else math.inf) for row in steps)
+    worst = max(math.inf if row["difference"] is None else row["difference"] for row in steps)
     tolerance = LOSS_TOLERANCE[options.precision]
     # A scaler may skip its first steps.
     same_update = options.loss_scale != "none" or (
         abs(length - 1) <= LENGTH_TOLERANCE[options.precision] and 1 - cosine <= COSINE_TOLERANCE[options.precision])
     passed = worst <= tolerance and same_update
     if not distributed.is_initialized() or distributed.get_rank() == 0:
-        print(json.dumps({"verification": "passed" if passed else "failed", "max_relative_error": worst,
-                          "tolerance": tolerance, "update_length": length, "update_cosine": cosine,
+        print(json.dumps({"verification": "passed" if passed else "failed", "max_relative_error": _number(worst),
+                          "tolerance": tolerance, "update_length": _number(length),
+                          "update_cosine": _number(cosine),
                           "steps": steps}), flush=True)
     return 0 if passed else FAILED
+
+
+def _number(value: float) -> float | None:
+    """As JSON has it, which knows neither infinity nor NaN."""
+    return value if math.isfinite(value) else None
 
 
 def _mean_of_ranks(loss: torch.Tensor) -> float:
@@ -73,4 +80,6 @@ def _update(replica: Training, folder: pathlib.Path) -> tuple[float, float]:
         products += float((ours * theirs).sum())
         own_squares += float((ours * ours).sum())
         their_squares += float((theirs * theirs).sum())
+    if own_squares == 0 or their_squares == 0:  # as where a loss scaler skips the step
+        return math.nan, math.nan
     return math.sqrt(own_squares / their_squares), products / math.sqrt(own_squares * their_squares)

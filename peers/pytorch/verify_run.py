@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import launch
-from options import refuse
+from options import ABSENT, USAGE, refuse
 
 STEPS = 4
 INITIAL = "0.safetensors"
@@ -29,6 +29,7 @@ def weights_before(step: int) -> str:
 
 def run(options: argparse.Namespace, arguments: list[str]) -> int:
     """0 where all losses agree, 2 where one does not."""
+    launch.leave_at_sigterm()
     with tempfile.TemporaryDirectory() as folder:
         _let_ptbench_train(options, pathlib.Path(folder))
         return launch.start_ranks(options.nproc if options.strategy == "ddp" else 1,
@@ -65,4 +66,5 @@ def _let_ptbench_train(options: argparse.Namespace, folder: pathlib.Path) -> Non
             refuse(f"--ptbench {options.ptbench}: {error.strerror}")
         if done.returncode != 0:
             print(done.stderr, file=sys.stderr, end="")
-            refuse(f"ptbench ended with {done.returncode}; so there is nothing to compare with", done.returncode)
+            refuse(f"ptbench ended with {done.returncode}; so there is nothing to compare with",
+                   ABSENT if done.returncode == ABSENT else USAGE)

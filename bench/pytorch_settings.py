@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Which of PyTorch's settings win: each the other way beside what peers/pytorch/train.py chooses, by `ptbench gate`.
+
+    scripts/peers                                           # once: PyTorch's environment
+    bench/pytorch_settings.py -w resnet18 --precision bf16 -b 64 -o results/pytorch-settings.md
+    bench/pytorch_settings.py -w mlp -s ddp -n 2 -b 64 --threads 1 -o results/pytorch-settings.md
+
+One table for each command, below those that the file has; options are train.py's. A setting that is slower the other
+way is chosen rightly, one that is the same matters not. Only Python's standard library is used.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+import evidence
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TRAIN = "peers/pytorch/train.py"
+OTHERS = {"torch.compile": ["--compile"]} | {
+    name: ["--other", name] for name in ("fused", "set_to_none", "denormals", "huge_pages")}
+OF_IMAGES = {"channels_last": ["--other", "channels_last"]}
+OF_DDP = {"bucket_view": ["--other", "bucket_view"], "static_graph": ["--other", "static_graph"],
+          "buckets of 1 MiB": ["--bucket-mb", "1"], "buckets of 100 MiB": ["--bucket-mb", "100"]}
+
+
+def variants(arguments):
+    """Name -> options of train.py."""
+    found = dict(OTHERS)
+    if arguments.workload.startswith("resnet"):
+        found |= OF_IMAGES
+    if arguments.strategy == "ddp":
+        found |= OF_DDP
+    return {name: found[name] for name in arguments.only or found if name in found}
+
+
+def options_of(arguments):
+    return ["-w", arguments.workload, "-s", arguments.strategy, "-n", str(arguments.nproc), "--precision",
+            arguments.precision, "--threads", str(arguments.threads), "-b", str(arguments.batch_size)]
+
+
+def row(arguments, name, more):
+    """Of the table: the step with the setting the other way over the chosen one's."""
+    chosen = ["exec", arguments.python, TRAIN, *options_of(arguments)]
+    command = [arguments.ptbench, "gate", "--base-program", shlex.join(chosen), "--new-program",
+               shlex.join([*chosen, *more]), "--name", "train", "--timeout", "600", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, cwd=ROOT,
+                          env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    if done.returncode not in (0, 3):
+        print(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}", file=sys.stderr)
+        return f"| {name} | `{shlex.join(more)}` | | failed |"
+    one = json.loads(done.stdout)["runs"][0]
+    change = one["change"]
+    interval = one["change_ci99"]
+    text = "" if change is None else f"{100 * change:+.1f} %"
+    if interval:
+        text += f" [{100 * interval[0]:+.1f}, {100 * interval[1]:+.1f}]"
+    return f"| {name} | `{shlex.join(more)}` | {text} | {one['verdict']} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--ptbench", default="build/release/ptbench", help="below the project's folder")
+    parser.add_argument("--python", default="build/peers/venv/bin/python", help="the same")
+    parser.add_argument("-w", "--workload", required=True)
+    parser.add_argument("-s", "--strategy", default="serial")
+    parser.add_argument("-n", "--nproc", type=int, default=1)
+    parser.add_argument("-b", "--batch-size", type=int, required=True)
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of a rank")
+    parser.add_argument("--only", action="append", choices=[*OTHERS, *OF_IMAGES, *OF_DDP])
+    parser.add_argument("-o", "--output", metavar="FILE.md")
+    arguments = parser.parse_args()
+    path = arguments.output and pathlib.Path(arguments.output)
+    lines = ["", f"## {shlex.join(options_of(arguments))}", "",
+             f"- {evidence.version_of(ROOT / arguments.ptbench)}; {os.cpu_count()} cores; "
+             f"`bench/pytorch_settings.py {shlex.join(sys.argv[1:])}`", "",
+             "| setting, the other way | options of train.py | its step over the chosen one's [99 %] | verdict |",
+             "|---|---|---|---|"]
+    before = path.read_text(encoding="utf-8") if path and path.exists() else "# PyTorch's settings, one by one\n"
+    for name, more in variants(arguments).items():
+        lines.append(row(arguments, name, more))
+        print(lines[-1], file=sys.stderr, flush=True)
+        if path:
+            evidence.publish(before + "\n".join([*lines, ""]), path)
+    if not path:
+        evidence.publish("\n".join([*lines, ""]), None)
+
+
+if __name__ == "__main__":
+    main()
