@@ -5,10 +5,10 @@
     bench/native_and_pytorch.py --json results/native-and-pytorch.json -o results/native-and-pytorch.md
     bench/native_and_pytorch.py --quick --only mlp-fp32-serial
 
-A cell is a workload, a precision, and serial or ddp on 2 ranks. In each cell `train.py --verify` first compares
-losses of single steps from equal weights: a cell that does not agree has no ratio. Then `ptbench sweep --engine
-native,pytorch,pytorch-compiled` measures it: fresh processes in each round, which take turns of a few steps with
-each other, with the same threads and batches; the ratios and their intervals are the sweep's own (docs/peers.md).
+A cell is a workload, a precision, and serial or ddp on 2 ranks. `ptbench sweep --engine
+native,pytorch,pytorch-compiled` measures it: after losses of single steps from equal weights were compared (an engine
+that does not agree has no ratio), fresh processes in each round, which take turns of a few steps with each other, with
+the same threads and batches; the ratios and their intervals are the sweep's own (docs/peers.md).
 --json keeps what was measured of each cell and is gone on with; cells that it has are left alone. Builds that are
 dirty, or of several commits, are refused, unless --quick. Only Python's standard library is used.
 """
@@ -27,7 +27,6 @@ import tempfile
 import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TRAIN = "peers/pytorch/train.py"
 ENGINES = ("native", "pytorch", "pytorch-compiled")
 RANKS = 2
 # Samples of all ranks together, as a rank of the serial cells has them.
@@ -48,7 +47,7 @@ def options_of(cell, threads):
 def sweep_of(cell, arguments):
     """The command that measures the cell."""
     return [arguments.ptbench, "sweep", "--engine", ",".join(ENGINES), *options_of(cell, arguments.threads),
-            "--scaling", "off", "--verify", "off", "--rounds", str(arguments.rounds),
+            "--scaling", "off", "--rounds", str(arguments.rounds),
             "--max-time", str(arguments.max_time), "--timeout", "600"]
 
 
@@ -78,7 +77,7 @@ def kept(record):
     repetitions = [{key: one.get(key) for key in ("median_seconds", "placement", "clean_slices", "lockstep")}
                    for one in record["samples"]["repetitions"]]
     return {key: record[key] for key in ("id", "status", "reason", "step_seconds", "throughput", "compute",
-                                         "versus")} | {
+                                         "verification", "versus")} | {
         "memory": record["memory"] | {"data_bytes": data_bytes(record)},
         "engine": engine_of(record), "version": record["engine"]["version"], "repetitions": repetitions,
         "warnings": [one["code"] for one in record["warnings"]]}
@@ -103,13 +102,6 @@ def measured(cell, arguments):
             "cpu": result["environment"]["cpu"], "runs": [kept(record) for record in result["runs"]]}
 
 
-def verification_of(cell, arguments):
-    """Whether losses of single steps from equal weights agree, and by how much."""
-    command = [arguments.python, TRAIN, *options_of(cell, arguments.threads), "--verify", "--ptbench",
-               arguments.ptbench]
-    return json.loads(run(command, arguments, codes=(0, 2)).stdout.splitlines()[-1])
-
-
 def has_cell(cell, arguments):
     """Whether this machine can train so: of another one the file may hold it."""
     probe = [arguments.ptbench, "run", *options_of(cell, arguments.threads)[:4], "--steps", "1", "--verify", "off"]
@@ -124,13 +116,19 @@ def measure(file, cells, arguments):
         if not has_cell(cell, arguments):
             print(f"{cell}: this processor lacks the type", file=sys.stderr)
             continue
-        found = {"verification": verification_of(cell, arguments)}
-        file["cells"][cell] = found | measured(cell, arguments)
-        print(f"{cell}: {found['verification']['verification']}, measured", file=sys.stderr)
+        file["cells"][cell] = found = measured(cell, arguments)
+        print(f"{cell}: {', '.join(verified_text(record) for record in found['runs'])}", file=sys.stderr)
         if arguments.json:
             new = pathlib.Path(f"{arguments.json}.new")
             new.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
             new.replace(arguments.json)
+
+
+def verified_text(record):
+    """"pytorch passed 2e-07"."""
+    verification = record["verification"]
+    error = verification["max_relative_error"]
+    return f"{record['engine']} {verification['status']}{'' if error is None else f' {error:.1g}'}"
 
 
 def step_text(record):
@@ -186,13 +184,13 @@ def row_of(cell, found):
     """Of the table of cells."""
     workload, precision, strategy = CELLS[cell]
     name = [f"`{workload}`", precision, "serial" if strategy == "serial" else f"`ddp`, {RANKS} ranks"]
-    if found["verification"]["verification"] != "passed":
-        return [*name, f"losses disagree: {found['verification']['max_relative_error']:.2g}", *[""] * (len(HEADINGS) - 4)]
     runs = {record["engine"]: record for record in found["runs"]}
     own, peers = runs["native"], [runs[engine] for engine in ENGINES[1:]]
     compared = [peer for peer in peers if ratio_text(peer)]
     if not compared:
-        return [*name, "no interval", *[""] * (len(HEADINGS) - 4)]
+        reason = next((f"{record['engine']}: {record['reason']}" for record in found["runs"] if record["reason"]),
+                      "no interval")
+        return [*name, reason.replace("|", "/"), *[""] * (len(HEADINGS) - 4)]
     best = min(compared, key=lambda peer: peer["versus"]["step_time_ratio"])
     disturbed = sorted({code for record in (own, best) for code in record["warnings"]})
     return [*name, step_text(own), *(ratio_text(peer) for peer in peers),

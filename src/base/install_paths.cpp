@@ -1,6 +1,9 @@
 #include "src/base/install_paths.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -38,6 +41,13 @@ InstallPaths install_paths_of(const fs::path& executable) {
 InstallPaths install_paths() {
   std::error_code ignored;
   return install_paths_of(fs::read_symlink("/proc/self/exe", ignored));
+}
+
+fs::path executable_for_others() {
+  std::error_code failed;
+  const fs::path name = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed && fs::equivalent(name, "/proc/self/exe", failed) && !failed) return name;
+  return "/proc/" + std::to_string(getpid()) + "/exe";
 }
 
 fs::path cache_folder() {

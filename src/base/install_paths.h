@@ -21,6 +21,10 @@ struct InstallPaths {
 /// Of this process.
 [[nodiscard]] InstallPaths install_paths();
 
+/// Under which other processes find the executable of this one, whatever became of its file: its
+/// path, or a name in /proc while this process lives.
+[[nodiscard]] std::filesystem::path executable_for_others();
+
 /// Where choices of operators are kept between runs: $XDG_CACHE_HOME/ptbench or ~/.cache/ptbench;
 /// empty where neither variable names a folder.
 [[nodiscard]] std::filesystem::path cache_folder();

@@ -51,6 +51,10 @@ struct RunConfig {
     const Size place = options.core_share ? options.core_share->index : rank();
     return threads * static_cast<int>(place);
   }
+  /// Whether a process of its own chooses operators, or verifies, before the first repetition.
+  [[nodiscard]] bool needs_preparation() const {
+    return !program || !program->verification.empty();
+  }
   /// Processes of one run.
   [[nodiscard]] Size processes() const { return strategy.one_process ? 1 : options.nproc; }
   /// Whether ranks of its own have to be started.

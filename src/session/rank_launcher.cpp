@@ -19,6 +19,7 @@
 
 #include "reports/output_file.h"
 #include "src/base/exit_code.h"
+#include "src/base/install_paths.h"
 #include "src/base/process_state.h"
 #include "src/process/descriptor.h"
 
@@ -48,11 +49,7 @@ RankLauncher launcher_of(std::string_view text, Size ranks) {
 }
 
 std::string name_for_others(const fs::path& program) {
-  if (program != kThisProgram) return program.string();
-  std::error_code failed;
-  const fs::path name = fs::read_symlink(program, failed);
-  if (!failed && fs::equivalent(name, program, failed) && !failed) return name.string();
-  return fmt::format("/proc/{}/exe", getpid());
+  return (program == kThisProgram ? executable_for_others() : program).string();
 }
 
 ChildCommand launch(const RankLauncher& launcher, const fs::path& program,

@@ -29,6 +29,7 @@
 #include "src/process/interrupt.h"
 #include "src/process/progress.h"
 #include "src/programs/program_run.h"
+#include "src/programs/program_verification.h"
 #include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_source.h"
 #include "src/session/host_run.h"
@@ -57,7 +58,9 @@ ExitCode exit_code_of(Status status) {
 void measure_here(const RunConfig& config, const Topology& topology, const RunSurroundings& around,
                   RunRecord& record) {
   try {
-    if (config.program)
+    if (config.program && config.options.orders.pass == RunPass::prepare)
+      verify_program(config, around, record);
+    else if (config.program)
       measure_program(config, around, record);
     else if (config.needs_ranks())
       measure_on_ranks(config, topology, around, record);
@@ -97,6 +100,7 @@ SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
           .plan_file = config.options.plan_file,
           .launcher = launcher_of(config.options),
           .starts_program = config.program.has_value(),
+          .needs_preparation = config.needs_preparation(),
           .id = config.id,
           .longest_stop = config.options.timeout(),
           .repetition_seconds = rule.repetition_seconds(),

@@ -231,7 +231,8 @@ RunSession::~RunSession() = default;
 bool RunSession::prepare() {
   State& state = *state_;
   const bool done =
-      state.setup.starts_program ||
+      !state.setup.needs_preparation ||
+      (state.setup.starts_program && state.setup.is_foreign()) ||  // older builds measure at once
       (state.perform({.name = "the preparation",
                       .label = state.setup.preparation,
                       .arguments = arguments_of_preparation(state.setup, state.own_plan()),

@@ -34,6 +34,7 @@ std::vector<std::string> arguments_of_preparation(const SessionSetup& setup,
                                                   const std::filesystem::path& own_plan) {
   std::vector<std::string> arguments = setup.arguments;
   arguments.emplace_back("--pass=prepare");
+  if (setup.starts_program) return arguments;
   arguments.push_back(setup.plan_file && !setup.extends_plan ? "--plan=" + *setup.plan_file
                                                              : "--keep-plan=" + own_plan.string());
   return arguments;
@@ -44,7 +45,7 @@ std::vector<std::string> arguments_of_repetition(const SessionSetup& setup,
                                                  bool is_first, double seconds) {
   std::vector<std::string> arguments;
   for (const std::string& argument : setup.arguments)
-    if (!names_option(argument, "--verify")) arguments.push_back(argument);
+    if (setup.starts_program || !names_option(argument, "--verify")) arguments.push_back(argument);
   if (is_first)
     arguments.insert(arguments.end(), setup.first_arguments.begin(), setup.first_arguments.end());
   arguments.emplace_back(is_first ? "--pass=first" : "--pass=next");

@@ -19,13 +19,14 @@ struct SessionSetup {
   std::filesystem::path program;  ///< this one, or another build of it
   std::vector<std::string>
       arguments;  ///< of its `run`, as pass_on() of run_arguments.h makes them;
-                  ///< --verify among them is for `prepare` alone
+                  ///< --verify among them is for `prepare` alone, but of a program
   std::vector<std::string> first_arguments;  ///< beside these, of the first repetition only: files
   std::optional<std::string> plan_file;      ///< the user's --plan
   bool extends_plan = false;                 ///< what it lacks is added to it, not refused
   std::optional<RankLauncher> launcher = std::nullopt;  ///< empty: each process starts its ranks
-  bool starts_program = false;  ///< its processes start one that trains, and prepare nothing
-  std::string id;               ///< of the record, should no process write one
+  bool starts_program = false;                          ///< its processes start one that trains
+  bool needs_preparation = true;  ///< `prepare` starts a process: it chooses operators or verifies
+  std::string id;                 ///< of the record, should no process write one
   std::string preparation = "preparing";  ///< what progress calls it
   /// For a process that is stopped (SIGSTOP): then it is killed.
   std::chrono::milliseconds longest_stop{60'000};

@@ -112,6 +112,7 @@ class Sweep {
 
   void take_earlier(std::size_t side);
   [[nodiscard]] bool is_started_alike(std::size_t row, const RunRecord& earlier) const;
+  [[nodiscard]] bool is_verified_alike(std::size_t row, const RunRecord& earlier) const;
   void run_round(Size round, bool added);
   void measure(std::size_t row, std::size_t side, Size round);
   void measure_in_turns(std::span<const std::size_t> rows, Size round);

@@ -280,6 +280,7 @@ SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> ass
           .launcher = {},
           .scaling = {},
           .starts_program = config.program.has_value(),
+          .needs_preparation = config.needs_preparation(),
           .reads_data = config.options.data != "synthetic"};
 }
 

@@ -25,8 +25,9 @@ struct SweepRow {
   /// Id of the row of the same options by the engine that is named first; empty where it is that.
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::string first_engine = {};
-  bool starts_program = false;  ///< that trains in ptbench's place
-  bool reads_data = false;      ///< from a directory: only its processes know whether that will do
+  bool starts_program = false;    ///< that trains in ptbench's place
+  bool needs_preparation = true;  ///< as SessionSetup has it
+  bool reads_data = false;  ///< from a directory: only its processes know whether that will do
 
   [[nodiscard]] const std::string& id() const { return record.id; }
   [[nodiscard]] bool is_possible() const { return record.status != Status::skipped; }

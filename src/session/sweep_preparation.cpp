@@ -19,7 +19,8 @@ void Sweep::take_earlier(std::size_t side) {
     if (place == places.end()) {
       if (record.status != Status::skipped) others_[side].push_back(std::move(record));
     } else if (auto whole = whole_part(std::move(record), around_.prior)) {
-      if (!is_started_alike(place->second, *whole)) continue;
+      if (!is_started_alike(place->second, *whole) || !is_verified_alike(place->second, *whole))
+        continue;
       Cell& known = cell(place->second, side);
       known.repetitions = repetitions_of(*whole);
       known.record = std::move(whole);
@@ -40,6 +41,15 @@ bool Sweep::is_started_alike(std::size_t row, const RunRecord& earlier) const {
       fmt::format("row '{}' begins anew: its ranks were started by '{}', and are by '{}' "
                   "now",
                   rows_[row].id(), then, now));
+  return false;
+}
+
+/// What another engine measured uncompared has no ratio, and more repetitions would give it none.
+bool Sweep::is_verified_alike(std::size_t row, const RunRecord& earlier) const {
+  const bool is_compared = rows_[row].starts_program && rows_[row].needs_preparation;
+  if (!is_compared || earlier.verification.status == VerificationStatus::passed) return true;
+  around_.warn(fmt::format("row '{}' begins anew: its steps had not been compared with ptbench's",
+                           rows_[row].id()));
   return false;
 }
 
@@ -67,6 +77,7 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
                             .extends_plan = extends_plan,
                             .launcher = rows_[row].launcher,
                             .starts_program = rows_[row].starts_program,
+                            .needs_preparation = rows_[row].needs_preparation,
                             .id = rows_[row].id(),
                             .preparation = "preparing " + place(row, side),
                             .longest_stop = length_.longest_stop,
@@ -78,6 +89,7 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
 /// Builds that choose for themselves may plan differently, and could not be compared: the first one
 /// chooses for all. One that cannot use that chooses its own.
 bool Sweep::prepare_with_shared_plan(std::size_t row, std::size_t side) {
+  if (rows_[row].starts_program) return prepare(row, side, std::nullopt, false);
   const std::filesystem::path file = *length_.plan_folder / fmt::format("row-{}.json", row + 1);
   const bool chooses = !plan_is_chosen_[row];
   if (prepare(row, side, file.string(), chooses)) {

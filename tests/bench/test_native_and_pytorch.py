@@ -12,15 +12,15 @@ def record(engine, seconds, ratio=None, memory=2**20, clean=range(8), pairs=8):
     versus = ratio and {"run": "x", "step_time_ratio": ratio, "step_time_ratio_ci95": [ratio - 0.1, ratio + 0.1],
                         "pairs_in_turns": pairs}
     return {"engine": engine, "step_seconds": {"median": seconds, "ci95": [0.9 * seconds, 1.1 * seconds]},
-            "versus": versus, "throughput": {"value": 1000.0, "ci95": [980, 1020]}, "warnings": [],
+            "versus": versus, "reason": None, "throughput": {"value": 1000.0, "ci95": [980, 1020]}, "warnings": [],
             "memory": {"peak_bytes": 3 * 2**20 + memory, "before_bytes": 4 * 2**20,
                        "data_bytes": 2**20},
             "compute": {"utilization": 0.5, "effective_utilization": 0.6},
             "repetitions": [{"lockstep": f"set-{at}", "clean_slices": int(at in clean)} for at in range(8)]}
 
 
-def cell(*peers, verification="passed", own=None):
-    return {"verification": {"verification": verification, "max_relative_error": 0.5}, "generator": ORIGIN,
+def cell(*peers, own=None):
+    return {"generator": ORIGIN,
             "cpu": {"model": "Some CPU", "cores": 2}, "created": "2026-01-02T00:00:00Z", "command": "ptbench sweep",
             "runs": [own or record("native", 0.01), *peers]}
 
@@ -43,9 +43,10 @@ class Table(unittest.TestCase):
         self.assertEqual(row[4:7], ["", "2.00 [1.90, 2.10]", "compiled"])
 
     def test_a_cell_whose_losses_disagree_has_no_ratio(self):
-        peers = record("pytorch", 0.03, 3.0), record("pytorch-compiled", 0.02, 2.0)
-        row = both.row_of("mlp-fp32-ddp", cell(*peers, verification="failed"))
-        self.assertEqual(row[2:5], ["`ddp`, 2 ranks", "losses disagree: 0.5", ""])
+        failed = {"reason": "does not train as ptbench does: losses differ"}
+        peers = record("pytorch", 0.03) | failed, record("pytorch-compiled", 0.02) | failed
+        row = both.row_of("mlp-fp32-ddp", cell(*peers))
+        self.assertEqual(row[2:5], ["`ddp`, 2 ranks", f"pytorch: {failed['reason']}", ""])
         self.assertEqual(len(row), len(both.HEADINGS))
 
     def test_engines_without_an_interval_are_not_compared(self):
@@ -73,11 +74,18 @@ class Commands(unittest.TestCase):
             self.assertEqual(command[command.index("--batch-size") + 1], str(both.BATCH[workload] // ranks))
             self.assertEqual(command[command.index("--threads") + 1], str(2 // ranks))
             self.assertEqual(command[command.index("--scaling") + 1], "off")
+            self.assertNotIn("--verify", command)
 
     def test_runs_are_known_by_their_ids(self):
         for engine, run in {"native": "mlp/serial/n1/b128/fp32", "pytorch": "mlp/serial/n1/b128/fp32/engine=pytorch",
                             "pytorch-compiled": "mlp/ddp/n2/b64/bf16/threads=1/engine=pytorch-compiled"}.items():
             self.assertEqual(both.engine_of({"id": run}), engine)
+
+    def test_what_was_compared_is_told(self):
+        verification = {"status": "passed", "max_relative_error": 2e-7}
+        self.assertEqual(both.verified_text({"engine": "pytorch", "verification": verification}), "pytorch passed 2e-07")
+        self.assertEqual(both.verified_text({"engine": "native", "verification": {
+            "status": "not_run", "max_relative_error": None}}), "native not_run")
 
 
 if __name__ == "__main__":

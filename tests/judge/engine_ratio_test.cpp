@@ -13,7 +13,8 @@ namespace {
 
 const PriorNoise kFreshPrior;
 
-/// Steps of these medians, one a repetition, each of the set of its round where there are sets.
+/// A run of ptbench with steps of these medians, one a repetition, each of the set of its round
+/// where there are sets.
 RunRecord timed_run(const std::string& id, const std::vector<double>& medians,
                     bool in_turns = false) {
   RunRecord run;
@@ -97,6 +98,15 @@ TEST_CASE("an engine whose counterpart has no times is compared with nothing", "
   plans.back().reference = "x";
   add_engine_ratios(runs, plans, kFreshPrior);
   CHECK_FALSE(runs.back().versus);
+}
+
+TEST_CASE("another engine has a ratio once it is known to train the same", "[judge]") {
+  std::vector<RunRecord> runs{timed_run("x", kOwnTimes), timed_run("y", kOtherTimes)};
+  RunRecord& peer = runs[GENERATE(0U, 1U)];
+  peer.engine.name = "pytorch";
+  CHECK_FALSE(set_beside(runs)[1].versus);
+  peer.verification.status = VerificationStatus::passed;
+  CHECK(set_beside(runs)[1].versus);
 }
 
 TEST_CASE("two repetitions have a ratio and no interval", "[judge]") {

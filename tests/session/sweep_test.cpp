@@ -520,6 +520,21 @@ TEST_CASE("ranks of different launchers are not one row", "[app]") {
         "row 'x' begins anew: its ranks were started by 'ptbench', and are by 'mpirun -n 2' now");
 }
 
+TEST_CASE("what another engine measured without comparison begins anew", "[app]") {
+  Stage stage;
+  std::vector<SweepRow> rows = rows_called({"compared", "not", "of a user"});
+  for (SweepRow& row : rows) row.starts_program = true;
+  rows[2].needs_preparation = false;
+  std::vector<SweepSide> sides = resumed({{"compared", 2}, {"not", 2}, {"of a user", 2}});
+  sides[0].earlier->runs[0].verification.status = VerificationStatus::passed;
+  (void)sweep(stage, rows, sides, {.rounds = 2});
+  CHECK(count_of(stage.log, "repeat A compared") == 0);
+  CHECK(count_of(stage.log, "repeat A not") == 2);
+  CHECK(count_of(stage.log, "repeat A of a user") == 0);
+  CHECK(stage.warnings ==
+        Words{"row 'not' begins anew: its steps had not been compared with ptbench's"});
+}
+
 TEST_CASE("ranks that their launcher leaves fewer cores than the row has threads fail it",
           "[app]") {
   Stage stage;

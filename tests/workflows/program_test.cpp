@@ -343,18 +343,43 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[workflows][p
   const ProgramResult without_torch = ptbench(run, place.path("python").string());
   CHECK(without_torch.exit_code == 5);
   CHECK_THAT(without_torch.errors, Contains("no torch") && !Contains("let its training loop"));
-  std::vector<std::string> only = run;
-  only.insert(only.end(), {"--verify", "only"});
-  CHECK(ptbench(only, place.path("python").string()).exit_code == 1);
 
-  place.write("python", "#!/bin/sh\necho \"$@\"\nexec " + scripted("durations=3") + "\n");
+  place.write("python",
+              "#!/bin/sh\ncase \"$*\" in *--verify*) cat verified; exit $(cat code);; esac\n"
+              "echo \"$@\"\nexec " +
+                  scripted("durations=3") + "\n");
   std::filesystem::permissions(place.path("python"), std::filesystem::perms::owner_all);
   const std::string python = place.path("python").string();
+  const auto says = [&](const std::string& status, const std::string& error, int code) {
+    place.write("verified", "a line before\n{\"verification\": \"" + status +
+                                "\", \"max_relative_error\": " + error +
+                                ", \"tolerance\": 1e-5, \"steps\": [{}, {}]}\n");
+    place.write("code", std::to_string(code));
+  };
+  std::vector<std::string> only = run;
+  only.insert(only.end(), {"--verify", "only"});
+  says("failed", "0.5", 2);
+  CHECK_THAT(reason_of(place, ptbench(only, python)),
+             Contains("does not train as ptbench does") && Contains("0.5"));
+  CHECK_THAT(reason_of(place, ptbench(run, python)), Contains("does not train as ptbench does"));
+  says("failed", "null", 2);
+  CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("no number"));
+  says("passed", "1e-7", 3);
+  CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("exit code 3"));
+  place.write("verified", "{\n");
+  place.write("code", "0");
+  CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("tells no result"));
+  says("passed", "1e-7", 0);
+  const auto verified = record_of(place, ptbench(only, python))["verification"];
+  CHECK(verified["status"] == "passed");
+  CHECK(verified["steps"] == 2);
+  CHECK(verified["max_relative_error"] == 1e-7);
   const ProgramResult result = ptbench(run, python);
   const auto record = record_of(place, result);
   CHECK(record["id"] == "linear/serial/n1/b64/fp32/threads=1/engine=pytorch");
   CHECK(record["engine"]["name"] == "pytorch");
   CHECK(record["optimizer"]["name"] == "adam");
+  CHECK(record["verification"]["status"] == "passed");
   CHECK_THAT(result.errors, Contains("train.py --workload=linear --strategy=serial --nproc=1 "
                                      "--batch-size=64 --accumulate=1 --precision=fp32 "
                                      "--optimizer=adam"));
@@ -364,6 +389,13 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[workflows][p
   std::vector<std::string> sweep{"sweep", "--rounds", "1", "--max-time", "0.5", "-o", "s.json"};
   sweep.insert(sweep.end(), what.begin(), what.end());
   sweep.emplace_back("native,pytorch,pytorch-compiled");
+  std::vector<std::string> unverified = sweep;
+  unverified.insert(unverified.end(), {"--verify", "off"});
+  CHECK(ptbench(unverified, python).exit_code == 0);
+  const auto other = place.json("s.json")["runs"][1];
+  CHECK(other["versus"].is_null());
+  CHECK(other["warnings"][0]["code"] == "not-compared");
+  std::filesystem::remove(place.path("s.json"));
   const ProgramResult both = ptbench(sweep, python);
   CAPTURE(both.output, both.errors);
   CHECK(both.exit_code == 0);
@@ -372,6 +404,7 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[workflows][p
   CHECK(runs[0]["engine"]["name"] == "native");
   CHECK(runs[1]["engine"]["name"] == "pytorch");
   CHECK(runs[2]["engine"]["name"] == "pytorch");
+  CHECK(runs[1]["versus"]["run"] == runs[0]["id"]);
   CHECK(runs[2]["id"] == "linear/serial/n1/b64/fp32/threads=1/engine=pytorch-compiled");
   CHECK_THAT(runs[1]["engine"]["command"], !Contains("--compile"));
   CHECK_THAT(runs[2]["engine"]["command"], Contains("--compile"));
