@@ -101,7 +101,7 @@ def share(value):
 
 
 def peer_text(peer):
-    return "-" if not peer else with_interval(peer["samples_per_second"], peer["range"])
+    return "-" if not peer else with_interval(peer["samples_per_second"], peer["ci95"])
 
 
 def run_cells(row):
@@ -154,10 +154,10 @@ Measured by `ptbench doctor`, in operations and bytes a second.
 
 ## Throughput
 
-Samples/s of global batches, with the 95 % interval across processes; of PyTorch the median and the range of
-its rounds. "of peak": executed operations as a share of the products that were measured beside the run.
+Samples/s of global batches, with the 95 % interval across processes; of PyTorch, whose batches lie on the
+device, by one process. "of peak": executed operations as a share of the products that were measured beside the run.
 Predictions are those of docs/gpu_steps.md, for an H100 SXM alone.
 
-{table(["workload", "precision", "batch", "graph", "samples/s (95 %)", "of peak", "PyTorch eager (range)", "ratio",
-        "PyTorch compiled (range)", "ratio", "predicted", "of it"], [run_cells(row) for row in found["runs"]])}
+{table(["workload", "precision", "batch", "graph", "samples/s (95 %)", "of peak", "PyTorch eager", "ratio",
+        "PyTorch compiled", "ratio", "predicted", "of it"], [run_cells(row) for row in found["runs"]])}
 """

@@ -19,15 +19,13 @@ class Workload:
     classes: int
     batch: int
     samples: int
-    optimizer: str
-    weight_decay: float = 0.0
 
 
 WORKLOADS = {
-    "linear": Workload((10,), 2, 32, 1000, "adam"),
-    "mlp": Workload((784,), 10, 128, 1024, "sgd"),
-    "resnet18": Workload((3, 32, 32), 10, 64, 1024, "sgd", 5e-4),
-    "resnet50": Workload((3, 224, 224), 1000, 8, 64, "sgd", 5e-4),
+    "linear": Workload((10,), 2, 32, 1000),
+    "mlp": Workload((784,), 10, 128, 1024),
+    "resnet18": Workload((3, 32, 32), 10, 64, 1024),
+    "resnet50": Workload((3, 224, 224), 1000, 8, 64),
 }
 BATCH_ON_CUDA = {"resnet50": 256}
 
@@ -113,7 +111,6 @@ BUILD = {"linear": linear, "mlp": mlp, "resnet18": resnet18, "resnet50": resnet5
 BATCH = {name: workload.batch for name, workload in WORKLOADS.items()}
 INPUT = {name: workload.shape for name, workload in WORKLOADS.items()}
 CLASSES = {name: workload.classes for name, workload in WORKLOADS.items()}
-WEIGHT_DECAY = {name: workload.weight_decay for name, workload in WORKLOADS.items()}
 
 
 class WithLoss(nn.Module):
@@ -140,13 +137,6 @@ def images_of(workload: str) -> bool:
 def autocast(precision: str, device: str = "cpu") -> torch.autocast:
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
     return torch.autocast(device, dtype=kinds.get(precision, torch.bfloat16), enabled=precision in kinds)
-
-
-def optimizer_of(workload: str, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
-    """The workload's own, fused."""
-    if WORKLOADS[workload].optimizer == "adam":
-        return torch.optim.Adam(parameters, 1e-3, fused=True)
-    return torch.optim.SGD(parameters, 0.01, momentum=0.9, weight_decay=WEIGHT_DECAY[workload], fused=True)
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:

@@ -43,8 +43,8 @@ class Predictions(unittest.TestCase):
 
 class Rows(unittest.TestCase):
     def test_a_run_stands_beside_its_prediction_and_its_peer(self):
-        peer = {"samples_per_second": 1e6, "range": [0.9e6, 1.1e6]}
-        compiled = {"samples_per_second": 1.6e6, "range": [1.5e6, 1.7e6]}
+        peer = {"samples_per_second": 1e6, "ci95": [0.9e6, 1.1e6]}
+        compiled = {"samples_per_second": 1.6e6, "ci95": [1.5e6, 1.7e6]}
         kept = found(row(pytorch=peer, pytorch_compiled=compiled))["runs"][0]
         self.assertEqual(kept["ratio_to_pytorch"], 2)
         self.assertEqual(kept["ratio_to_pytorch_compiled"], 1.25)
