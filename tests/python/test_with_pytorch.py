@@ -118,6 +118,63 @@ class Programs(unittest.TestCase):
         self.assertIn("communication_exposed", self.phases_of(reports[0])[5])
 
 
+class UnderPtbench(unittest.TestCase):
+    """The examples as docs/your-script.md measures them."""
+
+    COMMANDS = {"train.py": "{python} train.py --batch {{b}}",
+                "train_ddp.py": "OMP_NUM_THREADS={{threads}} {torchrun} --nproc-per-node {{n}} train_ddp.py --batch {{b}}",
+                "train_accelerate.py":
+                    "OMP_NUM_THREADS={{threads}} {torchrun} --nproc-per-node {{n}} train_accelerate.py --batch {{b}}"}
+
+    def ptbench(self, *arguments, codes=(0,)):
+        if not PTBENCH:
+            self.skipTest("ptbench is not built")
+        variables = {key: value for key, value in ENVIRONMENT.items() if key not in ("PYTHONPATH", "OMP_NUM_THREADS")}
+        variables["PTBENCH_PYTHON"] = str(PYTHON)
+        done = subprocess.run([PTBENCH, *arguments], capture_output=True, text=True, timeout=300,
+                              env={**os.environ, **variables}, cwd=ROOT / "examples" / "python")
+        self.assertIn(done.returncode, codes, done.stderr + done.stdout)
+        return done.stdout
+
+    def measure(self, script, path, repeats, processes):
+        command = self.COMMANDS[script].format(python=PYTHON, torchrun=PYTHON.with_name("torchrun"))
+        places = ["-n", str(processes), "--threads", "1"] if processes > 1 else []
+        self.ptbench("run", "--program", command, "-b", "32", *places, "--repeats", str(repeats), "--max-time", "3",
+                     "--min-time", "1", "-o", str(path))
+        return json.loads(path.read_text(encoding="utf-8"))["runs"][0]
+
+    def test_examples(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for script, processes in (("train.py", 1), ("train_ddp.py", 2), ("train_accelerate.py", 2)):
+                with self.subTest(script=script):
+                    record = self.measure(script, pathlib.Path(folder) / f"{script}.json", 1, processes)
+                    self.assertEqual(record["status"], "ok")
+                    self.assertEqual(record["strategy"]["world_size"], processes)
+                    self.assertEqual(record["strategy"]["global_batch"], 32 * processes)
+                    self.assertGreater(record["step_seconds"]["median"], 0)
+                    self.assertGreater(record["phases_seconds"]["forward"], 0)
+                    self.assertGreater(record["phases_seconds"]["backward"], 0)
+                    exposed = record["phases_seconds"]["communication_exposed"]
+                    self.assertEqual(exposed is not None, processes > 1)
+
+    def test_the_engine_is_compared_with_ptbench_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "r.json"
+            self.ptbench("run", "--engine", "pytorch", "-w", "linear", "-s", "ddp", "-n", "2", "--threads", "1",
+                         "--repeats", "1", "--max-time", "2", "-o", str(file))
+            record = json.loads(file.read_text(encoding="utf-8"))["runs"][0]
+            self.assertEqual((record["status"], record["verification"]["status"]), ("ok", "passed"))
+            self.assertEqual(record["verification"]["steps"], 4)
+
+    def test_two_results_of_a_script_are_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / name for name in ("before.json", "after.json")]
+            for file in files:
+                self.measure("train.py", file, 3, 1)
+            said = self.ptbench("compare", *map(str, files), codes=(0, 3, 4))  # whatever the machine does
+            self.assertIn("train/program", said)
+
+
 class Equivalence(unittest.TestCase):
     """Single steps from equal weights, on the same batches."""
 
