@@ -19,13 +19,14 @@ class Workload:
     classes: int
     batch: int
     samples: int
+    nonlinear: int  # layers that rounding may move a value to another side of
 
 
 WORKLOADS = {
-    "linear": Workload((10,), 2, 32, 1000),
-    "mlp": Workload((784,), 10, 128, 1024),
-    "resnet18": Workload((3, 32, 32), 10, 64, 1024),
-    "resnet50": Workload((3, 224, 224), 1000, 8, 64),
+    "linear": Workload((10,), 2, 32, 1000, 0),
+    "mlp": Workload((784,), 10, 128, 1024, 2),
+    "resnet18": Workload((3, 32, 32), 10, 64, 1024, 17),
+    "resnet50": Workload((3, 224, 224), 1000, 8, 64, 49),
 }
 BATCH_ON_CUDA = {"resnet50": 256}
 

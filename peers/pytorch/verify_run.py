@@ -30,7 +30,8 @@ def weights_before(step: int) -> str:
 def run(options: argparse.Namespace, arguments: list[str]) -> int:
     """0 where all losses agree, 2 where one does not."""
     launch.leave_at_sigterm()
-    with tempfile.TemporaryDirectory() as folder:
+    # ptbench removes its own folder, whatever becomes of this process.
+    with tempfile.TemporaryDirectory(dir=os.environ.get("PTBENCH_SCRATCH")) as folder:
         _let_ptbench_train(options, pathlib.Path(folder))
         return launch.start_ranks(options.nproc if options.strategy == "ddp" else 1,
                                   [*arguments, "--verify-folder", folder])
@@ -55,13 +56,14 @@ def _command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
 def _let_ptbench_train(options: argparse.Namespace, folder: pathlib.Path) -> None:
     """Leaves in the folder the weights before each of the steps, and the losses of all."""
     command = _command(options, folder)
+    variables = {key: value for key, value in os.environ.items() if key != "PTBENCH_STEPS"} | {"TMPDIR": str(folder)}
     start = ["--initial-weights", options.initial_weights] if options.initial_weights else []
     for steps in range(1, STEPS + 1):
         written = ["--save-initial-weights", str(folder / INITIAL), "--loss-log", str(folder / LOSSES),
                    "--save-final-weights", str(folder / weights_before(steps))]
         try:
             done = subprocess.run([*command, *start, "--steps", str(steps), *written], capture_output=True, text=True,
-                                  env={key: value for key, value in os.environ.items() if key != "PTBENCH_STEPS"})
+                                  env=variables)
         except OSError as error:
             refuse(f"--ptbench {options.ptbench}: {error.strerror}")
         if done.returncode != 0:

@@ -41,7 +41,7 @@ class Comparison {
                               .on_output = [this](std::string_view text) { keep(text); },
                               .on_errors = [this](std::string_view text) { errors_.take(text); },
                               .leads_session = true,
-                              .environment = {"TMPDIR=" + folder.string()}};
+                              .environment = {"PTBENCH_SCRATCH=" + folder.string()}};
         }()) {
     process_.end_within(kLongestComparison);
   }
