@@ -123,6 +123,17 @@ def engines_table(source):
             f"{native_and_pytorch.origin_of(file)}; {source.link('the file')}."]
 
 
+def engines_ratios(source):
+    """The ratios of that table alone, a row for each workload and strategy."""
+    rows = {}
+    for workload, precision, strategy, _, eager, compiled, better, *_ in native_and_pytorch.rows(source.json()):
+        rows.setdefault((workload, strategy), {})[precision] = eager if better == "eager" else compiled
+    precisions = list(dict.fromkeys(name for row in rows.values() for name in row))
+    return [*table(["workload", "strategy", *precisions],
+                   [[*name, *(row.get(precision, "") for precision in precisions)] for name, row in rows.items()]), "",
+            f"{native_and_pytorch.origin_of(source.json())}; {source.link('the file')}."]
+
+
 def console(source, record):
     """What ptbench printed, beside the record of the same measurement: warnings by their name."""
     measured(record)
@@ -223,7 +234,8 @@ FIGURES = {
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
-    "native-and-pytorch": lambda: engines_table(Source("2026-11-25-native-and-pytorch.json")),
+    "native-and-pytorch": lambda: engines_table(Source("2026-11-26-native-and-pytorch.json")),
+    "native-and-pytorch-ratios": lambda: engines_ratios(Source("2026-11-26-native-and-pytorch.json")),
 }
 
 
