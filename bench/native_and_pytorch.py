@@ -131,6 +131,11 @@ def verified_text(record):
     return f"{record['engine']} {verification['status']}{'' if error is None else f' {error:.1g}'}"
 
 
+def plain(value, digits):
+    """With so many significant digits, but never as a power of ten."""
+    return f"{value:.0f}" if value >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
 def step_text(record):
     """"10.7 ± 0.3 ms", the median and half its 95 % interval; empty without one."""
     seconds = record["step_seconds"]
@@ -138,7 +143,7 @@ def step_text(record):
         return "no interval"
     unit, factor = ("ms", 1e3) if seconds["median"] >= 1e-3 else ("µs", 1e6)
     half = (seconds["ci95"][1] - seconds["ci95"][0]) / 2
-    return f"{seconds['median'] * factor:.3g} ± {half * factor:.2g} {unit}"
+    return f"{plain(seconds['median'] * factor, 3)} ± {plain(half * factor, 2)} {unit}"
 
 
 def share_text(record, field):
@@ -147,7 +152,7 @@ def share_text(record, field):
     if share is None or not throughput["ci95"]:
         return ""
     low, high = throughput["ci95"]
-    return f"{100 * share:.0f} ± {100 * share * (high - low) / 2 / throughput['value']:.1g} %"
+    return f"{100 * share:.0f} ± {plain(100 * share * (high - low) / 2 / throughput['value'], 1)} %"
 
 
 def clean_rounds(own, peer):

@@ -63,6 +63,11 @@ class Table(unittest.TestCase):
             both.origin_of(file)
 
 
+    def test_figures_have_no_powers_of_ten(self):
+        self.assertEqual([both.plain(value, 2) for value in (1234.5, 180.2, 9.96, 1.23, 0.0123)],
+                         ["1234", "180", "10", "1.2", "0.012"])
+
+
 class Commands(unittest.TestCase):
     def test_engines_are_told_the_same_and_take_turns(self):
         arguments = argparse.Namespace(ptbench="ptbench", python="python", threads=2, max_time=4, rounds=8)
