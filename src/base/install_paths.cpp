@@ -45,7 +45,7 @@ InstallPaths install_paths() {
 
 fs::path executable_for_others() {
   std::error_code failed;
-  const fs::path name = fs::read_symlink("/proc/self/exe", failed);
+  fs::path name = fs::read_symlink("/proc/self/exe", failed);
   if (!failed && fs::equivalent(name, "/proc/self/exe", failed) && !failed) return name;
   return "/proc/" + std::to_string(getpid()) + "/exe";
 }
