@@ -94,8 +94,6 @@ def _complete(options: argparse.Namespace) -> None:
             refuse(f"--{name.replace('_', '-')} {value}: at least 1")
     if options.strategy not in ("ddp", "dp") and options.nproc > 1:
         refuse(f"--strategy {options.strategy} with --nproc {options.nproc}: give --strategy ddp or dp")
-
-
     if options.strategy == "dp" and options.device == "cpu":
         refuse("--strategy dp: nn.DataParallel splits batches among GPUs; use ddp, or --device cuda", ABSENT)
 

@@ -28,7 +28,7 @@ import launch  # noqa: E402
 import options as option_rows  # noqa: E402
 
 
-def train(options: argparse.Namespace, place: option_rows.Place) -> None:
+def train(options: argparse.Namespace, place: option_rows.Place) -> int:
     threads = option_rows.take_cores(options, place)
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -37,7 +37,8 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> None:
         import torch
     except ImportError as error:
         option_rows.refuse(f"there is no PyTorch ({error}); make an environment with scripts/peers", option_rows.ABSENT)
-    torch.set_flush_denormal("denormals" not in options.other)  # as ptbench computes; before there are threads, which take it over
+    # Zero, as ptbench computes; before there are threads, which take it over.
+    torch.set_flush_denormal("denormals" not in options.other)
     torch.set_num_threads(threads)
     import models
     import ptbench
@@ -54,7 +55,7 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> None:
     models.import_libraries(options.workload, options.compile)
     if options.verify_folder:
         import verify
-        leave(place, verify.compare(training.Training(options, place, device), options))
+        return leave(place, verify.compare(training.Training(options, place, device), options))
     batch = training.batch_of(options, device)
     # Says hello before there is a model, so that the model's memory counts, and the imports' does not.
     steps = ptbench.steps(samples=batch * options.accumulate, count=options.steps, precision=options.precision,
@@ -63,7 +64,7 @@ def train(options: argparse.Namespace, place: option_rows.Place) -> None:
     with ptbench.torch.watch(replica.model, replica.optimizer):
         for step in steps:
             step.loss = replica.step(step.number - 1)
-    leave(place, 0)
+    return leave(place, 0)
 
 
 def require_packages() -> None:
@@ -83,15 +84,16 @@ def meet(options: argparse.Namespace, place: option_rows.Place, device) -> None:
         init_method=f"file://{options.store}" if options.store else "env://")
 
 
-def leave(place: option_rows.Place, code: int) -> None:
-    """Ends with that code. gloo's threads now and then abort a process that takes its group apart."""
+def leave(place: option_rows.Place, code: int) -> int:
+    """The code to end with. A rank of several ends here: gloo's threads now and then abort a process that takes its
+    group apart."""
     if place.world_size > 1:
         from torch import distributed
 
         distributed.barrier()
         sys.stdout.flush()
         os._exit(code)
-    sys.exit(code)
+    return code
 
 
 def main() -> int:
@@ -104,8 +106,7 @@ def main() -> int:
     place = option_rows.place_of(options)
     if place is None:
         return launch.start_ranks(options.nproc, sys.argv[1:])
-    train(options, place)
-    return 0
+    return train(options, place)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,6 @@ class Table(unittest.TestCase):
         with self.assertRaises(evidence.Unpublishable):
             both.origin_of(file)
 
-
     def test_figures_have_no_powers_of_ten(self):
         self.assertEqual([both.plain(value, 2) for value in (1234.5, 180.2, 9.96, 1.23, 0.0123)],
                          ["1234", "180", "10", "1.2", "0.012"])
