@@ -56,14 +56,14 @@ def blocks_of_a_step():
     return max(1, round(STEP_SECONDS / block))
 
 
-def programs(folder, torchrun):
+def programs(folder, arguments):
     """Name -> how the loop is started; what follows are its arguments."""
     script = folder / "loop.py"
     script.write_text(LOOP)
     found = {"one process": f"exec {sys.executable} {script}"}
-    if torchrun:
-        found["2 ranks of torchrun"] = f"exec {torchrun} --nproc-per-node 2 {script}"
-    return found
+    if arguments.torchrun:
+        found["2 ranks of torchrun"] = f"exec {arguments.torchrun} --nproc-per-node 2 {script}"
+    return {name: start for name, start in found.items() if arguments.only in name}
 
 
 def disagreements(told, own):
@@ -108,7 +108,7 @@ def clock_row(arguments, name, program, blocks, folder):
 def clock(arguments, folder):
     blocks = blocks_of_a_step()
     rows = [clock_row(arguments, name, program, blocks, folder)
-            for name, program in programs(folder, arguments.torchrun).items() for _ in range(arguments.rounds)]
+            for name, program in programs(folder, arguments).items() for _ in range(arguments.rounds)]
     return ["# Step times of programs, and their own clock", "", *head_of(arguments),
             "- each step in the record beside `time.perf_counter()` in the loop's body, of ranks the slowest; which steps "
             "the record left out is not known, so that those are taken that differ least", "",
@@ -132,7 +132,7 @@ def gate(arguments, base, new):
 
 def gates(arguments, folder):
     blocks = blocks_of_a_step()
-    found = programs(folder, arguments.torchrun)
+    found = programs(folder, arguments)
     verdicts, rows = collections.defaultdict(collections.Counter), []
     for number in range(1, arguments.gates + 1):
         for name, program in found.items():
@@ -176,6 +176,7 @@ def main():
     parser.add_argument("what", choices=["clock", "gates"])
     parser.add_argument("--ptbench", default="build/release/ptbench")
     parser.add_argument("--torchrun", help="of an environment with PyTorch")
+    parser.add_argument("--only", default="", metavar="WORD", help="programs in whose name this is: 'one', 'torchrun'")
     parser.add_argument("--steps", type=int, default=200, help="of clock")
     parser.add_argument("--rounds", type=int, default=3, help="of clock")
     parser.add_argument("--gates", type=int, default=20, help="of each kind")

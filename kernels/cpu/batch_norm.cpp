@@ -21,9 +21,7 @@ using batch_norm::Sums;
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
-Size lanes_of(const BatchNormSpec& spec) {
-  return channel_blocks(spec.input.channels) * kChannelBlock;
-}
+Size lanes_of(const BatchNormSpec& spec) { return padded_channels(spec.input.channels); }
 
 /// In the workspace, from forward to backward: one value a lane each.
 struct Statistics {
@@ -70,7 +68,9 @@ class BatchNorm final : public Operator {
   BatchNorm(const BatchNormSpec& spec, const Bindings& bindings, Team& team, Isa isa, int members)
       : spec_(spec),
         image_(spec.input),
-        blocks_(channel_blocks(spec.input.channels)),
+        planes_(spec.input, spec.type),
+        stride_(pixel_stride<T>(planes_)),
+        blocks_(planes_.blocks),
         bindings_(bindings),
         statistics_(bindings.workspace, lanes_of(spec)),
         temporaries_(bindings.scratch, blocks_, members),
@@ -79,10 +79,10 @@ class BatchNorm final : public Operator {
         members_(members) {}
 
   void forward() override {
-    sum_up([this]<class Vector>(std::type_identity<Vector>, Size sample, Size block, Sums& sums)
+    sum_up([this]<class Vector>(std::type_identity<Vector>, const Tile& tile, Sums& sums)
                __attribute__((always_inline)) {
-                 batch_norm::add_moments<Vector>(x() + plane_offset(image_, sample, block),
-                                                 image_.pixels(), origin(block), sums);
+                 batch_norm::add_moments<Vector>(x() + tile.begin, stride_, tile.pixels,
+                                                 origin(tile.block), sums);
                });
     for_each_block([this](Size block) __attribute__((always_inline)) { set_statistics(block); });
     normalize();
@@ -120,7 +120,7 @@ class BatchNorm final : public Operator {
     return wanted ? elements<T>(bindings_.input_gradients[input]).data() : nullptr;
   }
   /// 16 values of a block's channels, which its sums are taken from.
-  [[nodiscard]] const T* origin(Size block) const { return x() + plane_offset(image_, 0, block); }
+  [[nodiscard]] const T* origin(Size block) const { return x() + planes_.offset(0, block); }
   [[nodiscard]] float* running_mean() const { return bindings_.buffers.data(); }
   [[nodiscard]] float* running_variance() const {
     return bindings_.buffers.data() + image_.channels;
@@ -139,7 +139,28 @@ class BatchNorm final : public Operator {
             .shift = simd::load<Vector>(gamma + blocks_ * kChannelBlock)};
   }
 
-  /// add(vector, sample, block, sums) for every plane; each member has its own sums, zero at first.
+  /// Pixels of one plane that are visited in one go.
+  struct Tile {
+    Size block;
+    Size begin;  ///< the first pixel's elements
+    Size pixels;
+  };
+
+  /// visit(tile) for one sample's, as they lie in memory: whole planes, or a few pixels of all
+  /// blocks, which then share cache lines while these are near.
+  template <class Visit>
+  [[gnu::always_inline]] inline void for_each_tile(Size sample, const Visit& visit) const {
+    const Size most =
+        planes_.order == ImageOrder::blocked ? planes_.pixels : Size{batch_norm::kPart};
+    for (Size pixel = 0; pixel < planes_.pixels; pixel += most)
+      for (Size block = 0; block < blocks_; ++block)
+        visit(Tile{.block = block,
+                   .begin = planes_.offset(sample, block) + pixel * stride_,
+                   .pixels = std::min(most, planes_.pixels - pixel)});
+  }
+
+  /// add(vector, tile, sums of its block) for every tile; each member has its own sums, zero at
+  /// first.
   template <class Add>
   void sum_up(const Add& add) {
     team_.run(members_, [&](int member) {
@@ -148,20 +169,23 @@ class BatchNorm final : public Operator {
       const Range samples = part_of(image_.batch, member, members_);
       simd::run(isa_, [&](auto vector) {
         for (Size sample = samples.begin; sample < samples.end; ++sample)
-          for (Size block = 0; block < blocks_; ++block) add(vector, sample, block, sums[block]);
+          for_each_tile(sample, [&](const Tile& tile) __attribute__((always_inline)) {
+            add(vector, tile, sums[tile.block]);
+          });
       });
     });
   }
 
-  /// write(vector, sample, block) for every plane, from each member's last sample, which its caches
-  /// still hold, to its first, with which the next operator begins.
+  /// write(vector, tile) for every tile, from each member's last sample, which its caches still
+  /// hold, to its first, with which the next operator begins.
   template <class Write>
-  void write_planes(const Write& write) {
+  void write_tiles(const Write& write) {
     team_.run(members_, [&](int member) {
       const Range samples = part_of(image_.batch, member, members_);
       simd::run(isa_, [&](auto vector) {
         for (Size sample = samples.end; sample-- > samples.begin;)
-          for (Size block = 0; block < blocks_; ++block) write(vector, sample, block);
+          for_each_tile(sample, [&](const Tile& tile)
+                                    __attribute__((always_inline)) { write(vector, tile); });
       });
     });
   }
@@ -224,13 +248,12 @@ class BatchNorm final : public Operator {
     const T* other = spec_.add ? elements<T>(bindings_.inputs[1]).data() : nullptr;
     with_flag(spec_.add, [&](auto add) {
       with_flag(spec_.relu, [&](auto relu) {
-        write_planes([&]<class Vector>(std::type_identity<Vector>, Size sample, Size block)
-                         __attribute__((always_inline)) {
-                           const Size plane = plane_offset(image_, sample, block);
-                           batch_norm::normalize<add.value, relu.value, Vector>(
-                               x() + plane, add.value ? other + plane : nullptr, image_.pixels(),
-                               affine<Vector>(block), y() + plane);
-                         });
+        write_tiles([&]<class Vector>(std::type_identity<Vector>, const Tile& tile)
+                        __attribute__((always_inline)) {
+                          batch_norm::normalize<add.value, relu.value, Vector>(
+                              x() + tile.begin, add.value ? other + tile.begin : nullptr, stride_,
+                              tile.pixels, affine<Vector>(tile.block), y() + tile.begin);
+                        });
       });
     });
   }
@@ -251,12 +274,11 @@ class BatchNorm final : public Operator {
                             .second = spec_.gradient_terms == 2 ? output_gradient(1) : nullptr,
                             .output = y()};
     T* other_gradient = spec_.add ? input_gradient(1) : nullptr;
-    sum_up([&]<class Vector>(std::type_identity<Vector>, Size sample, Size block,
+    sum_up([&]<class Vector>(std::type_identity<Vector>, const Tile& tile,
                              Sums& sums) __attribute__((always_inline)) {
-      const Size plane = plane_offset(image_, sample, block);
-      T* kept = other_gradient == nullptr ? nullptr : other_gradient + plane;
-      batch_norm::add_gradient_sums<Vector>(x() + plane, gradient.from(plane), image_.pixels(),
-                                            affine<Vector>(block), kept, sums);
+      T* kept = other_gradient == nullptr ? nullptr : other_gradient + tile.begin;
+      batch_norm::add_gradient_sums<Vector>(x() + tile.begin, gradient.from(tile.begin), stride_,
+                                            tile.pixels, affine<Vector>(tile.block), kept, sums);
     });
     const bool adds = mode == GradientMode::add;
     for_each_block([this, adds](Size block)
@@ -289,19 +311,20 @@ class BatchNorm final : public Operator {
 
   template <class Gradient>
   void write_input_gradient(const Gradient& gradient) {
-    write_planes([&]<class Vector>(std::type_identity<Vector>, Size sample,
-                                   Size block) __attribute__((always_inline)) {
-      const Size plane = plane_offset(image_, sample, block);
-      const Size lane = block * kChannelBlock;
+    write_tiles([&]<class Vector>(std::type_identity<Vector>,
+                                  const Tile& tile) __attribute__((always_inline)) {
+      const Size lane = tile.block * kChannelBlock;
       batch_norm::input_gradient<Vector>(
-          x() + plane, gradient.from(plane), image_.pixels(), affine<Vector>(block),
-          simd::load<Vector>(temporaries_.offset + lane),
-          simd::load<Vector>(temporaries_.slope + lane), input_gradient(0) + plane);
+          x() + tile.begin, gradient.from(tile.begin), stride_, tile.pixels,
+          affine<Vector>(tile.block), simd::load<Vector>(temporaries_.offset + lane),
+          simd::load<Vector>(temporaries_.slope + lane), input_gradient(0) + tile.begin);
     });
   }
 
   BatchNormSpec spec_;
   ImageShape image_;
+  Planes planes_;
+  [[no_unique_address]] PixelStride<T> stride_;
   Size blocks_;
   Bindings bindings_;
   Statistics statistics_;

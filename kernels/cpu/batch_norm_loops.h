@@ -6,8 +6,8 @@
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/vector.h"
 
-// Batch normalisation of one plane: one sample, one block of channels, its pixels one after the
-// other. To be used inside simd::run. T is the element type of activations and gradients.
+// Batch normalisation of pixels of one plane (image.h), `stride` elements apart. To be used inside
+// simd::run. T is the element type of activations and gradients.
 namespace ptbench::batch_norm {
 
 /// A block's sums, in double: they grow by parts of a few pixels, each summed in float.
@@ -53,16 +53,16 @@ template <class Vector>
 /// part the first pixel is taken off, which is one of the values whose spread is wanted: so nothing
 /// cancels, however far the mean lies from zero.
 template <class Vector, class T>
-[[gnu::always_inline]] inline void add_moments(const T* x, Size pixels, const T* origin,
-                                               Sums& sums) {
+[[gnu::always_inline]] inline void add_moments(const T* x, PixelStride<T> stride, Size pixels,
+                                               const T* origin, Sums& sums) {
   for (Size begin = 0; begin < pixels; begin += kPart) {
-    const T* part = x + begin * kChannelBlock;
+    const T* part = x + begin * stride;
     const Size count = std::min(kPart, pixels - begin);
     const auto start = simd::load<Vector>(part);
     Vector first[kChains] = {};
     Vector second[kChains] = {};
     for_each_pixel(count, [&](Size pixel, Size chain) __attribute__((always_inline)) {
-      const auto centered = simd::load<Vector>(part + pixel * kChannelBlock) - start;
+      const auto centered = simd::load<Vector>(part + pixel * stride) - start;
       first[chain] += centered;
       second[chain] += centered * centered;
     });
@@ -86,10 +86,11 @@ template <class Vector, class T>
 
 /// y = normalised x, + `other` where Add, then max(0, ·) where Relu; NaN stays NaN.
 template <bool Add, bool Relu, class Vector, class T>
-[[gnu::always_inline]] inline void normalize(const T* x, const T* other, Size pixels,
-                                             const Affine<Vector>& affine, T* y) {
+[[gnu::always_inline]] inline void normalize(const T* x, const T* other, PixelStride<T> stride,
+                                             Size pixels, const Affine<Vector>& affine, T* y) {
 #pragma GCC unroll 4
-  for (Size i = 0; i < pixels * kChannelBlock; i += kChannelBlock) {
+  for (Size pixel = 0; pixel < pixels; ++pixel) {
+    const Size i = pixel * stride;
     Vector value = normalized(simd::load<Vector>(x + i) - affine.mean, affine);
     if constexpr (Add) value += simd::load<Vector>(other + i);
     if constexpr (Relu) value = rectify(value);
@@ -100,14 +101,14 @@ template <bool Add, bool Relu, class Vector, class T>
 /// How a ReLU's mask is known in backward: there is none, from x alone, or from y.
 enum class Mask { none, input, output };
 
-/// The gradient behind the ReLU at the pixels of one plane: the output gradients' sum, masked.
+/// The gradient behind the ReLU at some pixels of a plane: the output gradients' sum, masked.
 template <class T, Mask Known, bool Two>
 struct MaskedGradient {
   const T* first = nullptr;
   const T* second = nullptr;  ///< where Two
   const T* output = nullptr;  ///< y, where Known is output
 
-  /// The gradient of the plane that begins `offset` elements further on.
+  /// The gradient at the pixels that begin `offset` elements further on.
   [[nodiscard]] MaskedGradient from(Size offset) const {
     return {first + offset, Two ? second + offset : nullptr,
             Known == Mask::output ? output + offset : nullptr};
@@ -129,14 +130,15 @@ struct MaskedGradient {
 /// Adds Σg and Σg·(x - mean) to `sums`, and writes g to `kept` unless that is null.
 template <class Vector, class T, class Gradient>
 [[gnu::always_inline]] inline void add_gradient_sums(const T* x, const Gradient& gradient,
-                                                     Size pixels, const Affine<Vector>& affine,
-                                                     T* kept, Sums& sums) {
+                                                     PixelStride<T> stride, Size pixels,
+                                                     const Affine<Vector>& affine, T* kept,
+                                                     Sums& sums) {
   for (Size begin = 0; begin < pixels; begin += kPart) {
     Vector first[kChains] = {};
     Vector second[kChains] = {};
     for_each_pixel(std::min(kPart, pixels - begin),
                    [&](Size pixel, Size chain) __attribute__((always_inline)) {
-                     const Size i = (begin + pixel) * kChannelBlock;
+                     const Size i = (begin + pixel) * stride;
                      const auto centered = simd::load<Vector>(x + i) - affine.mean;
                      const Vector g = gradient.at(i, centered, affine);
                      if (kept != nullptr) simd::store(kept + i, g);
@@ -156,12 +158,14 @@ template <class Vector, class T, class Gradient>
 
 /// dx = γ/√(variance + ε)·(g - offset - (x - mean)·slope).
 template <class Vector, class T, class Gradient>
-[[gnu::always_inline]] inline void input_gradient(const T* x, const Gradient& gradient, Size pixels,
+[[gnu::always_inline]] inline void input_gradient(const T* x, const Gradient& gradient,
+                                                  PixelStride<T> stride, Size pixels,
                                                   const Affine<Vector>& affine,
                                                   const Vector& offset, const Vector& slope,
                                                   T* dx) {
 #pragma GCC unroll 4
-  for (Size i = 0; i < pixels * kChannelBlock; i += kChannelBlock) {
+  for (Size pixel = 0; pixel < pixels; ++pixel) {
+    const Size i = pixel * stride;
     const auto centered = simd::load<Vector>(x + i) - affine.mean;
     const Vector g = gradient.at(i, centered, affine);
     simd::store(dx + i, affine.scale * ((g - offset) - centered * slope));

@@ -7,6 +7,7 @@
 #include "kernels/cpu/add_values.h"
 #include "kernels/cpu/conv2d_channels.h"
 #include "kernels/cpu/conv2d_layout.h"
+#include "kernels/cpu/conv2d_padded.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/operators.h"
 #include "kernels/cpu/rectify_values.h"
@@ -358,7 +359,8 @@ class Conv2dPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
+std::vector<std::string> candidates_of(const Conv2dSpec& asked, int threads) {
+  const Conv2dSpec spec = conv2d::padded(asked);
   std::vector<Way> ways = conv2d::ways_of(spec, Partition::batch, threads);
   if (conv2d::channels_may_win(spec, threads))
     for (const Way& way : conv2d::ways_of(spec, Partition::channels, threads))
@@ -369,15 +371,18 @@ std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
   return names;
 }
 
-std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
+std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& asked, std::string_view candidate,
                                             Team& team, Isa isa) {
+  const Conv2dSpec spec = conv2d::padded(asked);
   for (const Way& way : conv2d::thinkable_ways()) {
     if (candidate != way.name(spec)) continue;
     if (way.partition == Partition::channels && !conv2d::channels_may_win(spec, team.size()))
       return nullptr;
     auto layout = conv2d::make_layout(spec, way, team.size());
     if (layout == nullptr) return nullptr;
-    return std::make_unique<Conv2dPlan>(std::move(layout), team, isa);
+    auto plan = std::make_unique<Conv2dPlan>(std::move(layout), team, isa);
+    if (spec == asked) return plan;
+    return conv2d::plan_padded(asked, std::move(plan), team, isa);
   }
   return nullptr;
 }

@@ -1,6 +1,7 @@
 #include "kernels/cpu/conv2d_gemm.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/cpu/image.h"
 
@@ -19,13 +20,13 @@ void narrow(float value, Bf16& to) { to = to_bf16(value); }
 /// One sample of an image, as its format lays it out, in elements from the sample's first.
 struct SampleLayout {
   ImageShape image;
-  bool plain = false;
+  std::optional<Planes> planes;  ///< empty where it is plain
   [[nodiscard]] Size elements() const {
-    return plain ? image.channels * image.pixels() : native_elements(image) / image.batch;
+    return planes ? planes->offset(1, 0) : image.channels * image.pixels();
   }
   [[nodiscard]] Size at(Size channel, Size pixel) const {
-    if (plain) return channel * image.pixels() + pixel;
-    return plane_offset(image, 0, channel / kChannelBlock) + pixel * kChannelBlock +
+    if (!planes) return channel * image.pixels() + pixel;
+    return planes->offset(0, channel / kChannelBlock) + pixel * planes->stride +
            channel % kChannelBlock;
   }
 };
@@ -69,8 +70,10 @@ Geometry geometry_of(const Conv2dSpec& shape) {
   Geometry g;
   g.shape = shape;
   g.output = shape.output();
-  g.input_layout = {.image = shape.input, .plain = shape.plain_input};
-  g.output_layout = {.image = g.output, .plain = false};
+  const auto native = [&](const ImageShape& image) { return Planes(image, shape.type); };
+  g.input_layout = {.image = shape.input, .planes = {}};
+  if (!shape.plain_input) g.input_layout.planes = native(shape.input);
+  g.output_layout = {.image = g.output, .planes = native(g.output)};
   g.inner = shape.input.channels * shape.window.kernel_height * shape.window.kernel_width;
   const auto place = [&g](Size elements) {
     const Size begin = g.scratch.total;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cpu/image.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/onednn_weights.h"
 #include "kernels/spec.h"
@@ -82,9 +83,10 @@ struct Layout {
   }
   /// As many as the parameters: no weights pass adds to what is there.
   [[nodiscard]] Bytes addend_bytes() const { return float_bytes(elements()); }
-  /// Channels of several samples do not lie side by side: they are packed for the kernels.
+  /// A member's channels do not lie side by side: they are packed for the kernels.
   [[nodiscard]] bool packs() const {
-    return way.partition == Partition::channels && spec.input.batch > 1;
+    return way.partition == Partition::channels &&
+           (spec.input.batch > 1 || image_order(spec.type) == ImageOrder::channels_last);
   }
   /// What the member reduces and updates, in elements.
   [[nodiscard]] Range owned(int member) const;

@@ -1,5 +1,6 @@
 #include "kernels/cpu/conv2d_winograd.h"
 
+#include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_bf16.h"
 #include "src/base/error.h"
 
@@ -12,9 +13,9 @@ using onednn::PassMemory;
 bool fits(const Conv2dSpec& shape) {
   const Window& w = shape.window;
   constexpr Size kMostPadding = 2;
-  return shape.type == ElementType::bf16 && !shape.bias && !shape.plain_input &&
-         w.kernel_height == 3 && w.kernel_width == 3 && w.stride_height == 1 &&
-         w.stride_width == 1 && w.padding_height <= kMostPadding &&
+  return shape.type == ElementType::bf16 && image_order(shape.type) == ImageOrder::blocked &&
+         !shape.bias && !shape.plain_input && w.kernel_height == 3 && w.kernel_width == 3 &&
+         w.stride_height == 1 && w.stride_width == 1 && w.padding_height <= kMostPadding &&
          w.padding_width <= kMostPadding && has_winograd_bf16();
 }
 

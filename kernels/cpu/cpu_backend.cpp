@@ -20,19 +20,20 @@ namespace {
 constexpr std::string_view kVector = "vector";  // the one way of operators that have one way
 
 /// Counted up when candidates come or go, so that choices are made anew.
-constexpr int kCandidateSet = 2;
+constexpr int kCandidateSet = 3;
 
 /// Calls visit(row-major index, native index) for every element that is not padding.
 template <class Visit>
-void for_each_element(const ImageShape& image, const Visit& visit) {
+void for_each_element(const TensorSpec& tensor, const Visit& visit) {
+  const ImageShape image = image_of(tensor);
+  const Planes planes(image, tensor.type);
   Size row_major = 0;
   for (Size sample = 0; sample < image.batch; ++sample)
     for (Size channel = 0; channel < image.channels; ++channel) {
-      const Size plane =
-          plane_offset(image, sample, channel / kChannelBlock) + channel % kChannelBlock;
+      const Size plane = planes.offset(sample, channel / kChannelBlock) + channel % kChannelBlock;
       for (Size pixel = 0; pixel < image.pixels(); ++pixel, ++row_major)
         visit(static_cast<std::size_t>(row_major),
-              static_cast<std::size_t>(plane + pixel * kChannelBlock));
+              static_cast<std::size_t>(plane + pixel * planes.stride));
     }
 }
 
@@ -81,8 +82,9 @@ double CpuBackend::seconds_of(FunctionRef<void()> work, const Clock& clock) cons
 }
 
 std::string CpuBackend::fingerprint() const {
-  return fmt::format("cpu {} {} oneDNN {} kernels {} threads {}", device_.name(), name_of(isa_),
-                     onednn::version(), kCandidateSet, device_.team().size());
+  return fmt::format("cpu {} {} oneDNN {} {} kernels {} threads {}", device_.name(), name_of(isa_),
+                     onednn::version(), onednn::instructions(), kCandidateSet,
+                     device_.team().size());
 }
 
 Bytes CpuBackend::bytes_of(const TensorSpec& tensor) const {
@@ -98,7 +100,7 @@ void CpuBackend::import_tensor(const TensorSpec& tensor, std::span<const float> 
   std::ranges::fill(memory, std::byte{0});
   with_element(tensor.type, [&]<class T>(T) {
     const std::span<T> to = elements<T>(memory);
-    for_each_element(image_of(tensor), [&](std::size_t from, std::size_t index) {
+    for_each_element(tensor, [&](std::size_t from, std::size_t index) {
       to[index] = from_float<T>(row_major[from]);
     });
   });
@@ -111,9 +113,8 @@ void CpuBackend::export_tensor(const TensorSpec& tensor, std::span<const std::by
   ensure(memory.size() == bytes_of(tensor), "a tensor fits its memory");
   with_element(tensor.type, [&]<class T>(T) {
     const std::span<const T> from = elements<T>(memory);
-    for_each_element(image_of(tensor), [&](std::size_t to, std::size_t index) {
-      row_major[to] = to_float(from[index]);
-    });
+    for_each_element(
+        tensor, [&](std::size_t to, std::size_t index) { row_major[to] = to_float(from[index]); });
   });
 }
 

@@ -92,6 +92,11 @@ std::string instructions() {
   }
 }
 
+bool has_amx() {
+  (void)cpu();
+  return dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_amx;
+}
+
 Bytes WeightLayout::bytes() const { return descriptor_->desc.get_size(); }
 
 std::string WeightLayout::text() const {

@@ -18,6 +18,9 @@ namespace ptbench::onednn {
 /// The best instructions that it uses in this process: "avx512_core". No better ones than
 /// PTBENCH_ISA allowed when it was first used.
 [[nodiscard]] std::string instructions();
+/// Whether it multiplies bf16 by AMX in this process: that CPU and kernel let it, and neither
+/// PTBENCH_ISA nor its own ONEDNN_MAX_CPU_ISA keeps it from that.
+[[nodiscard]] bool has_amx();
 
 /// Type and layout of a weight tensor (outputs × inputs, or outputs × channels × kernel height ×
 /// kernel width) or of a rectangular part of one. A value.
@@ -112,6 +115,7 @@ enum class ConvolutionMethod { direct, winograd };
 
 /// As plan_inner_product; `shape` is what one thread computes, its bias that of this pass. Of a
 /// forward pass that adds, the output holds the addend when the pass begins. The caller rectifies.
+/// Channels of native images that lie channels last are whole blocks of 16.
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_convolution(
     const Conv2dSpec& shape, ConvolutionMethod method, Pass pass,
     const std::optional<WeightLayout>& weights);

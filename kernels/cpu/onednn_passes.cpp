@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/image.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/onednn_library.h"
 #include "src/base/error.h"
@@ -225,14 +226,15 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Convol
     const Window& w = shape.window;
     const memory::dims dims = {shape.outputs, shape.input.channels, w.kernel_height,
                                w.kernel_width};
-    const auto blocked = memory::format_tag::nChw16c;
+    const auto native = image_order(shape.type) == ImageOrder::blocked ? memory::format_tag::nChw16c
+                                                                       : memory::format_tag::nhwc;
     const Tensors t{.input = {dims_of(shape.input.shape()), type_of(shape.type),
-                              shape.plain_input ? memory::format_tag::nchw : blocked},
+                              shape.plain_input ? memory::format_tag::nchw : native},
                     .weights = weights_or_any(weights, dims, weight_type(pass, shape.type)),
                     .bias = shape.bias ? memory::desc({shape.outputs}, memory::data_type::f32,
                                                       memory::format_tag::a)
                                        : memory::desc(),
-                    .output = {dims_of(spec.output().shape()), type_of(shape.type), blocked}};
+                    .output = {dims_of(spec.output().shape()), type_of(shape.type), native}};
     const memory::dims strides = {w.stride_height, w.stride_width};
     const memory::dims padding = {w.padding_height, w.padding_width};
     const auto planned = [&](const auto& desc, const memory::desc& chosen) {

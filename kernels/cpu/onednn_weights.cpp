@@ -7,8 +7,8 @@
 namespace ptbench {
 namespace {
 
-/// Outputs in which layouts are blocked: convolutions have 16, inner products up to 64.
-constexpr std::array<Size, 2> kBlocks{16, 64};
+/// Outputs in which layouts are blocked: convolutions have 16 to 64, as inner products.
+constexpr std::array<Size, 3> kBlocks{16, 32, 64};
 
 Range relative(Range range, Range whole) {
   return {range.begin - whole.begin, range.end - whole.begin};

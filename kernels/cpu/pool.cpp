@@ -42,7 +42,9 @@ class Pool final : public Operator {
  public:
   Pool(const PoolSpec& spec, Bindings bindings, Team& team, Isa isa, int members)
       : spec_(spec),
-        output_(spec.output()),
+        planes_(spec.input, spec.type),
+        output_planes_(spec.output(), spec.type),
+        stride_(pixel_stride<T>(planes_)),
         geometry_(geometry_of(spec)),
         bindings_(std::move(bindings)),
         team_(team),
@@ -54,12 +56,12 @@ class Pool final : public Operator {
     T* y = elements<T>(bindings_.output).data();
     for_each_plane([&]<class Vector>(std::type_identity<Vector> /*vector*/, const Plane& plane) {
       if (spec_.kind == PoolKind::average) {
-        pool::average<Vector>(geometry_, x + plane.input, y + plane.output);
+        pool::average<Vector>(geometry_, stride_, x + plane.input, y + plane.output);
       } else {
         float lowest[kChannelBlock];
         for (Size lane = 0; lane < kChannelBlock; ++lane)
           lowest[lane] = lane < plane.channels ? -std::numeric_limits<float>::infinity() : 0.0F;
-        pool::maximum<Vector>(geometry_, x + plane.input, lowest, y + plane.output,
+        pool::maximum<Vector>(geometry_, stride_, x + plane.input, lowest, y + plane.output,
                               positions() + plane.output);
       }
     });
@@ -73,14 +75,14 @@ class Pool final : public Operator {
       float* sums = sums_of(plane, dx);
       std::fill_n(sums, plane_floats(spec_), 0.0F);
       if (spec_.kind == PoolKind::average)
-        pool::average_gradient<Vector>(geometry_, dy + plane.output, sums);
+        pool::average_gradient<Vector>(geometry_, stride_, dy + plane.output, sums);
       else
-        pool::maximum_gradient<Vector>(geometry_, dy + plane.output, positions() + plane.output,
-                                       sums);
-      if constexpr (!std::is_same_v<T, float>) {
-        const auto rounded = [](const Vector& x) __attribute__((always_inline)) { return x; };
-        simd::map<Vector>(Range{0, plane_floats(spec_)}, dx + plane.input, rounded, sums);
-      }
+        pool::maximum_gradient<Vector>(geometry_, stride_, dy + plane.output,
+                                       positions() + plane.output, sums);
+      if constexpr (!std::is_same_v<T, float>)
+        for (Size pixel = 0; pixel < planes_.pixels; ++pixel)
+          simd::store(dx + plane.input + pixel * stride_,
+                      simd::load<Vector>(sums + pixel * kChannelBlock));
     });
   }
 
@@ -105,14 +107,13 @@ class Pool final : public Operator {
   /// job(vector, plane) for every plane, each member its samples.
   template <class Job>
   void for_each_plane(const Job& job) {
-    const Size blocks = channel_blocks(spec_.input.channels);
     team_.run(members_, [&](int member) {
       const Range samples = part_of(spec_.input.batch, member, members_);
       simd::run(isa_, [&](auto vector) {
         for (Size sample = samples.begin; sample < samples.end; ++sample)
-          for (Size block = 0; block < blocks; ++block)
-            job(vector, Plane{.input = plane_offset(spec_.input, sample, block),
-                              .output = plane_offset(output_, sample, block),
+          for (Size block = 0; block < planes_.blocks; ++block)
+            job(vector, Plane{.input = planes_.offset(sample, block),
+                              .output = output_planes_.offset(sample, block),
                               .channels = spec_.input.channels - block * kChannelBlock,
                               .member = member});
       });
@@ -120,7 +121,9 @@ class Pool final : public Operator {
   }
 
   PoolSpec spec_;
-  ImageShape output_;
+  Planes planes_;
+  Planes output_planes_;
+  [[no_unique_address]] PixelStride<T> stride_;  ///< of both
   Geometry geometry_;
   Bindings bindings_;
   Team& team_;

@@ -7,9 +7,9 @@
 #include "kernels/cpu/vector.h"
 #include "kernels/spec.h"
 
-// Pools of one plane: one sample, one block of channels, its pixels one after the other. To be used
-// inside simd::run. T is the element type of activations, Index holds a position in a window, which
-// counts in row-major order.
+// Pools of one plane (image.h), whose pixels are `stride` elements apart in x, y and the positions.
+// To be used inside simd::run. T is the element type of activations, Index holds a position in a
+// window, which counts in row-major order.
 namespace ptbench::pool {
 
 /// The part of one window that lies in the image.
@@ -75,8 +75,8 @@ template <class Vector>
 /// `lowest`: 16 values that every other beats; zeros in lanes of padding, which stay so even where
 /// a window lies in padding altogether.
 template <class Vector, class T, class Index>
-[[gnu::always_inline]] inline void maximum(const Geometry& g, const T* x, const float* lowest, T* y,
-                                           Index* positions) {
+[[gnu::always_inline]] inline void maximum(const Geometry& g, PixelStride<T> stride, const T* x,
+                                           const float* lowest, T* y, Index* positions) {
   const auto start = simd::load<Vector>(lowest);
   for_each_window(g, [&](Size output, const Place& place) __attribute__((always_inline)) {
     const Size kernel_width = g.window.kernel_width;
@@ -86,25 +86,26 @@ template <class Vector, class T, class Index>
         Vector::all(static_cast<float>(place.rows.begin * kernel_width + place.columns.begin));
     for (Size row = place.rows.begin; row < place.rows.end; ++row)
       for (Size column = place.columns.begin; column < place.columns.end; ++column)
-        take_larger(simd::load<Vector>(x + (place.first + row * g.width + column) * kChannelBlock),
+        take_larger(simd::load<Vector>(x + (place.first + row * g.width + column) * stride),
                     static_cast<float>(row * kernel_width + column), best, position);
-    simd::store(y + output * kChannelBlock, best);
+    simd::store(y + output * stride, best);
     float chosen[kChannelBlock];
     simd::store(chosen, position);
     for (Size lane = 0; lane < kChannelBlock; ++lane)
-      positions[output * kChannelBlock + lane] = static_cast<Index>(chosen[lane]);
+      positions[output * stride + lane] = static_cast<Index>(chosen[lane]);
   });
 }
 
-/// Adds to `dx`, floats.
+/// Adds to `dx`: floats, kChannelBlock a pixel.
 template <class Vector, class T, class Index>
-[[gnu::always_inline]] inline void maximum_gradient(const Geometry& g, const T* dy,
-                                                    const Index* positions, float* dx) {
+[[gnu::always_inline]] inline void maximum_gradient(const Geometry& g, PixelStride<T> stride,
+                                                    const T* dy, const Index* positions,
+                                                    float* dx) {
   for_each_window(g, [&](Size output, const Place& place) __attribute__((always_inline)) {
-    const auto gradient = simd::load<Vector>(dy + output * kChannelBlock);
+    const auto gradient = simd::load<Vector>(dy + output * stride);
     float chosen[kChannelBlock];
     for (Size lane = 0; lane < kChannelBlock; ++lane)
-      chosen[lane] = static_cast<float>(positions[output * kChannelBlock + lane]);
+      chosen[lane] = static_cast<float>(positions[output * stride + lane]);
     const auto position = simd::load<Vector>(chosen);
     for (Size row = place.rows.begin; row < place.rows.end; ++row) {
       for (Size column = place.columns.begin; column < place.columns.end; ++column) {
@@ -121,26 +122,28 @@ template <class Vector, class T, class Index>
 
 /// Sums of rows are summed: short chains, and little rounding in large windows.
 template <class Vector, class T>
-[[gnu::always_inline]] inline void average(const Geometry& g, const T* x, T* y) {
+[[gnu::always_inline]] inline void average(const Geometry& g, PixelStride<T> stride, const T* x,
+                                           T* y) {
   const Vector area = Vector::all(static_cast<float>(g.area()));
   for_each_window(g, [&](Size output, const Place& place) __attribute__((always_inline)) {
     Vector sum = Vector::all(0);
     for (Size row = place.rows.begin; row < place.rows.end; ++row) {
       Vector row_sum = Vector::all(0);
       for (Size column = place.columns.begin; column < place.columns.end; ++column)
-        row_sum += simd::load<Vector>(x + (place.first + row * g.width + column) * kChannelBlock);
+        row_sum += simd::load<Vector>(x + (place.first + row * g.width + column) * stride);
       sum += row_sum;
     }
-    simd::store(y + output * kChannelBlock, sum / area);
+    simd::store(y + output * stride, sum / area);
   });
 }
 
-/// Adds to `dx`, floats.
+/// Adds to `dx`: floats, kChannelBlock a pixel.
 template <class Vector, class T>
-[[gnu::always_inline]] inline void average_gradient(const Geometry& g, const T* dy, float* dx) {
+[[gnu::always_inline]] inline void average_gradient(const Geometry& g, PixelStride<T> stride,
+                                                    const T* dy, float* dx) {
   const Vector area = Vector::all(static_cast<float>(g.area()));
   for_each_window(g, [&](Size output, const Place& place) __attribute__((always_inline)) {
-    const auto term = simd::load<Vector>(dy + output * kChannelBlock) / area;
+    const auto term = simd::load<Vector>(dy + output * stride) / area;
     for (Size row = place.rows.begin; row < place.rows.end; ++row) {
       for (Size column = place.columns.begin; column < place.columns.end; ++column) {
         float* to = dx + (place.first + row * g.width + column) * kChannelBlock;

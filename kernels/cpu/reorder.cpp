@@ -27,10 +27,12 @@ void cast(Isa isa, const From* from, const Range& part, To* to) {
   }
 }
 
-/// A block's channels in one sample, at most 16, between rows of pixels and pixels of 16 channels.
+/// A block's channels in one sample, at most 16, between rows of pixels and pixels of 16 channels,
+/// which lie `stride` elements apart.
 struct Plane {
   Size channels;
   Size pixels;
+  Size stride;
 };
 
 constexpr Size kTilePixels = 16;
@@ -43,13 +45,13 @@ void turn(const Tile& from, Size rows, Size columns, Tile& to) {
 }
 
 template <class Vector, class From, class To>
-[[gnu::always_inline]] inline void to_plain(const From* native, const Plane& plane, To* plain) {
+[[gnu::always_inline]] inline void read_plane(const From* native, const Plane& plane, To* plain) {
   alignas(64) Tile pixels = {};
   alignas(64) Tile rows = {};
   for (Size begin = 0; begin < plane.pixels; begin += kTilePixels) {
     const Size count = std::min(kTilePixels, plane.pixels - begin);
     for (Size i = 0; i < count; ++i)
-      simd::store(pixels[i], simd::load<Vector>(native + (begin + i) * kChannelBlock));
+      simd::store(pixels[i], simd::load<Vector>(native + (begin + i) * plane.stride));
     turn(pixels, plane.channels, count, rows);
     for (Size channel = 0; channel < plane.channels; ++channel)
       simd::store_first(plain + channel * plane.pixels + begin, count,
@@ -58,7 +60,7 @@ template <class Vector, class From, class To>
 }
 
 template <class Vector, class From, class To>
-[[gnu::always_inline]] inline void to_native(const From* plain, const Plane& plane, To* native) {
+[[gnu::always_inline]] inline void write_plane(const From* plain, const Plane& plane, To* native) {
   alignas(64) Tile rows = {};
   alignas(64) Tile pixels = {};  // channels of padding stay zero
   for (Size begin = 0; begin < plane.pixels; begin += kTilePixels) {
@@ -68,22 +70,38 @@ template <class Vector, class From, class To>
                   simd::load_first<Vector>(plain + channel * plane.pixels + begin, count));
     turn(rows, count, plane.channels, pixels);
     for (Size i = 0; i < count; ++i)
-      simd::store(native + (begin + i) * kChannelBlock, simd::load<Vector>(pixels[i]));
+      simd::store(native + (begin + i) * plane.stride, simd::load<Vector>(pixels[i]));
   }
 }
 
 /// job(offset of the plane in native memory, in plain memory, plane) for every block of `samples`.
 template <class Job>
-void for_each_plane(const ImageShape& image, const Range& samples, const Job& job) {
+void for_each_plane(const TensorSpec& native, const Range& samples, const Job& job) {
+  const ImageShape image = image_of(native);
+  const Planes planes(image, native.type);
   for (Size sample = samples.begin; sample < samples.end; ++sample) {
-    for (Size block = 0; block < channel_blocks(image.channels); ++block) {
+    for (Size block = 0; block < planes.blocks; ++block) {
       const Size channel = block * kChannelBlock;
       const Plane plane{.channels = std::min(kChannelBlock, image.channels - channel),
-                        .pixels = image.pixels()};
-      job(plane_offset(image, sample, block), (sample * image.channels + channel) * image.pixels(),
-          plane);
+                        .pixels = planes.pixels,
+                        .stride = planes.stride};
+      job(planes.offset(sample, block), (sample * image.channels + channel) * planes.pixels, plane);
     }
   }
+}
+
+/// From one order of images to another.
+template <class From, class To>
+void move_planes(Isa isa, const Planes& from_planes, const Planes& to_planes, const Range& samples,
+                 const From* from, To* to) {
+  simd::run(isa, [&]<class Vector>(std::type_identity<Vector> /*vector*/) {
+    for (Size sample = samples.begin; sample < samples.end; ++sample)
+      for (Size block = 0; block < from_planes.blocks; ++block)
+        for (Size pixel = 0; pixel < from_planes.pixels; ++pixel)
+          simd::store(to + to_planes.offset(sample, block) + pixel * to_planes.stride,
+                      simd::load<Vector>(from + from_planes.offset(sample, block) +
+                                         pixel * from_planes.stride));
+  });
 }
 
 /// One direction: a tensor's memory and what becomes of it.
@@ -101,19 +119,27 @@ struct Sharing {
 
 template <class From, class To>
 void move_part(const Direction& d, const Sharing& sharing, int member, const From* from, To* to) {
-  if (d.from.format == d.to.format) {
+  const bool from_native = d.from.format == TensorFormat::native;
+  const bool to_native = d.to.format == TensorFormat::native;
+  const bool turned =
+      from_native && to_native && image_order(d.from.type) != image_order(d.to.type);
+  if (from_native == to_native && !turned) {
     cast(sharing.isa, from, sharing.partition.part(member), to);
     return;
   }
-  const bool from_native = d.from.format == TensorFormat::native;
-  const ImageShape image = image_of(from_native ? d.from : d.to);
+  const TensorSpec& native_spec = from_native ? d.from : d.to;
+  const ImageShape image = image_of(native_spec);
   const Range samples = part_of(image.batch, member, sharing.partition.members());
+  if (turned) {
+    move_planes(sharing.isa, {image, d.from.type}, {image, d.to.type}, samples, from, to);
+    return;
+  }
   simd::run(sharing.isa, [&]<class Vector>(std::type_identity<Vector> /*vector*/) {
-    for_each_plane(image, samples, [&](Size native, Size plain, const Plane& plane) {
+    for_each_plane(native_spec, samples, [&](Size native, Size plain, const Plane& plane) {
       if (from_native)
-        to_plain<Vector>(from + native, plane, to + plain);
+        read_plane<Vector>(from + native, plane, to + plain);
       else
-        to_native<Vector>(from + plain, plane, to + native);
+        write_plane<Vector>(from + plain, plane, to + native);
     });
   });
 }

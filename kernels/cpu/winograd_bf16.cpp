@@ -49,8 +49,10 @@ Place place_of(const Tiles& tiles, Size tile) {
           .column = rest % tiles.columns() * kTile};
 }
 
-/// Channels with padding.
-Size padded(Size channels) { return channel_blocks(channels) * kChannelBlock; }
+/// Where a plane begins; its pixels follow one another, 16 elements each.
+Size plane_offset(const ImageShape& image, Size sample, Size block) {
+  return Planes(image, ImageOrder::blocked).offset(sample, block);
+}
 
 /// Where the weights of a block of outputs and a block of inputs begin.
 constexpr Size kWindowBlock = 9 * kChannelBlock * kChannelBlock;
@@ -60,8 +62,8 @@ constexpr Size kWindowBlock = 9 * kChannelBlock * kChannelBlock;
 class TransformedWeights {
  public:
   TransformedWeights(Size inputs, Size outputs, bool turned)
-      : reduced_(padded(turned ? outputs : inputs)),
-        columns_(padded(turned ? inputs : outputs)),
+      : reduced_(padded_channels(turned ? outputs : inputs)),
+        columns_(padded_channels(turned ? inputs : outputs)),
         inputs_(channel_blocks(inputs)),
         outputs_(channel_blocks(outputs)),
         turned_(turned) {}
@@ -129,8 +131,8 @@ class Filter {
   Filter(const Tiles& tiles, const TransformedWeights& weights)
       : tiles_(tiles),
         weights_(weights),
-        inputs_(padded(tiles.image.channels)),
-        outputs_(padded(tiles.result.channels)) {
+        inputs_(padded_channels(tiles.image.channels)),
+        outputs_(padded_channels(tiles.result.channels)) {
     constexpr Size kCache = Size{768} << 10U;
     constexpr Size kLeast = 48;  // fewer, and the weights are read too often
     const Size tile_bytes = kPoints * (2 * inputs_ + 4 * outputs_);
@@ -209,8 +211,8 @@ class WeightGradient {
  public:
   explicit WeightGradient(const Tiles& tiles)
       : tiles_(tiles),
-        inputs_(padded(tiles.image.channels)),
-        outputs_(padded(tiles.result.channels)) {
+        inputs_(padded_channels(tiles.image.channels)),
+        outputs_(padded_channels(tiles.result.channels)) {
     constexpr Size kCache = Size{1} << 20U;
     constexpr Size kLeast = 128;  // fewer, and the sums are read and written too often
     const Size tile_bytes = kPoints * 2 * (inputs_ + outputs_);
