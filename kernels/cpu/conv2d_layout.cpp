@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/conv2d_amx.h"
 #include "kernels/cpu/conv2d_gemm.h"
 #include "kernels/cpu/conv2d_winograd.h"
 #include "kernels/cpu/image.h"
@@ -17,6 +18,8 @@ using onednn::ConvolutionMethod;
 using onednn::PassPlan;
 using onednn::WeightLayout;
 
+constexpr std::array<Method, 4> kMethods{Method::direct, Method::winograd, Method::amx,
+                                         Method::gemm};
 constexpr Size kAlignment = 16;           // floats: a cache line
 constexpr Bytes kScratchAlignment = 128;  // a pair of cache lines
 
@@ -32,6 +35,7 @@ std::string_view name_of(Method method) {
   switch (method) {
     case Method::direct: return "direct";
     case Method::winograd: return "winograd";
+    case Method::amx: return "amx";
     case Method::gemm: return "gemm";
   }
   throw Defect("unknown method of convolutions");
@@ -89,6 +93,7 @@ std::shared_ptr<const PassPlan> plan_pass(const Conv2dSpec& shape, Method method
     case Method::winograd:
       if (shape.type == ElementType::bf16) return plan_winograd_convolution(shape, pass);
       return onednn::plan_convolution(shape, ConvolutionMethod::winograd, pass, weights);
+    case Method::amx: return plan_amx_convolution(shape, pass);
     case Method::gemm: return plan_gemm_convolution(shape, pass);
   }
   throw Defect("unknown method of convolutions");
@@ -272,6 +277,7 @@ std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass
   if (works(Method::direct)) methods.push_back(Method::direct);
   if (winograd_may_win(spec, partition, pass, threads) && works(Method::winograd))
     methods.push_back(Method::winograd);
+  if (works(Method::amx)) methods.push_back(Method::amx);
   if (methods.empty()) methods.push_back(Method::gemm);
   return methods;
 }
@@ -294,9 +300,9 @@ std::vector<Way> ways_of(const Conv2dSpec& spec, Partition partition, int thread
 std::vector<Way> thinkable_ways() {
   std::vector<Way> ways;
   for (const Partition partition : {Partition::batch, Partition::channels})
-    for (const Method forward : {Method::direct, Method::winograd, Method::gemm})
-      for (const Method weights : {Method::direct, Method::winograd, Method::gemm})
-        for (const Method data : {Method::direct, Method::winograd, Method::gemm})
+    for (const Method forward : kMethods)
+      for (const Method weights : kMethods)
+        for (const Method data : kMethods)
           ways.push_back({.partition = partition, .methods = {forward, weights, data}});
   return ways;
 }

@@ -140,6 +140,13 @@ WeightLayout blocked(const Shape& shape, ElementType type) {
   });
 }
 
+WeightLayout paired(const Shape& shape, Side side) {
+  const auto tag =
+      side == Side::inputs ? memory::format_tag::OIhw16i16o2i : memory::format_tag::OIhw16o16i2o;
+  return checked("paired weights",
+                 [&] { return layout_of({dims_of(shape), memory::data_type::bf16, tag}); });
+}
+
 WeightLayout column_major(const Shape& shape, ElementType type) {
   return checked("column-major weights", [&] {
     return layout_of({dims_of(shape), type_of(type), memory::format_tag::ba});

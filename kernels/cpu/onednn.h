@@ -50,6 +50,11 @@ class WeightLayout {
 /// Outputs × channels × kernel in blocks of 16 channels × 16 outputs, padded with zeros
 /// (OIhw16i16o).
 [[nodiscard]] WeightLayout blocked(const Shape& shape, ElementType type);
+/// What of a weight tensor lies in pairs of neighbours.
+enum class Side { inputs, outputs };
+/// bf16 in blocks of 32 of that side × 16 of the other, as AMX multiplies them: 16 pairs × 16 × 2,
+/// padded with zeros (OIhw16i16o2i, OIhw16o16i2o).
+[[nodiscard]] WeightLayout paired(const Shape& shape, Side side);
 /// A matrix outputs × inputs, column by column.
 [[nodiscard]] WeightLayout column_major(const Shape& shape, ElementType type);
 

@@ -1,0 +1,266 @@
+#include "kernels/cpu/conv2d_amx_weights.h"
+
+#include <array>
+
+#include "kernels/cpu/image.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define PTBENCH_AMX gnu::target("avx512f,avx512bw,amx-tile,amx-bf16")
+
+namespace ptbench::amx {
+namespace {
+
+[[PTBENCH_AMX]] inline __m512i load_block(const Bf16* from) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+/// Words of two neighbours on the line, of a block's channels.
+[[PTBENCH_AMX]] inline __m512i pair_of(const Bf16* first, const Bf16* second) {
+  return _mm512_or_si512(load_block(first), _mm512_slli_epi32(load_block(second), 16));
+}
+
+/// A square of words, turned.
+[[PTBENCH_AMX]] inline void turn_words(__m512i (&rows)[kRows]) {
+  __m512i half[kRows];
+#pragma GCC unroll 8
+  for (Size i = 0; i < kRows; i += 2) {
+    half[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+    half[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (Size i = 0; i < kRows; i += 4) {
+    rows[i] = _mm512_unpacklo_epi64(half[i], half[i + 2]);
+    rows[i + 1] = _mm512_unpackhi_epi64(half[i], half[i + 2]);
+    rows[i + 2] = _mm512_unpacklo_epi64(half[i + 1], half[i + 3]);
+    rows[i + 3] = _mm512_unpackhi_epi64(half[i + 1], half[i + 3]);
+  }
+  constexpr int kEven = 0x88;
+  constexpr int kOdd = 0xdd;
+#pragma GCC unroll 4
+  for (Size i = 0; i < 4; ++i) {
+    half[i] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], kEven);
+    half[i + 4] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], kOdd);
+    half[i + 8] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], kEven);
+    half[i + 12] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], kOdd);
+  }
+#pragma GCC unroll 4
+  for (Size i = 0; i < 4; ++i) {
+    rows[i] = _mm512_shuffle_i32x4(half[i], half[i + 8], kEven);
+    rows[i + 8] = _mm512_shuffle_i32x4(half[i], half[i + 8], kOdd);
+    rows[i + 4] = _mm512_shuffle_i32x4(half[i + 4], half[i + 12], kEven);
+    rows[i + 12] = _mm512_shuffle_i32x4(half[i + 4], half[i + 12], kOdd);
+  }
+}
+
+/// Factors of one product: blocks of 16 channels, for each of which pixels lie side by side, and
+/// words of two pixels, for each of which 16 channels do.
+struct Factors {
+  std::array<const Bf16*, 2> left{};
+  Size pitch = 0;  ///< elements
+  std::array<const std::uint32_t*, 2> right{};
+  Size steps = 0;  ///< of kDepth
+  bool add = false;
+};
+
+/// sums[i][o] = left[i] · right[o], of 16 × 16 each; one or two of either.
+template <int Lefts, int Rights>
+[[PTBENCH_AMX]] void multiply_tiles(const Factors& f, float* const (&sums)[2][2]) {
+  constexpr std::size_t kSumBytes = kChannelBlock * sizeof(float);
+  constexpr std::size_t kWordBytes = kChannelBlock * sizeof(std::uint32_t);
+  const auto pitch = static_cast<std::size_t>(f.pitch) * sizeof(Bf16);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  if (f.add) {
+    _tile_loadd(0, sums[0][0], kSumBytes);
+    if constexpr (Rights == 2) _tile_loadd(1, sums[0][1], kSumBytes);
+    if constexpr (Lefts == 2) _tile_loadd(2, sums[1][0], kSumBytes);
+    if constexpr (Lefts == 2 && Rights == 2) _tile_loadd(3, sums[1][1], kSumBytes);
+  }
+  for (Size step = 0; step < f.steps; ++step) {
+    const Size pixel = step * kDepth;
+    const Size word = step * kRows * kChannelBlock;
+    _tile_loadd(4, f.left[0] + pixel, pitch);
+    _tile_loadd(6, f.right[0] + word, kWordBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    if constexpr (Rights == 2) {
+      _tile_loadd(7, f.right[1] + word, kWordBytes);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if constexpr (Lefts == 2) {
+      _tile_loadd(5, f.left[1] + pixel, pitch);
+      _tile_dpbf16ps(2, 5, 6);
+    }
+    if constexpr (Lefts == 2 && Rights == 2) _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, sums[0][0], kSumBytes);
+  if constexpr (Rights == 2) _tile_stored(1, sums[0][1], kSumBytes);
+  if constexpr (Lefts == 2) _tile_stored(2, sums[1][0], kSumBytes);
+  if constexpr (Lefts == 2 && Rights == 2) _tile_stored(3, sums[1][1], kSumBytes);
+}
+
+using Pixels = std::array<const Bf16*, static_cast<std::size_t>(kDepth)>;
+
+/// Where the channels of the positions from `begin` on lie.
+Pixels pixels_of(const flat::Line& line, const flat::Image& image, const Bf16* memory, Size begin,
+                 const Bf16* zeros) {
+  Pixels pixels{};
+  for (Size i = 0; i < kDepth; ++i) {
+    const Bf16* pixel = image.at(line, memory, begin + i);
+    pixels[static_cast<std::size_t>(i)] = pixel == nullptr ? zeros : pixel;
+  }
+  return pixels;
+}
+
+}  // namespace
+
+struct WeightProducts::Blocks {
+  Size output;
+  Size input;
+  std::size_t tap;
+};
+
+WeightProducts::WeightProducts(const Conv2dSpec& spec)
+    : geometry_(flat::geometry_of(spec)),
+      bias_(spec.bias),
+      input_blocks_(channel_blocks(spec.input.channels)),
+      output_blocks_(channel_blocks(spec.outputs)) {
+  const Size a_position = (phases() * input_blocks_ + output_blocks_) * kChannelBlock * kPair;
+  chunk_ = Chunk::of(geometry_.line.positions(), a_position, geometry_.least_offset,
+                     geometry_.most_offset);
+  packing_.pitch = pitch_of(chunk_.reach);
+  packing_.phase = packing_.pitch * input_blocks_ * kChannelBlock;
+  packing_.panel = chunk_.size / kPair * kChannelBlock;
+  packing_.outputs = static_cast<Bytes>(phases() * packing_.phase) * sizeof(Bf16);
+  packing_.zeros = packing_.outputs +
+                   static_cast<Bytes>(output_blocks_ * packing_.panel) * sizeof(std::uint32_t);
+  packing_.bytes =
+      packing_.zeros +
+      static_cast<Bytes>(pitch_of(std::max(input_blocks_, output_blocks_) * kChannelBlock)) *
+          sizeof(Bf16);
+}
+
+[[PTBENCH_AMX]] void WeightProducts::run(const Bf16* x, const Bf16* y_gradient, float* weights,
+                                         float* bias, std::byte* scratch) const {
+  auto* inputs = reinterpret_cast<Bf16*>(scratch);
+  auto* outputs = reinterpret_cast<std::uint32_t*>(scratch + packing_.outputs);
+  auto* zeros = reinterpret_cast<Bf16*>(scratch + packing_.zeros);
+  std::fill_n(zeros, std::max(input_blocks_, output_blocks_) * kChannelBlock, Bf16{});
+  const Configuration configuration;
+  _tile_loadconfig(&configuration);
+  if (bias_) std::fill_n(bias, output_blocks_ * kChannelBlock, 0.0F);
+  Chunk chunk = chunk_;
+  for (; chunk.begin < geometry_.line.positions(); chunk.begin += chunk.size) {
+    pack_inputs(x, chunk, zeros, inputs);
+    pack_outputs(y_gradient, chunk, zeros, outputs);
+    if (bias_) add_biases(outputs, bias);
+    multiply(inputs, outputs, chunk.begin > 0, weights);
+  }
+  _tile_release();
+}
+
+/// Channels × positions, of every phase.
+[[PTBENCH_AMX]] void WeightProducts::pack_inputs(const Bf16* x, const Chunk& chunk,
+                                                 const Bf16* zeros, Bf16* to) const {
+  flat::Image image = geometry_.input;
+  for (Size phase = 0; phase < phases(); ++phase) {
+    image.phase = geometry_.phases[static_cast<std::size_t>(phase)];
+    for (Size position = 0; position < chunk.reach; position += kDepth) {
+      const Pixels pixels =
+          pixels_of(geometry_.line, image, x, chunk.begin - chunk.margin + position, zeros);
+      for (Size block = 0; block < input_blocks_; ++block) {
+        __m512i words[kRows];
+#pragma GCC unroll 16
+        for (std::size_t i = 0; i < kRows; ++i)
+          words[i] = pair_of(pixels[2 * i] + block * kChannelBlock,
+                             pixels[2 * i + 1] + block * kChannelBlock);
+        turn_words(words);
+        Bf16* rows =
+            to + phase * packing_.phase + block * kChannelBlock * packing_.pitch + position;
+#pragma GCC unroll 16
+        for (Size i = 0; i < kRows; ++i) _mm512_storeu_si512(rows + i * packing_.pitch, words[i]);
+      }
+    }
+  }
+}
+
+/// Words of two positions × channels, block by block.
+[[PTBENCH_AMX]] void WeightProducts::pack_outputs(const Bf16* gradient, const Chunk& chunk,
+                                                  const Bf16* zeros, std::uint32_t* to) const {
+  for (Size position = 0; position < chunk.size; position += kDepth) {
+    const Pixels pixels =
+        pixels_of(geometry_.line, geometry_.output, gradient, chunk.begin + position, zeros);
+    for (Size block = 0; block < output_blocks_; ++block) {
+      std::uint32_t* words = to + block * packing_.panel + position / kPair * kChannelBlock;
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < kRows; ++i)
+        _mm512_storeu_si512(words + static_cast<Size>(i) * kChannelBlock,
+                            pair_of(pixels[2 * i] + block * kChannelBlock,
+                                    pixels[2 * i + 1] + block * kChannelBlock));
+    }
+  }
+}
+
+/// Adds the gradients of a chunk.
+[[PTBENCH_AMX]] void WeightProducts::add_biases(const std::uint32_t* outputs, float* bias) const {
+  for (Size block = 0; block < output_blocks_; ++block) {
+    const std::uint32_t* words = outputs + block * packing_.panel;
+    __m512 sum = _mm512_loadu_ps(bias + block * kChannelBlock);
+    for (Size begin = 0; begin < packing_.panel; begin += kSums) {
+      __m512 part = _mm512_setzero_ps();
+      for (Size i = 0; i < kSums; i += kChannelBlock) {
+        const __m512i pair = _mm512_loadu_si512(words + begin + i);
+        const __m512i second = _mm512_and_si512(pair, _mm512_set1_epi32(-0x10000));
+        part = _mm512_add_ps(part, _mm512_add_ps(_mm512_castsi512_ps(_mm512_slli_epi32(pair, 16)),
+                                                 _mm512_castsi512_ps(second)));
+      }
+      sum = _mm512_add_ps(sum, part);
+    }
+    _mm512_storeu_ps(bias + block * kChannelBlock, sum);
+  }
+}
+
+/// All taps of two blocks of inputs and two of outputs at a time.
+void WeightProducts::multiply(const Bf16* inputs, const std::uint32_t* outputs, bool add,
+                              float* weights) const {
+  for (Size output = 0; output < output_blocks_; output += 2)
+    for (Size input = 0; input < input_blocks_; input += 2)
+      for (std::size_t tap = 0; tap < geometry_.taps.size(); ++tap)
+        multiply_blocks(inputs, outputs, {output, input, tap}, add, weights);
+}
+
+void WeightProducts::multiply_blocks(const Bf16* inputs, const std::uint32_t* outputs,
+                                     const Blocks& at, bool add, float* weights) const {
+  const flat::Tap& tap = geometry_.taps[at.tap];
+  const Bf16* left = inputs + static_cast<Size>(tap.phase) * packing_.phase +
+                     at.input * kChannelBlock * packing_.pitch + chunk_.margin + tap.offset;
+  const std::uint32_t* right = outputs + at.output * packing_.panel;
+  const Factors factors{.left = {left, left + kChannelBlock * packing_.pitch},
+                        .pitch = packing_.pitch,
+                        .right = {right, right + packing_.panel},
+                        .steps = chunk_.size / kDepth,
+                        .add = add};
+  const auto taps = static_cast<Size>(geometry_.taps.size());
+  const Size next_input = taps * kSums;
+  const Size next_output = input_blocks_ * next_input;
+  float* first =
+      weights + at.output * next_output + at.input * next_input + static_cast<Size>(at.tap) * kSums;
+  float* const sums[2][2] = {{first, first + next_output},
+                             {first + next_input, first + next_input + next_output}};
+  const bool two_inputs = at.input + 1 < input_blocks_;
+  const bool two_outputs = at.output + 1 < output_blocks_;
+  if (two_inputs && two_outputs)
+    multiply_tiles<2, 2>(factors, sums);
+  else if (two_inputs)
+    multiply_tiles<2, 1>(factors, sums);
+  else if (two_outputs)
+    multiply_tiles<1, 2>(factors, sums);
+  else
+    multiply_tiles<1, 1>(factors, sums);
+}
+
+}  // namespace ptbench::amx
+#endif
