@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "kernels/reference/conv2d.h"
 #include "tests/support/backends.h"
@@ -139,6 +140,32 @@ TEST_CASE("convolutions agree with sums in double within their type's rounding")
           if (spec.bias) CHECK(check(result.gradients[1], ElementType::f32, gradients.bias) == -1);
           CHECK(check(result.input_gradients[0], spec.type, gradients.input) == -1);
           if (spec.add) CHECK(std::ranges::equal(result.input_gradients[1], gradients.addend));
+        });
+  }
+}
+
+TEST_CASE("convolutions that are computed piece by piece give the same by every method") {
+  // Larger than what one piece holds of a convolution by AMX products.
+  for (const Conv2dSpec& spec :
+       {Conv2dSpec{.input = {.batch = 1, .channels = 64, .height = 80, .width = 81},
+                   .outputs = 64,
+                   .window = Window::square(3, 1, 1),
+                   .bias = true,
+                   .type = ElementType::bf16},
+        Conv2dSpec{.input = {.batch = 1, .channels = 32, .height = 151, .width = 130},
+                   .outputs = 48,
+                   .window = Window::square(3, 2, 1),
+                   .type = ElementType::bf16}}) {
+    const OperatorData data = make_data(spec, 5, Values::integers);
+    std::optional<OperatorResult> first;
+    for_each_candidate(
+        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+          if (is_winograd(candidate)) return;  // multiplies by fractions
+          const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+          if (!first) first = result;
+          CHECK(same_values(result.output, first->output));
+          CHECK(same_values(result.input_gradients, first->input_gradients));
+          CHECK(same_values(result.gradients, first->gradients));
         });
   }
 }

@@ -1,0 +1,105 @@
+#include "kernels/cpu/flat_pixels.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <vector>
+
+namespace ptbench {
+namespace {
+
+using flat::Geometry;
+
+constexpr Size kBatch = 2;
+constexpr Size kChannels = 3;
+
+/// The pixel at (y, x) of a sample, or null outside of the image.
+const Bf16* pixel(const ImageShape& image, const std::vector<Bf16>& memory, Size sample, Size y,
+                  Size x) {
+  if (y < 0 || y >= image.height || x < 0 || x >= image.width) return nullptr;
+  return memory.data() + ((sample * image.height + y) * image.width + x) * image.channels;
+}
+
+/// Whether every tap of every output finds on the line what the window says it reads.
+bool taps_read_their_pixels(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
+  const Geometry g = flat::geometry_of(spec);
+  const Window& w = spec.window;
+  const ImageShape output = spec.output();
+  flat::Image image = g.input;
+  for (Size sample = 0; sample < kBatch; ++sample)
+    for (Size y = 0; y < output.height; ++y)
+      for (Size x = 0; x < output.width; ++x)
+        for (Size ky = 0; ky < w.kernel_height; ++ky)
+          for (Size kx = 0; kx < w.kernel_width; ++kx) {
+            const auto& tap = g.taps[static_cast<std::size_t>(ky * w.kernel_width + kx)];
+            image.phase = g.phases[tap.phase];
+            const Size position = (sample * g.line.rows + y) * g.line.width + x;
+            if (image.at(g.line, memory.data(), position + tap.offset) !=
+                pixel(spec.input, memory, sample, y * w.stride_height + ky - w.padding_height,
+                      x * w.stride_width + kx - w.padding_width))
+              return false;
+          }
+  return true;
+}
+
+/// Whether each pixel of the output lies on the line once.
+bool outputs_lie_once(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
+  const Geometry g = flat::geometry_of(spec);
+  const ImageShape output = spec.output();
+  std::multiset<const Bf16*> outputs;
+  for (Size position = -g.line.width; position < g.line.positions() + g.line.width; ++position)
+    if (const Bf16* found = g.output.at(g.line, memory.data(), position)) outputs.insert(found);
+  const std::set<const Bf16*> different(outputs.begin(), outputs.end());
+  return outputs.size() == different.size() &&
+         static_cast<Size>(outputs.size()) == kBatch * output.pixels();
+}
+
+/// Whether each pixel of the input lies on the line of exactly one phase.
+bool inputs_lie_once(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
+  const Geometry g = flat::geometry_of(spec);
+  std::multiset<const Bf16*> inputs;
+  flat::Image image = g.input;
+  for (Size row = 0; row < spec.window.stride_height; ++row)
+    for (Size column = 0; column < spec.window.stride_width; ++column) {
+      image.phase = {.row = row, .column = column};
+      for (Size position = 0; position < g.line.positions(); ++position)
+        if (const Bf16* found = image.at(g.line, memory.data(), position)) inputs.insert(found);
+    }
+  const std::set<const Bf16*> different(inputs.begin(), inputs.end());
+  return inputs.size() == different.size() &&
+         static_cast<Size>(inputs.size()) == kBatch * spec.input.pixels();
+}
+
+}  // namespace
+
+TEST_CASE("on a line of pixels each tap of a window is an offset") {
+  for (const Size height : {1, 2, 5, 8})
+    for (const Size width : {1, 3, 6, 7})
+      for (const Size kernel_height : {1, 2, 3, 7})
+        for (const Size kernel_width : {1, 3, 4})
+          for (const Size stride : {1, 2, 3})
+            for (const Size padding : {0, 1, 3}) {
+              const Window window{.kernel_height = kernel_height,
+                                  .kernel_width = kernel_width,
+                                  .stride_height = stride,
+                                  .stride_width = 4 - stride,
+                                  .padding_height = padding,
+                                  .padding_width = 3 - padding};
+              const Conv2dSpec spec{.input = {.batch = kBatch,
+                                              .channels = kChannels,
+                                              .height = height,
+                                              .width = width},
+                                    .outputs = kChannels,
+                                    .window = window,
+                                    .type = ElementType::bf16};
+              if (window.output_height(height) < 1 || window.output_width(width) < 1) continue;
+              const std::vector<Bf16> memory(static_cast<std::size_t>(
+                  std::max(spec.input.elements(), spec.output().elements())));
+              CAPTURE(height, width, kernel_height, kernel_width, stride, padding);
+              CHECK(taps_read_their_pixels(spec, memory));
+              CHECK(outputs_lie_once(spec, memory));
+              CHECK(inputs_lie_once(spec, memory));
+            }
+}
+
+}  // namespace ptbench
