@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -253,6 +254,8 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="what was measured; cells that it has are left alone")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
+    # subprocess.run ends what it started when this script is left by an exception.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if arguments.quick:
         arguments.rounds, arguments.max_time = min(arguments.rounds, 3), min(arguments.max_time, 6)
     path = arguments.json and pathlib.Path(arguments.json)

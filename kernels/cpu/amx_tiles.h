@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "kernels/cpu/image.h"
@@ -19,20 +18,18 @@ constexpr Size kSums = kRows * kChannelBlock;  ///< floats of a tile
 constexpr Size kElements = kRows * kDepth;     ///< bf16 of a tile
 constexpr Size kLine = 64 / sizeof(Bf16);      ///< bf16 of a cache line
 
-/// What _tile_loadconfig takes.
-struct alignas(64) Configuration {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::array<std::uint8_t, 14> reserved{};
-  std::array<std::uint16_t, 16> row_bytes{};
-  std::array<std::uint8_t, 16> rows{};
-
-  Configuration() {
-    constexpr std::size_t kTiles = 8;
-    std::fill_n(row_bytes.begin(), kTiles, std::uint16_t{64});
-    std::fill_n(rows.begin(), kTiles, std::uint8_t{kRows});
-  }
+/// All eight tiles of the calling thread at full size, for as long as this lives.
+class Tiles {
+ public:
+  Tiles();
+  ~Tiles();
+  Tiles(const Tiles&) = delete;
+  Tiles& operator=(const Tiles&) = delete;
 };
+
+/// g++ 12 does not know that loads of tiles read memory: what was written there before stays
+/// before.
+inline void memory_is_written() { asm volatile("" : : : "memory"); }
 
 /// Elements from row to row, at least `elements`: an odd number of cache lines, as a tile's rows
 /// would else share few sets of the cache.
@@ -50,18 +47,18 @@ struct Chunk {
   Size reach = 0;   ///< in all
 
   /// Cuts `positions` so that what is packed of each, of so many bytes, stays in a core's own
-  /// cache beside sums and weights.
+  /// cache beside sums and weights, but not so small that the most is packed for taps beyond.
   [[nodiscard]] static Chunk of(Size positions, Size bytes, Size least_offset, Size most_offset) {
     constexpr Size kCache = Size{1} << 20U;
     constexpr Size kLeast = 8 * kDepth;
+    const Size margin = round_up(std::max<Size>(0, -least_offset), kDepth);
+    const Size beyond = margin + round_up(std::max<Size>(0, most_offset), kDepth);
     const Size all = round_up(positions, kDepth);
-    const Size most = std::max(kCache / bytes / kDepth * kDepth, kLeast);
+    const Size fits = kCache / bytes / kDepth * kDepth;
+    const Size most = std::max({fits - beyond, beyond, kLeast});
     const Size count = (all + most - 1) / most;
-    Chunk chunk;
-    chunk.size = round_up((all + count - 1) / count, kDepth);
-    chunk.margin = round_up(std::max<Size>(0, -least_offset), kDepth);
-    chunk.reach = chunk.margin + chunk.size + round_up(std::max<Size>(0, most_offset), kDepth);
-    return chunk;
+    const Size size = round_up((all + count - 1) / count, kDepth);
+    return {.begin = 0, .size = size, .margin = margin, .reach = size + beyond};
   }
 };
 

@@ -42,7 +42,8 @@ class AmxWeightsKernel final : public onednn::Kernel {
 class AmxWeightsPlan final : public onednn::PassPlan {
  public:
   explicit AmxWeightsPlan(const Conv2dSpec& spec)
-      : products_(spec), layout_(onednn::blocked(weights_of(spec), ElementType::f32)) {}
+      : products_(spec),
+        layout_(onednn::blocked(weights_of(spec), ElementType::f32, onednn::Side::inputs)) {}
 
   [[nodiscard]] const onednn::WeightLayout& weights() const override { return layout_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override { return products_.scratch_bytes(); }
@@ -103,7 +104,7 @@ class AmxPixelsPlan final : public onednn::PassPlan {
 }  // namespace
 
 std::shared_ptr<const onednn::PassPlan> plan_amx_convolution(const Conv2dSpec& shape, Pass pass) {
-  if (shape.plain_input || image_order(shape.type) != ImageOrder::channels_last) return nullptr;
+  if (image_order(shape.type) != ImageOrder::channels_last) return nullptr;
   if (pass == Pass::weights) return std::make_shared<const AmxWeightsPlan>(shape);
   return std::make_shared<const AmxPixelsPlan>(shape, pass);
 }

@@ -1,6 +1,7 @@
 #include "kernels/cpu/conv2d_amx_pixels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/image.h"
 
@@ -57,6 +58,16 @@ template <int Blocks>
   }
 }
 
+/// Channels of whole blocks of 16, and zeros up to whole lines.
+[[PTBENCH_AMX_ROUNDED]] inline void copy_pixel(const Bf16* from, Size channels, Bf16* to) {
+  Size channel = 0;
+  for (; channel + kLine <= channels; channel += kLine)
+    _mm512_storeu_si512(to + channel, _mm512_loadu_si512(from + channel));
+  if (channel == channels) return;
+  const __m256i last = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + channel));
+  _mm512_storeu_si512(to + channel, _mm512_zextsi256_si512(last));
+}
+
 }  // namespace
 
 PixelProducts::PixelProducts(const Conv2dSpec& spec, Result result)
@@ -104,8 +115,8 @@ void PixelProducts::plan_output() {
   targets_.push_back(std::move(target));
 }
 
-/// What was read at f + offset for a result at f is owed to from there. Pixels that no tap reads
-/// have no terms.
+/// Where a tap read x at f + offset for y at f, the gradient of x at f takes y's at f − offset.
+/// Pixels that no tap reads have no terms.
 void PixelProducts::plan_input_gradient(const Window& window) {
   sources_.push_back(geometry_.output);
   for (Size row = 0; row < window.stride_height; ++row)
@@ -120,30 +131,38 @@ void PixelProducts::plan_input_gradient(const Window& window) {
     }
 }
 
-[[PTBENCH_AMX_ROUNDED]] void PixelProducts::run(const Memory& memory) const {
+void PixelProducts::run(const Memory& memory) const {
   auto* packed = reinterpret_cast<Bf16*>(memory.scratch);
   auto** places = reinterpret_cast<Bf16**>(memory.scratch + packing_.places);
-  const Configuration configuration;
-  _tile_loadconfig(&configuration);
+  const Tiles tiles;
   Chunk chunk = chunk_;
   for (; chunk.begin < geometry_.line.positions(); chunk.begin += chunk.size) {
     pack(memory.factor, chunk, packed);
+    memory_is_written();
     for (const Target& target : targets_)
       if (find_places(target, chunk, memory.result, places))
         multiply(target, memory, packed, places);
   }
-  _tile_release();
 }
 
 /// Positions × channels of every source, zeros in gaps and behind the channels.
-void PixelProducts::pack(const Bf16* factor, const Chunk& chunk, Bf16* to) const {
-  for (const flat::Image& source : sources_)
-    for (Size position = 0; position < chunk.reach; ++position, to += packing_.pitch) {
-      const Bf16* pixel = source.at(geometry_.line, factor, chunk.begin - chunk.margin + position);
-      const Size copied = pixel == nullptr ? 0 : depth_;
-      if (pixel != nullptr) std::copy_n(pixel, copied, to);
-      std::fill_n(to + copied, round_up(depth_, kDepth) - copied, Bf16{});
+[[PTBENCH_AMX_ROUNDED]] void PixelProducts::pack(const Bf16* factor, const Chunk& chunk,
+                                                 Bf16* to) const {
+  const Size begin = chunk.begin - chunk.margin;
+  const Size end = begin + chunk.reach;
+  for (const flat::Image& source : sources_) {
+    flat::Run run;
+    for (Size position = begin; position < end; position += run.count) {
+      run = source.run_at(geometry_.line, factor, position, end);
+      if (run.pixels == nullptr) {
+        std::fill_n(to, run.count * packing_.pitch, Bf16{});
+        to += run.count * packing_.pitch;
+        continue;
+      }
+      for (Size i = 0; i < run.count; ++i, to += packing_.pitch)
+        copy_pixel(run.pixels + i * run.step, depth_, to);
     }
+  }
 }
 
 /// Where the results of a chunk's positions belong, null where to nobody; false if to nobody at
@@ -151,9 +170,13 @@ void PixelProducts::pack(const Bf16* factor, const Chunk& chunk, Bf16* to) const
 bool PixelProducts::find_places(const Target& target, const Chunk& chunk, Bf16* result,
                                 Bf16** places) const {
   bool any = false;
-  for (Size i = 0; i < chunk.size; ++i) {
-    places[i] = const_cast<Bf16*>(target.image.at(geometry_.line, result, chunk.begin + i));
-    any = any || places[i] != nullptr;
+  flat::Run run;
+  for (Size i = 0; i < chunk.size; i += run.count) {
+    run = target.image.run_at(geometry_.line, result, chunk.begin + i, chunk.begin + chunk.size);
+    any = any || run.pixels != nullptr;
+    for (Size k = 0; k < run.count; ++k)
+      places[i + k] =
+          run.pixels == nullptr ? nullptr : result + (run.pixels - result) + k * run.step;
   }
   return any;
 }
@@ -198,14 +221,15 @@ bool PixelProducts::find_places(const Target& target, const Chunk& chunk, Bf16* 
 /// Rounds sums and brings them to their places, with biases and what is there already.
 [[PTBENCH_AMX_ROUNDED]] void PixelProducts::finish(const Memory& memory, Size block, Size blocks,
                                                    const float* sums, Bf16* const* places) const {
-  for (Size i = 0; i < blocks; ++i, sums += 2 * kSums) {
-    const Size channel = (block + i) * kChannelBlock;
-    const __m512 bias =
-        memory.bias == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(memory.bias + channel);
-    for (Size position = 0; position < kPositions; ++position) {
-      if (places[position] == nullptr) continue;
-      auto* to = reinterpret_cast<__m256i*>(places[position] + channel);
-      __m512 sum = _mm512_add_ps(_mm512_loadu_ps(sums + position * kChannelBlock), bias);
+  const Size channel = block * kChannelBlock;
+  __m512 biases[2] = {};
+  for (Size i = 0; i < blocks && memory.bias != nullptr; ++i)
+    biases[i] = _mm512_loadu_ps(memory.bias + channel + i * kChannelBlock);
+  for (Size position = 0; position < kPositions; ++position, sums += kChannelBlock) {
+    if (places[position] == nullptr) continue;
+    for (Size i = 0; i < blocks; ++i) {
+      auto* to = reinterpret_cast<__m256i*>(places[position] + channel + i * kChannelBlock);
+      __m512 sum = _mm512_add_ps(_mm512_loadu_ps(sums + i * 2 * kSums), biases[i]);
       if (memory.add)
         sum = _mm512_add_ps(sum, _mm512_castsi512_ps(_mm512_slli_epi32(
                                      _mm512_cvtepu16_epi32(_mm256_loadu_si256(to)), 16)));

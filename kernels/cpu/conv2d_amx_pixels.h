@@ -17,6 +17,7 @@ namespace ptbench::amx {
 class PixelProducts {
  public:
   enum class Result { output, input_gradient };
+  /// Channels of the spec are whole blocks of 16.
   PixelProducts(const Conv2dSpec& spec, Result result);
 
   [[nodiscard]] Bytes scratch_bytes() const { return packing_.bytes; }

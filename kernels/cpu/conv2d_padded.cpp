@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/operators.h"
@@ -11,7 +14,7 @@
 namespace ptbench::conv2d {
 namespace {
 
-constexpr Bytes kAlignment = 128;  // a pair of cache lines
+constexpr Bytes kImageAlignment = 128;  // a pair of cache lines
 
 /// Weights without and with padding: outputs × inputs × window, row-major.
 struct Weights {
@@ -72,10 +75,10 @@ class PaddedConv2dPlan final : public OperatorPlan {
 
   [[nodiscard]] ParameterLayout layout() const override { return plan_->layout(); }
   [[nodiscard]] Bytes workspace_bytes() const override {
-    return round_up(plan_->workspace_bytes(), kAlignment) + image_bytes();
+    return round_up(plan_->workspace_bytes(), kImageAlignment) + image_bytes();
   }
   [[nodiscard]] Bytes scratch_bytes() const override {
-    return round_up(plan_->scratch_bytes(), kAlignment) +
+    return round_up(plan_->scratch_bytes(), kImageAlignment) +
            (spec_.input_gradient ? image_bytes() : 0);
   }
   [[nodiscard]] Bytes addend_bytes() const override { return plan_->addend_bytes(); }
@@ -141,7 +144,8 @@ class PaddedConv2dPlan final : public OperatorPlan {
   }
   /// Cuts the image off what lies behind the plan's own memory.
   [[nodiscard]] std::span<std::byte> split(std::span<std::byte>& memory, Bytes own) const {
-    const std::span<std::byte> image = memory.subspan(round_up(own, kAlignment), image_bytes());
+    const std::span<std::byte> image =
+        memory.subspan(round_up(own, kImageAlignment), image_bytes());
     memory = memory.first(own);
     return image;
   }

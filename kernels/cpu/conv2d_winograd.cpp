@@ -53,7 +53,8 @@ class WinogradPlan final : public onednn::PassPlan {
   WinogradPlan(const Conv2dSpec& spec, Pass pass)
       : spec_(spec),
         pass_(pass),
-        weights_(onednn::blocked({spec.outputs, spec.input.channels, 3, 3}, ElementType::f32)) {}
+        weights_(onednn::blocked({spec.outputs, spec.input.channels, 3, 3}, ElementType::f32,
+                                 onednn::Side::outputs)) {}
 
   [[nodiscard]] const onednn::WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {

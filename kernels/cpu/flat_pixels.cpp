@@ -19,9 +19,9 @@ struct Axis {
   [[nodiscard]] Size step(Size tap) const { return floor_divided(tap - padding, stride); }
   [[nodiscard]] Size phase(Size tap) const { return tap - padding - step(tap) * stride; }
 
-  /// Places of all inputs and outputs with the gap: what taps read behind the last output must
-  /// have a place, and where they read before the first, which is behind the row or sample before,
-  /// nothing lies.
+  /// Places of a row (or rows of a sample), the gap behind it included. 3 taps with a padding of 1
+  /// on 4 pixels take 5: the tap before the first pixel meets the gap of the row before, the tap
+  /// behind the last one that of its own row.
   [[nodiscard]] Size length() const {
     const Size before = std::max<Size>(0, -step(0));
     const Size behind = std::max<Size>(0, step(kernel - 1));
@@ -32,13 +32,23 @@ struct Axis {
 
 }  // namespace
 
-const Bf16* Image::at(const Line& line, const Bf16* pixels, Size position) const {
-  if (position < 0 || position >= line.positions()) return nullptr;
+Run Image::run_at(const Line& line, const Bf16* pixels, Size position, Size end) const {
+  const auto gap = [&](Size until) {
+    return Run{.begin = position, .count = std::min(until, end) - position, .pixels = nullptr};
+  };
+  if (position < 0) return gap(0);
+  if (position >= line.positions()) return gap(end);
   const Size line_row = position / line.width;
+  const Size column = position % line.width;
+  const Size next_row = position - column + line.width;
   const Size y = line_row % line.rows * stride_height + phase.row;
-  const Size x = position % line.width * stride_width + phase.column;
-  if (y >= height || x >= width) return nullptr;
-  return pixels + ((line_row / line.rows * height + y) * width + x) * channels;
+  const Size there = y >= height ? 0 : (width - phase.column + stride_width - 1) / stride_width;
+  if (column >= there) return gap(next_row);
+  const Size x = column * stride_width + phase.column;
+  const Size step = stride_width * channels;
+  const Bf16* first = pixels + ((line_row / line.rows * height + y) * width + x) * channels;
+  const Size until = std::min({next_row - line.width + there, next_row, end});
+  return {.begin = position, .count = until - position, .pixels = first, .step = step};
 }
 
 Geometry geometry_of(const Conv2dSpec& spec) {

@@ -30,6 +30,14 @@ struct Tap {
   Size offset = 0;
 };
 
+/// Positions that follow one another in a row: pixels `step` elements apart, or a gap.
+struct Run {
+  Size begin = 0;  ///< position
+  Size count = 0;
+  const Bf16* pixels = nullptr;  ///< the first one's channels; null: a gap, or beyond both ends
+  Size step = 0;
+};
+
 /// Images of channels last, as they lie on the line.
 struct Image {
   Size batch = 0;
@@ -40,8 +48,8 @@ struct Image {
   Size stride_width = 1;
   Phase phase = {};
 
-  /// The channels of what lies at a position; null in gaps and beyond both ends.
-  [[nodiscard]] const Bf16* at(const Line& line, const Bf16* pixels, Size position) const;
+  /// What lies from `position` on, and not beyond `end`.
+  [[nodiscard]] Run run_at(const Line& line, const Bf16* pixels, Size position, Size end) const;
 };
 
 /// How a convolution is an addition of products along the line.
@@ -55,6 +63,7 @@ struct Geometry {
   Image output;
 };
 
+/// Of the spec's input and output, whatever their channels are.
 [[nodiscard]] Geometry geometry_of(const Conv2dSpec& spec);
 
 }  // namespace ptbench::flat

@@ -134,10 +134,11 @@ WeightLayout row_major(const Shape& shape, ElementType type) {
                  [&] { return layout_of({dims_of(shape), type_of(type), tag}); });
 }
 
-WeightLayout blocked(const Shape& shape, ElementType type) {
-  return checked("blocked weights", [&] {
-    return layout_of({dims_of(shape), type_of(type), memory::format_tag::OIhw16i16o});
-  });
+WeightLayout blocked(const Shape& shape, ElementType type, Side last) {
+  const auto tag =
+      last == Side::outputs ? memory::format_tag::OIhw16i16o : memory::format_tag::OIhw16o16i;
+  return checked("blocked weights",
+                 [&] { return layout_of({dims_of(shape), type_of(type), tag}); });
 }
 
 WeightLayout paired(const Shape& shape, Side side) {

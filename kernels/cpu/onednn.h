@@ -47,11 +47,11 @@ class WeightLayout {
 
 /// Row-major.
 [[nodiscard]] WeightLayout row_major(const Shape& shape, ElementType type);
-/// Outputs × channels × kernel in blocks of 16 channels × 16 outputs, padded with zeros
-/// (OIhw16i16o).
-[[nodiscard]] WeightLayout blocked(const Shape& shape, ElementType type);
-/// What of a weight tensor lies in pairs of neighbours.
+/// A dimension of a weight tensor.
 enum class Side { inputs, outputs };
+/// Outputs × channels × kernel in blocks of 16 × 16, padded with zeros, of which `last` lie side by
+/// side (OIhw16i16o, OIhw16o16i).
+[[nodiscard]] WeightLayout blocked(const Shape& shape, ElementType type, Side last);
 /// bf16 in blocks of 32 of that side × 16 of the other, as AMX multiplies them: 16 pairs × 16 × 2,
 /// padded with zeros (OIhw16i16o2i, OIhw16o16i2o).
 [[nodiscard]] WeightLayout paired(const Shape& shape, Side side);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/amx_tiles.h"
 #include "src/base/size.h"
 
 #if defined(__x86_64__)
@@ -84,26 +85,12 @@ float multiply_add_baseline(Size iterations) {
   return _mm512_cvtss_f32(total);
 }
 
-/// Shapes of AMX's tiles, as the instruction LDTILECFG reads them.
-struct alignas(64) TileShapes {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-};
-
 constexpr int kTileSums = 6;  // of eight tiles, two are factors
 
 /// Each sum is 16×16 and takes 32 products an element. The factors are zeros: tiles do not
 /// multiply them any faster.
 [[gnu::target("amx-tile,amx-bf16")]] void multiply_add_tiles(Size iterations) {
-  TileShapes shapes;
-  std::fill_n(shapes.row_bytes, kTileSums + 2, std::uint16_t{64});
-  std::fill_n(shapes.rows, kTileSums + 2, std::uint8_t{16});
-  // g++ 12 believes that the instruction reads eight bytes only, and drops the rest of them.
-  asm volatile("" : : "m"(shapes));
-  _tile_loadconfig(&shapes);
+  const amx::Tiles tiles;
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -120,7 +107,6 @@ constexpr int kTileSums = 6;  // of eight tiles, two are factors
     _tile_dpbf16ps(4, 6, 7);
     _tile_dpbf16ps(5, 6, 7);
   }
-  _tile_release();
 }
 
 Loop loop_of(Isa isa) {

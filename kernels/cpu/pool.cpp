@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/cpu/map.h"
 #include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/pool_loops.h"

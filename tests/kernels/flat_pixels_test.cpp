@@ -13,6 +13,11 @@ using flat::Geometry;
 constexpr Size kBatch = 2;
 constexpr Size kChannels = 3;
 
+const Bf16* found_at(const flat::Image& image, const Geometry& g, const std::vector<Bf16>& memory,
+                     Size position) {
+  return image.run_at(g.line, memory.data(), position, position + 1).pixels;
+}
+
 /// The pixel at (y, x) of a sample, or null outside of the image.
 const Bf16* pixel(const ImageShape& image, const std::vector<Bf16>& memory, Size sample, Size y,
                   Size x) {
@@ -34,7 +39,7 @@ bool taps_read_their_pixels(const Conv2dSpec& spec, const std::vector<Bf16>& mem
             const auto& tap = g.taps[static_cast<std::size_t>(ky * w.kernel_width + kx)];
             image.phase = g.phases[tap.phase];
             const Size position = (sample * g.line.rows + y) * g.line.width + x;
-            if (image.at(g.line, memory.data(), position + tap.offset) !=
+            if (found_at(image, g, memory, position + tap.offset) !=
                 pixel(spec.input, memory, sample, y * w.stride_height + ky - w.padding_height,
                       x * w.stride_width + kx - w.padding_width))
               return false;
@@ -48,7 +53,7 @@ bool outputs_lie_once(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
   const ImageShape output = spec.output();
   std::multiset<const Bf16*> outputs;
   for (Size position = -g.line.width; position < g.line.positions() + g.line.width; ++position)
-    if (const Bf16* found = g.output.at(g.line, memory.data(), position)) outputs.insert(found);
+    if (const Bf16* found = found_at(g.output, g, memory, position)) outputs.insert(found);
   const std::set<const Bf16*> different(outputs.begin(), outputs.end());
   return outputs.size() == different.size() &&
          static_cast<Size>(outputs.size()) == kBatch * output.pixels();
@@ -63,11 +68,29 @@ bool inputs_lie_once(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
     for (Size column = 0; column < spec.window.stride_width; ++column) {
       image.phase = {.row = row, .column = column};
       for (Size position = 0; position < g.line.positions(); ++position)
-        if (const Bf16* found = image.at(g.line, memory.data(), position)) inputs.insert(found);
+        if (const Bf16* found = found_at(image, g, memory, position)) inputs.insert(found);
     }
   const std::set<const Bf16*> different(inputs.begin(), inputs.end());
   return inputs.size() == different.size() &&
          static_cast<Size>(inputs.size()) == kBatch * spec.input.pixels();
+}
+
+/// Whether runs of any length say the same as each position alone.
+bool runs_are_positions(const Conv2dSpec& spec, const std::vector<Bf16>& memory) {
+  const Geometry g = flat::geometry_of(spec);
+  flat::Image image = g.input;
+  image.phase = g.phases.back();
+  const Size end = g.line.positions() + g.line.width;
+  flat::Run run;
+  for (Size position = -g.line.width; position < end; position += run.count) {
+    run = image.run_at(g.line, memory.data(), position, end);
+    if (run.begin != position || run.count < 1 || position + run.count > end) return false;
+    for (Size i = 0; i < run.count; ++i)
+      if (found_at(image, g, memory, position + i) !=
+          (run.pixels == nullptr ? nullptr : run.pixels + i * run.step))
+        return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -99,6 +122,7 @@ TEST_CASE("on a line of pixels each tap of a window is an offset") {
               CHECK(taps_read_their_pixels(spec, memory));
               CHECK(outputs_lie_once(spec, memory));
               CHECK(inputs_lie_once(spec, memory));
+              CHECK(runs_are_positions(spec, memory));
             }
 }
 
