@@ -359,30 +359,30 @@ class Conv2dPlan final : public OperatorPlan {
 
 }  // namespace
 
-std::vector<std::string> candidates_of(const Conv2dSpec& asked, int threads) {
-  const Conv2dSpec spec = conv2d::padded(asked);
-  std::vector<Way> ways = conv2d::ways_of(spec, Partition::batch, threads);
-  if (conv2d::channels_may_win(spec, threads))
-    for (const Way& way : conv2d::ways_of(spec, Partition::channels, threads))
-      if (conv2d::make_layout(spec, way, threads) != nullptr) ways.push_back(way);
+std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads) {
+  const Conv2dSpec padded = conv2d::padded(spec);
+  std::vector<Way> ways = conv2d::ways_of(padded, Partition::batch, threads);
+  if (conv2d::channels_may_win(padded, threads))
+    for (const Way& way : conv2d::ways_of(padded, Partition::channels, threads))
+      if (conv2d::make_layout(padded, way, threads) != nullptr) ways.push_back(way);
   std::vector<std::string> names;
   names.reserve(ways.size());
-  for (const Way& way : ways) names.push_back(way.name(spec));
+  for (const Way& way : ways) names.push_back(way.name(padded));
   return names;
 }
 
-std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& asked, std::string_view candidate,
+std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
                                             Team& team, Isa isa) {
-  const Conv2dSpec spec = conv2d::padded(asked);
+  const Conv2dSpec padded = conv2d::padded(spec);
   for (const Way& way : conv2d::thinkable_ways()) {
-    if (candidate != way.name(spec)) continue;
-    if (way.partition == Partition::channels && !conv2d::channels_may_win(spec, team.size()))
+    if (candidate != way.name(padded)) continue;
+    if (way.partition == Partition::channels && !conv2d::channels_may_win(padded, team.size()))
       return nullptr;
-    auto layout = conv2d::make_layout(spec, way, team.size());
+    auto layout = conv2d::make_layout(padded, way, team.size());
     if (layout == nullptr) return nullptr;
     auto plan = std::make_unique<Conv2dPlan>(std::move(layout), team, isa);
-    if (spec == asked) return plan;
-    return conv2d::plan_padded(asked, std::move(plan), team, isa);
+    if (spec == padded) return plan;
+    return conv2d::plan_padded(spec, std::move(plan), team, isa);
   }
   return nullptr;
 }

@@ -1,5 +1,7 @@
 #include "kernels/cpu/conv2d_amx.h"
 
+#include <utility>
+
 #include "kernels/cpu/image.h"
 
 #if defined(__x86_64__)
@@ -26,8 +28,8 @@ T* written(const void* memory) {
 
 class AmxWeightsKernel final : public onednn::Kernel {
  public:
-  AmxWeightsKernel(const WeightProducts& products, const PassMemory& memory)
-      : products_(products), memory_(memory) {}
+  AmxWeightsKernel(WeightProducts products, const PassMemory& memory)
+      : products_(std::move(products)), memory_(memory) {}
   void run() override {
     products_.run(static_cast<const Bf16*>(memory_.input), static_cast<const Bf16*>(memory_.output),
                   written<float>(memory_.weights), written<float>(memory_.bias),
@@ -59,8 +61,8 @@ class AmxWeightsPlan final : public onednn::PassPlan {
 
 class AmxPixelsKernel final : public onednn::Kernel {
  public:
-  AmxPixelsKernel(const PixelProducts& products, const PixelProducts::Memory& memory)
-      : products_(products), memory_(memory) {}
+  AmxPixelsKernel(PixelProducts products, const PixelProducts::Memory& memory)
+      : products_(std::move(products)), memory_(memory) {}
   void run() override { products_.run(memory_); }
 
  private:
