@@ -236,6 +236,8 @@ FIGURES = {
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
     "native-and-pytorch": lambda: engines_table(Source("2026-11-26-native-and-pytorch.json")),
     "native-and-pytorch-ratios": lambda: engines_ratios(Source("2026-11-26-native-and-pytorch.json")),
+    "native-and-pytorch-2": lambda: engines_table(Source("2026-11-26-native-and-pytorch-2.json")),
+    "native-and-pytorch-2-ratios": lambda: engines_ratios(Source("2026-11-26-native-and-pytorch-2.json")),
 }
 
 
