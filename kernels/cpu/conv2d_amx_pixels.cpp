@@ -1,15 +1,13 @@
 #include "kernels/cpu/conv2d_amx_pixels.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "kernels/cpu/bf16_vectors.h"
 #include "kernels/cpu/image.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define PTBENCH_AMX_ROUNDED gnu::target("avx512f,avx512bw,avx512vl,avx512bf16,amx-tile,amx-bf16")
-
 namespace ptbench::amx {
 namespace {
 
@@ -23,8 +21,7 @@ struct Product {
 
 /// Adds a term, over all channels, to tiles 0 to 3.
 template <int Blocks>
-[[PTBENCH_AMX_ROUNDED]] inline void add_product(const Product& product, Size pitch,
-                                                Size block_step) {
+[[PTBENCH_AMX]] inline void add_product(const Product& product, Size pitch, Size block_step) {
   constexpr std::size_t kWeightBytes = kDepth * sizeof(Bf16);
   const auto row = static_cast<std::size_t>(pitch) * sizeof(Bf16);
   _tile_loadd(4, product.positions, row);
@@ -39,7 +36,7 @@ template <int Blocks>
   }
 }
 
-[[PTBENCH_AMX_ROUNDED]] inline void clear_sums() {
+[[PTBENCH_AMX]] inline void clear_sums() {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -48,7 +45,7 @@ template <int Blocks>
 
 /// Positions × 16 floats of each block, one block after the other.
 template <int Blocks>
-[[PTBENCH_AMX_ROUNDED]] inline void store_sums(float* sums) {
+[[PTBENCH_AMX]] inline void store_sums(float* sums) {
   constexpr std::size_t kRowBytes = kChannelBlock * sizeof(float);
   _tile_stored(0, sums, kRowBytes);
   _tile_stored(2, sums + kSums, kRowBytes);
@@ -59,13 +56,12 @@ template <int Blocks>
 }
 
 /// Channels of whole blocks of 16, and zeros up to whole lines.
-[[PTBENCH_AMX_ROUNDED]] inline void copy_pixel(const Bf16* from, Size channels, Bf16* to) {
+[[PTBENCH_AMX]] inline void copy_pixel(const Bf16* from, Size channels, Bf16* to) {
   Size channel = 0;
   for (; channel + kLine <= channels; channel += kLine)
     _mm512_storeu_si512(to + channel, _mm512_loadu_si512(from + channel));
   if (channel == channels) return;
-  const __m256i last = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + channel));
-  _mm512_storeu_si512(to + channel, _mm512_zextsi256_si512(last));
+  _mm512_storeu_si512(to + channel, _mm512_zextsi256_si512(bf16::load(from + channel)));
 }
 
 }  // namespace
@@ -73,6 +69,8 @@ template <int Blocks>
 PixelProducts::PixelProducts(const Conv2dSpec& spec, Result result)
     : geometry_(flat::geometry_of(spec)) {
   const auto taps = static_cast<Size>(geometry_.taps.size());
+  Size least = geometry_.least_offset;
+  Size most = geometry_.most_offset;
   if (result == Result::output) {
     depth_ = spec.input.channels;
     blocks_ = channel_blocks(spec.outputs);
@@ -84,15 +82,9 @@ PixelProducts::PixelProducts(const Conv2dSpec& spec, Result result)
     blocks_ = channel_blocks(spec.input.channels);
     block_step_ = taps * kElements;
     depth_step_ = blocks_ * block_step_;
+    std::tie(least, most) = std::pair(-most, -least);
     plan_input_gradient(spec.window);
   }
-  Size least = 0;
-  Size most = 0;
-  for (const Target& target : targets_)
-    for (const Term& term : target.terms) {
-      least = std::min(least, term.offset);
-      most = std::max(most, term.offset);
-    }
   const auto sources = static_cast<Size>(sources_.size());
   packing_.pitch = pitch_of(round_up(depth_, kDepth));
   chunk_ = Chunk::of(geometry_.line.positions(), sources * packing_.pitch * kPair, least, most);
@@ -146,8 +138,7 @@ void PixelProducts::run(const Memory& memory) const {
 }
 
 /// Positions × channels of every source, zeros in gaps and behind the channels.
-[[PTBENCH_AMX_ROUNDED]] void PixelProducts::pack(const Bf16* factor, const Chunk& chunk,
-                                                 Bf16* to) const {
+[[PTBENCH_AMX]] void PixelProducts::pack(const Bf16* factor, const Chunk& chunk, Bf16* to) const {
   const Size begin = chunk.begin - chunk.margin;
   const Size end = begin + chunk.reach;
   for (const flat::Image& source : sources_) {
@@ -176,16 +167,15 @@ bool PixelProducts::find_places(const Target& target, const Chunk& chunk, Bf16* 
     any = any || run.pixels != nullptr;
     for (Size k = 0; k < run.count; ++k)
       places[i + k] =
-          run.pixels == nullptr ? nullptr : result + (run.pixels - result) + k * run.step;
+          run.pixels == nullptr ? nullptr : const_cast<Bf16*>(run.pixels) + k * run.step;
   }
   return any;
 }
 
 /// Two tiles of positions by two blocks of results at a time, whose weights are used for all of a
 /// chunk's positions.
-[[PTBENCH_AMX_ROUNDED]] void PixelProducts::multiply(const Target& target, const Memory& memory,
-                                                     const Bf16* packed,
-                                                     Bf16* const* places) const {
+[[PTBENCH_AMX]] void PixelProducts::multiply(const Target& target, const Memory& memory,
+                                             const Bf16* packed, Bf16* const* places) const {
   auto* sums = reinterpret_cast<float*>(memory.scratch + packing_.sums);
   const Size depths = (depth_ + kDepth - 1) / kDepth;
   for (Size block = 0; block < blocks_; block += 2) {
@@ -219,8 +209,8 @@ bool PixelProducts::find_places(const Target& target, const Chunk& chunk, Bf16* 
 }
 
 /// Rounds sums and brings them to their places, with biases and what is there already.
-[[PTBENCH_AMX_ROUNDED]] void PixelProducts::finish(const Memory& memory, Size block, Size blocks,
-                                                   const float* sums, Bf16* const* places) const {
+[[PTBENCH_AMX]] void PixelProducts::finish(const Memory& memory, Size block, Size blocks,
+                                           const float* sums, Bf16* const* places) const {
   const Size channel = block * kChannelBlock;
   __m512 biases[2] = {};
   for (Size i = 0; i < blocks && memory.bias != nullptr; ++i)
@@ -228,12 +218,10 @@ bool PixelProducts::find_places(const Target& target, const Chunk& chunk, Bf16* 
   for (Size position = 0; position < kPositions; ++position, sums += kChannelBlock) {
     if (places[position] == nullptr) continue;
     for (Size i = 0; i < blocks; ++i) {
-      auto* to = reinterpret_cast<__m256i*>(places[position] + channel + i * kChannelBlock);
+      Bf16* to = places[position] + channel + i * kChannelBlock;
       __m512 sum = _mm512_add_ps(_mm512_loadu_ps(sums + i * 2 * kSums), biases[i]);
-      if (memory.add)
-        sum = _mm512_add_ps(sum, _mm512_castsi512_ps(_mm512_slli_epi32(
-                                     _mm512_cvtepu16_epi32(_mm256_loadu_si256(to)), 16)));
-      _mm256_storeu_si256(to, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
+      if (memory.add) sum = _mm512_add_ps(sum, bf16::widen(bf16::load(to)));
+      bf16::store(to, sum);
     }
   }
 }

@@ -2,56 +2,16 @@
 
 #include <array>
 
+#include "kernels/cpu/bf16_vectors.h"
 #include "kernels/cpu/image.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define PTBENCH_AMX gnu::target("avx512f,avx512bw,amx-tile,amx-bf16")
-
 namespace ptbench::amx {
 namespace {
 
-[[PTBENCH_AMX]] inline __m512i load_block(const Bf16* from) {
-  return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-}
-
 /// Words of two neighbours on the line, of a block's channels.
-[[PTBENCH_AMX]] inline __m512i pair_of(const Bf16* first, const Bf16* second) {
-  return _mm512_or_si512(load_block(first), _mm512_slli_epi32(load_block(second), 16));
-}
-
-/// A square of words, turned.
-[[PTBENCH_AMX]] inline void turn_words(__m512i (&rows)[kRows]) {
-  __m512i half[kRows];
-#pragma GCC unroll 8
-  for (Size i = 0; i < kRows; i += 2) {
-    half[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    half[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (Size i = 0; i < kRows; i += 4) {
-    rows[i] = _mm512_unpacklo_epi64(half[i], half[i + 2]);
-    rows[i + 1] = _mm512_unpackhi_epi64(half[i], half[i + 2]);
-    rows[i + 2] = _mm512_unpacklo_epi64(half[i + 1], half[i + 3]);
-    rows[i + 3] = _mm512_unpackhi_epi64(half[i + 1], half[i + 3]);
-  }
-  constexpr int kEven = 0x88;
-  constexpr int kOdd = 0xdd;
-#pragma GCC unroll 4
-  for (Size i = 0; i < 4; ++i) {
-    half[i] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], kEven);
-    half[i + 4] = _mm512_shuffle_i32x4(rows[i], rows[i + 4], kOdd);
-    half[i + 8] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], kEven);
-    half[i + 12] = _mm512_shuffle_i32x4(rows[i + 8], rows[i + 12], kOdd);
-  }
-#pragma GCC unroll 4
-  for (Size i = 0; i < 4; ++i) {
-    rows[i] = _mm512_shuffle_i32x4(half[i], half[i + 8], kEven);
-    rows[i + 8] = _mm512_shuffle_i32x4(half[i], half[i + 8], kOdd);
-    rows[i + 4] = _mm512_shuffle_i32x4(half[i + 4], half[i + 12], kEven);
-    rows[i + 12] = _mm512_shuffle_i32x4(half[i + 4], half[i + 12], kOdd);
-  }
+[[PTBENCH_AMX]] inline __m512i words_of(const Bf16* first, const Bf16* second) {
+  return bf16::pair_up(bf16::load(first), bf16::load(second));
 }
 
 /// Factors of one product: one or two blocks of 16 outputs, of each of which positions lie side by
@@ -196,8 +156,8 @@ void WeightProducts::run(const Bf16* x, const Bf16* y_gradient, float* weights, 
 #pragma GCC unroll 16
           for (std::size_t i = 0; i < kRows; ++i)
             _mm512_storeu_si512(words + static_cast<Size>(i) * kChannelBlock,
-                                pair_of(pixels[first + 2 * i] + block * kChannelBlock,
-                                        pixels[first + 2 * i + 1] + block * kChannelBlock));
+                                words_of(pixels[first + 2 * i] + block * kChannelBlock,
+                                         pixels[first + 2 * i + 1] + block * kChannelBlock));
         }
     }
     to += copies_ * input_blocks_ * packing_.panel;
@@ -221,11 +181,12 @@ void WeightProducts::run(const Bf16* x, const Bf16* y_gradient, float* weights, 
       __m512 sum = _mm512_setzero_ps();
 #pragma GCC unroll 16
       for (std::size_t i = 0; i < kRows; ++i) {
-        words[i] = pair_of(pixels[2 * i] + channel, pixels[2 * i + 1] + channel);
+        words[i] = words_of(pixels[2 * i] + channel, pixels[2 * i + 1] + channel);
         if (bias_) sum = _mm512_add_ps(sum, sum_of_pairs(words[i]));
       }
-      _mm512_storeu_ps(sums + channel, _mm512_add_ps(_mm512_loadu_ps(sums + channel), sum));
-      turn_words(words);
+      if (bias_)
+        _mm512_storeu_ps(sums + channel, _mm512_add_ps(_mm512_loadu_ps(sums + channel), sum));
+      bf16::transpose(words);
       Bf16* rows = to + channel * packing_.pitch + position;
 #pragma GCC unroll 16
       for (Size i = 0; i < kRows; ++i) _mm512_storeu_si512(rows + i * packing_.pitch, words[i]);

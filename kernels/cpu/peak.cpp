@@ -1,7 +1,6 @@
 #include "kernels/cpu/peak.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "kernels/cpu/amx_tiles.h"
 #include "src/base/size.h"

@@ -175,7 +175,7 @@ class Filter {
       transform_patch(d, v);
       Bf16* point = to + block * kChannelBlock;
 #pragma GCC unroll 16
-      for (Size i = 0; i < kPoints; ++i) store_bf16(point + i * chunk_ * inputs_, v[i / 4][i % 4]);
+      for (Size i = 0; i < kPoints; ++i) bf16::store(point + i * chunk_ * inputs_, v[i / 4][i % 4]);
     }
   }
 
@@ -195,7 +195,7 @@ class Filter {
                  (at.row * tiles_.result.width + at.column) * kChannelBlock;
       for (Size row = 0; row < height; ++row)
         for (Size column = 0; column < width; ++column)
-          store_bf16(to + (row * tiles_.result.width + column) * kChannelBlock, y[row][column]);
+          bf16::store(to + (row * tiles_.result.width + column) * kChannelBlock, y[row][column]);
     }
   }
 

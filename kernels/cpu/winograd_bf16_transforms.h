@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/bf16_vectors.h"
 #include "kernels/cpu/image.h"
 
 // The transforms of Winograd's F(2 × 2, 3 × 3) on 16 channels at a time, in fp32 between bf16
@@ -10,36 +11,11 @@
 // 2 outputs come from patches of 4 × 4 inputs. Static, as all of one file: each is compiled into
 // its one caller. Only where __x86_64__ is defined.
 #if defined(__x86_64__)
-#if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 warns falsely about its own header (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-
-// Every function that works on vectors carries the target; lambdas would not inherit it.
-#define PTBENCH_BF16 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
-
 namespace ptbench::winograd {
-
-[[PTBENCH_BF16]] static inline __m512 load_bf16(const Bf16* from) {
-  const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
-}
-
-[[PTBENCH_BF16]] static inline __m256i round_to_bf16(__m512 value) {
-  return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(value));
-}
-
-[[PTBENCH_BF16]] static inline void store_bf16(Bf16* to, __m512 value) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), round_to_bf16(value));
-}
 
 /// Two tiles' values of 16 channels as pairs: what a dot product takes.
 [[PTBENCH_BF16]] static inline __m512i pair_up(__m512 first, __m512 second) {
-  const __m512i low = _mm512_cvtepu16_epi32(round_to_bf16(first));
-  const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(round_to_bf16(second)), 16);
-  return _mm512_or_si512(low, high);
+  return bf16::pair_up(bf16::round_to_bf16(first), bf16::round_to_bf16(second));
 }
 
 /// 16 channels of a window of `side` × `side` pixels of one plane; zeros outside of it.
@@ -54,7 +30,8 @@ template <std::size_t Side>
     for (Size row = 0; row < side; ++row)
 #pragma GCC unroll 4
       for (Size column = 0; column < side; ++column)
-        values[row][column] = load_bf16(corner + (row * width + column) * kChannelBlock);
+        values[row][column] =
+            bf16::widen(bf16::load(corner + (row * width + column) * kChannelBlock));
     return;
   }
   for (Size row = 0; row < side; ++row)
@@ -62,8 +39,8 @@ template <std::size_t Side>
       const Size y = top + row;
       const Size x = left + column;
       const bool there = y >= 0 && x >= 0 && y < height && x < width;
-      values[row][column] =
-          there ? load_bf16(plane + (y * width + x) * kChannelBlock) : _mm512_setzero_ps();
+      values[row][column] = there ? bf16::widen(bf16::load(plane + (y * width + x) * kChannelBlock))
+                                  : _mm512_setzero_ps();
     }
 }
 
