@@ -3,17 +3,20 @@
 
     bench/program_trials.py clock --torchrun build/peers/venv/bin/torchrun -o results/program-clock.md
     bench/program_trials.py gates --gates 20 --torchrun build/peers/venv/bin/torchrun -o results/program-gates.md
+    bench/program_trials.py compare --gates 20 --torchrun build/peers/venv/bin/torchrun -o results/program-compare.md
 
 The program is a loop that hashes a fixed number of bytes a step, in one process and, with --torchrun, in two
 ranks. `clock` compares each step that a record holds with what the script's own clock says of it, of ranks the
 slowest: records leave out steps (warm-up, those after waits), so that steps are found again in order, as those
 that differ least, which is the best case. `gates` runs `ptbench gate` of the loop against itself, and against
 itself with a sleep of 5 % of a step, in turn; verdicts and what each gate saw are written as one row each, after
-every gate. Only Python's standard library is used.
+every gate. `compare` does so with whole runs that `ptbench compare` judges: a run, one with the sleep, a run, and so
+on, each beside the last run without. Only Python's standard library is used.
 """
 import argparse
 import collections
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -116,11 +119,9 @@ def clock(arguments, folder):
             "|---|---|---|---|---|---|", *rows]
 
 
-def gate(arguments, base, new):
-    """Verdict, change, and pairs of one gate, and what was wrong where there is no verdict."""
-    begin = time.monotonic()
-    command = [arguments.ptbench, "gate", "--base-program", base, "--new-program", new, "--name", "loop", "--json",
-               *shlex.split(arguments.options)]
+def judged(command, seconds_before=0.0):
+    """Verdict, change, and seconds of one gate or comparison, and what was wrong where there is no verdict."""
+    begin = time.monotonic() - seconds_before
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if done.returncode not in (0, 3):
         return {"verdict": f"failed ({done.returncode})", "change": None, "reason": done.stderr.strip()[-200:],
@@ -130,27 +131,62 @@ def gate(arguments, base, new):
             "seconds": time.monotonic() - begin}
 
 
-def gates(arguments, folder):
+SIDES = (("A/A", 0), (f"{100 * SLOWER:g} %", SLOWER * STEP_SECONDS))  # what the new side is, and its sleep a step
+
+
+def gates_of(program, _folder, arguments):
+    """Side and judgement of each gate of a program."""
+    for _ in range(arguments.gates):
+        for side, pause in SIDES:
+            yield side, judged([arguments.ptbench, "gate", "--base-program", f"{program} 0 none", "--new-program",
+                                f"{program} {pause} none", "--name", "loop", "--json",
+                                *shlex.split(arguments.options)])
+
+
+def comparisons_of(program, folder, arguments):
+    """Side and judgement of each comparison of two runs of a program, whose results lie in the folder."""
+    before, result = folder / "before.json", folder / "result.json"
+
+    def run(pause, path):
+        """How many seconds it took."""
+        begin = time.monotonic()
+        subprocess.run([arguments.ptbench, "run", "--program", f"{program} {pause} none", "--name", "loop",
+                        "-o", str(path), *shlex.split(arguments.options)],
+                       capture_output=True, text=True, timeout=1800, check=True)
+        return time.monotonic() - begin
+
+    run(0, before)
+    for _ in range(arguments.gates):
+        for side, pause in reversed(SIDES):
+            took = run(pause, result)
+            yield side, judged([arguments.ptbench, "compare", "--json", str(before), str(result)], took)
+        result.replace(before)
+
+
+def verdicts_of(arguments, folder, source):
+    """The report of what `source` yields of each program, in turn; it is written after each judgement."""
     blocks = blocks_of_a_step()
-    found = programs(folder, arguments)
     verdicts, rows = collections.defaultdict(collections.Counter), []
+    found = {}
+    for name, program in programs(folder, arguments).items():
+        (folder / name).mkdir()
+        found[name] = source(f"{program} {blocks}", folder / name, arguments)
     for number in range(1, arguments.gates + 1):
-        for name, program in found.items():
-            for side, pause in (("A/A", 0), (f"{100 * SLOWER:g} %", SLOWER * STEP_SECONDS)):
-                one = gate(arguments, f"{program} {blocks} 0 none", f"{program} {blocks} {pause} none")
+        for name, judgements in found.items():
+            for side, one in itertools.islice(judgements, len(SIDES)):
                 verdicts[f"{name}, {side}"][one["verdict"]] += 1
                 change = "" if one["change"] is None else f"{100 * one['change']:+.2f} %"
                 rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {change} | {one['seconds']:.0f} s | "
                             f"{' '.join(one['reason'].split())} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 if arguments.output:
-                    write(arguments.output, gates_text(arguments, verdicts, rows))
-    return gates_text(arguments, verdicts, rows)
+                    write(arguments.output, verdicts_text(arguments, verdicts, rows))
+    return verdicts_text(arguments, verdicts, rows)
 
 
-def gates_text(arguments, verdicts, rows):
+def verdicts_text(arguments, verdicts, rows):
     kinds = sorted({kind for counts in verdicts.values() for kind in counts})
-    return ["# Gates of programs", "", *head_of(arguments),
+    return [f"# {'Gates' if arguments.what == 'gates' else 'Comparisons of runs'} of programs", "", *head_of(arguments),
             f"- {100 * SLOWER:g} %: a sleep of that share of a step of {1e3 * STEP_SECONDS:g} ms in one side", "",
             "| gates | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|",
             *(f"| {name} | " + " | ".join(str(counts[kind]) for kind in kinds) + " |"
@@ -173,18 +209,20 @@ def write(path, lines):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["clock", "gates"])
+    parser.add_argument("what", choices=["clock", "gates", "compare"])
     parser.add_argument("--ptbench", default="build/release/ptbench")
     parser.add_argument("--torchrun", help="of an environment with PyTorch")
     parser.add_argument("--only", default="", metavar="WORD", help="programs in whose name this is: 'one', 'torchrun'")
     parser.add_argument("--steps", type=int, default=200, help="of clock")
     parser.add_argument("--rounds", type=int, default=3, help="of clock")
-    parser.add_argument("--gates", type=int, default=20, help="of each kind")
-    parser.add_argument("--options", default="", help="more options of `ptbench gate`")
+    parser.add_argument("--gates", type=int, default=20, help="or comparisons, of each kind")
+    parser.add_argument("--options", default="", help="more options of `ptbench gate`, or `run`")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="program-trials-") as folder:
-        lines = (clock if arguments.what == "clock" else gates)(arguments, pathlib.Path(folder))
+        folder = pathlib.Path(folder)
+        lines = clock(arguments, folder) if arguments.what == "clock" else verdicts_of(
+            arguments, folder, gates_of if arguments.what == "gates" else comparisons_of)
     print("\n".join(lines))
     if arguments.output:
         write(arguments.output, lines)
