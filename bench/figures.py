@@ -150,8 +150,8 @@ def console(source, record):
 
 
 def head_of(source):
-    """What a report of bench/gate_experiment.py begins with: its build, and when and where it
-    measured."""
+    """What a report of bench/gate_experiment.py, or of bench/program_trials.py, begins with: its build, and
+    when and where it measured."""
     head = source.text().split("\n| ", 1)[0]
     commit, build_type = re.search(r"- ptbench .*?commit (\w[\w-]*),? \(?(\w+)", head).groups()
     evidence.require_origin([{"git_commit": commit, "build_type": build_type}])
@@ -164,7 +164,7 @@ def head_of(source):
 def gate_rows(source):
     """Side -> verdict -> how many, of the first table of a report."""
     lines = source.text().splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith("| side "))
+    begin = next(at for at, line in enumerate(lines) if line.startswith(("| side ", "| gates ")))
     names = [cell.strip() for cell in lines[begin].strip("|").split("|")][1:]
     rows = {}
     for line in lines[begin + 2:]:
@@ -175,15 +175,16 @@ def gate_rows(source):
     return rows
 
 
-def gate_table(source):
+def gate_table(*sources):
+    """Of reports of bench/gate_experiment.py, or of `bench/program_trials.py gates`, one below the other."""
     rows = []
-    for side, verdicts in gate_rows(source).items():
+    for side, verdicts in [row for source in sources for row in gate_rows(source).items()]:
         count = sum(verdicts.values())
-        right = verdicts["same" if side == "A/A" else "slower"]
-        wrong = count - right - verdicts["ambiguous"]
+        right = verdicts.get("same" if side.endswith("A/A") else "slower", 0)
+        ambiguous = verdicts.get("ambiguous", 0)
         rows.append([side, *(span(evidence.proportion(hits, count))
-                             for hits in (right, verdicts["ambiguous"], wrong))])
-    return [*table(["NEW is", "right", "ambiguous", "wrong"], rows), "", head_of(source)]
+                             for hits in (right, ambiguous, count - right - ambiguous))])
+    return [*table(["NEW is", "right", "ambiguous", "wrong"], rows), "", *map(head_of, sources)]
 
 
 def lockstep_table(source):
@@ -196,6 +197,14 @@ def lockstep_table(source):
               "time a gate: mean, most")
     return [*table(wanted, [[row[names.index(name)] for name in wanted] for row in rows]), "",
             head_of(source)]
+
+
+def report_table(source):
+    """The first table of such a report as it stands."""
+    lines = source.text().splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("|"))
+    end = next((at for at, line in enumerate(lines) if at > begin and not line.startswith("|")), len(lines))
+    return [*lines[begin:end], "", head_of(source)]
 
 
 # The injected slowdown
@@ -220,6 +229,8 @@ def slowdown_table(source):
 
 SCALING = Source("2026-11-23-mlp-strong-scaling.json")
 
+NATIVE_AND_PYTORCH = Source("2026-11-27-native-and-pytorch.json")
+
 FIGURES = {
     "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),
     "gate-busy": lambda: gate_table(Source("2026-11-21-gate-mlp-busy.md")),
@@ -230,14 +241,16 @@ FIGURES = {
     "gate-lockstep-4": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-4.md")),
     "gate-lockstep-5": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-5.md")),
     "gate-small": lambda: lockstep_table(Source("2026-11-24-small-changes.md")),
+    "program-compare": lambda: gate_table(Source("2026-11-27-program-compare.md")),
+    "program-gates": lambda: gate_table(Source("2026-11-26-program-gates.md"),
+                                        Source("2026-11-27-program-gates.md")),
+    "program-clock": lambda: report_table(Source("2026-11-25-program-clock.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
-    "native-and-pytorch": lambda: engines_table(Source("2026-11-26-native-and-pytorch.json")),
-    "native-and-pytorch-ratios": lambda: engines_ratios(Source("2026-11-26-native-and-pytorch.json")),
-    "native-and-pytorch-2": lambda: engines_table(Source("2026-11-26-native-and-pytorch-2.json")),
-    "native-and-pytorch-2-ratios": lambda: engines_ratios(Source("2026-11-26-native-and-pytorch-2.json")),
+    "native-and-pytorch": lambda: engines_table(NATIVE_AND_PYTORCH),
+    "native-and-pytorch-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH),
 }
 
 
