@@ -11,6 +11,7 @@ several commits for one table, are refused, and what has no interval is left out
 standard library is used.
 """
 import argparse
+import itertools
 import json
 import pathlib
 import re
@@ -161,22 +162,27 @@ def head_of(source):
             f"{re.search(r'- date: (.{10})', head).group(1)}; {source.link('the file')}.")
 
 
+def table_lines(source, *heads):
+    """The lines of the first table in a report, or of the first one that begins with one of the heads."""
+    lines = source.text().splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith(heads or "|"))
+    return list(itertools.takewhile(lambda line: line.startswith("|"), lines[begin:]))
+
+
+def table_cells(source, *heads):
+    """Names of the columns, and rows, of that table."""
+    names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table_lines(source, *heads))
+    return names, rows
+
+
 def gate_rows(source):
     """Side -> verdict -> how many, of the first table of a report."""
-    lines = source.text().splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith(("| side ", "| gates ")))
-    names = [cell.strip() for cell in lines[begin].strip("|").split("|")][1:]
-    rows = {}
-    for line in lines[begin + 2:]:
-        if not line.startswith("|"):
-            break
-        side, *counts = (cell.strip() for cell in line.strip("|").split("|"))
-        rows[side] = dict(zip(names, map(int, counts)))
-    return rows
+    (_, *names), rows = table_cells(source, "| side ", "| gates ")
+    return {side: dict(zip(names, map(int, counts))) for side, *counts in rows}
 
 
 def gate_table(*sources):
-    """Of reports of bench/gate_experiment.py, or of `bench/program_trials.py gates`, one below the other."""
+    """Of reports of bench/gate_experiment.py, or of gates and comparisons of bench/program_trials.py."""
     rows = []
     for side, verdicts in [row for source in sources for row in gate_rows(source).items()]:
         count = sum(verdicts.values())
@@ -189,10 +195,7 @@ def gate_table(*sources):
 
 def lockstep_table(source):
     """Of a report that bench/gates.py made the table of, below a head as head_of() reads it."""
-    lines = source.text().splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith("| case "))
-    names, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")]
-                       for line in lines[begin:] if line.startswith("|"))
+    names, rows = table_cells(source, "| case ")
     wanted = ("case", "detect", "gates", "same", "slower", "faster", "ambiguous",
               "time a gate: mean, most")
     return [*table(wanted, [[row[names.index(name)] for name in wanted] for row in rows]), "",
@@ -201,10 +204,7 @@ def lockstep_table(source):
 
 def report_table(source):
     """The first table of such a report as it stands."""
-    lines = source.text().splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith("|"))
-    end = next((at for at, line in enumerate(lines) if at > begin and not line.startswith("|")), len(lines))
-    return [*lines[begin:end], "", head_of(source)]
+    return [*table_lines(source), "", head_of(source)]
 
 
 # The injected slowdown

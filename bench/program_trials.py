@@ -16,7 +16,6 @@ on, each beside the last run without. Only Python's standard library is used.
 import argparse
 import collections
 import datetime
-import itertools
 import json
 import os
 import pathlib
@@ -91,13 +90,17 @@ def disagreements(told, own):
     return shares
 
 
-def clock_row(arguments, name, program, blocks, folder):
-    log, result = folder / "own.", folder / "r.json"
-    command = [arguments.ptbench, "run", "--program", f"{program} {blocks} 0 {log}", "--name", "loop",
-               "--steps", str(arguments.steps), "-o", str(result)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+def run(arguments, program, options, result):
+    """Measures the program into a file; ends the script where it cannot."""
+    command = [arguments.ptbench, "run", "--program", program, "--name", "loop", *options, "-o", str(result)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if done.returncode != 0:
         sys.exit(f"{shlex.join(command)} ended with {done.returncode}:\n{done.stderr}")
+
+
+def clock_row(arguments, name, program, blocks, folder):
+    log, result = folder / "own.", folder / "r.json"
+    run(arguments, f"{program} {blocks} 0 {log}", ["--steps", str(arguments.steps)], result)
     ranks = [[float(word) for word in path.read_text().split()] for path in sorted(folder.glob("own.*"))]
     for path in folder.glob("own.*"):
         path.unlink()
@@ -119,24 +122,21 @@ def clock(arguments, folder):
             "|---|---|---|---|---|---|", *rows]
 
 
-def judged(command, seconds_before=0.0):
-    """Verdict, change, and seconds of one gate or comparison, and what was wrong where there is no verdict."""
-    begin = time.monotonic() - seconds_before
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
-    if done.returncode not in (0, 3):
-        return {"verdict": f"failed ({done.returncode})", "change": None, "reason": done.stderr.strip()[-200:],
-                "seconds": time.monotonic() - begin}
-    one = json.loads(done.stdout)["runs"][0]
-    return {"verdict": one["verdict"], "change": one["change"], "reason": one.get("reason") or "",
-            "seconds": time.monotonic() - begin}
-
-
 SIDES = (("A/A", 0), (f"{100 * SLOWER:g} %", SLOWER * STEP_SECONDS))  # what the new side is, and its sleep a step
 
 
+def judged(command):
+    """Verdict and change of one gate or comparison, and what was wrong where there is no verdict."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    if done.returncode not in (0, 3):
+        return {"verdict": f"failed ({done.returncode})", "change": None, "reason": done.stderr.strip()[-200:]}
+    one = json.loads(done.stdout)["runs"][0]
+    return {"verdict": one["verdict"], "change": one["change"], "reason": one.get("reason") or ""}
+
+
 def gates_of(program, _folder, arguments):
-    """Side and judgement of each gate of a program."""
-    for _ in range(arguments.gates):
+    """Side and judgement of each gate of a program, without end."""
+    while True:
         for side, pause in SIDES:
             yield side, judged([arguments.ptbench, "gate", "--base-program", f"{program} 0 none", "--new-program",
                                 f"{program} {pause} none", "--name", "loop", "--json",
@@ -144,22 +144,14 @@ def gates_of(program, _folder, arguments):
 
 
 def comparisons_of(program, folder, arguments):
-    """Side and judgement of each comparison of two runs of a program, whose results lie in the folder."""
+    """Side and judgement of each comparison of two runs of a program, without end. Results lie in the folder."""
     before, result = folder / "before.json", folder / "result.json"
-
-    def run(pause, path):
-        """How many seconds it took."""
-        begin = time.monotonic()
-        subprocess.run([arguments.ptbench, "run", "--program", f"{program} {pause} none", "--name", "loop",
-                        "-o", str(path), *shlex.split(arguments.options)],
-                       capture_output=True, text=True, timeout=1800, check=True)
-        return time.monotonic() - begin
-
-    run(0, before)
-    for _ in range(arguments.gates):
+    options = shlex.split(arguments.options)
+    run(arguments, f"{program} 0 none", options, before)
+    while True:
         for side, pause in reversed(SIDES):
-            took = run(pause, result)
-            yield side, judged([arguments.ptbench, "compare", "--json", str(before), str(result)], took)
+            run(arguments, f"{program} {pause} none", options, result)
+            yield side, judged([arguments.ptbench, "compare", "--json", str(before), str(result)])
         result.replace(before)
 
 
@@ -173,11 +165,13 @@ def verdicts_of(arguments, folder, source):
         found[name] = source(f"{program} {blocks}", folder / name, arguments)
     for number in range(1, arguments.gates + 1):
         for name, judgements in found.items():
-            for side, one in itertools.islice(judgements, len(SIDES)):
+            for _ in SIDES:
+                begin = time.monotonic()
+                side, one = next(judgements)
                 verdicts[f"{name}, {side}"][one["verdict"]] += 1
                 change = "" if one["change"] is None else f"{100 * one['change']:+.2f} %"
-                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {change} | {one['seconds']:.0f} s | "
-                            f"{' '.join(one['reason'].split())} |")
+                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {change} | "
+                            f"{time.monotonic() - begin:.0f} s | {' '.join(one['reason'].split())} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 if arguments.output:
                     write(arguments.output, verdicts_text(arguments, verdicts, rows))
