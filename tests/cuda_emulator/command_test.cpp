@@ -49,7 +49,9 @@ TEST_CASE("a module that cannot be translated is refused with the reason") {
       folder.write("module.ptx",
                    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n"
                    "  wgmma.fence.sync.aligned;\n  ret;\n}\n");
-  const ProgramResult result = emulate({"--module", module, "--prepare"});
+  // The first module says in which build the emulated device is.
+  const ProgramResult result =
+      emulate({"--module", PTBENCH_EMULATOR_CASES, "--module", module, "--prepare"});
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.errors, Contains("unknown instruction 'wgmma.fence.sync.aligned'"));
 }
