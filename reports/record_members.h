@@ -45,6 +45,7 @@ inline constexpr std::tuple kMembers<SliceRecord>{
     Member{"foreign_cpu_fraction", &SliceRecord::foreign_cpu_fraction},
     Member{"steal_fraction", &SliceRecord::steal_fraction},
     Member{"frequency_hertz", &SliceRecord::frequency_hertz},
+    Member{"mean_frequency_hertz", &SliceRecord::mean_frequency_hertz},
     Member{"joules", &SliceRecord::joules},
     Member{"turn", &SliceRecord::turn},
     Member{"device_temperature_celsius", &SliceRecord::device_temperature_celsius},

@@ -1,7 +1,10 @@
 #include "src/measure/machine_probe.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+
+#include "src/device/frequency.h"
 
 namespace ptbench {
 namespace {
@@ -84,6 +87,27 @@ void MachineProbe::begin() {
   if (times_begin_) times_begin_->own = begin_.cpu_seconds;
   if (!has_begun_) begin_profile();
   energy_.begin();
+  glances_sum_ = 0;
+  glances_ = 0;
+  next_glance_ = std::chrono::steady_clock::now() + kBetweenGlances / 2;
+}
+
+/// At the core of the calling thread, where it computes: what accelerators do, they tell.
+void MachineProbe::glance() {
+  const bool is_cpu = begin_.frequency_hertz && !begin_.accelerator;
+  if (!is_cpu || std::chrono::steady_clock::now() < next_glance_) return;
+  if (const std::optional<double> hertz = glanced_frequency()) {
+    glances_sum_ += *hertz;
+    ++glances_;
+  }
+  next_glance_ = std::chrono::steady_clock::now() + kBetweenGlances;
+}
+
+std::optional<double> MachineProbe::mean_frequency(const DeviceConditions& end) const {
+  if (glances_ > 0) return glances_sum_ / glances_;
+  const bool tells = begin_.accelerator && begin_.frequency_hertz && end.frequency_hertz;
+  if (!tells) return std::nullopt;
+  return std::midpoint(*begin_.frequency_hertz, *end.frequency_hertz);
 }
 
 void MachineProbe::begin_profile() {
@@ -110,6 +134,7 @@ SliceConditions MachineProbe::end() {
       conditions.steal_fraction = load->steal_fraction;
     }
   conditions.frequency_hertz = lower(begin_.frequency_hertz, end.frequency_hertz);
+  conditions.mean_frequency_hertz = mean_frequency(end);
   conditions.cores_disturbed = begin_.latency.disturbed || end.latency.disturbed;
   conditions.joules = joules;
   if (begin_.accelerator && end.accelerator)

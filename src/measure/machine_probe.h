@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -38,12 +39,15 @@ class MachineProbe final : public SliceProbe {
   MachineProbe& operator=(const MachineProbe&) = delete;
 
   void begin() override;
+  void glance() override;
   [[nodiscard]] SliceConditions end() override;
 
  private:
   void begin_profile();
   /// The conditions of all devices together.
   [[nodiscard]] DeviceConditions look();
+  /// Of cores the mean of the glances; of what accelerators tell, that of both ends.
+  [[nodiscard]] std::optional<double> mean_frequency(const DeviceConditions& end) const;
 
   Device& device_;
   ProbePeers* peers_;
@@ -53,6 +57,9 @@ class MachineProbe final : public SliceProbe {
   CpuLoad load_;
   GatheredLoad gathered_;  ///< over slices
   DeviceConditions begin_;
+  std::chrono::steady_clock::time_point next_glance_;
+  double glances_sum_ = 0;  ///< in hertz
+  double glances_ = 0;
   std::optional<CpuTimes> times_begin_;
 };
 

@@ -106,8 +106,9 @@ struct SliceRecord {
   std::optional<std::string> placement;        ///< "near", "far", "mixed"; empty on one core
   std::optional<double> foreign_cpu_fraction;
   std::optional<double> steal_fraction;
-  std::optional<double> frequency_hertz;        ///< the lower of both ends
-  std::optional<double> joules = std::nullopt;  ///< that the CPU packages used
+  std::optional<double> frequency_hertz;                      ///< the lower of both ends
+  std::optional<double> mean_frequency_hertz = std::nullopt;  ///< over the slice
+  std::optional<double> joules = std::nullopt;                ///< that the CPU packages used
   /// Its place, from 0, among all turns of the processes that were measured in lockstep with it,
   /// whichever side they are of; empty where none was.
   std::optional<Size> turn = std::nullopt;

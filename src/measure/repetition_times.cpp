@@ -8,6 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/measure/prior_noise.h"
+#include "src/measure/statistics.h"
 #include "src/measure/summarize_run.h"
 
 namespace ptbench {
@@ -15,20 +16,37 @@ namespace {
 
 bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
+/// Whether the slice is one of those of its repetition that speak for it.
+bool speaks(const SliceRecord& slice, const RepetitionRecord& repetition) {
+  const bool is_clean = repetition.clean_slices.value_or(0) >= 1;
+  return !is_clean || (slice.clean && slice.placement == repetition.placement);
+}
+
 std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number) {
   const RepetitionRecord& repetition = samples.repetitions[static_cast<std::size_t>(number)];
-  const bool is_clean = repetition.clean_slices.value_or(0) >= 1;
   double sum = 0;
   std::size_t count = 0;
   for (const SliceRecord& slice : samples.slices) {
-    if (slice.repetition != number) continue;
-    if (is_clean && (!slice.clean || slice.placement != repetition.placement)) continue;
+    if (slice.repetition != number || !speaks(slice, repetition)) continue;
     const auto part = slice_samples(slice, samples.step_seconds);
     sum = std::accumulate(part.begin(), part.end(), sum);
     count += part.size();
   }
   if (count == 0) return std::nullopt;
   return sum / static_cast<double>(count);
+}
+
+std::optional<double> log_hertz_of(const SamplesRecord& samples, Size number) {
+  const RepetitionRecord& repetition = samples.repetitions[static_cast<std::size_t>(number)];
+  double sum = 0;
+  double count = 0;
+  for (const SliceRecord& slice : samples.slices) {
+    if (slice.repetition != number || !speaks(slice, repetition)) continue;
+    if (!is_positive(slice.mean_frequency_hertz)) return std::nullopt;
+    sum += std::log(*slice.mean_frequency_hertz);
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 }  // namespace
@@ -41,7 +59,8 @@ std::vector<RepetitionTime> median_times(const SamplesRecord& samples) {
     const bool is_clean = repetition.clean_slices.value_or(0) >= 1 && is_time(seconds);
     times.push_back({.placement = repetition.placement.value_or(std::string(kOneCore)),
                      .log_time = is_clean ? std::optional(std::log(seconds)) : std::nullopt,
-                     .started_unix_seconds = repetition.started_unix_seconds});
+                     .started_unix_seconds = repetition.started_unix_seconds,
+                     .log_hertz = log_hertz_of(samples, std::ssize(times))});
   }
   return times;
 }

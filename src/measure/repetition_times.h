@@ -16,6 +16,9 @@ struct RepetitionTime {
   std::string placement;                       ///< "near", "far", or `kOneCore`
   std::optional<double> log_time;              ///< of seconds; empty: the repetition is not clean
   std::optional<double> started_unix_seconds;  ///< empty where that is not known
+  /// Of the mean clock of the cores over the slices that speak for the repetition, in hertz; empty
+  /// where one of them does not know it.
+  std::optional<double> log_hertz = std::nullopt;
 };
 
 /// The natural logarithm of the median of each repetition, in their order, so that differences are

@@ -160,6 +160,7 @@ class Measurement {
     const double seconds = take_sample();
     slice_seconds_ += seconds;
     measured_seconds_ += seconds;
+    if (config_.probe != nullptr) config_.probe->glance();
     report(false, samples_.steps, samples_.step_seconds.back(), measured_seconds_);
   }
 

@@ -29,6 +29,7 @@ void classify(SliceRecord& slice, const SliceConditions& conditions) {
   slice.foreign_cpu_fraction = conditions.foreign_cpu_fraction;
   slice.steal_fraction = conditions.steal_fraction;
   slice.frequency_hertz = conditions.frequency_hertz;
+  slice.mean_frequency_hertz = conditions.mean_frequency_hertz;
   slice.joules = conditions.joules;
   slice.device_temperature_celsius = conditions.device_temperature_celsius;
   slice.device_throttle_reasons.reset();

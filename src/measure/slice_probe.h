@@ -13,8 +13,9 @@ struct SliceConditions {
   std::optional<double> core_latency_end = std::nullopt;
   /// Others' share of the time of the cores in use; in short slices as of GatheredLoad.
   std::optional<double> foreign_cpu_fraction = std::nullopt;
-  std::optional<double> steal_fraction = std::nullopt;   ///< taken by the hypervisor
-  std::optional<double> frequency_hertz = std::nullopt;  ///< the lower of both ends
+  std::optional<double> steal_fraction = std::nullopt;        ///< taken by the hypervisor
+  std::optional<double> frequency_hertz = std::nullopt;       ///< the lower of both ends
+  std::optional<double> mean_frequency_hertz = std::nullopt;  ///< over the slice
   /// Somebody else had a core at either end, so that the latencies tell of no placement.
   bool cores_disturbed = false;
   std::optional<double> joules = std::nullopt;  ///< that the CPU packages used
@@ -33,6 +34,8 @@ class SliceProbe {
   virtual ~SliceProbe() = default;
   /// Just before the first step of a slice.
   virtual void begin() = 0;
+  /// Between two samples of a slice, outside the time that counts.
+  virtual void glance() {}
   /// Just after its last.
   [[nodiscard]] virtual SliceConditions end() = 0;
 };

@@ -88,10 +88,12 @@ void ProgramProbe::begin() {
     steps_.expect(plan_.seconds + settle_seconds, plan_.steps + 1);
     steps_.settle(settle_seconds);
   }
+  if (!is_turn) clock_.begin();
   steps_.expect(plan_.seconds, plan_.steps);
 }
 
 SliceConditions ProgramProbe::end() {
+  const std::optional<double> mean_frequency = clock_.end();  // a program at rest has another
   steps_.rest();
   const std::optional<double> joules = energy_.end();
   const View end = look();
@@ -102,6 +104,7 @@ SliceConditions ProgramProbe::end() {
     conditions.core_latency_end = end.latency->seconds;
     conditions.cores_disturbed = begin_.latency->disturbed || end.latency->disturbed;
   }
+  conditions.mean_frequency_hertz = mean_frequency;
   if (begin_.frequency_hertz > 0 && end.frequency_hertz > 0)
     conditions.frequency_hertz = std::min(begin_.frequency_hertz, end.frequency_hertz);
   if (begin_.times && end.times)

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "src/device/clock_watch.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_load.h"
 #include "src/device/energy.h"
@@ -38,6 +39,7 @@ class ProgramProbe final : public SliceProbe {
   ProgramSteps& steps_;
   std::vector<int> cpus_;
   CpuLoad load_;
+  ClockWatch clock_;  ///< in slices that are no turns, which are short
   GatheredLoad gathered_;
   EnergyMeter energy_;
   Turn plan_{.seconds = kSliceSeconds};

@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "src/device/cpu_device.h"
+#include "src/device/frequency.h"
 #include "src/device/host_device.h"
 #include "src/device/topology.h"
 #include "tests/support/temporary_directory.h"
@@ -35,6 +37,7 @@ TEST_CASE("the probe tells what the cores of a team did", "[measure]") {
     probe.begin();
     compute_for_a_while(cpus);
     const SliceConditions conditions = probe.end();
+    CHECK_FALSE(conditions.mean_frequency_hertz.has_value());  // nobody glanced
     CHECK(conditions.core_latency_begin.has_value() == (cpus.size() > 1));
     CHECK(conditions.core_latency_end.value_or(1) > 0);
     CHECK(conditions.frequency_hertz.value() > 0.1e9);  // another program may have had the core
@@ -138,14 +141,33 @@ TEST_CASE("the probe tells what a device told at both ends", "[measure]") {
   TellingDevice device({{accelerator(1.9e9, kCool), accelerator(1.6e9, kWarm)}});
   MachineProbe probe(device);
   probe.begin();
+  std::this_thread::sleep_for(kBetweenGlances);
+  probe.glance();  // at cores, which do not compute the step
   const SliceConditions slice = probe.end();
   CHECK(slice.frequency_hertz == 1.6e9);
+  CHECK(slice.mean_frequency_hertz == 1.75e9);
   CHECK(slice.device_temperature_celsius == 71);
   REQUIRE(slice.device_throttling.has_value());
   CHECK(slice.device_throttling->bits == 0x5);
   CHECK(slice.device_other_processes == 2);
   CHECK(slice.device_foreign_fraction == 0.2);
   CHECK(slice.device_joules == 150);
+}
+
+TEST_CASE("the clock of cores is seen in passing, not at the ends", "[measure]") {
+  DeviceConditions slow;
+  slow.frequency_hertz = 1;
+  TellingDevice device({{slow, slow}});
+  MachineProbe probe(device);
+  probe.begin();
+  for (int glance = 0; glance < 10; ++glance) {
+    std::this_thread::sleep_for(kBetweenGlances);
+    probe.glance();
+  }
+  const SliceConditions slice = probe.end();
+  CHECK(slice.frequency_hertz == 1);
+  REQUIRE(slice.mean_frequency_hertz.has_value());
+  CHECK(*slice.mean_frequency_hertz > 0.1e9);
 }
 
 TEST_CASE("several devices are told together", "[measure]") {
@@ -184,6 +206,7 @@ TEST_CASE("what a device does not tell stays unknown", "[measure]") {
   nothing.begin();
   const SliceConditions empty = nothing.end();
   CHECK_FALSE(empty.frequency_hertz.has_value());
+  CHECK_FALSE(empty.mean_frequency_hertz.has_value());
   CHECK_FALSE(empty.device_throttling.has_value());
 }
 

@@ -181,6 +181,7 @@ class ScriptedProbe final : public SliceProbe {
   ScriptedProbe(const FakeRun& run, std::vector<SliceConditions> script)
       : run_(run), script_(std::move(script)) {}
   void begin() override { begins.push_back(run_.steps); }
+  void glance() override { ++glances; }
   SliceConditions end() override {
     ends.push_back(run_.steps);
     const std::size_t now = std::min(ends.size(), script_.size()) - 1;
@@ -189,6 +190,7 @@ class ScriptedProbe final : public SliceProbe {
 
   std::vector<Size> begins;
   std::vector<Size> ends;
+  Size glances = 0;
 
  private:
   const FakeRun& run_;
@@ -214,6 +216,7 @@ TEST_CASE("slices cover the samples, half a second each, and the probe stands at
   REQUIRE(samples.slices.size() == 3);
   CHECK(probe.begins == std::vector<Size>{10, 26, 42});
   CHECK(probe.ends == std::vector<Size>{26, 42, 50});
+  CHECK(probe.glances == 40);  // one after each sample
   CHECK(samples.slices[1].first == 16);
   CHECK(samples.slices[1].count == 16);
   CHECK(samples.slices[1].clean);

@@ -21,13 +21,15 @@ TEST_CASE("a quiet slice is clean and says all that was seen", "[measure]") {
                                         .core_latency_end = 35e-9,
                                         .foreign_cpu_fraction = 0.02,
                                         .steal_fraction = 0.001,
-                                        .frequency_hertz = 3e9});
+                                        .frequency_hertz = 3e9,
+                                        .mean_frequency_hertz = 3.1e9});
   CHECK(slice.clean);
   CHECK(slice.placement == "near");
   CHECK(slice.core_latency_seconds == 35e-9);
   CHECK(slice.foreign_cpu_fraction == 0.02);
   CHECK(slice.steal_fraction == 0.001);
   CHECK(slice.frequency_hertz == 3e9);
+  CHECK(slice.mean_frequency_hertz == 3.1e9);
 }
 
 TEST_CASE("far cores are clean while they stay far", "[measure]") {

@@ -84,6 +84,7 @@ void add_parallel_facts(RunRecord& run) {
                          .foreign_cpu_fraction = 0.01,
                          .steal_fraction = 0.0,
                          .frequency_hertz = 2.9e9,
+                         .mean_frequency_hertz = 3e9,
                          .turn = 3,
                          .device_temperature_celsius = 61,
                          .device_throttle_reasons = {{"gpu_idle", "sync_boost"}},
