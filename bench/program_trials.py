@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shlex
 import statistics
 import subprocess
@@ -129,9 +130,12 @@ def judged(command):
     """Verdict and change of one gate or comparison, and what was wrong where there is no verdict."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if done.returncode not in (0, 3):
-        return {"verdict": f"failed ({done.returncode})", "change": None, "reason": done.stderr.strip()[-200:]}
+        return {"verdict": f"failed ({done.returncode})", "change": None, "clock": None, "by": "",
+                "reason": done.stderr.strip()[-200:]}
     one = json.loads(done.stdout)["runs"][0]
-    return {"verdict": one["verdict"], "change": one["change"], "reason": one.get("reason") or ""}
+    return {"verdict": one["verdict"], "change": one["change"], "clock": one["clock_change"],
+            "by": "pairs" if one["pairs"] else "cycles" if one["in_cycles"] else "time",
+            "reason": one["reason"] or ""}
 
 
 def gates_of(program, _folder, arguments):
@@ -169,9 +173,9 @@ def verdicts_of(arguments, folder, source):
                 begin = time.monotonic()
                 side, one = next(judgements)
                 verdicts[f"{name}, {side}"][one["verdict"]] += 1
-                change = "" if one["change"] is None else f"{100 * one['change']:+.2f} %"
-                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {change} | "
-                            f"{time.monotonic() - begin:.0f} s | {' '.join(one['reason'].split())} |")
+                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {percent(one['change'])} | {one['by']} | "
+                            f"{percent(one['clock'])} | {time.monotonic() - begin:.0f} s | "
+                            f"{' '.join(one['reason'].split())} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 if arguments.output:
                     write(arguments.output, verdicts_text(arguments, verdicts, rows))
@@ -185,14 +189,19 @@ def verdicts_text(arguments, verdicts, rows):
             "| gates | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|",
             *(f"| {name} | " + " | ".join(str(counts[kind]) for kind in kinds) + " |"
               for name, counts in verdicts.items()), "",
-            "| gate | program | side | verdict | change | took | reason |", "|---|---|---|---|---|---|---|", *rows]
+            "| gate | program | side | verdict | change | by | clock | took | reason |", "|---" * 9 + "|", *rows]
+
+
+def percent(share):
+    return "" if share is None else f"{100 * share:+.2f} %"
 
 
 def head_of(arguments):
     said = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     return [f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-            f"- machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {platform.system()} "
-            f"{platform.release()}; Python {platform.python_version()}",
+            f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores, load "
+            f"{os.getloadavg()[0]:.1f}; {platform.system()} {platform.release()}; Python {platform.python_version()}",
             f"- {said.splitlines()[0]}",
             f"- command: `bench/program_trials.py {shlex.join(sys.argv[1:])}`"]
 

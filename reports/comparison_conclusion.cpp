@@ -18,7 +18,10 @@ struct Change {
   std::optional<Interval> interval;
   double level = 0.99;
   bool is_of_mean = false;
+  bool in_cycles = false;
 };
+
+std::string_view clock_text(bool in_cycles) { return in_cycles ? ", at BASE's clock," : ""; }
 
 bool is_apart_from_zero(const std::optional<Interval>& interval, bool above) {
   return interval && (above ? interval->low > 0 : interval->high < 0);
@@ -33,11 +36,13 @@ Change change_of(const RunComparison& run) {
     return {.share = *run.mean_change,
             .interval = run.mean_change_ci999,
             .level = run.pairs > 0 ? run.interval_level : kMeanLevel,
-            .is_of_mean = true};
+            .is_of_mean = true,
+            .in_cycles = run.in_cycles};
   return {.share = run.change.value_or(0),
           .interval = run.change_ci99,
           .level = run.interval_level,
-          .is_of_mean = false};
+          .is_of_mean = false,
+          .in_cycles = run.in_cycles};
 }
 
 /// "5.0 % longer (99 %: 4.1 % to 5.9 %)", "5.0 % less (…)".
@@ -74,12 +79,13 @@ std::string changed_sentence(const Comparison& comparison, Verdict verdict) {
   const std::size_t count = count_of(comparison, verdict);
   const std::string_view step = change.is_of_mean ? "mean step" : "step";
   if (comparison.runs.size() == 1)
-    return fmt::format("a {} of NEW takes {} than one of BASE", step, change_text(change));
+    return fmt::format("a {} of NEW takes{} {} than one of BASE", step,
+                       clock_text(change.in_cycles), change_text(change));
   std::string id = single_line(run.id);
   std::ranges::replace(id, '`', '\'');
-  return fmt::format("NEW is {} than BASE{}{}: a {} of `{}` takes {}", name_of(verdict),
+  return fmt::format("NEW is {} than BASE{}{}: a {} of `{}` takes{} {}", name_of(verdict),
                      runs_text(count, comparison.runs.size()), count == 1 ? "" : ", most of all",
-                     step, id, change_text(change));
+                     step, id, clock_text(change.in_cycles), change_text(change));
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ Json object_of(const RunComparison& run) {
           {"new_repetitions", run.new_repetitions},
           {"rounds", run.rounds > 0 ? Json(run.rounds) : Json(nullptr)},
           {"pairs", run.pairs > 0 ? Json(run.pairs) : Json(nullptr)},
+          {"clock_change", json_number(run.clock_change)},
+          {"in_cycles", run.in_cycles},
           {"decided_by", run.decided_by ? Json(name_of(*run.decided_by)) : Json(nullptr)},
           {"window", object_of(run.window)},
           {"anchor", object_of(run.anchor)},

@@ -44,11 +44,13 @@ std::string counts_text(const Comparison& comparison) {
 std::string columns_text(const Comparison& comparison) {
   const bool has_history = std::ranges::any_of(
       comparison.runs, [](const RunComparison& run) { return run.decided_by.has_value(); });
+  const bool has_cycles = std::ranges::any_of(comparison.runs, &RunComparison::in_cycles);
   return fmt::format(
-      "Step times; a change of {} or more is looked for; n: clean repetitions, BASE/NEW; {}",
+      "Step times; a change of {} or more is looked for; n: clean repetitions, BASE/NEW; {}{}",
       percent_text(comparison.detect),
       has_history ? "window: against the last entries of the history; anchor: against the first"
-                  : "paired: those made in turn");
+                  : "paired: those made in turn",
+      has_cycles ? "; cycles: as they would be at BASE's clock" : "");
 }
 
 std::string_view environment_meaning(const Comparison& comparison) {
@@ -124,7 +126,7 @@ std::string repetitions_text(const RunComparison& run) {
   if (run.pairs > 0) return fmt::format("{} pairs", run.pairs);
   const std::string sides = fmt::format("{}/{}", run.base_repetitions, run.new_repetitions);
   if (run.decided_by) return fmt::format("{} {}", sides, name_of(*run.decided_by));
-  return run.rounds > 0 ? sides + " paired" : sides;
+  return sides + (run.rounds > 0 ? " paired" : "") + (run.in_cycles ? " cycles" : "");
 }
 
 }  // namespace ptbench

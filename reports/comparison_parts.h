@@ -55,8 +55,8 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 [[nodiscard]] std::string interval_text(const RunComparison& run);
 /// "6.01 ms", or "-".
 [[nodiscard]] std::string seconds_text(const std::optional<double>& seconds);
-/// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared, "50/5 window"
-/// or "15/5 anchor" of a history.
+/// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared, "5/5 cycles"
+/// where cycles were, "50/5 window" or "15/5 anchor" of a history.
 [[nodiscard]] std::string repetitions_text(const RunComparison& run);
 
 }  // namespace ptbench

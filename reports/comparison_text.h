@@ -32,6 +32,8 @@ namespace ptbench {
 /// nearer to 1 of pairs in lockstep, where the mean has the same), `mean_change` and
 /// `mean_change_ci999` (of the mean step, with a 99.9 % interval), `p_value` (1 where no change was
 /// found), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
+/// `clock_change` (of the cores' clock, as `change`), `in_cycles` (whether times
+/// and changes are as they would be at BASE's clock),
 /// `decided_by` (window or anchor of a history), `window` and `anchor` (of a history: `entries`,
 /// `change`, `change_ci99`), `differences` (of this run, and remarks; texts) and `left_out` (of a
 /// history, for this run's circumstances). What is not known, and what does not apply, is null.

@@ -165,6 +165,12 @@ std::string missing_repetitions_text(const ComparedSide& base, const ComparedSid
   return fmt::format("{} no repetitions: {}", who, kFixedLength);
 }
 
+/// "4 % lower".
+std::string clock_text(double clock_change) {
+  return fmt::format("{} {}", percent(std::abs(std::expm1(clock_change))),
+                     clock_change > 0 ? "higher" : "lower");
+}
+
 }  // namespace
 
 std::string why_too_few(const ComparedSide& base, const ComparedSide& fresh) {
@@ -188,6 +194,21 @@ std::string interval_text(const LogChange& change) {
                      percent(std::expm1(change.estimate)), 100 * change.level,
                      percent(std::expm1(change.estimate - change.half_width)),
                      percent(std::expm1(change.estimate + change.half_width)));
+}
+
+std::string why_clock(double clock_change, Verdict by_time, Verdict by_cycles) {
+  return fmt::format(
+      "the cores' clock was {} in NEW: {} by time, {} at one clock, and whether the step follows "
+      "the clock does not show; let both take turns (`ptbench gate`)",
+      clock_text(clock_change), name_of(by_time), name_of(by_cycles));
+}
+
+std::string why_same_in_cycles(double clock_change, Verdict by_time) {
+  return fmt::format(
+      "{} by time, with a clock of the cores that was {}; if NEW itself makes it so, `ptbench "
+      "gate` "
+      "tells",
+      name_of(by_time), clock_text(clock_change));
 }
 
 std::string why_ambiguous(const LogChange& change, double detect) {

@@ -28,4 +28,13 @@ struct ComparedSide {
 /// Why `verdict_of` says of `change` that it is ambiguous.
 [[nodiscard]] std::string why_ambiguous(const LogChange& change, double detect);
 
+/// Why it is not known whether a change of the clock (of its logarithm, NEW less BASE) explains the
+/// verdict that times have: "the cores' clock was 4 % lower in NEW: slower by time, same at one
+/// clock, and …".
+[[nodiscard]] std::string why_clock(double clock_change, Verdict by_time, Verdict by_cycles);
+
+/// What to know of a step that is the same by cycles though not by time: "slower by time, with a
+/// clock of the cores that was 4 % lower; if NEW itself makes it so, …".
+[[nodiscard]] std::string why_same_in_cycles(double clock_change, Verdict by_time);
+
 }  // namespace ptbench

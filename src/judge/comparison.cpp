@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/error.h"
 #include "src/judge/ambiguity.h"
+#include "src/judge/clock.h"
 #include "src/judge/judgement.h"
 #include "src/judge/lockstep.h"
 #include "src/judge/log_change.h"
@@ -26,6 +29,18 @@ bool are_of_one_host(std::span<const ResultFile> base, std::span<const ResultFil
     return file.environment.host.name == base.front().environment.host.name;
   };
   return std::ranges::all_of(base, has_same_host) && std::ranges::all_of(fresh, has_same_host);
+}
+
+/// Share of the change looked for, up to which clocks that differ do not matter.
+constexpr double kClockShare = 0.25;
+
+/// Whether all of it was computed by CPUs, whose clock slices know.
+bool are_of_cpus(const RunGroup& group) {
+  return std::ranges::all_of(group.parts(), [](const RunRecord* run) {
+    const std::vector<std::string>& devices = run->strategy.devices;
+    return run->strategy.hosts.value_or(1) == 1 &&
+           std::ranges::all_of(devices, [](const std::string& device) { return device == "cpu"; });
+  });
 }
 
 Interval interval_of(const LockstepChange& change) {
@@ -67,29 +82,75 @@ class RepetitionJudge {
       take(*judgement, result);
       return;
     }
-    const ComparedBy by = compared_by(std::array{&base_samples, &new_samples});
-    const auto typical = change_of(base_samples, new_samples, by.typical, typical_change_);
-    if (!typical) {
+    const auto step = change_of(base_samples, new_samples);
+    if (!step) {
       result.verdict = Verdict::ambiguous;
       result.reason = why_too_few({base_samples, clean_log_times(base_samples)},
                                   {new_samples, clean_log_times(new_samples)});
       return;
     }
-    StepChange step{.by = by, .typical = *typical, .whole = {}};
-    if (by.whole) step.whole = change_of(base_samples, new_samples, *by.whole, whole_change_);
-    describe_change(step, result);
-    const Judgement judgement = judge_step(step, options_.detect);
+    describe_change(*step, result);
+    Judgement judgement = judge_step(*step, options_.detect);
+    if (one_host_ && !options_.ignore_environment && are_of_cpus(base) && are_of_cpus(fresh))
+      if (const auto clock = clock_evidence(base_samples, new_samples))
+        judgement = at_one_clock(*clock, base_samples, new_samples, judgement, result);
     result.verdict = judgement.verdict;
     result.reason = judgement.reason;
     result.p_value = judgement.p_value;
   }
 
  private:
-  [[nodiscard]] std::optional<LogChange> change_of(const SamplesRecord& base,
-                                                   const SamplesRecord& fresh, Statistic statistic,
+  /// The judgement where the clock of the cores may have changed between the sides: of `by_time`,
+  /// or of cycles. Writes the figures of that one.
+  [[nodiscard]] Judgement at_one_clock(const ClockEvidence& clock, const SamplesRecord& base,
+                                       const SamplesRecord& fresh, Judgement by_time,
+                                       RunComparison& result) {
+    result.clock_change = std::expm1(clock.change);
+    const bool matters = std::abs(clock.change) > kClockShare * options_.detect;
+    if (!clock.follows && (clock.ignores || !matters)) return by_time;
+    auto step = change_of(base, fresh, mean_log_hertz(median_times(base)));
+    if (clock.follows) {
+      const double unexplained = clock.unexplained * std::abs(clock.change);
+      widen(unexplained, step->typical);
+      if (step->whole) widen(unexplained, *step->whole);
+    }
+    Judgement by_cycles = judge_step(*step, options_.detect);
+    if (clock.follows) {
+      describe_change(*step, result);
+      result.in_cycles = true;
+      const bool differs = by_time.verdict == Verdict::slower || by_time.verdict == Verdict::faster;
+      if (by_cycles.verdict == Verdict::same && differs)
+        by_cycles.reason = why_same_in_cycles(clock.change, by_time.verdict);
+      return by_cycles;
+    }
+    by_time.p_value = std::max(by_time.p_value, by_cycles.p_value);
+    if (by_cycles.verdict == by_time.verdict) return by_time;
+    return {.reason = why_clock(clock.change, by_time.verdict, by_cycles.verdict)};
+  }
+
+  /// How the step changes; at a clock of `log_hertz`, if there is one. Empty where there are too
+  /// few repetitions.
+  [[nodiscard]] std::optional<StepChange> change_of(const SamplesRecord& base,
+                                                    const SamplesRecord& fresh,
+                                                    std::optional<double> log_hertz = {}) {
+    const ComparedBy by = compared_by(std::array{&base, &fresh});
+    const auto change = [&](Statistic statistic, ChangeEstimator& estimate) {
+      std::vector<RepetitionTime> base_times = times_of(base, statistic);
+      std::vector<RepetitionTime> new_times = times_of(fresh, statistic);
+      if (log_hertz) base_times = at_clock(std::move(base_times), *log_hertz);
+      if (log_hertz) new_times = at_clock(std::move(new_times), *log_hertz);
+      return change_of(base_times, new_times, estimate);
+    };
+    const auto typical = change(by.typical, typical_change_);
+    if (!typical) return {};
+    StepChange step{.by = by, .typical = *typical, .whole = {}};
+    if (by.whole) step.whole = change(*by.whole, whole_change_);
+    return step;
+  }
+
+  [[nodiscard]] std::optional<LogChange> change_of(std::span<const RepetitionTime> base_times,
+                                                   std::span<const RepetitionTime> new_times,
                                                    ChangeEstimator& estimate) const {
-    const std::vector<RepetitionTime> base_times = times_of(base, statistic);
-    const std::vector<RepetitionTime> new_times = times_of(fresh, statistic);
     const std::vector<Round> rounds =
         one_host_ ? rounds_of(base_times, new_times) : std::vector<Round>();
     return estimate(by_class(base_times), by_class(new_times), rounds);

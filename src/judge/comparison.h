@@ -81,6 +81,9 @@ struct RunComparison {
   Size new_repetitions = 0;
   Size rounds = 0;  ///< whose differences `change` is the mean of; 0: it is a difference of means
   Size pairs = 0;   ///< of processes in lockstep, which decided; 0: repetitions did
+  /// Of the clock of the cores, as `change`; empty where it is not known.
+  std::optional<double> clock_change = std::nullopt;
+  bool in_cycles = false;                ///< changes and times are as they would be at BASE's clock
   std::vector<std::string> differences;  ///< of this run's work and circumstances: "plan a1 / b2"
   std::vector<std::string> remarks;      ///< that take no verdict away: "slowdown none / 5.00 %"
   std::optional<LeftOut> left_out;       ///< entries that differ in this run's circumstances
@@ -116,6 +119,9 @@ struct Comparison {
 /// combined by inverse variance. Where the sides were measured in turn on one host (see
 /// `rounds_of`), at least 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of
 /// these; `ChangeEstimator` says which of the two is taken.
+///
+/// Where the clock of the cores wanders, steps that follow it are compared by cycles instead of
+/// seconds (`clock_evidence`).
 ///
 /// This is done for the typical step (the lower quartile, else the median) and, at 99.9 %, for the
 /// mean step. `judge_step` says what verdict follows, `control_false_discoveries` which of many

@@ -211,6 +211,12 @@ double ChangeEstimator::quantile(double degrees_of_freedom) {
   return found->second;
 }
 
+void widen(double more, LogChange& change) {
+  change.standard_error *= (change.half_width + more) / change.half_width;
+  change.half_width += more;
+  change.separation.gap = std::max(0.0, change.separation.gap - more);
+}
+
 Spread spread_by(const IntervalRule& rule, std::span<const std::vector<double>> groups,
                  double prior) {
   const Spread drawn = spread_of(groups, prior);

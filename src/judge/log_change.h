@@ -90,6 +90,9 @@ class ChangeEstimator {
   std::map<double, double> quantiles_;  ///< by degrees of freedom
 };
 
+/// Makes the interval wider by `more` on either side, and the change less apart by as much.
+void widen(double more, LogChange& change);
+
 /// `spread_of`, or the groups' own spread by `rule`. Unusual where `spread_of` says so.
 [[nodiscard]] Spread spread_by(const IntervalRule& rule,
                                std::span<const std::vector<double>> groups, double prior);

@@ -15,7 +15,7 @@ namespace {
 using testing::NormalNumbers;
 
 /// A machine of which entries differ, with one run that is measured five times an entry.
-struct Machine {
+struct EntryMachine {
   double between = 0.012;
   double within = 0.01;
   double mean = 0.005;  ///< how means scatter beside medians
@@ -61,7 +61,7 @@ class Gate {
 };
 
 /// After `entries` of no change.
-Gate begun(const Machine& machine, int entries, NormalNumbers& normal) {
+Gate begun(const EntryMachine& machine, int entries, NormalNumbers& normal) {
   Gate gate;
   for (int entry = 0; entry < entries; ++entry) gate.add(machine.measure(0, normal));
   return gate;
@@ -82,7 +82,7 @@ TEST_CASE("a history without a change gives at most 1 % false verdicts", "[measu
   for (int history = 0; history < kHistories; ++history) {
     Gate gate = begun({}, 1, normal);
     for (int check = 0; check < kChecks; ++check) {
-      const RunComparison run = gate.check(Machine().measure(0, normal));
+      const RunComparison run = gate.check(EntryMachine().measure(0, normal));
       alarms += is_change(run) ? 1 : 0;
       same += run.verdict == Verdict::same ? 1 : 0;
     }
@@ -94,7 +94,7 @@ TEST_CASE("a history without a change gives at most 1 % false verdicts", "[measu
 
 TEST_CASE("entries that agree say that nothing changed", "[measure]") {
   NormalNumbers normal(2);
-  const Machine quiet{.between = 0.004, .within = 0.006};
+  const EntryMachine quiet{.between = 0.004, .within = 0.006};
   Gate gate = begun(quiet, 5, normal);
   int same = 0;
   for (int check = 0; check < 200; ++check)
@@ -111,7 +111,7 @@ TEST_CASE("a step of 5 % is found", "[measure]") {
     Gate gate = begun({}, 20, normal);
     bool found = false;
     for (int check = 0; check < 3; ++check) {
-      found = found || gate.check(Machine().measure(0.05, normal)).verdict == Verdict::slower;
+      found = found || gate.check(EntryMachine().measure(0.05, normal)).verdict == Verdict::slower;
       at_once += check == 0 && found ? 1 : 0;
     }
     in_three += found ? 1 : 0;
@@ -129,7 +129,7 @@ TEST_CASE("a creep of 0.3 % an entry is found by 6 %, by the anchor", "[measure]
   for (int history = 0; history < kHistories; ++history) {
     Gate gate = begun({}, 10, normal);
     for (double crept = 0.003; crept <= 0.0601; crept += 0.003) {
-      const RunComparison run = gate.check(Machine().measure(crept, normal));
+      const RunComparison run = gate.check(EntryMachine().measure(crept, normal));
       if (run.verdict != Verdict::slower) continue;
       ++found_by_6;
       by_anchor += run.decided_by == Reference::anchor ? 1 : 0;
@@ -148,9 +148,9 @@ TEST_CASE("a lucky entry makes what follows no slower", "[measure]") {
   int checks = 0;
   for (int history = 0; history < kHistories; ++history) {
     Gate gate = begun({}, 8, normal);
-    gate.add(Machine().measure_on(-0.06, 0, normal));
+    gate.add(EntryMachine().measure_on(-0.06, 0, normal));
     for (int check = 0; check < 10; ++check, ++checks)
-      alarms += gate.check(Machine().measure(0, normal)).verdict == Verdict::slower ? 1 : 0;
+      alarms += gate.check(EntryMachine().measure(0, normal)).verdict == Verdict::slower ? 1 : 0;
   }
   CAPTURE(alarms);
   CHECK(alarms <= 0.01 * checks);
@@ -163,10 +163,10 @@ TEST_CASE("what was accepted is what later results are held against", "[measure]
   int found = 0;
   for (int history = 0; history < kHistories; ++history) {
     Gate gate = begun({}, 20, normal);
-    gate.accept(Machine().measure(0.08, normal));
+    gate.accept(EntryMachine().measure(0.08, normal));
     for (int check = 0; check < 6; ++check)
-      alarms += is_change(gate.check(Machine().measure(0.08, normal))) ? 1 : 0;
-    found += gate.check(Machine().measure(0.18, normal)).verdict == Verdict::slower ? 1 : 0;
+      alarms += is_change(gate.check(EntryMachine().measure(0.08, normal))) ? 1 : 0;
+    found += gate.check(EntryMachine().measure(0.18, normal)).verdict == Verdict::slower ? 1 : 0;
   }
   CAPTURE(alarms, found);
   CHECK(alarms <= 0.015 * kHistories * 6);
@@ -179,11 +179,11 @@ TEST_CASE("an improvement is what the anchor holds later results against", "[mea
   int found = 0;
   for (int history = 0; history < kHistories; ++history) {
     Gate gate = begun({}, 12, normal);
-    for (int check = 0; check < 12; ++check) (void)gate.check(Machine().measure(-0.1, normal));
+    for (int check = 0; check < 12; ++check) (void)gate.check(EntryMachine().measure(-0.1, normal));
     bool was_found = false;
     for (double crept = 0.003; crept <= 0.0651; crept += 0.003)
-      was_found = was_found ||
-                  gate.check(Machine().measure(-0.1 + crept, normal)).verdict == Verdict::slower;
+      was_found = was_found || gate.check(EntryMachine().measure(-0.1 + crept, normal)).verdict ==
+                                   Verdict::slower;
     found += was_found ? 1 : 0;
   }
   CAPTURE(found);
@@ -192,7 +192,7 @@ TEST_CASE("an improvement is what the anchor holds later results against", "[mea
 
 TEST_CASE("the reference that decided is told", "[measure]") {
   NormalNumbers normal(8);
-  const Machine quiet{.between = 0.001, .within = 0.001};
+  const EntryMachine quiet{.between = 0.001, .within = 0.001};
   Gate gate;
   for (int entry = 0; entry < 20; ++entry) gate.add(quiet.measure(0.003 * entry, normal));
   const RunComparison crept = gate.check(quiet.measure(0.06, normal));
@@ -222,7 +222,7 @@ TEST_CASE("the reference that decided is told", "[measure]") {
 
 TEST_CASE("an anchor of old entries takes no mean from the window", "[measure]") {
   NormalNumbers normal(9);
-  const Machine quiet{.between = 0.001, .within = 0.001};
+  const EntryMachine quiet{.between = 0.001, .within = 0.001};
   Gate gate;
   for (int entry = 0; entry < 13; ++entry) {
     ResultFile file = quiet.measure(0, normal);

@@ -46,6 +46,7 @@ struct Process {
   std::optional<double> foreign_cpu_fraction = std::nullopt;
   std::optional<double> steal_fraction = std::nullopt;
   std::optional<double> started = std::nullopt;  ///< seconds since 1970
+  std::optional<double> hertz = std::nullopt;    ///< the mean clock of its only slice
 };
 
 /// Adds a repetition of one slice of three samples: 0.9, 1 and 1.2 times a step.
@@ -59,6 +60,7 @@ inline void add_process(const Process& process, SamplesRecord& samples) {
   slice.placement = process.placement;
   slice.foreign_cpu_fraction = process.foreign_cpu_fraction;
   slice.steal_fraction = process.steal_fraction;
+  slice.mean_frequency_hertz = process.hertz;
   samples.slices.push_back(slice);
   for (const double factor : {0.9, 1.0, 1.2})
     samples.step_seconds.push_back(factor * process.seconds);

@@ -169,6 +169,21 @@ TEST_CASE("sides that were compared round by round are told as paired", "[report
   CHECK(json::parse(comparison_json(comparison)).at("runs").at(0).at("rounds") == 4);
 }
 
+TEST_CASE("what was compared by cycles is told in every format", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {judged("run", Verdict::slower, 0.05)};
+  comparison.runs[0].in_cycles = true;
+  comparison.runs[0].clock_change = -0.03;
+  const std::string console = comparison_console(comparison, {});
+  CHECK_THAT(console, Contains("  n 5/5 cycles\n"));
+  CHECK_THAT(console, Contains("cycles: as they would be at BASE's clock\n"));
+  CHECK_THAT(console, Contains("A step of NEW takes, at BASE's clock, 5.0 % longer"));
+  CHECK_THAT(comparison_markdown(comparison), Contains("| 5/5 cycles |"));
+  const json run = json::parse(comparison_json(comparison)).at("runs").at(0);
+  CHECK(run.at("in_cycles") == true);
+  CHECK(run.at("clock_change") == -0.03);
+}
+
 TEST_CASE("how many false alarms are expected is told in every format", "[reports]") {
   Comparison comparison = example_comparison();
   comparison.tested = 4;
@@ -385,6 +400,8 @@ TEST_CASE("a comparison as JSON", "[reports]") {
   CHECK(slower.at("change_ci99") == json::array({0.05 - 0.009, 0.05 + 0.009}));
   CHECK(slower.at("new_repetitions") == 5);
   CHECK(slower.at("rounds").is_null());
+  CHECK(slower.at("in_cycles") == false);
+  CHECK(slower.at("clock_change").is_null());
   const json& failed = document.at("runs").at(5);
   CHECK(failed.at("reason") == "rank 1 died");
   CHECK(failed.at("new_seconds").is_null());
