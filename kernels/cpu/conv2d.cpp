@@ -31,12 +31,11 @@ class Conv2d final : public Operator {
  public:
   Conv2d(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
-    const Bytes copies = bindings.workspace.size();
-    ensure(copies >= layout_->copy_bytes && bindings.scratch.size() >= layout_->scratch_bytes &&
+    ensure(bindings.scratch.size() >= layout_->scratch_bytes &&
                (bindings.addends.empty() || bindings.addends.size() >= layout_->addend_bytes()),
            "a convolution has its memory");
     for (const auto& transfers : layout_->transfers)
-      copies_.emplace_back(transfers, bindings.parameters.data(), bindings.workspace.data(),
+      copies_.emplace_back(transfers, bindings.parameters.data(), copied_weights(),
                            layout_->members);
     open_gradient();
     for (const Pass pass : kPasses) {
@@ -50,14 +49,8 @@ class Conv2d final : public Operator {
       added_.push_back(bind_part(Pass::weights, member, addends()));
   }
 
-  void parameters_changed() override {
-    if (copies_.empty()) return;
-    team_.run(layout_->members, [this](int member) {
-      for (WeightCopies& copy : copies_) copy.refresh(member);
-    });
-  }
-
   void forward() override {
+    bring_weights(Pass::forward);
     team_.run(members(Pass::forward), [this](int member) {
       if (layout_->spec.add) bring_addend(member);
       run(Pass::forward, member);
@@ -72,6 +65,7 @@ class Conv2d final : public Operator {
     const bool adds = mode == GradientMode::add;
     ensure(!adds || !added_.empty(), "a convolution that adds has memory for it");
     if (opening_ != nullptr) opening_->backward(mode);
+    if (!kernels_[static_cast<std::size_t>(Pass::data)].empty()) bring_weights(Pass::data);
     team_.run(layout_->members, [this, adds](int member) {
       // Weights last: the update follows, and finds part of the gradient in the core's own cache.
       if (member < std::ssize(kernels_[static_cast<std::size_t>(Pass::data)])) {
@@ -108,6 +102,18 @@ class Conv2d final : public Operator {
   }
   void run(Pass pass, int member) {
     kernels_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(member)]->run();
+  }
+
+  [[nodiscard]] std::byte* copied_weights() const {
+    return bindings_.scratch.data() + layout_->copies_begin;
+  }
+  /// Makes the copy that the pass reads, if it reads one.
+  void bring_weights(Pass pass) {
+    const int copy = layout_->copy_of(pass);
+    if (copy < 0) return;
+    team_.run(layout_->members, [this, copy](int member) {
+      copies_[static_cast<std::size_t>(copy)].refresh(member);
+    });
   }
 
   [[nodiscard]] std::span<std::byte> input_gradient(std::size_t input) const {
@@ -196,7 +202,7 @@ class Conv2d final : public Operator {
     const Piece& piece =
         l.pieces[pass == Pass::data || l.pieces.size() == 1 ? 0 : static_cast<std::size_t>(member)];
     const std::byte* weights =
-        p.copy < 0 ? reinterpret_cast<const std::byte*>(arena) : bindings_.workspace.data();
+        p.copy < 0 ? reinterpret_cast<const std::byte*>(arena) : copied_weights();
     return p.plan->bind({.input = input_of(pass, member),
                          .weights = weights + p.weights,
                          .bias = arena + piece.begin + piece.bias,
@@ -277,7 +283,6 @@ class Conv2dPlan final : public OperatorPlan {
         result.owned.push_back({.range = layout_->owned(member), .member = member});
     return result;
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->copy_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
   [[nodiscard]] Bytes addend_bytes() const override { return layout_->addend_bytes(); }
 

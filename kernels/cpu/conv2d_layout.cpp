@@ -224,6 +224,7 @@ void place_scratch(Layout& layout) {
     layout.scratch_bytes += round_up(bytes, kScratchAlignment);
     return begin;
   };
+  layout.copies_begin = place(layout.copy_bytes);
   if (layout.spec.relu)
     layout.open_gradient = place(static_cast<Bytes>(native_elements(layout.spec.output())) *
                                  bytes_of(layout.spec.type));

@@ -38,8 +38,9 @@ struct Part {
   Range samples;
   Range channels;  ///< of the output; of the input in the data pass
   std::shared_ptr<const onednn::PassPlan> plan;
-  int copy = -1;      ///< which of the copies holds its weights; -1: the arena
-  Bytes weights = 0;  ///< where its weights or their gradients begin there
+  int copy = -1;  ///< which of the copies holds its weights; -1: the arena
+  Bytes weights =
+      0;  ///< where its weights or their gradients begin: from the copies' or the arena's
 };
 
 /// A piece of the arena: weights of some outputs and their biases.
@@ -64,10 +65,13 @@ struct Layout {
   Way way;
   std::array<std::vector<Part>, 3> parts;  ///< of each pass, one a member
   std::vector<Piece> pieces;
-  /// Copies of the weights for passes that cannot use the arena's.
+  /// Copies of the weights for passes that cannot use the arena's, made just before each of them in
+  /// scratch memory, which all operators share: kept from step to step, the copies of a network
+  /// would take as much as all its weights.
   std::vector<std::vector<WeightPiece>> copies;
   std::vector<std::vector<WeightTransfer>> transfers;  ///< of each copy
-  Bytes copy_bytes = 0;                                ///< the workspace
+  Bytes copies_begin = 0;                              ///< in the scratch memory
+  Bytes copy_bytes = 0;                                ///< of all copies
   std::vector<MemberScratch> scratch;
   Bytes open_gradient = 0;  ///< where that in front of a rectifier lies in the scratch memory
   Bytes scratch_bytes = 0;
@@ -75,6 +79,10 @@ struct Layout {
 
   [[nodiscard]] const std::vector<Part>& of(Pass pass) const {
     return parts[static_cast<std::size_t>(pass)];
+  }
+  /// Which of the copies the pass reads; -1: the arena.
+  [[nodiscard]] int copy_of(Pass pass) const {
+    return of(pass).empty() ? -1 : of(pass).front().copy;
   }
   [[nodiscard]] Size elements() const { return pieces.back().begin + pieces.back().elements; }
   /// Members' gradients are to be summed.

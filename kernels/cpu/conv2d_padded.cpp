@@ -44,7 +44,6 @@ class PaddedConv2d final : public Operator {
   PaddedConv2d(std::unique_ptr<Operator> entry, std::unique_ptr<Operator> convolution)
       : entry_(std::move(entry)), convolution_(std::move(convolution)) {}
 
-  void parameters_changed() override { convolution_->parameters_changed(); }
   void forward() override {
     entry_->forward();
     convolution_->forward();
@@ -74,9 +73,7 @@ class PaddedConv2dPlan final : public OperatorPlan {
   }
 
   [[nodiscard]] ParameterLayout layout() const override { return plan_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const override {
-    return round_up(plan_->workspace_bytes(), kImageAlignment) + image_bytes();
-  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return image_bytes(); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return round_up(plan_->scratch_bytes(), kImageAlignment) +
            (spec_.input_gradient ? image_bytes() : 0);
@@ -119,7 +116,7 @@ class PaddedConv2dPlan final : public OperatorPlan {
     if (entry_ == nullptr) return plan_->bind(bindings);
     Bindings inner = bindings;
     Bindings entry;
-    const std::span<std::byte> image = split(inner.workspace, plan_->workspace_bytes());
+    const std::span<std::byte> image = bindings.workspace.first(image_bytes());
     entry.inputs = {bindings.inputs.front()};
     entry.output = image;
     inner.inputs.front() = image;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view kVector = "vector";  // the one way of operators that have one way
 
-/// Counted up when candidates come or go, so that choices are made anew.
-constexpr int kCandidateSet = 3;
+/// Counted up when candidates come or go or cost something else, so that choices are made anew.
+constexpr int kCandidateSet = 4;
 
 /// Calls visit(row-major index, native index) for every element that is not padding.
 template <class Visit>
