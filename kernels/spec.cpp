@@ -271,6 +271,17 @@ OperatorTensors tensors_of(const OperatorSpec& spec) {
   return std::visit([]<class Spec>(const Spec& s) { return Facts<Spec>::tensors(s); }, spec);
 }
 
+bool backward_reads_output(const OperatorSpec& spec) {
+  // Only where the rectifier was open shows in the output of a batch norm.
+  if (const auto* norm = std::get_if<BatchNormSpec>(&spec)) return norm->relu;
+  return !std::holds_alternative<AddSpec>(spec);
+}
+
+bool backward_reads_input(const OperatorSpec& spec, std::size_t input) {
+  if (std::holds_alternative<BatchNormSpec>(spec)) return input == 0;  // not what it adds
+  return !std::holds_alternative<AddSpec>(spec);
+}
+
 ElementType products_of(const OperatorSpec& spec) {
   if (const auto* linear = std::get_if<LinearSpec>(&spec)) return linear->type;
   if (const auto* conv2d = std::get_if<Conv2dSpec>(&spec)) return conv2d->type;

@@ -157,6 +157,11 @@ struct Flops {
 };
 [[nodiscard]] Flops flops_of(const OperatorSpec& spec);
 
+/// Whether a backward pass may look at what its forward pass wrote, or at that input of it, however
+/// it is computed: what none does makes room early.
+[[nodiscard]] bool backward_reads_output(const OperatorSpec& spec);
+[[nodiscard]] bool backward_reads_input(const OperatorSpec& spec, std::size_t input);
+
 /// As what it multiplies matrices; the type of its input where it multiplies none.
 [[nodiscard]] ElementType products_of(const OperatorSpec& spec);
 

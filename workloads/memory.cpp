@@ -20,6 +20,10 @@ class Moments {
   Size count_;
 };
 
+const OperatorSpec& operator_of(const LoweredGraph& graph, Size op) {
+  return graph.operators[static_cast<std::size_t>(op)].spec;
+}
+
 /// The tensor whose memory `tensor` has.
 std::size_t root_of(const LoweredGraph& graph, std::size_t tensor) {
   while (graph.tensors[tensor].same_memory_as != kNoTensor)
@@ -37,8 +41,8 @@ ActivationMemory place_activations(const LoweredGraph& graph,
   for (const LoweredTensor& tensor : graph.tensors) {
     const bool data = tensor.producer == kNoTensor;
     const Size first = data ? Moments::loading() : Moments::forward(tensor.producer);
-    // A backward pass may look at its operator's output.
-    const Size last = data ? first : moments.backward(tensor.producer);
+    const bool is_read = !data && backward_reads_output(operator_of(graph, tensor.producer));
+    const Size last = is_read ? moments.backward(tensor.producer) : first;
     const bool own_memory = tensor.same_memory_as == kNoTensor;
     pieces.push_back(
         {.bytes = own_memory ? bytes_of(tensor.spec) : 0, .first = first, .last = last});
@@ -47,8 +51,9 @@ ActivationMemory place_activations(const LoweredGraph& graph,
   for (std::size_t tensor = 0; tensor < uses.size(); ++tensor) {
     Lifetime& life = pieces[root_of(graph, tensor)];
     for (const Use& use : uses[tensor]) {
-      // Without gradients, and when a step only evaluates, the forward pass is the last.
-      life.last = std::max({life.last, Moments::forward(use.reader), moments.backward(use.reader)});
+      life.last = std::max(life.last, Moments::forward(use.reader));
+      if (backward_reads_input(operator_of(graph, use.reader), use.input))
+        life.last = std::max(life.last, moments.backward(use.reader));
     }
   }
   ActivationMemory memory;

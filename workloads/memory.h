@@ -11,8 +11,9 @@
 namespace ptbench {
 
 /// Where the activations of a lowered graph and their gradients lie, in one piece of memory:
-/// an activation from the forward pass of its producer to its last backward reader, a gradient from
-/// who writes it to who reads it. What backward no longer needs makes room for gradients.
+/// an activation from the forward pass of its producer to its last reader, be that forward or
+/// backward, a gradient from who writes it to who reads it. What backward no longer needs makes
+/// room for gradients.
 struct ActivationMemory {
   std::vector<Bytes> tensors;                 ///< offset of each tensor
   std::vector<std::vector<Bytes>> gradients;  ///< offset for each operator's inputs; see `needed`

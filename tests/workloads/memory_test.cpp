@@ -60,6 +60,45 @@ TEST_CASE("activations grow with the batch and shrink with their type", "[worklo
   CHECK(narrow == Approx(static_cast<double>(one) / 2).epsilon(0.02));
 }
 
+TEST_CASE("a shortcut's batch norm keeps nothing for the backward pass", "[workloads]") {
+  const BatchNormSpec shortcut{.input = {.batch = 1, .channels = 16, .height = 8, .width = 8}};
+  CHECK_FALSE(backward_reads_output(shortcut));
+  BatchNormSpec sum = shortcut;
+  sum.add = sum.relu = true;
+  CHECK(backward_reads_output(sum));
+  CHECK(backward_reads_input(sum, 0));
+  CHECK_FALSE(backward_reads_input(sum, 1));
+
+  // Of the activations that some backward pass reads, nearly all are alive at once, and hardly
+  // anything beside them.
+  const Workload workload = find_workload("resnet50");
+  const Graph graph = workload.build(workload.input_shape);
+  const LoweredGraph lowered = lower(graph, {.batch = 1, .global_batch = 1});
+  std::vector<bool> is_read(lowered.tensors.size(), false);
+  for (const LoweredOperator& one : lowered.operators) {
+    for (std::size_t input = 0; input < one.inputs.size(); ++input)
+      if (backward_reads_input(one.spec, input))
+        is_read[static_cast<std::size_t>(one.inputs[input])] = true;
+    if (one.output != kNoTensor && backward_reads_output(one.spec))
+      is_read[static_cast<std::size_t>(one.output)] = true;
+  }
+  const auto bytes = [](const TensorSpec& tensor) {
+    return static_cast<Bytes>(tensor.shape.elements()) * bytes_of(tensor.type);
+  };
+  Bytes kept = 0;
+  Bytes all = 0;
+  for (std::size_t tensor = 0; tensor < lowered.tensors.size(); ++tensor) {
+    const LoweredTensor& one = lowered.tensors[tensor];
+    if (one.same_memory_as != kNoTensor) continue;
+    all += bytes(one.spec);
+    if (is_read[tensor]) kept += bytes(one.spec);
+  }
+  const Bytes total = place_activations(lowered, bytes).total;
+  CAPTURE(total, kept, all);
+  CHECK(total < all);
+  CHECK(static_cast<double>(total) < 1.05 * static_cast<double>(kept));
+}
+
 TEST_CASE("a batch of rows takes its rows and no rounding", "[workloads]") {
   // Data, logits and their gradient: 10 + 2 + 2 floats.
   CHECK(estimate("linear", 1000).activations == Bytes{1000} * 14 * sizeof(float));
