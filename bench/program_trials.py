@@ -22,6 +22,7 @@ import pathlib
 import platform
 import re
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -152,11 +153,21 @@ def comparisons_of(program, folder, arguments):
     before, result = folder / "before.json", folder / "result.json"
     options = shlex.split(arguments.options)
     run(arguments, f"{program} 0 none", options, before)
+    keep(arguments, before, folder.name)
     while True:
         for side, pause in reversed(SIDES):
             run(arguments, f"{program} {pause} none", options, result)
+            keep(arguments, result, folder.name)
             yield side, judged([arguments.ptbench, "compare", "--json", str(before), str(result)])
         result.replace(before)
+
+
+def keep(arguments, result, name):
+    """A copy of the run, where --keep asks for it: another build may judge the same runs."""
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+        number = len(list(arguments.keep.glob(f"{name}-*.json")))
+        shutil.copy(result, arguments.keep / f"{name}-{number:03}.json")
 
 
 def verdicts_of(arguments, folder, source):
@@ -220,6 +231,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="of clock")
     parser.add_argument("--gates", type=int, default=20, help="or comparisons, of each kind")
     parser.add_argument("--options", default="", help="more options of `ptbench gate`, or `run`")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="of comparisons: keep the runs, in order")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="program-trials-") as folder:

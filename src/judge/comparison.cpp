@@ -31,8 +31,25 @@ bool are_of_one_host(std::span<const ResultFile> base, std::span<const ResultFil
   return std::ranges::all_of(base, has_same_host) && std::ranges::all_of(fresh, has_same_host);
 }
 
-/// Share of the change looked for, up to which clocks that differ do not matter.
-constexpr double kClockShare = 0.25;
+/// From when to when repetitions began; empty where one does not tell.
+std::optional<Interval> period_of(std::span<const RepetitionTime> times) {
+  std::optional<Interval> period;
+  for (const RepetitionTime& time : times) {
+    if (!time.started_unix_seconds) return std::nullopt;
+    const double start = *time.started_unix_seconds;
+    if (!period) period = Interval{.low = start, .high = start};
+    period = Interval{.low = std::min(period->low, start), .high = std::max(period->high, start)};
+  }
+  return period;
+}
+
+/// Whether all of one side was measured before all of the other.
+bool follow_each_other(std::span<const RepetitionTime> base,
+                       std::span<const RepetitionTime> fresh) {
+  const std::optional<Interval> one = period_of(base);
+  const std::optional<Interval> other = period_of(fresh);
+  return one && other && (one->high < other->low || other->high < one->low);
+}
 
 /// Whether all of it was computed by CPUs, whose clock slices know.
 bool are_of_cpus(const RunGroup& group) {
@@ -106,8 +123,7 @@ class RepetitionJudge {
                                        const SamplesRecord& fresh, Judgement by_time,
                                        RunComparison& result) {
     result.clock_change = std::expm1(clock.change);
-    const bool matters = std::abs(clock.change) > kClockShare * options_.detect;
-    if (!clock.follows && (clock.ignores || !matters)) return by_time;
+    if (!clock.follows && clock.ignores) return by_time;
     auto step = change_of(base, fresh, mean_log_hertz(median_times(base)));
     if (clock.follows) {
       const double unexplained = clock.unexplained * std::abs(clock.change);
@@ -124,7 +140,8 @@ class RepetitionJudge {
       return by_cycles;
     }
     by_time.p_value = std::max(by_time.p_value, by_cycles.p_value);
-    if (by_cycles.verdict == by_time.verdict) return by_time;
+    const bool is_open = by_time.verdict == Verdict::ambiguous;  // for a reason of its own
+    if (is_open || by_cycles.verdict == by_time.verdict) return by_time;
     return {.reason = why_clock(clock.change, by_time.verdict, by_cycles.verdict)};
   }
 
@@ -153,7 +170,10 @@ class RepetitionJudge {
                                                    ChangeEstimator& estimate) const {
     const std::vector<Round> rounds =
         one_host_ ? rounds_of(base_times, new_times) : std::vector<Round>();
-    return estimate(by_class(base_times), by_class(new_times), rounds);
+    auto change = estimate(by_class(base_times), by_class(new_times), rounds);
+    if (change && change->rounds == 0 && follow_each_other(base_times, new_times))
+      add_shared_deviation(change->usual, *change);
+    return change;
   }
 
   const CompareOptions& options_;

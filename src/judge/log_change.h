@@ -90,6 +90,11 @@ class ChangeEstimator {
   std::map<double, double> quantiles_;  ///< by degrees of freedom
 };
 
+/// Takes into account that each side deviates by as much for a reason that its repetitions share:
+/// the hour in which it was measured. The degrees of freedom are Satterthwaite's, of a deviation
+/// that is known.
+void add_shared_deviation(double deviation, LogChange& change);
+
 /// Makes the interval wider by `more` on either side, and the change less apart by as much.
 void widen(double more, LogChange& change);
 

@@ -66,9 +66,40 @@ PriorNoise prior_of(double near) {
   return prior;
 }
 
+/// Processes of these step times that began every ten seconds from `started` on.
+RunRecord started_at(double started, const std::vector<double>& seconds) {
+  std::vector<Process> processes;
+  for (const double value : seconds) {
+    processes.push_back({.seconds = value, .started = started});
+    started += 10;
+  }
+  return run_of(processes);
+}
+
 constexpr auto kRegression = ExitCode::regression;
 
 }  // namespace
+
+TEST_CASE("runs that follow each other differ by more than their repetitions tell", "[measure]") {
+  const std::vector<double> six{0.006, 0.00601, 0.00599, 0.006, 0.00601};
+  const auto slower_by = [&](double share) {
+    std::vector<double> seconds;
+    for (const double value : six) seconds.push_back((1 + share) * value);
+    return seconds;
+  };
+  const RunRecord base = started_at(1e9, six);
+  // Each side deviates by the unlearnt s0 of 1 %: 2.58 · 1 % · √2 are 3.6 %.
+  const RunComparison later = compare_two(base, started_at(1e9 + 100, slower_by(0.03)));
+  CHECK(later.verdict == Verdict::ambiguous);
+  CHECK(later.change_ci99->low == Approx(-0.009).margin(0.004));
+  CHECK(compare_two(base, started_at(1e9 - 100, slower_by(0.03))).verdict == Verdict::ambiguous);
+  CHECK(compare_two(base, started_at(1e9 + 100, slower_by(0.05))).verdict == Verdict::slower);
+  CHECK(compare_two(base, started_at(1e9 + 100, six)).verdict == Verdict::same);
+  // In turn they share the time; and where s0 is known to be small, so is what runs differ by.
+  CHECK(compare_two(base, started_at(1e9 + 5, slower_by(0.03))).verdict == Verdict::slower);
+  CHECK(compare_two(base, started_at(1e9 + 100, slower_by(0.03)), {}, prior_of(0.003)).verdict ==
+        Verdict::slower);
+}
 
 TEST_CASE("the change of a run and its interval, by hand", "[measure]") {
   // Squares of the logarithms: 2 · 0.01² on either side.
