@@ -241,7 +241,7 @@ FIGURES = {
     "gate-lockstep-4": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-4.md")),
     "gate-lockstep-5": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-5.md")),
     "gate-small": lambda: lockstep_table(Source("2026-11-24-small-changes.md")),
-    "program-compare": lambda: gate_table(Source("2026-11-27-program-compare.md")),
+    "program-compare": lambda: gate_table(Source("2026-11-27-program-compare-cycles.md")),
     "program-gates": lambda: gate_table(Source("2026-11-26-program-gates.md"),
                                         Source("2026-11-27-program-gates.md")),
     "program-clock": lambda: report_table(Source("2026-11-25-program-clock.md")),

@@ -11,18 +11,19 @@ slowest: records leave out steps (warm-up, those after waits), so that steps are
 that differ least, which is the best case. `gates` runs `ptbench gate` of the loop against itself, and against
 itself with a sleep of 5 % of a step, in turn; verdicts and what each gate saw are written as one row each, after
 every gate. `compare` does so with whole runs that `ptbench compare` judges: a run, one with the sleep, a run, and so
-on, each beside the last run without. Only Python's standard library is used.
+on, each beside the last run without; runs that --keep kept can be judged by another build (--judge). Only Python's
+standard library is used.
 """
 import argparse
 import collections
 import datetime
+import itertools
 import json
 import os
 import pathlib
 import platform
 import re
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -148,31 +149,37 @@ def gates_of(program, _folder, arguments):
                                 *shlex.split(arguments.options)])
 
 
+def runs_of(program, folder, arguments):
+    """Whole runs of a program in turn, without the sleep and with it, without end; or those that were kept."""
+    keep = arguments.keep or folder
+    for number in itertools.count():
+        result = path_of(keep, folder.name, number)
+        if arguments.judge:
+            yield path_of(arguments.judge, folder.name, number)
+        else:
+            run(arguments, f"{program} {SIDES[number % 2][1]} none", shlex.split(arguments.options), result)
+            yield result
+
+
+def path_of(folder, name, number):
+    """Of the run of a program of that name, with that number from 0."""
+    return folder / f"{name}-{number:03}.json"
+
+
 def comparisons_of(program, folder, arguments):
-    """Side and judgement of each comparison of two runs of a program, without end. Results lie in the folder."""
-    before, result = folder / "before.json", folder / "result.json"
-    options = shlex.split(arguments.options)
-    run(arguments, f"{program} 0 none", options, before)
-    keep(arguments, before, folder.name)
+    """Side and judgement of each comparison of two runs of a program, without end."""
+    runs = runs_of(program, folder, arguments)
+    before = next(runs)
     while True:
-        for side, pause in reversed(SIDES):
-            run(arguments, f"{program} {pause} none", options, result)
-            keep(arguments, result, folder.name)
+        for side, _ in reversed(SIDES):
+            result = next(runs)
             yield side, judged([arguments.ptbench, "compare", "--json", str(before), str(result)])
-        result.replace(before)
-
-
-def keep(arguments, result, name):
-    """A copy of the run, where --keep asks for it: another build may judge the same runs."""
-    if arguments.keep:
-        arguments.keep.mkdir(parents=True, exist_ok=True)
-        number = len(list(arguments.keep.glob(f"{name}-*.json")))
-        shutil.copy(result, arguments.keep / f"{name}-{number:03}.json")
+        before = result
 
 
 def verdicts_of(arguments, folder, source):
     """The report of what `source` yields of each program, in turn; it is written after each judgement."""
-    blocks = blocks_of_a_step()
+    blocks = 0 if arguments.judge else blocks_of_a_step()
     verdicts, rows = collections.defaultdict(collections.Counter), []
     found = {}
     for name, program in programs(folder, arguments).items():
@@ -184,8 +191,8 @@ def verdicts_of(arguments, folder, source):
                 begin = time.monotonic()
                 side, one = next(judgements)
                 verdicts[f"{name}, {side}"][one["verdict"]] += 1
-                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {percent(one['change'])} | {one['by']} | "
-                            f"{percent(one['clock'])} | {time.monotonic() - begin:.0f} s | "
+                rows.append(f"| {number} | {name} | {side} | {one['verdict']} | {percent(one['change'])} | "
+                            f"{one['by']} | {percent(one['clock'])} | {time.monotonic() - begin:.0f} s | "
                             f"{' '.join(one['reason'].split())} |")
                 print(rows[-1], file=sys.stderr, flush=True)
                 if arguments.output:
@@ -208,12 +215,21 @@ def percent(share):
 
 
 def head_of(arguments):
-    said = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    judge = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True,
+                           check=True).stdout.splitlines()[0]
     model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    return [f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
+    now = datetime.datetime.now(datetime.timezone.utc)
+    date, build, judges = f"{now:%Y-%m-%d %H:%M} UTC", judge, []
+    if arguments.judge:  # on the machine that measured, since s0 is of a machine
+        file = json.loads(min(arguments.judge.glob("*.json")).read_text())
+        made = file["generator"]
+        date = file["created"]
+        build = f"ptbench {made['version']} (commit {made['git_commit'][:12]}, {made['build_type']})"
+        judges = [f"- judged by: {judge}"]
+    return [f"- date: {date}",
             f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores, load "
             f"{os.getloadavg()[0]:.1f}; {platform.system()} {platform.release()}; Python {platform.python_version()}",
-            f"- {said.splitlines()[0]}",
+            f"- {build}", *judges,
             f"- command: `bench/program_trials.py {shlex.join(sys.argv[1:])}`"]
 
 
@@ -231,9 +247,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="of clock")
     parser.add_argument("--gates", type=int, default=20, help="or comparisons, of each kind")
     parser.add_argument("--options", default="", help="more options of `ptbench gate`, or `run`")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="of comparisons: keep the runs, in order")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="keep the runs of comparisons there, in order")
+    parser.add_argument("--judge", type=pathlib.Path, metavar="DIR", help="judge runs that were kept, not new ones")
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="program-trials-") as folder:
         folder = pathlib.Path(folder)
         lines = clock(arguments, folder) if arguments.what == "clock" else verdicts_of(

@@ -205,9 +205,8 @@ std::string why_clock(double clock_change, Verdict by_time, Verdict by_cycles) {
 
 std::string why_same_in_cycles(double clock_change, Verdict by_time) {
   return fmt::format(
-      "{} by time, with a clock of the cores that was {}; if NEW itself makes it so, `ptbench "
-      "gate` "
-      "tells",
+      "{} by time, with a clock of the cores that was {}; if NEW itself makes it so, "
+      "`ptbench gate` tells",
       name_of(by_time), clock_text(clock_change));
 }
 

@@ -46,7 +46,7 @@ double product(const std::vector<double>& one, const std::vector<double>& other)
   return sum;
 }
 
-/// How far the slope of steps on the period of the clock may be from 1.
+/// How far the slope of steps on the period of the clock is from 1, with its own standard error.
 double unexplained_share(const ClockDeviations& all, double degrees_of_freedom) {
   const double squares = product(all.clocks, all.clocks);
   if (degrees_of_freedom < 1 || !(squares > 0)) return 1;
@@ -57,7 +57,7 @@ double unexplained_share(const ClockDeviations& all, double degrees_of_freedom) 
     residue += rest * rest;
   }
   const double error = std::sqrt(residue / degrees_of_freedom / squares);
-  return std::abs(1 - slope) + t_quantile(0.95, degrees_of_freedom) * error;
+  return std::hypot(1 - slope, error);
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ struct ClockEvidence {
   /// Cycles scatter more, though the clock wanders far enough to tell: the step takes its time, as
   /// where it waits for memory or sleeps.
   bool ignores = false;
-  /// Share of a change of the clock, at most, that may be no change of the step's time although it
-  /// follows, or be too little of it: how far the slope of y on −f may be from 1, at 95 %.
+  /// Share of a change of the clock by which the step's time may change more or less, although it
+  /// follows: how far the slope of y on −f is from 1, and how badly it is known, as one root mean
+  /// square.
   double unexplained = 1;
 };
 

@@ -127,8 +127,8 @@ class RepetitionJudge {
     auto step = change_of(base, fresh, mean_log_hertz(median_times(base)));
     if (clock.follows) {
       const double unexplained = clock.unexplained * std::abs(clock.change);
-      widen(unexplained, step->typical);
-      if (step->whole) widen(unexplained, *step->whole);
+      add_deviation(unexplained, step->typical);
+      if (step->whole) add_deviation(unexplained, *step->whole);
     }
     Judgement by_cycles = judge_step(*step, options_.detect);
     if (clock.follows) {
@@ -172,7 +172,7 @@ class RepetitionJudge {
         one_host_ ? rounds_of(base_times, new_times) : std::vector<Round>();
     auto change = estimate(by_class(base_times), by_class(new_times), rounds);
     if (change && change->rounds == 0 && follow_each_other(base_times, new_times))
-      add_shared_deviation(change->usual, *change);
+      add_deviation(change->usual, *change);
     return change;
   }
 

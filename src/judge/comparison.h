@@ -120,8 +120,8 @@ struct Comparison {
 /// `rounds_of`), at least 3 rounds tell e as the mean of their differences, with e ± t·s·√(1/n) of
 /// these; `ChangeEstimator` says which of the two is taken.
 ///
-/// Where all of one side was measured before the other, and rounds do not tell e, each side
-/// deviates by s0 besides.
+/// Where all of one side was measured before the other, and rounds do not tell e, it deviates by s0
+/// besides.
 ///
 /// Where the clock of the cores wanders, steps that follow it are compared by cycles instead of
 /// seconds (`clock_evidence`).

@@ -211,10 +211,10 @@ double ChangeEstimator::quantile(double degrees_of_freedom) {
   return found->second;
 }
 
-void add_shared_deviation(double deviation, LogChange& change) {
+void add_deviation(double deviation, LogChange& change) {
   constexpr double kMostDegrees = 1e6;
   const double own = change.standard_error * change.standard_error;
-  const double both = own + 2 * deviation * deviation;
+  const double both = own + deviation * deviation;
   change.degrees_of_freedom =
       std::min(kMostDegrees, change.degrees_of_freedom * (both / own) * (both / own));
   change.standard_error = std::sqrt(both);
@@ -222,12 +222,6 @@ void add_shared_deviation(double deviation, LogChange& change) {
       t_quantile((1 + change.level) / 2, change.degrees_of_freedom) * change.standard_error;
   const double more = std::max(0.0, half_width - change.half_width);
   change.half_width = half_width;
-  change.separation.gap = std::max(0.0, change.separation.gap - more);
-}
-
-void widen(double more, LogChange& change) {
-  change.standard_error *= (change.half_width + more) / change.half_width;
-  change.half_width += more;
   change.separation.gap = std::max(0.0, change.separation.gap - more);
 }
 

@@ -90,13 +90,10 @@ class ChangeEstimator {
   std::map<double, double> quantiles_;  ///< by degrees of freedom
 };
 
-/// Takes into account that each side deviates by as much for a reason that its repetitions share:
-/// the hour in which it was measured. The degrees of freedom are Satterthwaite's, of a deviation
-/// that is known.
-void add_shared_deviation(double deviation, LogChange& change);
-
-/// Makes the interval wider by `more` on either side, and the change less apart by as much.
-void widen(double more, LogChange& change);
+/// Takes into account that the estimate deviates besides, for a reason that repetitions do not
+/// show, by a standard deviation that is known (the degrees of freedom are Satterthwaite's). Sides
+/// are less apart by as much as the interval becomes wider.
+void add_deviation(double deviation, LogChange& change);
 
 /// `spread_of`, or the groups' own spread by `rule`. Unusual where `spread_of` says so.
 [[nodiscard]] Spread spread_by(const IntervalRule& rule,
