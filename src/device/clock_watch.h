@@ -5,6 +5,8 @@
 #include <optional>
 #include <thread>
 
+#include "src/device/frequency.h"
+
 namespace ptbench {
 
 /// Glances at the clock of cores while something else computes on them. Boosted clocks change by
@@ -22,8 +24,7 @@ class ClockWatch {
  private:
   void glance(const std::stop_token& stop);
 
-  double sum_ = 0;  ///< of the glances, in hertz
-  double count_ = 0;
+  ClockGlances seen_;
   std::mutex mutex_;
   std::condition_variable_any ended_;
   std::jthread thread_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace ptbench {
 namespace {
@@ -60,6 +61,19 @@ std::optional<double> glanced_frequency() {
     if (second >= kAgreement * best) return best;
   }
   return std::nullopt;
+}
+
+void ClockGlances::glance() {
+  const std::optional<double> hertz = glanced_frequency();
+  if (!hertz) return;
+  sum_ += *hertz;
+  ++count_;
+}
+
+std::optional<double> ClockGlances::take_mean() {
+  const double sum = std::exchange(sum_, 0);
+  const double count = std::exchange(count_, 0);
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 }  // namespace ptbench

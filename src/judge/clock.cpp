@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <string>
+#include <iterator>
 
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
@@ -24,20 +23,13 @@ struct ClockDeviations {
   Size groups = 0;             ///< of repetitions, each with means of its own
 };
 
-void add_from_mean(const std::vector<double>& values, std::vector<double>& deviations) {
-  const double middle = mean(values);
-  for (const double value : values) deviations.push_back(value - middle);
-}
-
 void add_side(const std::vector<RepetitionTime>& times, ClockDeviations& all) {
   LogTimes clocks;
   for (const RepetitionTime& time : times)
     if (time.log_time) clocks[time.placement].push_back(time.log_hertz.value());
-  for (const auto& [placement, steps] : by_class(times)) {
-    add_from_mean(steps, all.steps);
-    add_from_mean(clocks.at(placement), all.clocks);
-    ++all.groups;
-  }
+  std::ranges::copy(deviations_of(by_class(times)), std::back_inserter(all.steps));
+  std::ranges::copy(deviations_of(clocks), std::back_inserter(all.clocks));
+  all.groups += std::ssize(clocks);
 }
 
 double product(const std::vector<double>& one, const std::vector<double>& other) {

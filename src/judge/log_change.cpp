@@ -86,21 +86,11 @@ RoundTimes times_of(std::span<const Round> rounds) {
   return times;
 }
 
-/// What repetitions deviate by from their class's own mean, one class after the other.
-std::vector<double> deviations(const LogTimes& classes) {
-  std::vector<double> all;
-  for (const auto& [placement, times] : classes) {
-    const double middle = mean(times);
-    for (const double time : times) all.push_back(time - middle);
-  }
-  return all;
-}
-
 /// Whether BASE and NEW are slow in the same rounds.
 bool are_slow_together(std::span<const Round> rounds) {
   const RoundTimes times = times_of(rounds);
   const Size degrees = std::ssize(rounds) - std::ssize(times.base) - 1;
-  return rise_together(deviations(times.base), deviations(times.fresh),
+  return rise_together(deviations_of(times.base), deviations_of(times.fresh),
                        static_cast<double>(degrees));
 }
 

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "src/device/frequency.h"
-
 namespace ptbench {
 namespace {
 
@@ -87,8 +85,7 @@ void MachineProbe::begin() {
   if (times_begin_) times_begin_->own = begin_.cpu_seconds;
   if (!has_begun_) begin_profile();
   energy_.begin();
-  glances_sum_ = 0;
-  glances_ = 0;
+  (void)glances_.take_mean();  // what an interrupted slice left
   next_glance_ = std::chrono::steady_clock::now() + kBetweenGlances / 2;
 }
 
@@ -96,15 +93,12 @@ void MachineProbe::begin() {
 void MachineProbe::glance() {
   const bool is_cpu = begin_.frequency_hertz && !begin_.accelerator;
   if (!is_cpu || std::chrono::steady_clock::now() < next_glance_) return;
-  if (const std::optional<double> hertz = glanced_frequency()) {
-    glances_sum_ += *hertz;
-    ++glances_;
-  }
+  glances_.glance();
   next_glance_ = std::chrono::steady_clock::now() + kBetweenGlances;
 }
 
-std::optional<double> MachineProbe::mean_frequency(const DeviceConditions& end) const {
-  if (glances_ > 0) return glances_sum_ / glances_;
+std::optional<double> MachineProbe::mean_frequency(const DeviceConditions& end) {
+  if (const std::optional<double> seen = glances_.take_mean()) return seen;
   const bool tells = begin_.accelerator && begin_.frequency_hertz && end.frequency_hertz;
   if (!tells) return std::nullopt;
   return std::midpoint(*begin_.frequency_hertz, *end.frequency_hertz);

@@ -8,6 +8,7 @@
 #include "src/device/cpu_load.h"
 #include "src/device/device.h"
 #include "src/device/energy.h"
+#include "src/device/frequency.h"
 #include "src/measure/slice_probe.h"
 
 namespace ptbench {
@@ -47,7 +48,7 @@ class MachineProbe final : public SliceProbe {
   /// The conditions of all devices together.
   [[nodiscard]] DeviceConditions look();
   /// Of cores the mean of the glances; of what accelerators tell, that of both ends.
-  [[nodiscard]] std::optional<double> mean_frequency(const DeviceConditions& end) const;
+  [[nodiscard]] std::optional<double> mean_frequency(const DeviceConditions& end);
 
   Device& device_;
   ProbePeers* peers_;
@@ -58,8 +59,7 @@ class MachineProbe final : public SliceProbe {
   GatheredLoad gathered_;  ///< over slices
   DeviceConditions begin_;
   std::chrono::steady_clock::time_point next_glance_;
-  double glances_sum_ = 0;  ///< in hertz
-  double glances_ = 0;
+  ClockGlances glances_;
   std::optional<CpuTimes> times_begin_;
 };
 

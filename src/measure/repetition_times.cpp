@@ -153,4 +153,13 @@ void append(const LogTimes& more, LogTimes& to) {
     to[placement].insert(to[placement].end(), values.begin(), values.end());
 }
 
+std::vector<double> deviations_of(const LogTimes& classes) {
+  std::vector<double> all;
+  for (const auto& [placement, times] : classes) {
+    const double middle = mean(times);
+    for (const double time : times) all.push_back(time - middle);
+  }
+  return all;
+}
+
 }  // namespace ptbench

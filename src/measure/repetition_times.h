@@ -74,5 +74,7 @@ struct ComparedBy {
 using LogTimes = std::map<std::string, std::vector<double>>;
 [[nodiscard]] LogTimes by_class(std::span<const RepetitionTime> times);
 void append(const LogTimes& more, LogTimes& to);
+/// What repetitions deviate by from their class's own mean, one class after the other.
+[[nodiscard]] std::vector<double> deviations_of(const LogTimes& classes);
 
 }  // namespace ptbench
