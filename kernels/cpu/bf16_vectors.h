@@ -2,18 +2,12 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/avx512_vectors.h"
 #include "kernels/tensor.h"
 
 // Sixteen bf16 and their pairs in AVX-512 registers, for kernels that need AVX512_BF16 or AMX.
 // Static, as each is compiled into its callers. Only where __x86_64__ is defined.
 #if defined(__x86_64__)
-#if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 warns falsely about its own header (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-
 // Every function that works on vectors carries the target; lambdas would not inherit it.
 #define PTBENCH_BF16 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,prfchw")
 
@@ -39,35 +33,6 @@ namespace ptbench::bf16 {
 [[PTBENCH_BF16]] static inline __m512i pair_up(__m256i first, __m256i second) {
   return _mm512_or_si512(_mm512_cvtepu16_epi32(first),
                          _mm512_slli_epi32(_mm512_cvtepu16_epi32(second), 16));
-}
-
-/// v[i][j] becomes v[j][i].
-[[PTBENCH_BF16]] static inline void transpose(__m512i (&v)[16]) {
-  __m512i t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
-    t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {
-    v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-    v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-    v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-    v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);
-    t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);
-    t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
-    t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    v[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-    v[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-  }
 }
 
 }  // namespace ptbench::bf16

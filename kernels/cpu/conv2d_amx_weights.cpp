@@ -186,7 +186,7 @@ void WeightProducts::run(const Bf16* x, const Bf16* y_gradient, float* weights, 
       }
       if (bias_)
         _mm512_storeu_ps(sums + channel, _mm512_add_ps(_mm512_loadu_ps(sums + channel), sum));
-      bf16::transpose(words);
+      avx512::transpose(words);
       Bf16* rows = to + channel * packing_.pitch + position;
 #pragma GCC unroll 16
       for (Size i = 0; i < kRows; ++i) _mm512_storeu_si512(rows + i * packing_.pitch, words[i]);

@@ -14,7 +14,6 @@
 namespace ptbench::conv2d {
 namespace {
 
-using onednn::ConvolutionMethod;
 using onednn::PassPlan;
 using onednn::WeightLayout;
 
@@ -88,11 +87,8 @@ Conv2dSpec spec_of(const Conv2dSpec& whole, Pass pass, const Part& part) {
 std::shared_ptr<const PassPlan> plan_pass(const Conv2dSpec& shape, Method method, Pass pass,
                                           const std::optional<WeightLayout>& weights) {
   switch (method) {
-    case Method::direct:
-      return onednn::plan_convolution(shape, ConvolutionMethod::direct, pass, weights);
-    case Method::winograd:
-      if (shape.type == ElementType::bf16) return plan_winograd_convolution(shape, pass);
-      return onednn::plan_convolution(shape, ConvolutionMethod::winograd, pass, weights);
+    case Method::direct: return onednn::plan_convolution(shape, pass, weights);
+    case Method::winograd: return plan_winograd_convolution(shape, pass);
     case Method::amx: return plan_amx_convolution(shape, pass);
     case Method::gemm: return plan_gemm_convolution(shape, pass);
   }

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_bf16.h"
+#include "kernels/cpu/winograd_f32.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -10,13 +11,18 @@ namespace {
 using onednn::Pass;
 using onednn::PassMemory;
 
+bool has_instructions(ElementType type) {
+  if (type == ElementType::f32) return has_winograd_f32();
+  return type == ElementType::bf16 && has_winograd_bf16();
+}
+
 bool fits(const Conv2dSpec& shape) {
   const Window& w = shape.window;
   constexpr Size kMostPadding = 2;
-  return shape.type == ElementType::bf16 && image_order(shape.type) == ImageOrder::blocked &&
-         !shape.bias && !shape.plain_input && w.kernel_height == 3 && w.kernel_width == 3 &&
-         w.stride_height == 1 && w.stride_width == 1 && w.padding_height <= kMostPadding &&
-         w.padding_width <= kMostPadding && has_winograd_bf16();
+  return image_order(shape.type) == ImageOrder::blocked && has_instructions(shape.type) &&
+         (!shape.bias || shape.type == ElementType::f32) && !shape.plain_input &&
+         w.kernel_height == 3 && w.kernel_width == 3 && w.stride_height == 1 &&
+         w.stride_width == 1 && w.padding_height <= kMostPadding && w.padding_width <= kMostPadding;
 }
 
 class WinogradKernel final : public onednn::Kernel {
@@ -24,25 +30,48 @@ class WinogradKernel final : public onednn::Kernel {
   WinogradKernel(const Conv2dSpec& spec, Pass pass, const PassMemory& memory)
       : spec_(spec), pass_(pass), memory_(memory) {}
 
-  void run() override {
-    const auto* input = static_cast<const Bf16*>(memory_.input);
+  void run() override { spec_.type == ElementType::f32 ? run_f32() : run_bf16(); }
+
+ private:
+  // What a pass writes is const in PassMemory, as it depends on the pass which one that is.
+  void run_f32() {
+    const auto* input = static_cast<const float*>(memory_.input);
     const auto* weights = static_cast<const float*>(memory_.weights);
-    const auto* output = static_cast<const Bf16*>(memory_.output);
-    // What a pass writes is const in PassMemory, as it depends on the pass which one that is.
+    const auto* bias = static_cast<const float*>(memory_.bias);
+    const auto* output = static_cast<const float*>(memory_.output);
+    std::byte* scratch = memory_.scratchpad;
     switch (pass_) {
       case Pass::forward:
-        winograd_forward(spec_, input, weights, const_cast<Bf16*>(output), memory_.scratchpad);
+        winograd_f32_forward(spec_, input, weights, bias, const_cast<float*>(output), scratch);
         return;
       case Pass::data:
-        winograd_data(spec_, output, weights, const_cast<Bf16*>(input), memory_.scratchpad);
+        winograd_f32_data(spec_, output, weights, const_cast<float*>(input), scratch);
         return;
       case Pass::weights:
-        winograd_weights(spec_, input, output, const_cast<float*>(weights), memory_.scratchpad);
+        winograd_f32_weights(spec_, input, output, const_cast<float*>(weights),
+                             const_cast<float*>(bias), scratch);
         return;
     }
   }
 
- private:
+  void run_bf16() {
+    const auto* input = static_cast<const Bf16*>(memory_.input);
+    const auto* weights = static_cast<const float*>(memory_.weights);
+    const auto* output = static_cast<const Bf16*>(memory_.output);
+    std::byte* scratch = memory_.scratchpad;
+    switch (pass_) {
+      case Pass::forward:
+        winograd_forward(spec_, input, weights, const_cast<Bf16*>(output), scratch);
+        return;
+      case Pass::data:
+        winograd_data(spec_, output, weights, const_cast<Bf16*>(input), scratch);
+        return;
+      case Pass::weights:
+        winograd_weights(spec_, input, output, const_cast<float*>(weights), scratch);
+        return;
+    }
+  }
+
   Conv2dSpec spec_;
   Pass pass_;
   PassMemory memory_;
@@ -58,17 +87,23 @@ class WinogradPlan final : public onednn::PassPlan {
 
   [[nodiscard]] const onednn::WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {
+    const bool f32 = spec_.type == ElementType::f32;
     switch (pass_) {
-      case Pass::forward: return winograd_forward_scratch(spec_);
-      case Pass::data: return winograd_data_scratch(spec_);
-      case Pass::weights: return winograd_weights_scratch(spec_);
+      case Pass::forward:
+        return f32 ? winograd_f32_forward_scratch(spec_) : winograd_forward_scratch(spec_);
+      case Pass::data: return f32 ? winograd_f32_data_scratch(spec_) : winograd_data_scratch(spec_);
+      case Pass::weights:
+        return f32 ? winograd_f32_weights_scratch(spec_) : winograd_weights_scratch(spec_);
     }
     throw Defect("unknown pass of convolutions");
   }
   [[nodiscard]] std::string description() const override {
-    return weights_.text() + " winograd_2x3:bf16";
+    return weights_.text() +
+           (spec_.type == ElementType::f32 ? " winograd_4x3:f32" : " winograd_2x3:bf16");
   }
-  [[nodiscard]] Size winograd_tile() const override { return 2; }
+  [[nodiscard]] Size winograd_tile() const override {
+    return spec_.type == ElementType::f32 ? 4 : 2;
+  }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
     return std::make_unique<WinogradKernel>(spec_, pass_, memory);
   }

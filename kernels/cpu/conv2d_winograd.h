@@ -6,9 +6,10 @@
 
 namespace ptbench {
 
-/// A convolution of bf16 images by Winograd's minimal filtering (winograd_bf16.h), on one thread.
-/// Null where shape or machine do not allow it: 3×3 windows of stride 1, padding up to 2, native
-/// input, no bias.
+/// A convolution by Winograd's minimal filtering (Lavin and Gray 2016), which needs fewer
+/// multiplications and rounds more, on one thread (winograd_f32.h, winograd_bf16.h). Null where
+/// shape or machine do not allow it: 3×3 windows of stride 1, padding up to 2, native input in
+/// blocks of channels; in bf16 no bias.
 [[nodiscard]] std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(
     const Conv2dSpec& shape, onednn::Pass pass);
 

@@ -9,9 +9,9 @@
 namespace ptbench::linear_pairs {
 namespace {
 
+using avx512::transpose;
 using bf16::pair_up;
 using bf16::round_to_bf16;
-using bf16::transpose;
 using bf16::widen;
 using products::kBlock;
 using products::kPanelBlocks;

@@ -114,16 +114,11 @@ struct InnerProductShape {
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_inner_product(
     const InnerProductShape& shape, Pass pass, const std::optional<WeightLayout>& weights);
 
-/// Winograd's minimal filtering needs fewer multiplications for 3×3 windows of stride 1 (Lavin and
-/// Gray 2016), and rounds more.
-enum class ConvolutionMethod { direct, winograd };
-
 /// As plan_inner_product; `shape` is what one thread computes, its bias that of this pass. Of a
 /// forward pass that adds, the output holds the addend when the pass begins. The caller rectifies.
 /// Channels of native images that lie channels last are whole blocks of 16.
 [[nodiscard]] std::shared_ptr<const PassPlan> plan_convolution(
-    const Conv2dSpec& shape, ConvolutionMethod method, Pass pass,
-    const std::optional<WeightLayout>& weights);
+    const Conv2dSpec& shape, Pass pass, const std::optional<WeightLayout>& weights);
 
 /// to = from in another layout, or another type; both of the same shape.
 [[nodiscard]] std::unique_ptr<Kernel> bind_reorder(const WeightLayout& from, const void* source,

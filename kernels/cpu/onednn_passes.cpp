@@ -57,12 +57,6 @@ class PlannedPass final : public PassPlan {
   [[nodiscard]] std::string description() const override {
     return fmt::format("{} {}", weights_.text(), desc_.impl_info_str());
   }
-  /// oneDNN's names are "jit_wino_2x3:…" and "jit_wino_4x3:…".
-  [[nodiscard]] Size winograd_tile() const override {
-    const std::string_view name = desc_.impl_info_str();
-    if (name.find("wino") == std::string_view::npos) return 0;
-    return name.find("2x3") != std::string_view::npos ? 2 : 4;
-  }
   [[nodiscard]] bool is_optimised() const {
     return !std::string_view(desc_.impl_info_str()).starts_with("ref");
   }
@@ -210,15 +204,12 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
   });
 }
 
-std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, ConvolutionMethod method,
-                                                 Pass pass,
+std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Pass pass,
                                                  const std::optional<WeightLayout>& weights) {
   using dnnl::convolution_backward_data;
   using dnnl::convolution_backward_weights;
   using dnnl::convolution_forward;
-  const auto algorithm = method == ConvolutionMethod::winograd
-                             ? dnnl::algorithm::convolution_winograd
-                             : dnnl::algorithm::convolution_direct;
+  constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
   const Conv2dSpec spec{.input = shape.input, .outputs = shape.outputs, .window = shape.window};
   const std::string what = fmt::format("{}, {}", key_of(spec), name_of(pass));
   return optimised(what, [&] {
@@ -242,19 +233,19 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Convol
                                            layout_of(chosen));
     };
     const convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, algorithm, t.input,
+        {dnnl::prop_kind::forward_training, kAlgorithm, t.input,
          pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
          t.output, strides, padding, padding},
         attributes({.add = shape.add}), engine);
     if (pass == Pass::forward) return planned(forward, forward.weights_desc());
     if (pass == Pass::weights) {
       const convolution_backward_weights::primitive_desc desc(
-          {algorithm, t.input, t.weights, t.bias, t.output, strides, padding, padding},
+          {kAlgorithm, t.input, t.weights, t.bias, t.output, strides, padding, padding},
           attributes(), engine, forward);
       return planned(desc, desc.diff_weights_desc());
     }
     const convolution_backward_data::primitive_desc desc(
-        {algorithm, t.input, t.weights, t.output, strides, padding, padding}, attributes(), engine,
+        {kAlgorithm, t.input, t.weights, t.output, strides, padding, padding}, attributes(), engine,
         forward);
     return planned(desc, desc.weights_desc());
   });

@@ -6,6 +6,7 @@
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/pair_products.h"
 #include "kernels/cpu/winograd_bf16_transforms.h"
+#include "kernels/cpu/winograd_tiles.h"
 #include "src/base/error.h"
 
 #if defined(__x86_64__)
@@ -17,37 +18,6 @@ using namespace winograd;
 
 constexpr Size kPoints = 16;  ///< of a transformed tile: 4 × 4
 constexpr Size kTile = 2;     ///< outputs of a tile in each direction
-
-struct Padding {
-  Size height = 0;
-  Size width = 0;
-};
-
-/// How an image is cut into tiles; the last of a row or column may reach over the edge.
-struct Tiles {
-  ImageShape image;  ///< that the tiles' patches of 4 × 4 come from
-  ImageShape result;
-  Padding padding;
-
-  [[nodiscard]] Size rows() const { return (result.height + kTile - 1) / kTile; }
-  [[nodiscard]] Size columns() const { return (result.width + kTile - 1) / kTile; }
-  [[nodiscard]] Size count() const { return result.batch * rows() * columns(); }
-};
-
-/// Which sample a tile is of and where its results begin.
-struct Place {
-  Size sample;
-  Size row;
-  Size column;
-};
-
-Place place_of(const Tiles& tiles, Size tile) {
-  const Size in_sample = tiles.rows() * tiles.columns();
-  const Size rest = tile % in_sample;
-  return {.sample = tile / in_sample,
-          .row = rest / tiles.columns() * kTile,
-          .column = rest % tiles.columns() * kTile};
-}
 
 /// Where a plane begins; its pixels follow one another, 16 elements each.
 Size plane_offset(const ImageShape& image, Size sample, Size block) {
@@ -165,7 +135,7 @@ class Filter {
  private:
   /// Transforms the patch of one tile.
   [[PTBENCH_BF16]] void cut(const Bf16* image, Size tile, Bf16* to) const {
-    const Place at = place_of(tiles_, tile);
+    const Place at = tiles_.place(tile);
     for (Size block = 0; block < inputs_ / kChannelBlock; ++block) {
       __m512 d[4][4];
       __m512 v[4][4];
@@ -181,7 +151,7 @@ class Filter {
 
   /// Writes the results of one tile, those that exist.
   [[PTBENCH_BF16]] void put(const float* sums, Size tile, Bf16* result) const {
-    const Place at = place_of(tiles_, tile);
+    const Place at = tiles_.place(tile);
     const Size height = std::min(kTile, tiles_.result.height - at.row);
     const Size width = std::min(kTile, tiles_.result.width - at.column);
     for (Size block = 0; block < outputs_ / kChannelBlock; ++block) {
@@ -260,7 +230,7 @@ class WeightGradient {
       __m512 v[2][4][4];
       for (Size i = 0; i < 2; ++i) {
         const bool there = tile + i < tiles_.count();
-        const Place at = place_of(tiles_, there ? tile + i : tile);
+        const Place at = tiles_.place(there ? tile + i : tile);
         load_window(from + plane_offset(image, at.sample, block), image.height, image.width,
                     at.row - padding.height, at.column - padding.width, d);
         TileTransform(d, v[i]);
@@ -301,58 +271,44 @@ class WeightGradient {
   Size chunk_;    ///< tiles, even
 };
 
-Tiles forward_tiles(const Conv2dSpec& spec) {
-  return {.image = spec.input,
-          .result = spec.output(),
-          .padding = {.height = spec.window.padding_height, .width = spec.window.padding_width}};
-}
-
-/// The gradient of x is a convolution too, of the gradient of y with the windows turned.
-Tiles data_tiles(const Conv2dSpec& spec) {
-  return {.image = spec.output(),
-          .result = spec.input,
-          .padding = {.height = 2 - spec.window.padding_height,
-                      .width = 2 - spec.window.padding_width}};
-}
-
 }  // namespace
 
 bool has_winograd_bf16() { return __builtin_cpu_supports("avx512bf16") != 0; }
 
 Bytes winograd_forward_scratch(const Conv2dSpec& spec) {
-  const Tiles tiles = forward_tiles(spec);
+  const Tiles tiles = forward_tiles(spec, kTile);
   const TransformedWeights weights(spec.input.channels, spec.outputs, false);
   return Filter(tiles, weights).scratch_bytes();
 }
 
 Bytes winograd_data_scratch(const Conv2dSpec& spec) {
-  const Tiles tiles = data_tiles(spec);
+  const Tiles tiles = data_tiles(spec, kTile);
   const TransformedWeights weights(spec.input.channels, spec.outputs, true);
   return Filter(tiles, weights).scratch_bytes();
 }
 
 Bytes winograd_weights_scratch(const Conv2dSpec& spec) {
-  const Tiles tiles = forward_tiles(spec);
+  const Tiles tiles = forward_tiles(spec, kTile);
   return WeightGradient(tiles).scratch_bytes();
 }
 
 void winograd_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
                       std::byte* scratch) {
-  const Tiles tiles = forward_tiles(spec);
+  const Tiles tiles = forward_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, false);
   Filter(tiles, transformed).run(x, weights, y, scratch);
 }
 
 void winograd_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
                    Bf16* x_gradient, std::byte* scratch) {
-  const Tiles tiles = data_tiles(spec);
+  const Tiles tiles = data_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, true);
   Filter(tiles, transformed).run(y_gradient, weights, x_gradient, scratch);
 }
 
 void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
                       float* weight_gradient, std::byte* scratch) {
-  const Tiles tiles = forward_tiles(spec);
+  const Tiles tiles = forward_tiles(spec, kTile);
   WeightGradient(tiles).run(x, y_gradient, weight_gradient, scratch);
 }
 

@@ -170,6 +170,46 @@ TEST_CASE("convolutions that are computed piece by piece give the same by every 
   }
 }
 
+TEST_CASE("Winograd's filtering of many tiles and channels is within rounding of direct sums") {
+  // More tiles than a chunk holds, channels that fill no last pair of blocks, edges that cut tiles;
+  // then more weights than are kept transformed, of few tiles and of many.
+  for (const Conv2dSpec& spec :
+       {Conv2dSpec{.input = {.batch = 3, .channels = 40, .height = 33, .width = 38},
+                   .outputs = 48,
+                   .window = Window::square(3, 1, 1),
+                   .bias = true},
+        Conv2dSpec{.input = {.batch = 2, .channels = 272, .height = 9, .width = 10},
+                   .outputs = 80,
+                   .window = Window::square(3, 1, 2)},
+        Conv2dSpec{.input = {.batch = 1, .channels = 320, .height = 45, .width = 46},
+                   .outputs = 64,
+                   .window = Window::square(3, 1, 0)}}) {
+    const OperatorData data = make_data(spec, 6, Values::uniform);
+    std::optional<OperatorResult> direct;
+    for_each_candidate(spec, [&](const KernelBackend& backend, int threads,
+                                 const std::string& candidate) {
+      if (threads > 1 || (direct && !is_winograd(candidate))) return;
+      OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+      if (!direct) {
+        direct = std::move(result);
+        return;
+      }
+      // Uniform values of [-1, 1]: sums of squares have a third of their terms.
+      const auto near = [](const std::vector<float>& a, const std::vector<float>& b, Size terms) {
+        const double sum = static_cast<double>(terms) / 4;
+        return std::ranges::equal(a, b, [&](float x, float y) {
+          return std::abs(x - y) <= 5 * sum_tolerance(terms, sum);
+        });
+      };
+      const ImageShape image = spec.output();
+      CHECK(near(result.output, direct->output, 9 * spec.input.channels + 1));
+      CHECK(near(result.input_gradients[0], direct->input_gradients[0], 9 * spec.outputs));
+      for (std::size_t i = 0; i < result.gradients.size(); ++i)
+        CHECK(near(result.gradients[i], direct->gradients[i], image.batch * image.pixels()));
+    });
+  }
+}
+
 TEST_CASE("a diverged model shows behind a rectified convolution: NaN stays NaN") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const ElementType type :
