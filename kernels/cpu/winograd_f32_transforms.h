@@ -132,7 +132,7 @@ template <class Transform, int First, int Count, class Source>
                                Transform::template pair<1>(t[row]),
                                Transform::template pair<2>(t[row])};
 #pragma GCC unroll 3
-    for (int pair = 0; pair < kPairs; ++pair) {
+    for (Size pair = 0; pair < kPairs; ++pair) {
       float* place = to + (row * kPatch + 2 * pair) * stride;
       _mm512_storeu_ps(place, pairs[pair].first);
       _mm512_storeu_ps(place + stride, pairs[pair].second);

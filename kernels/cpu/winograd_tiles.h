@@ -25,7 +25,7 @@ struct Tiles {
   ImageShape image;  ///< that the tiles' patches come from
   ImageShape result;
   Padding padding;
-  Size side;  ///< results of a tile in each direction
+  Size side = 0;  ///< results of a tile in each direction
 
   [[nodiscard]] Size rows() const { return (result.height + side - 1) / side; }
   [[nodiscard]] Size columns() const { return (result.width + side - 1) / side; }
