@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/batch_norm_loops.h"
+#include "kernels/cpu/batch_norm_tiles.h"
 #include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/simd.h"
@@ -16,7 +17,9 @@ namespace {
 using batch_norm::Affine;
 using batch_norm::Mask;
 using batch_norm::MaskedGradient;
+using batch_norm::PartSums;
 using batch_norm::Sums;
+using batch_norm::Tile;
 
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
@@ -35,17 +38,20 @@ struct Statistics {
 
 /// In the scratch memory, within one call: the members' sums, and backward's coefficients.
 struct Temporaries {
-  Sums* sums;  ///< members × blocks
+  Sums* sums;       ///< members × blocks
+  PartSums* parts;  ///< members × blocks
   float* offset;
   float* slope;
 
   static Bytes bytes(Size blocks, int members) {
     return static_cast<Bytes>(blocks) *
-           (static_cast<Bytes>(members) * sizeof(Sums) + 2 * kChannelBlock * sizeof(float));
+           (static_cast<Bytes>(members) * (sizeof(Sums) + sizeof(PartSums)) +
+            2 * kChannelBlock * sizeof(float));
   }
   Temporaries(std::span<std::byte> memory, Size blocks, int members)
       : sums(elements<Sums>(memory).data()),
-        offset(reinterpret_cast<float*>(sums + blocks * members)),
+        parts(reinterpret_cast<PartSums*>(sums + blocks * members)),
+        offset(reinterpret_cast<float*>(parts + blocks * members)),
         slope(offset + blocks * kChannelBlock) {}
 };
 
@@ -68,9 +74,9 @@ class BatchNorm final : public Operator {
   BatchNorm(const BatchNormSpec& spec, const Bindings& bindings, Team& team, Isa isa, int members)
       : spec_(spec),
         image_(spec.input),
-        planes_(spec.input, spec.type),
-        stride_(pixel_stride<T>(planes_)),
-        blocks_(planes_.blocks),
+        tiles_(spec.input, spec.type, team, isa, members),
+        stride_(pixel_stride<T>(tiles_.planes())),
+        blocks_(tiles_.planes().blocks),
         bindings_(bindings),
         statistics_(bindings.workspace, lanes_of(spec)),
         temporaries_(bindings.scratch, blocks_, members),
@@ -79,11 +85,18 @@ class BatchNorm final : public Operator {
         members_(members) {}
 
   void forward() override {
-    sum_up([this]<class Vector>(std::type_identity<Vector>, const Tile& tile, Sums& sums)
-               __attribute__((always_inline)) {
-                 batch_norm::add_moments<Vector>(x() + tile.begin, stride_, tile.pixels,
-                                                 origin(tile.block), sums);
-               });
+    tiles_.sum_up(
+        temporaries_.sums, temporaries_.parts,
+        [this]<class Vector>(std::type_identity<Vector>, const Tile& tile, const Tile& part,
+                             PartSums& sums) __attribute__((always_inline)) {
+          batch_norm::add_moments<Vector>(x() + tile.begin, stride_, tile.pixels, x() + part.begin,
+                                          sums);
+        },
+        [this]<class Vector>(std::type_identity<Vector>, const Tile& part, const PartSums& sums,
+                             Sums& all) __attribute__((always_inline)) {
+          batch_norm::add_part<Vector>(sums, part.pixels, x() + part.begin, origin(part.block),
+                                       all);
+        });
     for_each_block([this](Size block) __attribute__((always_inline)) { set_statistics(block); });
     normalize();
   }
@@ -120,7 +133,7 @@ class BatchNorm final : public Operator {
     return wanted ? elements<T>(bindings_.input_gradients[input]).data() : nullptr;
   }
   /// 16 values of a block's channels, which its sums are taken from.
-  [[nodiscard]] const T* origin(Size block) const { return x() + planes_.offset(0, block); }
+  [[nodiscard]] const T* origin(Size block) const { return x() + tiles_.planes().offset(0, block); }
   [[nodiscard]] float* running_mean() const { return bindings_.buffers.data(); }
   [[nodiscard]] float* running_variance() const {
     return bindings_.buffers.data() + image_.channels;
@@ -137,57 +150,6 @@ class BatchNorm final : public Operator {
             .scale = simd::load<Vector>(gamma) *
                      simd::load<Vector>(statistics_.inverse_deviation + lane),
             .shift = simd::load<Vector>(gamma + blocks_ * kChannelBlock)};
-  }
-
-  /// Pixels of one plane that are visited in one go.
-  struct Tile {
-    Size block;
-    Size begin;  ///< the first pixel's elements
-    Size pixels;
-  };
-
-  /// visit(tile) for one sample's, as they lie in memory: whole planes, or a few pixels of all
-  /// blocks, which then share cache lines while these are near.
-  template <class Visit>
-  [[gnu::always_inline]] inline void for_each_tile(Size sample, const Visit& visit) const {
-    const Size most =
-        planes_.order == ImageOrder::blocked ? planes_.pixels : Size{batch_norm::kPart};
-    for (Size pixel = 0; pixel < planes_.pixels; pixel += most)
-      for (Size block = 0; block < blocks_; ++block)
-        visit(Tile{.block = block,
-                   .begin = planes_.offset(sample, block) + pixel * stride_,
-                   .pixels = std::min(most, planes_.pixels - pixel)});
-  }
-
-  /// add(vector, tile, sums of its block) for every tile; each member has its own sums, zero at
-  /// first.
-  template <class Add>
-  void sum_up(const Add& add) {
-    team_.run(members_, [&](int member) {
-      Sums* sums = temporaries_.sums + member * blocks_;
-      std::fill_n(sums, blocks_, Sums{});
-      const Range samples = part_of(image_.batch, member, members_);
-      simd::run(isa_, [&](auto vector) {
-        for (Size sample = samples.begin; sample < samples.end; ++sample)
-          for_each_tile(sample, [&](const Tile& tile) __attribute__((always_inline)) {
-            add(vector, tile, sums[tile.block]);
-          });
-      });
-    });
-  }
-
-  /// write(vector, tile) for every tile, from each member's last sample, which its caches still
-  /// hold, to its first, with which the next operator begins.
-  template <class Write>
-  void write_tiles(const Write& write) {
-    team_.run(members_, [&](int member) {
-      const Range samples = part_of(image_.batch, member, members_);
-      simd::run(isa_, [&](auto vector) {
-        for (Size sample = samples.end; sample-- > samples.begin;)
-          for_each_tile(sample, [&](const Tile& tile)
-                                    __attribute__((always_inline)) { write(vector, tile); });
-      });
-    });
   }
 
   /// job(block) for every block; few sums are not worth the team.
@@ -248,12 +210,12 @@ class BatchNorm final : public Operator {
     const T* other = spec_.add ? elements<T>(bindings_.inputs[1]).data() : nullptr;
     with_flag(spec_.add, [&](auto add) {
       with_flag(spec_.relu, [&](auto relu) {
-        write_tiles([&]<class Vector>(std::type_identity<Vector>, const Tile& tile)
-                        __attribute__((always_inline)) {
-                          batch_norm::normalize<add.value, relu.value, Vector>(
-                              x() + tile.begin, add.value ? other + tile.begin : nullptr, stride_,
-                              tile.pixels, affine<Vector>(tile.block), y() + tile.begin);
-                        });
+        tiles_.write([&]<class Vector>(std::type_identity<Vector>, const Tile& tile)
+                         __attribute__((always_inline)) {
+                           batch_norm::normalize<add.value, relu.value, Vector>(
+                               x() + tile.begin, add.value ? other + tile.begin : nullptr, stride_,
+                               tile.pixels, affine<Vector>(tile.block), y() + tile.begin);
+                         });
       });
     });
   }
@@ -274,12 +236,17 @@ class BatchNorm final : public Operator {
                             .second = spec_.gradient_terms == 2 ? output_gradient(1) : nullptr,
                             .output = y()};
     T* other_gradient = spec_.add ? input_gradient(1) : nullptr;
-    sum_up([&]<class Vector>(std::type_identity<Vector>, const Tile& tile,
-                             Sums& sums) __attribute__((always_inline)) {
-      T* kept = other_gradient == nullptr ? nullptr : other_gradient + tile.begin;
-      batch_norm::add_gradient_sums<Vector>(x() + tile.begin, gradient.from(tile.begin), stride_,
-                                            tile.pixels, affine<Vector>(tile.block), kept, sums);
-    });
+    tiles_.sum_up(
+        temporaries_.sums, temporaries_.parts,
+        [&]<class Vector>(std::type_identity<Vector>, const Tile& tile, const Tile& /*part*/,
+                          PartSums& sums) __attribute__((always_inline)) {
+          T* kept = other_gradient == nullptr ? nullptr : other_gradient + tile.begin;
+          batch_norm::add_gradient_sums<Vector>(x() + tile.begin, gradient.from(tile.begin),
+                                                stride_, tile.pixels, affine<Vector>(tile.block),
+                                                kept, sums);
+        },
+        [](auto /*vector*/, const Tile& /*part*/, const PartSums& part, Sums& all)
+            __attribute__((always_inline)) { batch_norm::add_part(part, all); });
     const bool adds = mode == GradientMode::add;
     for_each_block([this, adds](Size block)
                        __attribute__((always_inline)) { set_gradients(block, adds); });
@@ -311,8 +278,8 @@ class BatchNorm final : public Operator {
 
   template <class Gradient>
   void write_input_gradient(const Gradient& gradient) {
-    write_tiles([&]<class Vector>(std::type_identity<Vector>,
-                                  const Tile& tile) __attribute__((always_inline)) {
+    tiles_.write([&]<class Vector>(std::type_identity<Vector>,
+                                   const Tile& tile) __attribute__((always_inline)) {
       const Size lane = tile.block * kChannelBlock;
       batch_norm::input_gradient<Vector>(
           x() + tile.begin, gradient.from(tile.begin), stride_, tile.pixels,
@@ -323,7 +290,7 @@ class BatchNorm final : public Operator {
 
   BatchNormSpec spec_;
   ImageShape image_;
-  Planes planes_;
+  batch_norm::Tiles tiles_;
   [[no_unique_address]] PixelStride<T> stride_;
   Size blocks_;
   Bindings bindings_;

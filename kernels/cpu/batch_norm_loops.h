@@ -16,6 +16,12 @@ struct Sums {
   double second[kChannelBlock];
 };
 
+/// The sums of a part.
+struct PartSums {
+  float first[kChannelBlock];
+  float second[kChannelBlock];
+};
+
 /// What a block's channels have in common at all pixels.
 template <class Vector>
 struct Affine {
@@ -31,8 +37,11 @@ template <class Vector>
   return centered * a.scale + a.shift;
 }
 
-constexpr Size kPart = 64;   // pixels that are summed in float
-constexpr Size kChains = 4;  // independent sums, for the latency of an addition
+constexpr Size kPart = 64;  ///< pixels that are summed in float
+constexpr Size kFew = 2;    ///< pixels of all blocks whose cache lines are near at once
+constexpr Size kAhead =
+    8;  ///< pixels that are fetched early: the hardware follows few strided streams
+constexpr Size kChains = 4;  ///< independent sums, for the latency of an addition
 
 /// body(pixel, chain) for all pixels, round robin over the chains.
 template <class Body>
@@ -49,38 +58,39 @@ template <class Vector>
   return (chains[0] + chains[1]) + (chains[2] + chains[3]);
 }
 
-/// Adds Σ(x - origin) and Σ(x - origin)² to `sums`; `origin` is 16 values near the data. Within a
-/// part the first pixel is taken off, which is one of the values whose spread is wanted: so nothing
-/// cancels, however far the mean lies from zero.
+/// Adds Σ(x - start) and Σ(x - start)² to `sums`; `start` is 16 values near the data.
 template <class Vector, class T>
 [[gnu::always_inline]] inline void add_moments(const T* x, PixelStride<T> stride, Size pixels,
-                                               const T* origin, Sums& sums) {
-  for (Size begin = 0; begin < pixels; begin += kPart) {
-    const T* part = x + begin * stride;
-    const Size count = std::min(kPart, pixels - begin);
-    const auto start = simd::load<Vector>(part);
-    Vector first[kChains] = {};
-    Vector second[kChains] = {};
-    for_each_pixel(count, [&](Size pixel, Size chain) __attribute__((always_inline)) {
-      const auto centered = simd::load<Vector>(part + pixel * stride) - start;
-      first[chain] += centered;
-      second[chain] += centered * centered;
-    });
-    float starts[kChannelBlock];
-    float origins[kChannelBlock];
-    float first_total[kChannelBlock];
-    float second_total[kChannelBlock];
-    simd::store(starts, start);
-    simd::store(origins, simd::load<Vector>(origin));
-    simd::store(first_total, total(first));
-    simd::store(second_total, total(second));
-    const auto n = static_cast<double>(count);
-    for (Size lane = 0; lane < kChannelBlock; ++lane) {
-      const double offset = static_cast<double>(starts[lane]) - static_cast<double>(origins[lane]);
-      const double sum = first_total[lane];
-      sums.first[lane] += sum + n * offset;
-      sums.second[lane] += second_total[lane] + offset * (2 * sum + n * offset);
-    }
+                                               const T* start, PartSums& sums) {
+  const auto taken_off = simd::load<Vector>(start);
+  Vector first[kChains] = {simd::load<Vector>(sums.first)};
+  Vector second[kChains] = {simd::load<Vector>(sums.second)};
+  for_each_pixel(pixels, [&](Size pixel, Size chain) __attribute__((always_inline)) {
+    __builtin_prefetch(x + (pixel + kAhead) * stride);
+    const auto centered = simd::load<Vector>(x + pixel * stride) - taken_off;
+    first[chain] += centered;
+    second[chain] += centered * centered;
+  });
+  simd::store(sums.first, total(first));
+  simd::store(sums.second, total(second));
+}
+
+/// Adds Σ(x - origin) and Σ(x - origin)² of `pixels` pixels, whose moments are taken from `start`.
+/// That is one of the values whose spread is wanted: so nothing cancels in the part, however far
+/// the mean lies from zero.
+template <class Vector, class T>
+[[gnu::always_inline]] inline void add_part(const PartSums& part, Size pixels, const T* start,
+                                            const T* origin, Sums& sums) {
+  float starts[kChannelBlock];
+  float origins[kChannelBlock];
+  simd::store(starts, simd::load<Vector>(start));
+  simd::store(origins, simd::load<Vector>(origin));
+  const auto n = static_cast<double>(pixels);
+  for (Size lane = 0; lane < kChannelBlock; ++lane) {
+    const double offset = static_cast<double>(starts[lane]) - static_cast<double>(origins[lane]);
+    const double sum = part.first[lane];
+    sums.first[lane] += sum + n * offset;
+    sums.second[lane] += part.second[lane] + offset * (2 * sum + n * offset);
   }
 }
 
@@ -91,6 +101,8 @@ template <bool Add, bool Relu, class Vector, class T>
 #pragma GCC unroll 4
   for (Size pixel = 0; pixel < pixels; ++pixel) {
     const Size i = pixel * stride;
+    __builtin_prefetch(x + i + kAhead * stride);
+    if constexpr (Add) __builtin_prefetch(other + i + kAhead * stride);
     Vector value = normalized(simd::load<Vector>(x + i) - affine.mean, affine);
     if constexpr (Add) value += simd::load<Vector>(other + i);
     if constexpr (Relu) value = rectify(value);
@@ -114,6 +126,12 @@ struct MaskedGradient {
             Known == Mask::output ? output + offset : nullptr};
   }
 
+  [[gnu::always_inline]] void prefetch(Size i) const {
+    __builtin_prefetch(first + i);
+    if constexpr (Two) __builtin_prefetch(second + i);
+    if constexpr (Known == Mask::output) __builtin_prefetch(output + i);
+  }
+
   template <class Vector>
   [[gnu::always_inline]] Vector at(Size i, const Vector& centered,
                                    const Affine<Vector>& affine) const {
@@ -132,27 +150,28 @@ template <class Vector, class T, class Gradient>
 [[gnu::always_inline]] inline void add_gradient_sums(const T* x, const Gradient& gradient,
                                                      PixelStride<T> stride, Size pixels,
                                                      const Affine<Vector>& affine, T* kept,
-                                                     Sums& sums) {
-  for (Size begin = 0; begin < pixels; begin += kPart) {
-    Vector first[kChains] = {};
-    Vector second[kChains] = {};
-    for_each_pixel(std::min(kPart, pixels - begin),
-                   [&](Size pixel, Size chain) __attribute__((always_inline)) {
-                     const Size i = (begin + pixel) * stride;
-                     const auto centered = simd::load<Vector>(x + i) - affine.mean;
-                     const Vector g = gradient.at(i, centered, affine);
-                     if (kept != nullptr) simd::store(kept + i, g);
-                     first[chain] += g;
-                     second[chain] += g * centered;
-                   });
-    float first_total[kChannelBlock];
-    float second_total[kChannelBlock];
-    simd::store(first_total, total(first));
-    simd::store(second_total, total(second));
-    for (Size lane = 0; lane < kChannelBlock; ++lane) {
-      sums.first[lane] += first_total[lane];
-      sums.second[lane] += second_total[lane];
-    }
+                                                     PartSums& sums) {
+  Vector first[kChains] = {simd::load<Vector>(sums.first)};
+  Vector second[kChains] = {simd::load<Vector>(sums.second)};
+  for_each_pixel(pixels, [&](Size pixel, Size chain) __attribute__((always_inline)) {
+    const Size i = pixel * stride;
+    __builtin_prefetch(x + i + kAhead * stride);
+    gradient.prefetch(i + kAhead * stride);
+    const auto centered = simd::load<Vector>(x + i) - affine.mean;
+    const Vector g = gradient.at(i, centered, affine);
+    if (kept != nullptr) simd::store(kept + i, g);
+    first[chain] += g;
+    second[chain] += g * centered;
+  });
+  simd::store(sums.first, total(first));
+  simd::store(sums.second, total(second));
+}
+
+/// Adds a part's sums of gradients.
+[[gnu::always_inline]] inline void add_part(const PartSums& part, Sums& sums) {
+  for (Size lane = 0; lane < kChannelBlock; ++lane) {
+    sums.first[lane] += part.first[lane];
+    sums.second[lane] += part.second[lane];
   }
 }
 
@@ -166,6 +185,8 @@ template <class Vector, class T, class Gradient>
 #pragma GCC unroll 4
   for (Size pixel = 0; pixel < pixels; ++pixel) {
     const Size i = pixel * stride;
+    __builtin_prefetch(x + i + kAhead * stride);
+    gradient.prefetch(i + kAhead * stride);
     const auto centered = simd::load<Vector>(x + i) - affine.mean;
     const Vector g = gradient.at(i, centered, affine);
     simd::store(dx + i, affine.scale * ((g - offset) - centered * slope));
