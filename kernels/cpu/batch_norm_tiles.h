@@ -54,7 +54,7 @@ class Tiles {
         for (Size sample = samples.end; sample-- > samples.begin;)
           for (Size pixel = 0; pixel < planes_.pixels; pixel += few)
             for (Size block = 0; block < planes_.blocks; ++block)
-              write(vector, tile(sample, block, pixel, few));
+              write(vector, tile(sample, block, {pixel, pixel + few}));
       });
     });
   }
@@ -62,12 +62,11 @@ class Tiles {
  private:
   [[nodiscard]] bool blocked() const { return planes_.order == ImageOrder::blocked; }
 
-  /// `pixels` pixels from the `first` on, or as many as there are.
-  [[nodiscard, gnu::always_inline]] inline Tile tile(Size sample, Size block, Size first,
-                                                     Size pixels) const {
+  /// `pixels` of a plane, those that there are.
+  [[nodiscard, gnu::always_inline]] inline Tile tile(Size sample, Size block, Range pixels) const {
     return {.block = block,
-            .begin = planes_.offset(sample, block) + first * planes_.stride,
-            .pixels = std::min(pixels, planes_.pixels - first)};
+            .begin = planes_.offset(sample, block) + pixels.begin * planes_.stride,
+            .pixels = std::min(pixels.end, planes_.pixels) - pixels.begin};
   }
 
   template <class Vector, class Add, class AddPart>
@@ -78,14 +77,14 @@ class Tiles {
     const Size few = blocked() ? kPart : kFew;
     for (Size first = 0; first < planes_.blocks; first += together)
       for (Size pixel = 0; pixel < planes_.pixels; pixel += kPart) {
-        const Size end = std::min(pixel + kPart, planes_.pixels);
+        const Range part{pixel, std::min(pixel + kPart, planes_.pixels)};
         std::fill_n(parts + first, together, PartSums{});
-        for (Size start = pixel; start < end; start += few)
+        for (Size start = part.begin; start < part.end; start += few)
           for (Size block = first; block < first + together; ++block)
-            add(vector, tile(sample, block, start, std::min(few, end - start)),
-                tile(sample, block, pixel, kPart), parts[block]);
+            add(vector, tile(sample, block, {start, std::min(start + few, part.end)}),
+                tile(sample, block, part), parts[block]);
         for (Size block = first; block < first + together; ++block)
-          add_part(vector, tile(sample, block, pixel, kPart), parts[block], sums[block]);
+          add_part(vector, tile(sample, block, part), parts[block], sums[block]);
       }
   }
 
