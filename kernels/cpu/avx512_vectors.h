@@ -11,7 +11,7 @@
 #include <immintrin.h>
 
 // Every function that works on vectors carries the target; lambdas would not inherit it.
-#define PTBENCH_AVX512 gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prfchw")
+#define PTBENCH_AVX512 gnu::target("avx512f,avx512bw,avx512vl,avx512dq")
 
 namespace ptbench::avx512 {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/batch_norm_loops.h"
-#include "kernels/cpu/batch_norm_tiles.h"
+#include "kernels/cpu/batch_norm_order.h"
 #include "kernels/cpu/operators.h"
 #include "kernels/cpu/partition.h"
 #include "kernels/cpu/simd.h"
@@ -74,9 +74,9 @@ class BatchNorm final : public Operator {
   BatchNorm(const BatchNormSpec& spec, const Bindings& bindings, Team& team, Isa isa, int members)
       : spec_(spec),
         image_(spec.input),
-        tiles_(spec.input, spec.type, team, isa, members),
-        stride_(pixel_stride<T>(tiles_.planes())),
-        blocks_(tiles_.planes().blocks),
+        order_({spec.input, spec.type}, spec.input.batch, team, isa, members),
+        stride_(pixel_stride<T>(order_.planes())),
+        blocks_(order_.planes().blocks),
         bindings_(bindings),
         statistics_(bindings.workspace, lanes_of(spec)),
         temporaries_(bindings.scratch, blocks_, members),
@@ -85,7 +85,7 @@ class BatchNorm final : public Operator {
         members_(members) {}
 
   void forward() override {
-    tiles_.sum_up(
+    order_.sum_up(
         temporaries_.sums, temporaries_.parts,
         [this]<class Vector>(std::type_identity<Vector>, const Tile& tile, const Tile& part,
                              PartSums& sums) __attribute__((always_inline)) {
@@ -133,7 +133,7 @@ class BatchNorm final : public Operator {
     return wanted ? elements<T>(bindings_.input_gradients[input]).data() : nullptr;
   }
   /// 16 values of a block's channels, which its sums are taken from.
-  [[nodiscard]] const T* origin(Size block) const { return x() + tiles_.planes().offset(0, block); }
+  [[nodiscard]] const T* origin(Size block) const { return x() + order_.planes().offset(0, block); }
   [[nodiscard]] float* running_mean() const { return bindings_.buffers.data(); }
   [[nodiscard]] float* running_variance() const {
     return bindings_.buffers.data() + image_.channels;
@@ -210,7 +210,7 @@ class BatchNorm final : public Operator {
     const T* other = spec_.add ? elements<T>(bindings_.inputs[1]).data() : nullptr;
     with_flag(spec_.add, [&](auto add) {
       with_flag(spec_.relu, [&](auto relu) {
-        tiles_.write([&]<class Vector>(std::type_identity<Vector>, const Tile& tile)
+        order_.write([&]<class Vector>(std::type_identity<Vector>, const Tile& tile)
                          __attribute__((always_inline)) {
                            batch_norm::normalize<add.value, relu.value, Vector>(
                                x() + tile.begin, add.value ? other + tile.begin : nullptr, stride_,
@@ -236,7 +236,7 @@ class BatchNorm final : public Operator {
                             .second = spec_.gradient_terms == 2 ? output_gradient(1) : nullptr,
                             .output = y()};
     T* other_gradient = spec_.add ? input_gradient(1) : nullptr;
-    tiles_.sum_up(
+    order_.sum_up(
         temporaries_.sums, temporaries_.parts,
         [&]<class Vector>(std::type_identity<Vector>, const Tile& tile, const Tile& /*part*/,
                           PartSums& sums) __attribute__((always_inline)) {
@@ -278,7 +278,7 @@ class BatchNorm final : public Operator {
 
   template <class Gradient>
   void write_input_gradient(const Gradient& gradient) {
-    tiles_.write([&]<class Vector>(std::type_identity<Vector>,
+    order_.write([&]<class Vector>(std::type_identity<Vector>,
                                    const Tile& tile) __attribute__((always_inline)) {
       const Size lane = tile.block * kChannelBlock;
       batch_norm::input_gradient<Vector>(
@@ -290,7 +290,7 @@ class BatchNorm final : public Operator {
 
   BatchNormSpec spec_;
   ImageShape image_;
-  batch_norm::Tiles tiles_;
+  batch_norm::Order order_;
   [[no_unique_address]] PixelStride<T> stride_;
   Size blocks_;
   Bindings bindings_;

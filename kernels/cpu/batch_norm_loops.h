@@ -37,10 +37,9 @@ template <class Vector>
   return centered * a.scale + a.shift;
 }
 
-constexpr Size kPart = 64;  ///< pixels that are summed in float
-constexpr Size kFew = 2;    ///< pixels of all blocks whose cache lines are near at once
-constexpr Size kAhead =
-    8;  ///< pixels that are fetched early: the hardware follows few strided streams
+constexpr Size kPart = 64;   ///< pixels that are summed in float
+constexpr Size kFew = 2;     ///< pixels of a tile where blocks share cache lines
+constexpr Size kAhead = 8;   ///< pixels that are fetched early; strided, hardware fetches few
 constexpr Size kChains = 4;  ///< independent sums, for the latency of an addition
 
 /// body(pixel, chain) for all pixels, round robin over the chains.
@@ -50,7 +49,12 @@ template <class Body>
   for (; pixel + kChains <= pixels; pixel += kChains)
 #pragma GCC unroll 4
     for (Size chain = 0; chain < kChains; ++chain) body(pixel + chain, chain);
-  for (; pixel < pixels; ++pixel) body(pixel, Size{0});
+  if (pixel + 2 <= pixels) {
+    body(pixel, Size{0});
+    body(pixel + 1, Size{1});
+    pixel += 2;
+  }
+  if (pixel < pixels) body(pixel, Size{0});
 }
 
 template <class Vector>

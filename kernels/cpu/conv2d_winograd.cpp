@@ -61,13 +61,13 @@ class WinogradKernel final : public onednn::Kernel {
     std::byte* scratch = memory_.scratchpad;
     switch (pass_) {
       case Pass::forward:
-        winograd_forward(spec_, input, weights, const_cast<Bf16*>(output), scratch);
+        winograd_bf16_forward(spec_, input, weights, const_cast<Bf16*>(output), scratch);
         return;
       case Pass::data:
-        winograd_data(spec_, output, weights, const_cast<Bf16*>(input), scratch);
+        winograd_bf16_data(spec_, output, weights, const_cast<Bf16*>(input), scratch);
         return;
       case Pass::weights:
-        winograd_weights(spec_, input, output, const_cast<float*>(weights), scratch);
+        winograd_bf16_weights(spec_, input, output, const_cast<float*>(weights), scratch);
         return;
     }
   }
@@ -90,10 +90,11 @@ class WinogradPlan final : public onednn::PassPlan {
     const bool f32 = spec_.type == ElementType::f32;
     switch (pass_) {
       case Pass::forward:
-        return f32 ? winograd_f32_forward_scratch(spec_) : winograd_forward_scratch(spec_);
-      case Pass::data: return f32 ? winograd_f32_data_scratch(spec_) : winograd_data_scratch(spec_);
+        return f32 ? winograd_f32_forward_scratch(spec_) : winograd_bf16_forward_scratch(spec_);
+      case Pass::data:
+        return f32 ? winograd_f32_data_scratch(spec_) : winograd_bf16_data_scratch(spec_);
       case Pass::weights:
-        return f32 ? winograd_f32_weights_scratch(spec_) : winograd_weights_scratch(spec_);
+        return f32 ? winograd_f32_weights_scratch(spec_) : winograd_bf16_weights_scratch(spec_);
     }
     throw Defect("unknown pass of convolutions");
   }

@@ -275,39 +275,39 @@ class WeightGradient {
 
 bool has_winograd_bf16() { return __builtin_cpu_supports("avx512bf16") != 0; }
 
-Bytes winograd_forward_scratch(const Conv2dSpec& spec) {
+Bytes winograd_bf16_forward_scratch(const Conv2dSpec& spec) {
   const Tiles tiles = forward_tiles(spec, kTile);
   const TransformedWeights weights(spec.input.channels, spec.outputs, false);
   return Filter(tiles, weights).scratch_bytes();
 }
 
-Bytes winograd_data_scratch(const Conv2dSpec& spec) {
+Bytes winograd_bf16_data_scratch(const Conv2dSpec& spec) {
   const Tiles tiles = data_tiles(spec, kTile);
   const TransformedWeights weights(spec.input.channels, spec.outputs, true);
   return Filter(tiles, weights).scratch_bytes();
 }
 
-Bytes winograd_weights_scratch(const Conv2dSpec& spec) {
+Bytes winograd_bf16_weights_scratch(const Conv2dSpec& spec) {
   const Tiles tiles = forward_tiles(spec, kTile);
   return WeightGradient(tiles).scratch_bytes();
 }
 
-void winograd_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
-                      std::byte* scratch) {
+void winograd_bf16_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
+                           std::byte* scratch) {
   const Tiles tiles = forward_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, false);
   Filter(tiles, transformed).run(x, weights, y, scratch);
 }
 
-void winograd_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
-                   Bf16* x_gradient, std::byte* scratch) {
+void winograd_bf16_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
+                        Bf16* x_gradient, std::byte* scratch) {
   const Tiles tiles = data_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, true);
   Filter(tiles, transformed).run(y_gradient, weights, x_gradient, scratch);
 }
 
-void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
-                      float* weight_gradient, std::byte* scratch) {
+void winograd_bf16_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
+                           float* weight_gradient, std::byte* scratch) {
   const Tiles tiles = forward_tiles(spec, kTile);
   WeightGradient(tiles).run(x, y_gradient, weight_gradient, scratch);
 }
@@ -319,19 +319,20 @@ void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradi
 namespace ptbench {
 
 bool has_winograd_bf16() { return false; }
-Bytes winograd_forward_scratch(const Conv2dSpec& /*spec*/) { return 0; }
-Bytes winograd_data_scratch(const Conv2dSpec& /*spec*/) { return 0; }
-Bytes winograd_weights_scratch(const Conv2dSpec& /*spec*/) { return 0; }
-void winograd_forward(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const float* /*weights*/,
-                      Bf16* /*y*/, std::byte* /*scratch*/) {
+Bytes winograd_bf16_forward_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+Bytes winograd_bf16_data_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+Bytes winograd_bf16_weights_scratch(const Conv2dSpec& /*spec*/) { return 0; }
+void winograd_bf16_forward(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const float* /*weights*/,
+                           Bf16* /*y*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
-void winograd_data(const Conv2dSpec& /*spec*/, const Bf16* /*y_gradient*/, const float* /*weights*/,
-                   Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
+void winograd_bf16_data(const Conv2dSpec& /*spec*/, const Bf16* /*y_gradient*/,
+                        const float* /*weights*/, Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
-void winograd_weights(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const Bf16* /*y_gradient*/,
-                      float* /*weight_gradient*/, std::byte* /*scratch*/) {
+void winograd_bf16_weights(const Conv2dSpec& /*spec*/, const Bf16* /*x*/,
+                           const Bf16* /*y_gradient*/, float* /*weight_gradient*/,
+                           std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
 

@@ -19,18 +19,18 @@ namespace ptbench {
 [[nodiscard]] bool has_winograd_bf16();
 
 /// Memory for intermediate results of each pass, aligned to 64 bytes when used.
-[[nodiscard]] Bytes winograd_forward_scratch(const Conv2dSpec& spec);
-[[nodiscard]] Bytes winograd_data_scratch(const Conv2dSpec& spec);
-[[nodiscard]] Bytes winograd_weights_scratch(const Conv2dSpec& spec);
+[[nodiscard]] Bytes winograd_bf16_forward_scratch(const Conv2dSpec& spec);
+[[nodiscard]] Bytes winograd_bf16_data_scratch(const Conv2dSpec& spec);
+[[nodiscard]] Bytes winograd_bf16_weights_scratch(const Conv2dSpec& spec);
 
 /// y from x and W.
-void winograd_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
-                      std::byte* scratch);
+void winograd_bf16_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
+                           std::byte* scratch);
 /// The gradient of x from that of y and W.
-void winograd_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
-                   Bf16* x_gradient, std::byte* scratch);
+void winograd_bf16_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
+                        Bf16* x_gradient, std::byte* scratch);
 /// The gradient of W from x and the gradient of y.
-void winograd_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
-                      float* weight_gradient, std::byte* scratch);
+void winograd_bf16_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
+                           float* weight_gradient, std::byte* scratch);
 
 }  // namespace ptbench

@@ -21,10 +21,6 @@ using winograd::forward_tiles;
 using winograd::Place;
 using winograd::Tiles;
 
-constexpr Size kPointPairs = 2 * kPatch;   ///< points of a pair of rows
-constexpr Size kPoints = kPatch * kPatch;  ///< of a tile
-constexpr Size kBlock = kChannelBlock;     ///< floats of a vector
-constexpr Size kWeightBlock = 9 * kBlock * kBlock;
 constexpr std::size_t kMostRows =
     14;  ///< 14 × 2 sums, 2 of weights and a broadcast fill 31 registers
 constexpr std::size_t kMostColumns = 2;  ///< vectors
@@ -80,7 +76,8 @@ constexpr std::array<std::array<Multiply, kMostRows>, kMostColumns> kProducts{
 class WindowColumns {
  public:
   WindowColumns(const float* block, Size channel, bool turned)
-      : first_(block + channel * kBlock + (turned ? 8 * kTap : 0)), step_(turned ? -kTap : kTap) {}
+      : first_(block + channel * kBlock + (turned ? (kTaps - 1) * kTap : 0)),
+        step_(turned ? -kTap : kTap) {}
 
   [[PTBENCH_AVX512]] void column(Size index, __m512 (&values)[3]) const {
 #pragma GCC unroll 3
@@ -100,10 +97,10 @@ struct Addends {
   bool present = false;         ///< what the results hold already
 };
 
-/// Filters a native image. Tiles go in chunks whose transformed patches stay in the core's own
-/// cache. Few weights are transformed once and kept, in reach of that cache. Of more, the points
-/// are taken pair by pair of their rows and the outputs 32 by 32, so that each transformed weight
-/// is used where it was made, by a chunk of more tiles; it is made anew for each chunk.
+/// Filters a native image. Tiles go in chunks, whose transformed patches stay near. Few weights are
+/// transformed once and kept. Of more, one pair of rows of points and 32 outputs at a time are, so
+/// that no memory holds what is four times as large as all weights; they are transformed anew for
+/// each chunk, which has more tiles therefore.
 class Filter {
  public:
   Filter(const Tiles& tiles, bool turned)
@@ -111,14 +108,16 @@ class Filter {
         turned_(turned),
         inputs_(padded_channels(tiles.image.channels)),
         outputs_(padded_channels(tiles.result.channels)) {
-    constexpr Size kKeptWeights = Size{5} << 19U;  // bytes
+    // Bytes, of which a core's own cache holds 1 or 2 MiB; measured, and flat about these values.
+    constexpr Size kKept = Size{3} << 20U;  // weights and the patches that go with them
     constexpr Size kPatchesBesideKept = Size{400} << 10U;
     constexpr Size kPatchesOfPair = Size{7} << 18U;
-    const auto bytes = [](Size floats) { return floats * static_cast<Size>(sizeof(float)); };
-    keeps_ = bytes(kPoints * inputs_ * outputs_) <= kKeptWeights;
-    points_ = keeps_ ? kPoints : kPointPairs;
+    constexpr Size kFewestStrips = 2;
+    const auto bytes = [](Size floats) { return floats * Size{sizeof(float)}; };
+    keeps_ = bytes(kPoints * inputs_ * (outputs_ + kFewestStrips * kStrip)) <= kKept;
+    points_ = keeps_ ? kPoints : kPointsOfPair;
     const Size cache = keeps_ ? kPatchesBesideKept : kPatchesOfPair;
-    const Size most = std::max<Size>(cache / bytes(points_ * inputs_) / kStrip, 2) * kStrip;
+    const Size most = std::max(cache / bytes(points_ * inputs_) / kStrip, kFewestStrips) * kStrip;
     const Size chunk = std::min(most, tiles.count());
     strips_ = (chunk + kStrip - 1) / kStrip;
     strip_ = (chunk + strips_ - 1) / strips_;
@@ -175,7 +174,7 @@ class Filter {
   /// all, the results.
   template <int First, int Count>
   void multiply_points(const Memory& memory, Range tiles, const Addends& addends) const {
-    constexpr Size kFirstPoint = First * kPointPairs;
+    constexpr Size kFirstPoint = First * kPointsOfPair;
     const Size strips = (tiles.size() + strip_ - 1) / strip_;
     cut<First, Count>(memory, tiles, strips);
     const Size blocks = outputs_ / kBlock;
@@ -188,7 +187,7 @@ class Filter {
       float* sums = memory.sums + (keeps_ ? Size{0} : kPoints * chunk() * block * kBlock);
       const Multiply product =
           kProducts[static_cast<std::size_t>(columns - 1)][static_cast<std::size_t>(strip_ - 1)];
-      for (Size point = 0; point < Count * kPointPairs; ++point)
+      for (Size point = 0; point < Count * kPointsOfPair; ++point)
         for (Size strip = 0; strip < strips; ++strip)
           product(inputs_ / kBlock, memory.patches + (point * strips_ + strip) * strip_ * inputs_,
                   transformed + point * inputs_ * columns * kBlock,
@@ -208,7 +207,7 @@ class Filter {
       const Place at = tiles_.place(there ? tiles.begin + tile : tiles.begin);
       for (Size block = 0; block < inputs_ / kBlock; ++block, to += strip_ * kBlock) {
         if (!there) {
-          for (Size i = 0; i < Count * kPointPairs; ++i)
+          for (Size i = 0; i < Count * kPointsOfPair; ++i)
             _mm512_storeu_ps(to + i * point, _mm512_setzero_ps());
           continue;
         }
@@ -245,7 +244,7 @@ class Filter {
   }
 
   [[PTBENCH_AVX512]] static void exchange_channels(const float* block, float* to) {
-    for (Size tap = 0; tap < 9; ++tap) {
+    for (Size tap = 0; tap < kTaps; ++tap) {
       __m512i rows[kBlock];
 #pragma GCC unroll 16
       for (Size i = 0; i < kBlock; ++i)

@@ -9,16 +9,16 @@
 
 // The transforms of Winograd's F(4 × 4, 3 × 3) on 16 channels at a time (Lavin and Gray, "Fast
 // Algorithms for Convolutional Neural Networks", 2016), as Toom and Cook's interpolation gives them
-// for the points 0, ±5/8, ±3/2 and infinity. Of points that floats hold, these round little: errors
-// are below twice those of direct sums (Barabasz et al., "Error Analysis and Improving the Accuracy
-// of Winograd Convolution for Deep Neural Networks", 2020, on the choice). Tiles of 4 × 4 outputs
-// come from patches of 6 × 6 inputs.
+// for the points 0, ±5/8, ±3/2 and infinity. Of points that floats hold, these round little: the
+// root mean square error is about four times that of direct sums (Barabasz et al., "Error Analysis
+// and Improving the Accuracy of Winograd Convolution for Deep Neural Networks", 2020, on the
+// choice). Tiles of 4 × 4 outputs come from patches of 6 × 6 inputs.
 //
 // Points come in pairs, whose halves share their even and odd parts: 0 with infinity, then p with
 // −p. A transformed tile has 6 × 6 values, three pairs in each direction; some pairs of rows can be
 // had without the others.
 //
-// Static, as all of one file: each is compiled into its callers. Only where __x86_64__ is defined.
+// Compiled into each of the files that include it. Only where __x86_64__ is defined.
 #if defined(__x86_64__)
 namespace ptbench::winograd_f32 {
 
@@ -26,8 +26,13 @@ constexpr Size kTile = 4;    ///< outputs in each direction
 constexpr Size kPatch = 6;   ///< inputs in each direction, and points
 constexpr Size kPairs = 3;   ///< of points
 constexpr Size kWindow = 3;  ///< taps in each direction
+constexpr Size kTaps = kWindow * kWindow;
+constexpr Size kPoints = kPatch * kPatch;               ///< of a tile
+constexpr Size kPointsOfPair = 2 * kPatch;              ///< of a pair of rows
+constexpr Size kBlock = kChannelBlock;                  ///< floats of a vector
+constexpr Size kWeightBlock = kTaps * kBlock * kBlock;  ///< of 16 inputs and 16 outputs
 
-/// The points ±p of the last two pairs, and the constants that go with them.
+/// p of the pairs ±p; the first pair is 0 and infinity. Below: the constants that go with them.
 constexpr float kPoint[kPairs] = {0, 0.625F, 1.5F};
 constexpr float square(float p) { return p * p; }
 constexpr float kInner = square(kPoint[1]);
@@ -105,8 +110,9 @@ struct GradientTransform {
   }
 };
 
-/// Both directions of a transform, as far as `Count` pairs of rows from `First` on go: value (row,
-/// column) of row `First` · 2 on to `to` + (row · 6 + column) · `stride`. `Source` gives columns.
+/// Both directions of a transform, of `Count` pairs of rows from pair `First` on: what is at (row,
+/// column), rows counted from that pair's first, to `to` + (row · 6 + column) · `stride`. `Source`
+/// gives columns.
 template <class Transform, int First, int Count, class Source>
 [[PTBENCH_AVX512]] static inline void transform(const Source& source, float* to, Size stride) {
   static_assert(First >= 0 && Count >= 1 && First + Count <= kPairs);

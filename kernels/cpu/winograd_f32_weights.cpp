@@ -17,9 +17,6 @@ using winograd::forward_tiles;
 using winograd::Place;
 using winograd::Tiles;
 
-constexpr Size kPoints = 2 * kPatch;  ///< of a pair of rows, which are computed in one go
-constexpr Size kBlock = kChannelBlock;
-constexpr Size kWeightBlock = 9 * kBlock * kBlock;
 constexpr std::size_t kRows = 8;         ///< inputs
 constexpr std::size_t kMostColumns = 2;  ///< vectors of outputs
 
@@ -72,7 +69,8 @@ class WeightGradient {
 
   [[nodiscard]] Bytes scratch_bytes() const {
     const Size sums = one_chunk() ? kColumns * kBlock * kBlock : inputs_ * outputs_;
-    return static_cast<Bytes>(kPoints * (chunk_ * (inputs_ + outputs_) + sums)) * sizeof(float);
+    return static_cast<Bytes>(kPointsOfPair * (chunk_ * (inputs_ + outputs_) + sums)) *
+           sizeof(float);
   }
 
   void run(const float* image, const float* gradient, float* weights, std::byte* scratch) const {
@@ -81,8 +79,8 @@ class WeightGradient {
                         .gradient = gradient,
                         .weights = weights,
                         .patches = patches,
-                        .spread = patches + kPoints * chunk_ * inputs_,
-                        .sums = patches + kPoints * chunk_ * (inputs_ + outputs_)};
+                        .spread = patches + kPointsOfPair * chunk_ * inputs_,
+                        .sums = patches + kPointsOfPair * chunk_ * (inputs_ + outputs_)};
     multiply_points<0>(memory);
     multiply_points<1>(memory);
     multiply_points<2>(memory);
@@ -121,8 +119,8 @@ class WeightGradient {
   void multiply_block(const Memory& memory, Range tiles, Size input, Size output) const {
     const Size columns = std::min(kColumns, outputs_ / kBlock - output);
     float* sums = memory.sums;
-    if (!one_chunk()) sums += (input * outputs_ + output * kBlock) * kBlock * kPoints;
-    for (Size point = 0; point < kPoints; ++point)
+    if (!one_chunk()) sums += (input * outputs_ + output * kBlock) * kBlock * kPointsOfPair;
+    for (Size point = 0; point < kPointsOfPair; ++point)
       for (Size row = 0; row < kBlock; row += static_cast<Size>(kRows)) {
         const float* patches = memory.patches + (point * inputs_ + input * kBlock) * chunk_ + row;
         const float* gradients = memory.spread + (point * outputs_ + output * kBlock) * chunk_;

@@ -17,7 +17,7 @@ double share_of(const std::string& candidate, const std::string& pass, ElementTy
 
 TEST_CASE("convolutions say how many operations they execute", "[kernels]") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
-    const Conv2dSpec spec{.input = {.batch = 2, .channels = 32, .height = 8, .width = 8},
+    const Conv2dSpec spec{.input = {.batch = 12, .channels = 32, .height = 8, .width = 8},
                           .outputs = 48,
                           .window = {.kernel_height = 3,
                                      .kernel_width = 3,

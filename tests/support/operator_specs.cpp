@@ -89,6 +89,12 @@ constexpr Window kUneven{.kernel_height = 3,
                          .stride_width = 2,
                          .padding_height = 1,
                          .padding_width = 0};
+constexpr Window kPaddedUnevenly{.kernel_height = 3,
+                                 .kernel_width = 3,
+                                 .stride_height = 1,
+                                 .stride_width = 1,
+                                 .padding_height = 1,
+                                 .padding_width = 2};
 constexpr Window kWide{.kernel_height = 2,
                        .kernel_width = 5,
                        .stride_height = 3,
@@ -148,6 +154,13 @@ std::vector<Conv2dSpec> conv2d_specs() {
            .outputs = 3,
            .window = Window::square(1, 1, 1),
            .bias = true},
+          // Tiles enough for Winograd's filtering, of which the edges cut some.
+          {.input = image(4, 33, 9, 10),
+           .outputs = 17,
+           .window = kPaddedUnevenly,
+           .bias = true,
+           .add = true,
+           .relu = true},
           // With what follows in one pass; cut by channels too.
           {.input = image(1, 33, 5, 6),
            .outputs = 17,
@@ -190,6 +203,7 @@ std::vector<BatchNormSpec> batch_norm_specs() {
                   {.input = image(2, 33, 3, 3), .relu = true, .input_gradient = false},
                   {.input = image(2, 64, 8, 8), .add = true, .relu = true},
                   {.input = image(5, 32, 6, 6), .relu = true},
+                  {.input = image(2, 33, 9, 15), .add = true, .relu = true, .gradient_terms = 2},
                   // More channels and rows than a tile of a GPU's kernels, and many slices of rows.
                   {.input = image(2, 264, 5, 7), .relu = true, .gradient_terms = 2},
                   {.input = image(4, 33, 17, 16), .add = true, .relu = true},

@@ -64,12 +64,12 @@ constexpr double kF16Roundoff = 1.0 / 2048;
 }
 
 /// A sum of products as direct computation and, in `winograd`, as Winograd's gives it. F(4×4, 3×3)
-/// in float has twice the root mean square error of a direct sum, and its largest errors spread
-/// wider: 4 times the tolerance. In bf16 the transformed factors are rounded before they are
-/// multiplied: a product is off by about 0.6 roundoffs (two independent ones, each uniform), and
-/// transformed factors are √(4 · 0.8) times as large as plain ones: about one roundoff of √terms
-/// products, which is 4/3 · Σ|x·w| / √terms where both factors are uniform. Six times that for the
-/// worst of thousands of elements, and the rounding of the result.
+/// in float has 4 times the root mean square error of a direct sum: 4 times the tolerance. In bf16
+/// the transformed factors are rounded before they are multiplied: a product is off by about 0.6
+/// roundoffs (two independent ones, each uniform), and transformed factors are √(4 · 0.8) times as
+/// large as plain ones: about one roundoff of √terms products, which is 4/3 · Σ|x·w| / √terms where
+/// both factors are uniform. Six times that for the worst of thousands of elements, and the
+/// rounding of the result.
 [[nodiscard]] inline Expected expected_sum(ElementType result, ElementType factors, double value,
                                            double sum_of_magnitudes, Size terms, bool winograd) {
   const double direct = product_tolerance(factors, terms, sum_of_magnitudes);

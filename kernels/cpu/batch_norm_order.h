@@ -18,18 +18,19 @@ struct Tile {
   Size pixels;
 };
 
-/// Tiles of each member's samples, as they lie in memory. Blocks that lie channels last share cache
-/// lines: there a few pixels of one block are followed by those of the next.
-class Tiles {
+/// Each member visits its samples tile by tile, as these lie in memory. Blocks that lie channels
+/// last share cache lines: there a few pixels of one block are followed by those of the next.
+class Order {
  public:
-  Tiles(const ImageShape& image, ElementType type, Team& team, Isa isa, int members)
-      : planes_(image, type), batch_(image.batch), team_(team), isa_(isa), members_(members) {}
+  /// `planes` of `batch` samples.
+  Order(const Planes& planes, Size batch, Team& team, Isa isa, int members)
+      : planes_(planes), batch_(batch), team_(team), isa_(isa), members_(members) {}
 
   [[nodiscard]] const Planes& planes() const { return planes_; }
 
   /// Sums over all pixels, in parts that are summed in float: add(vector, tile, part, part's sums)
   /// for every tile of a part, then add_part(vector, part, its sums, sums of its block). Each
-  /// member has its own of `sums` and `parts` (members × blocks), zero at first.
+  /// member clears and fills its own of `sums` and `parts` (members × blocks).
   template <class Add, class AddPart>
   void sum_up(Sums* sums, PartSums* parts, const Add& add, const AddPart& add_part) const {
     team_.run(members_, [&](int member) {
