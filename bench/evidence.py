@@ -3,7 +3,10 @@
 Only Python's standard library is used. tests/bench tests it.
 """
 import math
+import os
 import pathlib
+import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -109,6 +112,17 @@ def version_of(ptbench):
     """What that build says of itself, in a line."""
     said = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True).stdout
     return said.splitlines()[0]
+
+
+def processor():
+    """The model of this machine's CPU as the kernel tells it, or its architecture."""
+    model = re.search(r"^model name\s*: (.+)$", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    return model.group(1) if model else platform.machine()
+
+
+def machine():
+    """What a report says of where it was measured, in a line."""
+    return f"{processor()}, {os.cpu_count()} cores; {platform.system()} {platform.release()}"
 
 
 def publish(text, output):

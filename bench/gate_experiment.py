@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 
+import evidence
+
 PROCESSES = 5
 
 
@@ -43,11 +45,6 @@ def measure(arguments, plan, target, slowdown):
                             timeout=300)
     if result.returncode != 0:
         sys.exit(f"{shlex.join(command)} ended with {result.returncode}:\n{result.stderr}")
-
-
-def version_of(arguments):
-    return subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True,
-                          timeout=60).stdout.strip()
 
 
 def compare(arguments, base, new, detect):
@@ -115,7 +112,7 @@ def report_head(arguments, record):
         f"{platform.system()} {platform.release()}",
         f"- ptbench {generator['version']}, commit {generator['git_commit']}, "
         f"{generator['build_type']}",
-        f"- judged by: {version_of(arguments)}",
+        f"- judged by: {evidence.version_of(arguments.ptbench)}",
         f"- command: `bench/gate_experiment.py {shlex.join(sys.argv[1:])}`",
         f"- {PROCESSES} processes a side and pair, interleaved; the other build is the same one",
         "",

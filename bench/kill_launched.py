@@ -16,7 +16,6 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import random
 import re
 import signal
@@ -25,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import evidence
 from kill_ranks import left_in_system, processes_of, read, table, wait_until_gone
 
 MARK = "PTBENCH_LAUNCHED_TRIAL"
@@ -199,7 +199,7 @@ def report(arguments, version, launcher_version, done):
     lines = [
         "# Launched ranks, and launchers, that are killed", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- machine: {os.cpu_count()} cores; {platform.system()} {platform.release()}",
+        f"- machine: {evidence.machine()}",
         f"- {version}; {launcher_version}, `odls_base_sigkill_timeout` 2",
         f"- command: `bench/kill_launched.py -n {arguments.trials} --seed {arguments.seed} --communicator "
         f"{arguments.communicator}`",

@@ -15,7 +15,6 @@ import contextlib
 import datetime
 import os
 import pathlib
-import platform
 import random
 import shlex
 import signal
@@ -24,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import evidence
 from kill_ranks import left_in_system, processes_of, record_in, table, unlike, wait_until_gone
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -157,12 +157,11 @@ def report(arguments, done):
     groups = collections.defaultdict(list)
     for trial, outcome in done:
         groups[f"{trial.victim}, {trial.event}"].append(outcome)
-    version = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True, check=True).stdout
     lines = [
         "# Programs under ptbench that are killed, stopped and interrupted", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- machine: {os.cpu_count()} cores; {platform.system()} {platform.release()}",
-        f"- {version.splitlines()[0]}",
+        f"- machine: {evidence.machine()}",
+        f"- {evidence.version_of(arguments.ptbench)}",
         f"- command: `bench/kill_programs.py {shlex.join(sys.argv[1:])}`",
         f"- the launcher is {'torchrun' if arguments.torchrun else 'a shell'}",
         f"- `--timeout {TIMEOUT:g}`; \"stop\" is for good, but for ptbench, which goes on after {STOPPED:g} s",

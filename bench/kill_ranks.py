@@ -20,15 +20,15 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import random
 import re
-import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+import evidence
 
 MARK = "PTBENCH_KILL_TRIAL"
 GONE_WITHIN = 5.0   # seconds after a death, or after the deadline of a rank that is stopped
@@ -289,12 +289,10 @@ def report(arguments, version, done):
 
     deaths = [one.seconds for trial, one in done
               if trial.event == "kill" and one.seconds is not None]
-    model = re.search(r"model name\s*: (.*)", read("/proc/cpuinfo").decode())
     lines = [
         "# Ranks that are killed, stopped and interrupted", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores; "
-        f"{platform.system()} {platform.release()}",
+        f"- machine: {evidence.machine()}",
         f"- {version}",
         f"- command: `bench/kill_ranks.py -n {arguments.trials} --seed {arguments.seed}"
         + (f" --device {arguments.device}" if arguments.device != "cpu" else "")
@@ -337,8 +335,7 @@ def main():
         if signal.getsignal(one) == signal.SIG_IGN:
             signal.signal(one, signal.SIG_DFL)
     ptbench = str(pathlib.Path(arguments.ptbench).resolve())
-    version = subprocess.run([ptbench, "--version"], capture_output=True, text=True,
-                             check=True).stdout.splitlines()[0]
+    version = evidence.version_of(ptbench)
     done, number = [], 0
     with tempfile.TemporaryDirectory(prefix="kill-ranks-") as root:
         scene = Scene(root, ptbench, arguments.device, arguments.communicator)

@@ -17,11 +17,12 @@ import itertools
 import json
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import sys
 import tempfile
+
+import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = ["fp32", "bf16"]
@@ -118,12 +119,10 @@ def report(table, options, version, done):
     found = {one.trial[:4]: one for one in done if one.trial.fault}
     passed = [one for one in done if not one.trial.fault]
     caught = [one for one in found.values() if one.right]
-    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     lines = [
         "# Planted faults, and what `ptbench run` says", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores; "
-        f"{platform.system()} {platform.release()}",
+        f"- machine: {evidence.machine()}",
         f"- {version}, built as `ptbench_mutated`",
         f"- command: `bench/mutations.py{' --small' if options.small else ''}`",
         "- a fault is caught when the run ends with exit code 2; the table says which check found "
@@ -160,8 +159,7 @@ def main():
     options = parser.parse_args()
     table = json.loads((ROOT / "tests/mutations/mutations.json").read_text())
     program = str(pathlib.Path(options.ptbench).resolve())
-    version = subprocess.run([program, "--version"], capture_output=True, text=True,
-                             check=True).stdout.splitlines()[0]
+    version = evidence.version_of(program)
     done = []
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         for trial in trials_of(table, options.only):

@@ -133,11 +133,10 @@ def shown(value):
 
 def document(given, pages):
     """The figures of all pages, with intervals, as Markdown."""
-    version = subprocess.run([given.ptbench, "--version"], capture_output=True, text=True, check=True)
     browser = subprocess.run(["chromium", "--version"], capture_output=True, text=True, check=True)
     lines = ["# The page of many runs, made and opened", "",
              f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-             f"- {version.stdout.strip()}", f"- {browser.stdout.strip()}, headless",
+             f"- {evidence.version_of(given.ptbench)}", f"- {browser.stdout.strip()}, headless",
              f"- command: `bench/page_time.py {shlex.join(sys.argv[1:])}`",
              f"- a page of {given.runs} runs, made and opened {len(pages)} times; milliseconds count from the "
              "begin of loading, those of `ms_sort` from the click", "",

@@ -22,13 +22,14 @@ import json
 import os
 import pathlib
 import platform
-import re
 import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEP_SECONDS = 0.01
@@ -207,7 +208,8 @@ def verdicts_text(arguments, verdicts, rows):
             "| gates | " + " | ".join(kinds) + " |", "|---" * (len(kinds) + 1) + "|",
             *(f"| {name} | " + " | ".join(str(counts[kind]) for kind in kinds) + " |"
               for name, counts in verdicts.items()), "",
-            "| gate | program | side | verdict | change | by | clock | took | reason |", "|---" * 9 + "|", *rows]
+            f"| {arguments.what.removesuffix('s')} | program | side | verdict | change | by | clock | took | reason |",
+            "|---" * 9 + "|", *rows]
 
 
 def percent(share):
@@ -215,9 +217,7 @@ def percent(share):
 
 
 def head_of(arguments):
-    judge = subprocess.run([arguments.ptbench, "--version"], capture_output=True, text=True,
-                           check=True).stdout.splitlines()[0]
-    model = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    judge = evidence.version_of(arguments.ptbench)
     now = datetime.datetime.now(datetime.timezone.utc)
     date, build, judges = f"{now:%Y-%m-%d %H:%M} UTC", judge, []
     if arguments.judge:  # on the machine that measured, since s0 is of a machine
@@ -227,8 +227,7 @@ def head_of(arguments):
         build = f"ptbench {made['version']} (commit {made['git_commit'][:12]}, {made['build_type']})"
         judges = [f"- judged by: {judge}"]
     return [f"- date: {date}",
-            f"- machine: {model.group(1) if model else platform.machine()}, {os.cpu_count()} cores, load "
-            f"{os.getloadavg()[0]:.1f}; {platform.system()} {platform.release()}; Python {platform.python_version()}",
+            f"- machine: {evidence.machine()}; load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}",
             f"- {build}", *judges,
             f"- command: `bench/program_trials.py {shlex.join(sys.argv[1:])}`"]
 

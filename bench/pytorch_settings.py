@@ -76,7 +76,7 @@ def main():
     arguments = parser.parse_args()
     path = arguments.output and pathlib.Path(arguments.output)
     lines = ["", f"## {shlex.join(options_of(arguments))}", "",
-             f"- {evidence.version_of(ROOT / arguments.ptbench)}; {os.cpu_count()} cores; "
+             f"- {evidence.version_of(ROOT / arguments.ptbench)}; {evidence.machine()}; "
              f"`bench/pytorch_settings.py {shlex.join(sys.argv[1:])}`", "",
              "| setting, the other way | options of train.py | its step over the chosen one's [99 %] | verdict |",
              "|---|---|---|---|"]

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+import evidence
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 Case = collections.namedtuple("Case", "strategy ranks precision accumulation graph")
@@ -48,10 +50,6 @@ def verify(ptbench, workload, case, folder):
     return run["verification"]["status"], run["reason"] or ""
 
 
-def commit_of(ptbench):
-    return subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ptbench", default=str(ROOT / "build/release/ptbench"))
@@ -75,7 +73,7 @@ def main():
     lines = [
         "# Strategies over GPUs, verified in every combination", "",
         f"- date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC",
-        f"- {commit_of(ptbench)}",
+        f"- {evidence.version_of(ptbench)}",
         f"- devices: {'emulated ones, of scripts/emulate-gpu' if emulated else 'GPUs'}",
         f"- command: `bench/verified_gpu_strategies.py {shlex.join(sys.argv[1:])}`".replace(str(ROOT) + "/", ""), "",
         f"{sum(status == 'passed' for _, status in rows)} of {len(rows)} runs of `{arguments.workload}` were verified.", "",

@@ -17,7 +17,6 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import re
 import shlex
 import statistics
@@ -26,6 +25,7 @@ import sys
 import tempfile
 import time
 
+import evidence
 from gates import VERDICTS, share
 
 OUTCOMES = (*VERDICTS, "failed")
@@ -79,20 +79,13 @@ def row(name, options, gates):
             + f" | {statistics.mean(seconds):.0f} s, {max(seconds):.0f} s |")
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def now():
     return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d, %H:%M}"
 
 
 def report(record, cases, command):
     lines = ["# Whole gates", "", f"- date: {record['begin']} to {record['end']} UTC",
-             f"- machine: {record['machine']}, {os.cpu_count()} cores; Linux {platform.release()}",
+             f"- machine: {record['machine']}",
              f"- {record['build']}", f"- command: `bench/whole_gates.py {command}`", "",
              "| case | detect | gates | " + " | ".join(OUTCOMES)
              + " | pairs a gate: mean, most | time a gate: mean, most |",
@@ -108,7 +101,7 @@ def report(record, cases, command):
 
 def begun(path, build, cases):
     record = json.loads(path.read_text()) if path.exists() else {
-        "begin": now(), "end": now(), "build": build, "machine": processor(), "gates": {}}
+        "begin": now(), "end": now(), "build": build, "machine": evidence.machine(), "gates": {}}
     if record["build"] != build:
         sys.exit(f"{path} has gates of another build, {record['build']}: choose another --output")
     for name, *how in cases:
@@ -128,8 +121,7 @@ def main():
     arguments = parser.parse_args()
     ptbench = arguments.ptbench.resolve()
     cases = [case_of(text) for text in arguments.cases]
-    version = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True)
-    build = version.stdout.splitlines()[0].replace(" (commit", ", commit").replace(", Release)", " (Release)")
+    build = evidence.version_of(ptbench).replace(" (commit", ", commit").replace(", Release)", " (Release)")
     kept = arguments.output.with_suffix(".json")
     record = begun(kept, build, cases)
     for number in range(arguments.gates):
