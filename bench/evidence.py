@@ -110,7 +110,10 @@ def require_origin_or_exit(generators):
 
 def version_of(ptbench):
     """What that build says of itself, in a line."""
-    said = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    try:
+        said = subprocess.run([ptbench, "--version"], capture_output=True, text=True, check=True).stdout
+    except OSError as error:
+        sys.exit(f"{ptbench} does not start ({error.strerror}): build it with scripts/build, or name another")
     return said.splitlines()[0]
 
 
