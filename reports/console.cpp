@@ -41,6 +41,9 @@ bool saves_products(const RunRecord& run) {
          compute.executed_flops_per_step != compute.flops_per_step;
 }
 
+/// The rate counts the model's operations: beside `utilization` it stands where all are executed.
+bool executes_all_products(const RunRecord& run) { return has_result(run) && !saves_products(run); }
+
 bool hides_communication(const RunRecord& run) {
   const PhasesRecord& phases = run.phases_seconds;
   return has_result(run) && phases.communication > phases.communication_exposed;
@@ -59,7 +62,7 @@ bool has_verification(const RunRecord& run) {
          (differs && run.verification.reason.has_value());
 }
 
-constexpr std::array<Line, 18> kLines{{
+constexpr std::array<Line, 19> kLines{{
     {"workload",
      {"{workload.name}", "{workload.parameters} parameters", "input {workload.input_shape}",
       "{workload.flops_per_sample} a sample"}},
@@ -108,12 +111,17 @@ constexpr std::array<Line, 18> kLines{{
      {"{compute.flops_per_second}",
       "{compute.utilization} of a peak of {compute.peak_flops_per_second}",
       "{compute.peak_source}"},
-     has_result},
-    {"energy", {"{energy.joules_per_step} a step", "{energy.source}"}, has_result},
+     executes_all_products},
+    {"compute",
+     {"{compute.utilization} of a peak of {compute.peak_flops_per_second}",
+      "{compute.peak_source}"},
+     saves_products},
     {"effective",
-     {"{compute.effective_utilization} of the peak with the products that Winograd's filtering "
+     {"{compute.flops_per_second}",
+      "{compute.effective_utilization} of that peak with the products that Winograd's filtering "
       "saves"},
      saves_products},
+    {"energy", {"{energy.joules_per_step} a step", "{energy.source}"}, has_result},
     {"loss",
      {"first {loss.first}, last {loss.last}", "test accuracy {accuracy.test}",
       "train accuracy {accuracy.train}", "target reached after {time_to_target_seconds}"},
