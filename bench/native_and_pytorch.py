@@ -10,7 +10,8 @@ native,pytorch,pytorch-compiled` measures it: after losses of single steps from 
 that does not agree has no ratio), fresh processes in each round, which take turns of a few steps with each other, with
 the same threads and batches; the ratios and their intervals are the sweep's own (docs/peers.md).
 --json keeps what was measured of each cell and is gone on with; cells that it has are left alone. Builds that are
-dirty, or of several commits, are refused, unless --quick. Only Python's standard library is used.
+dirty, or of several commits, are refused, unless --quick, and so is a PyTorch without its allocator. Only Python's
+standard library is used.
 """
 import argparse
 import itertools
@@ -28,6 +29,10 @@ import tempfile
 import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "peers" / "pytorch"))
+
+import allocator  # noqa: E402
+
 ENGINES = ("native", "pytorch", "pytorch-compiled")
 RANKS = 2
 # Samples of all ranks together, as a rank of the serial cells has them.
@@ -259,6 +264,8 @@ def main():
     if arguments.quick:
         arguments.rounds, arguments.max_time = min(arguments.rounds, 3), min(arguments.max_time, 6)
     path = arguments.json and pathlib.Path(arguments.json)
+    if not arguments.quick and not allocator.is_there():
+        sys.exit("there is no tcmalloc, without which PyTorch is slower: scripts/peers installs it")
     if arguments.quick and path:
         parser.error("--quick measures nothing that is kept: leave --json out")
     version = run([arguments.python, "-c", "import torch; print(torch.__version__)"], arguments).stdout.strip()

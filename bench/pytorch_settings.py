@@ -6,11 +6,10 @@
     bench/pytorch_settings.py -w mlp -s ddp -n 2 -b 64 --threads 1 --compile -o results/pytorch-settings.md
 
 One table for each command, below those that the file has; options are train.py's. A setting that is slower the other
-way is chosen rightly, one that is the same matters not. What train.py has no option for is set in the environment.
+way is chosen rightly, one that is the same matters not. What train.py has no option for is tried by a variable.
 Only Python's standard library is used.
 """
 import argparse
-import ctypes.util
 import json
 import os
 import pathlib
@@ -22,36 +21,28 @@ import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRAIN = "peers/pytorch/train.py"
-OTHERS = {name: ["--other", name] for name in ("fused", "set_to_none", "denormals", "huge_pages")}
+OTHERS = {name: ["--other", name] for name in ("fused", "set_to_none", "denormals", "huge_pages", "tcmalloc")}
 OF_EAGER = {"torch.compile": ["--compile"]}
 OF_IMAGES = {"channels_last": ["--other", "channels_last"]}
 OF_DDP = {"bucket_view": ["--other", "bucket_view"], "static_graph": ["--other", "static_graph"],
           "buckets of 1 MiB": ["--bucket-mb", "1"], "buckets of 100 MiB": ["--bucket-mb", "100"]}
-TCMALLOC = "tcmalloc_minimal"  # Debian: libtcmalloc-minimal4
-OF_ENVIRONMENT = {"tcmalloc": f"LD_PRELOAD={ctypes.util.find_library(TCMALLOC)}"}
 OF_COMPILED = {"max-autotune": "TORCHINDUCTOR_MAX_AUTOTUNE=1"}
 
 
 def variants(arguments):
     """Name -> variables of the environment, options of train.py."""
-    environment, options = OF_ENVIRONMENT, OTHERS
-    if arguments.compile:
-        environment = environment | OF_COMPILED
-    else:
-        options = OF_EAGER | options
+    options = OTHERS if arguments.compile else OF_EAGER | OTHERS
     if arguments.workload.startswith("resnet"):
         options = options | OF_IMAGES
     if arguments.strategy == "ddp":
         options = options | OF_DDP
-    found = {name: ([], more) for name, more in options.items()} | {
-        name: ([variable], []) for name, variable in environment.items()}
+    found = {name: ([], more) for name, more in options.items()}
+    if arguments.compile:
+        found |= {name: ([variable], []) for name, variable in OF_COMPILED.items()}
     for name in arguments.only or ():
         if name not in found:
             sys.exit(f"--only {name}: not of these options; choose from {', '.join(found)}")
-    chosen = {name: found[name] for name in arguments.only or found}
-    if "tcmalloc" in chosen and not ctypes.util.find_library(TCMALLOC):
-        sys.exit("there is no tcmalloc to try: install libtcmalloc-minimal4, or say --only")
-    return chosen
+    return {name: found[name] for name in arguments.only or found}
 
 
 def options_of(arguments):
@@ -90,8 +81,7 @@ def main():
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of a rank")
     parser.add_argument("--compile", action="store_true", help="beside what train.py compiles")
-    parser.add_argument("--only", action="append", choices=[*OTHERS, *OF_EAGER, *OF_IMAGES, *OF_DDP, *OF_ENVIRONMENT,
-                                                            *OF_COMPILED])
+    parser.add_argument("--only", action="append", choices=[*OTHERS, *OF_EAGER, *OF_IMAGES, *OF_DDP, *OF_COMPILED])
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     tried = variants(arguments)

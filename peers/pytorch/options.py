@@ -13,7 +13,8 @@ WORKLOADS = ("linear", "mlp", "resnet18", "resnet50")
 STRATEGIES = ("serial", "dp", "ddp", "grad-accum", "amp")
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 # Settings that are tried the other way: bench/pytorch_settings.py.
-OTHERS = ("channels_last", "fused", "set_to_none", "denormals", "huge_pages", "bucket_view", "static_graph")
+OTHERS = ("channels_last", "fused", "set_to_none", "denormals", "huge_pages", "tcmalloc", "bucket_view",
+          "static_graph")
 # Learning rate, momentum, weight decay: PyTorch's, and ptbench's for SGD.
 OPTIMIZERS = {"sgd": (0.01, 0.9, 0.0), "adam": (1e-3, 0.0, 0.0), "adamw": (1e-3, 0.0, 0.01)}
 

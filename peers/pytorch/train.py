@@ -24,6 +24,7 @@ sys.path.insert(0, str(HERE))
 if "PTBENCH_STEPS" not in os.environ:  # else ptbench has put its package there
     sys.path.append(str(HERE.parent.parent / "python"))
 
+import allocator  # noqa: E402
 import launch  # noqa: E402
 import options as option_rows  # noqa: E402
 
@@ -103,6 +104,8 @@ def main() -> int:
 
         require_packages()
         return verify_run.run(options, sys.argv[1:])
+    if options.device == "cpu" and "tcmalloc" not in options.other:
+        allocator.start_with_tcmalloc()
     place = option_rows.place_of(options)
     if place is None:
         return launch.start_ranks(options.nproc, sys.argv[1:])

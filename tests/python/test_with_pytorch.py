@@ -201,7 +201,8 @@ class Equivalence(unittest.TestCase):
         self.verify("-w", "mlp", "-b", "16", "-s", "ddp", "-n", "2", "--accumulate", "2")
 
     def test_settings_the_other_way_train_alike(self):
-        others = ["channels_last", "fused", "set_to_none", "denormals", "huge_pages", "bucket_view", "static_graph"]
+        others = ["channels_last", "fused", "set_to_none", "denormals", "huge_pages", "tcmalloc", "bucket_view",
+                  "static_graph"]
         every = [word for setting in others for word in ("--other", setting)]
         self.verify("-w", "resnet18", "-b", "4", "--samples", "64", "-s", "ddp", "-n", "2", *every)
 

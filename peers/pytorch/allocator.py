@@ -1,0 +1,32 @@
+"""The allocator that PyTorch's tensors on processors come from: tcmalloc where it is installed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+LIBRARY = "libtcmalloc_minimal.so.4"  # Debian: libtcmalloc-minimal4
+
+
+def is_there() -> bool:
+    """Whether tcmalloc is installed; loads it."""
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError:
+        return False
+    return True
+
+
+def start_with_tcmalloc() -> None:
+    """Starts this program anew with tcmalloc in place of the C library's allocator, which gives large tensors back to
+    the system in every step. Returns where the program already has it, or another that LD_PRELOAD names, and where it
+    is not installed, which is said. Ranks that are started later inherit it."""
+    if "LD_PRELOAD" in os.environ:
+        return
+    if not is_there():
+        print("train.py: there is no tcmalloc, without which PyTorch is slower: install libtcmalloc-minimal4, or run"
+              " scripts/peers", file=sys.stderr)
+        return
+    os.environ["LD_PRELOAD"] = LIBRARY
+    os.execv(sys.executable, sys.orig_argv)
