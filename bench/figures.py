@@ -247,7 +247,7 @@ FIGURES = {
     "program-clock": lambda: report_table(Source("2026-11-25-program-clock.md")),
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
-    "run": lambda: console(Source("2026-11-23-digits.txt"), Source("2026-11-23-digits.json")),
+    "run": lambda: console(Source("2026-11-27-digits.txt"), Source("2026-11-27-digits.json")),
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
     "native-and-pytorch": lambda: engines_table(NATIVE_AND_PYTORCH),
     "native-and-pytorch-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH),
