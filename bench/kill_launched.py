@@ -230,11 +230,7 @@ def main():
     parser.add_argument("-o", "--output", help="Markdown file")
     arguments = parser.parse_args()
     ptbench = str(pathlib.Path(arguments.ptbench).resolve())
-
-    def first_line(*command):
-        said = subprocess.run(command, capture_output=True, text=True, check=True)
-        return said.stdout.splitlines()[0]
-
+    launcher = subprocess.run([arguments.launcher.split()[0], "--version"], capture_output=True, text=True, check=True)
     done = []
     # As many of each as its share of the trials, in an order drawn from the seed.
     kinds = [row[:2] for row in EVENTS for _ in range(row[2])]
@@ -248,8 +244,7 @@ def main():
             done.append((trial, outcome))
             print(f"{number}: {outcome.hit}, {event}: exit {outcome.code}, {outcome.status}, "
                   f"{outcome.seconds:.2f} s {'; '.join(outcome.problems)}", flush=True)
-    text = report(arguments, first_line(ptbench, "--version"),
-                  first_line(arguments.launcher.split()[0], "--version"), done)
+    text = report(arguments, evidence.version_of(ptbench), launcher.stdout.splitlines()[0], done)
     if arguments.output:
         pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
     return 1 if any(outcome.problems for _, outcome in done) else 0

@@ -59,7 +59,7 @@ def sweep_of(cell, arguments):
 
 def build_of(arguments):
     """The generator of records: whose build measures."""
-    said = run([arguments.ptbench, "--version"], arguments).stdout.splitlines()[0]
+    said = evidence.version_of(ROOT / arguments.ptbench)
     version, commit, build_type = re.search(r"ptbench (\S+) \(commit (\S+), (\w+)\)", said).groups()
     return {"version": version, "git_commit": commit, "build_type": build_type}
 

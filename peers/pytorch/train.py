@@ -104,7 +104,7 @@ def main() -> int:
 
         require_packages()
         return verify_run.run(options, sys.argv[1:])
-    if options.device == "cpu" and "tcmalloc" not in options.other:
+    if not options.device.startswith("cuda") and "tcmalloc" not in options.other:
         allocator.start_with_tcmalloc()
     place = option_rows.place_of(options)
     if place is None:
