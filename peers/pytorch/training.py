@@ -105,11 +105,9 @@ class Training:
         return contextlib.nullcontext() if no_sync is None else no_sync()
 
     def _memory_format(self) -> torch.memory_format:
-        """channels_last for images on GPUs and in bf16; in fp32 on processors it loses: docs/peers.md."""
-        if not models.images_of(self.options.workload):
-            return torch.contiguous_format
-        wins = self.device.type == "cuda" or self.precision != "fp32"
-        return torch.channels_last if wins != self._is_other("channels_last") else torch.contiguous_format
+        """channels_last for images: docs/peers.md."""
+        wins = models.images_of(self.options.workload) and not self._is_other("channels_last")
+        return torch.channels_last if wins else torch.contiguous_format
 
     def _load_batches(self) -> list[list[Batch]]:
         """Those of the first epoch, on the device already."""
