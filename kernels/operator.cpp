@@ -4,6 +4,10 @@
 
 namespace ptbench {
 
+void Operator::backward_and_update(bool /*keep_gradients*/, UpdatePiece /*update*/) {
+  ensure(false, "operators that update in their backward pass are asked to");
+}
+
 void OperatorPlan::import_parameters(std::span<const std::span<const float>> tensors,
                                      std::span<float> /*arena*/) const {
   ensure(tensors.empty(), "this operator has no parameters");

@@ -9,6 +9,7 @@
 
 #include "kernels/spec.h"
 #include "kernels/tensor.h"
+#include "src/base/function_ref.h"
 #include "src/base/size.h"
 
 namespace ptbench {
@@ -50,6 +51,10 @@ struct Bindings {
   std::span<std::byte> addends;          ///< likewise; empty where backward never adds
 };
 
+/// Updates a piece of the parameters by its gradients, on the team member that has just computed them
+/// and still has them in its caches. No two members update the same piece.
+using UpdatePiece = FunctionRef<void(int member, Range piece, std::span<const float> gradients)>;
+
 /// An operator that is ready to run: it allocates nothing, creates nothing, looks nothing up.
 class Operator {
  public:
@@ -63,6 +68,13 @@ class Operator {
   virtual void backward(GradientMode mode) = 0;
   /// The parameters are others than in the call before. Called before the next pass.
   virtual void parameters_changed() {}
+  /// Whether backward_and_update may be called instead of backward(GradientMode::replace).
+  [[nodiscard]] virtual bool updates_in_backward() const { return false; }
+  /// The backward pass with the update of this operator's parameters in its midst: `update` is
+  /// called for pieces that cover all of its part of the arena but padding. The operator knows the
+  /// new parameters. Gradients of parameters are written to Bindings::gradients where they are to be
+  /// kept, which costs their way through memory, else to wherever is near.
+  virtual void backward_and_update(bool keep_gradients, UpdatePiece update);
 };
 
 /// How an operator is computed: shapes, type, device and choice made it, and nothing else. Holds no

@@ -1,5 +1,7 @@
 #include "kernels/optimizer.h"
 
+#include "src/base/error.h"
+
 namespace ptbench {
 
 std::string name_of(OptimizerKind kind) {
@@ -17,6 +19,10 @@ OptimizerSpec OptimizerSpec::defaults_of(OptimizerKind kind) {
   spec.lr = 1e-3;
   spec.weight_decay = kind == OptimizerKind::adamw ? 1e-2 : 0.0;
   return spec;
+}
+
+void Optimizer::update_piece(Range /*piece*/, Size /*step*/, std::span<const float> /*gradients*/) {
+  ensure(false, "optimizers that take pieces are asked to");
 }
 
 int OptimizerSpec::state_arenas() const {

@@ -115,6 +115,13 @@ void Replica::end_micro_batch(Size micro_batch) {
 }
 
 void Replica::make_step(Size step) {
+  if (updates_in_backward()) {
+    load(0);
+    forward(0);
+    update_in_backward(step);
+    end_micro_batch(0);
+    return;
+  }
   compute_gradients([&](Range slice, Program::ReadyMark) { update_early(slice, step); });
   update_late(step);
 }
@@ -124,6 +131,25 @@ void Replica::make_step(Size step) {
 /// device with memory of its own pays for each update with a launch, and makes one of all.
 bool Replica::updates_early() const {
   return updates_slice_by_slice() && device().shares_memory_with_host();
+}
+
+/// Gradients that are added to those of micro-batches before are whole before they are final.
+bool Replica::updates_in_backward() const {
+  return updates_early() && step_.accumulation_steps == 1 && optimizer_->takes_pieces() &&
+         !drag_.is_on();
+}
+
+/// The thread that steps is member 0, whose updates are told from its backward pass.
+void Replica::update_in_backward(Size step) {
+  const PhaseScope scope(timer_, StepPhase::backward, payload_of(0));
+  program_.backward_and_update(
+      keeps_gradients_,
+      [&](int member, Range piece, std::span<const float> gradients) {
+        const PhaseScope update(member == 0 ? timer_ : nullptr, StepPhase::optimizer,
+                                bytes_of(piece));
+        optimizer_->update_piece(piece, step, gradients);
+      },
+      [&](Range slice, Program::ReadyMark) { optimizer_step(slice, step); });
 }
 
 void Replica::update_early(Range slice, Size step) {
@@ -242,7 +268,7 @@ void Replica::optimizer_step(Range slice, Size step) {
   begin_drag();
   optimizer_->step(slice, step, 1 / scaler_.scale());
   end_drag();
-  program_.parameters_changed();
+  program_.parameters_changed(slice);
 }
 
 void Replica::update_all(Size step) {

@@ -59,6 +59,9 @@ class Replica {
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
   /// number `step`: of slices as their gradients become final, or of all together.
   void make_step(Size step);
+  /// Whether make_step leaves the gradients of all parameters in the arena; else it leaves those of
+  /// parameters that were updated as soon as a piece of their gradients was there nowhere.
+  void keep_gradients(bool keep) { keeps_gradients_ = keep; }
   /// Whether record_step may be called: the device can record, and nothing of a step is decided by
   /// the host on the way.
   [[nodiscard]] bool can_record_steps() const;
@@ -144,6 +147,8 @@ class Replica {
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
   void apply_loss_scale();
+  [[nodiscard]] bool updates_in_backward() const;
+  void update_in_backward(Size step);
   void update_early(Range slice, Size step);
   void update_late(Size step);
   [[nodiscard]] bool is_last(Size micro_batch) const {
@@ -169,6 +174,7 @@ class Replica {
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
   Drag drag_;
+  bool keeps_gradients_ = false;
   Size statistics_period_ = 1;
   std::function<void(Size)> after_micro_batch_;
   Buffer kept_statistics_;   ///< while a micro-batch runs that they do not follow

@@ -75,6 +75,8 @@ class Verification {
         ranks_(ranks),
         bounds_(bounds),
         gradients_(bounds.gradients) {
+    tested.replica().keep_gradients(true);
+    oracle.replica().keep_gradients(true);
     if (bounds.gradients.distance > 0)
       oracle.replica().after_each_micro_batch([this](Size micro_batch) {
         gradients_.add_term(oracle_.replica().program(), micro_batch);
@@ -87,7 +89,11 @@ class Verification {
 
   Verification(const Verification&) = delete;
   Verification& operator=(const Verification&) = delete;
-  ~Verification() { oracle_.replica().after_each_micro_batch({}); }
+  ~Verification() {
+    tested_.replica().keep_gradients(false);
+    oracle_.replica().keep_gradients(false);
+    oracle_.replica().after_each_micro_batch({});
+  }
 
   VerificationRecord run(const std::function<bool()>& keep_going) {
     do {

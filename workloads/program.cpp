@@ -70,6 +70,7 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
   for (std::size_t i = 0; i < plan_->steps().size(); ++i)
     operators_.push_back(plan_->steps()[i].plan->bind(bindings_of(i, uses)));
+  is_stale_.assign(operators_.size(), true);
 }
 
 void Program::mirror_cells() {
@@ -171,9 +172,14 @@ void Program::read_logits(std::span<float> values) const {
 }
 
 void Program::refresh() {
-  if (!parameters_changed_) return;
-  for (const auto& planned : operators_) planned->parameters_changed();
-  parameters_changed_ = false;
+  for (std::size_t i = 0; i < operators_.size(); ++i)
+    if (is_stale_[i]) operators_[i]->parameters_changed();
+  is_stale_.assign(is_stale_.size(), false);
+}
+
+void Program::parameters_changed(Range slice) {
+  for (std::size_t i = 0; i < operators_.size(); ++i)
+    if (!intersect(plan_->steps()[i].arena, slice).empty()) is_stale_[i] = true;
 }
 
 template <class Work>
@@ -215,6 +221,32 @@ void Program::backward(GradientMode mode, GradientsReady ready) {
 
 void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
   ensure(accumulates_ || mode == GradientMode::replace, "this program adds up gradients");
+  run_backward(ready, [mode](Operator& planned, Range) {
+    planned.backward(mode);
+    return false;
+  });
+}
+
+void Program::backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready) {
+  run_operator(operators_.size() - 1, "backward",
+               [](Operator& planned) { planned.backward(GradientMode::replace); });
+  run_backward(ready, [&](Operator& planned, Range arena) {
+    if (!planned.updates_in_backward()) {
+      planned.backward(GradientMode::replace);
+      return false;
+    }
+    planned.backward_and_update(
+        keep_gradients, [&](int member, Range piece, std::span<const float> gradients) {
+          update(member, {arena.begin + piece.begin, arena.begin + piece.end}, gradients);
+        });
+    return true;
+  });
+}
+
+/// From the logits' gradient on. backward(operator, its part of the arena) returns whether it has
+/// updated the parameters.
+template <class Backward>
+void Program::run_backward(GradientsReady ready, const Backward& backward) {
   const auto mark = [this]() -> const Event& {
     if (!is_immediate_) queue_.record(*gradients_ready_);
     return *gradients_ready_;
@@ -222,9 +254,10 @@ void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
   for (std::size_t i = operators_.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
-    run_operator(i, "backward", [&](Operator& planned) { planned.backward(mode); });
-    if (step.arena.empty()) continue;
-    ready(step.arena, mark);
+    bool is_updated = false;
+    run_operator(i, "backward",
+                 [&](Operator& planned) { is_updated = backward(planned, step.arena); });
+    if (!step.arena.empty() && !is_updated) ready(step.arena, mark);
   }
   note_batch_used();
 }

@@ -138,7 +138,9 @@ class Program {
   [[nodiscard]] std::span<float> loss() const { return cells_.as<float>().first(1); }
 
   /// To be called when parameters() were changed from outside, before the next pass.
-  void parameters_changed() { parameters_changed_ = true; }
+  void parameters_changed() { is_stale_.assign(is_stale_.size(), true); }
+  /// The same where only these elements were changed.
+  void parameters_changed(Range slice);
   /// Stores 1 in `found`, one element of device memory, where a gradient of `slices` is not finite,
   /// else 0.
   void find_non_finite(std::span<const Range> slices, std::span<float> found) {
@@ -157,6 +159,10 @@ class Program {
   void evaluate();
   /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
   void backward(GradientMode mode, GradientsReady ready);
+  /// As backward(GradientMode::replace, ready), but operators that can do so have `update` update
+  /// their parameters in the midst of their passes, and their gradients are not announced. A piece
+  /// is one of the arena. `keep_gradients`: theirs are in gradients() afterwards, as all others are.
+  void backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready);
 
   /// Batch × classes values of the last forward pass or `evaluate`, on the host, for which this
   /// waits.
@@ -188,6 +194,8 @@ class Program {
                                      const std::vector<std::vector<Use>>& uses) const;
   void mirror_cells();
   void refresh();
+  template <class Backward>
+  void run_backward(GradientsReady ready, const Backward& backward);
   void wait_for_batch() const;
   void copy_batch();
   /// work(operator), whose error names operator and pass.
@@ -228,7 +236,8 @@ class Program {
   std::unique_ptr<Event> gradients_ready_;  ///< recorded for each slice
   std::vector<std::unique_ptr<Operator>> operators_;
   std::unique_ptr<ArenaPasses> passes_;
-  bool parameters_changed_ = true;
+  /// One an operator: its parameters were changed from outside since its last pass.
+  std::vector<bool> is_stale_;
 };
 
 }  // namespace ptbench

@@ -9,6 +9,7 @@
 #include "kernels/cpu/linear_pairs_packing.h"
 #include "kernels/cpu/pair_products.h"
 #include "src/base/error.h"
+#include "src/base/slice.h"
 
 namespace ptbench {
 namespace {
@@ -51,7 +52,29 @@ class PairsLinear final : public Operator {
     });
   }
 
+  [[nodiscard]] bool updates_in_backward() const override { return true; }
+  void backward_and_update(bool keep_gradients, UpdatePiece update) override {
+    const int members = layout_->grid.members();
+    team_.run(members, [this](int member) { pack(member, false); });
+    // All members have read the weights before one of them writes new ones.
+    if (spec().input_gradient)
+      team_.run(members, [this](int member) { compute_input_gradient(member); });
+    team_.run(members, [&](int member) {
+      for_each_piece(member, [&](const WeightPiece& piece) {
+        update_weights(member, piece, keep_gradients, update);
+      });
+      update_biases(member, update);
+    });
+  }
+
  private:
+  /// Weights of consecutive blocks of inputs in a panel of outputs, which lie together.
+  struct WeightPiece {
+    Size panel = 0;
+    Size blocks = 0;  ///< of the panel
+    Range inputs;     ///< blocks of inputs
+  };
+
   [[nodiscard]] const LinearSpec& spec() const { return layout_->spec; }
   [[nodiscard]] std::uint32_t* scratch(Bytes begin) const {
     return reinterpret_cast<std::uint32_t*>(bindings_.scratch.data() + begin);
@@ -77,15 +100,26 @@ class PairsLinear final : public Operator {
 
   void refresh(int member) {
     const Chunk& chunk = layout_->chunk(member);
-    const Range inputs = values_of(layout_->owned_inputs(member), spec().inputs);
-    const float* weights = bindings_.parameters.data() + chunk.begin;
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
-      const Size width = blocks * kBlock;
-      linear_pairs::pack_weights(
-          {weights + panel * kBlock * spec().inputs + inputs.begin * width, inputs.size(), width,
-           width},
-          workspace(chunk.forward) + forward_offset(chunk, panel, inputs.begin / 2));
+      refresh(chunk, {.panel = panel, .blocks = blocks, .inputs = layout_->owned_inputs(member)});
     });
+  }
+
+  void refresh(const Chunk& chunk, const WeightPiece& piece) {
+    const Range place = place_of(chunk, piece);
+    const Size width = piece.blocks * kBlock;
+    linear_pairs::pack_weights(
+        {bindings_.parameters.data() + place.begin, place.size() / width, width, width},
+        workspace(chunk.forward) +
+            forward_offset(chunk, piece.panel, piece.inputs.begin * kBlock / 2));
+  }
+
+  /// Where weights lie in the operator's part of the arena.
+  [[nodiscard]] Range place_of(const Chunk& chunk, const WeightPiece& piece) const {
+    const Range inputs = values_of(piece.inputs, spec().inputs);
+    const Size begin = chunk.begin + piece.panel * kBlock * spec().inputs;
+    const Size width = piece.blocks * kBlock;
+    return {begin + inputs.begin * width, begin + inputs.end * width};
   }
 
   void pad_input(int member) {
@@ -195,24 +229,62 @@ class PairsLinear final : public Operator {
 
   void compute_weight_gradient(int member, bool adds) {
     const Chunk& chunk = layout_->chunk(member);
-    const Range inputs = layout_->owned_inputs(member);
-    const Size pairs = layout_->sample_pairs();
-    float* gradient = bindings_.gradients.data() + chunk.begin;
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
-      const products::Right right{scratch(chunk.pairs) + gradient_offset(chunk, panel),
-                                  blocks * kBlock};
-      for (Size block = inputs.begin; block < inputs.end; ++block) {
-        const Range rows = values_of({block, block + 1}, spec().inputs);
-        products::multiply_panel(
-            {.rows = rows.size(),
-             .blocks = blocks,
-             .steps = pairs,
-             .add = adds,
-             .stride = blocks * kBlock},
-            {scratch(layout_->samples) + block * pairs * kBlock, 1, kBlock}, right,
-            gradient + panel * kBlock * spec().inputs + rows.begin * blocks * kBlock);
-      }
+      const WeightPiece piece{
+          .panel = panel, .blocks = blocks, .inputs = layout_->owned_inputs(member)};
+      compute_weight_gradient(chunk, piece, adds,
+                              bindings_.gradients.data() + place_of(chunk, piece).begin);
     });
+  }
+
+  /// Those of one piece, to `gradient`.
+  void compute_weight_gradient(const Chunk& chunk, const WeightPiece& piece, bool adds,
+                               float* gradient) {
+    const Size pairs = layout_->sample_pairs();
+    const Size width = piece.blocks * kBlock;
+    const products::Right right{scratch(chunk.pairs) + gradient_offset(chunk, piece.panel), width};
+    for (Size block = piece.inputs.begin; block < piece.inputs.end; ++block) {
+      const Size rows = values_of({block, block + 1}, spec().inputs).size();
+      products::multiply_panel(
+          {.rows = rows, .blocks = piece.blocks, .steps = pairs, .add = adds, .stride = width},
+          {scratch(layout_->samples) + block * pairs * kBlock, 1, kBlock}, right, gradient);
+      gradient += rows * width;
+    }
+  }
+
+  /// Of a member's weights, in the order of the arena.
+  template <class Visit>
+  void for_each_piece(int member, const Visit& visit) const {
+    const Range inputs = layout_->owned_inputs(member);
+    for_each_panel(layout_->chunk(member).blocks.size(), [&](Size panel, Size blocks) {
+      for (Size begin = inputs.begin; begin < inputs.end; begin += Layout::kPieceInputs)
+        visit(WeightPiece{
+            .panel = panel,
+            .blocks = blocks,
+            .inputs = {begin, std::min(begin + Layout::kPieceInputs, inputs.end)}});
+    });
+  }
+
+  void update_weights(int member, const WeightPiece& piece, bool keep_gradients,
+                      UpdatePiece update) {
+    const Chunk& chunk = layout_->chunk(member);
+    const Range place = place_of(chunk, piece);
+    float* gradient = keep_gradients
+                          ? bindings_.gradients.data() + place.begin
+                          : reinterpret_cast<float*>(
+                                scratch(layout_->pieces[static_cast<std::size_t>(member)]));
+    compute_weight_gradient(chunk, piece, false, gradient);
+    update(member, place, {gradient, static_cast<std::size_t>(place.size())});
+    refresh(chunk, piece);
+  }
+
+  /// Their gradients are in the arena, by the members who masked the outputs' gradients.
+  void update_biases(int member, UpdatePiece update) {
+    const Chunk& chunk = layout_->chunk(member);
+    const Range blocks = layout_->masked_outputs(member);
+    const Size begin = chunk.begin + chunk.bias + (blocks.begin - chunk.blocks.begin) * kBlock;
+    const Range place{begin, begin + blocks.size() * kBlock};
+    if (!place.empty()) update(member, place, slice_of(bindings_.gradients, place));
   }
 
   std::shared_ptr<const Layout> layout_;

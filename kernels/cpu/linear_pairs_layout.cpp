@@ -64,6 +64,9 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& gr
       layout->panels.push_back(
           scratch.place(layout->output_pairs() * kPanelBlocks * kBlock * kWord));
   }
+  for (int member = 0; member < grid.members(); ++member)
+    layout->pieces.push_back(
+        scratch.place(Layout::kPieceInputs * kBlock * kPanelBlocks * kBlock * kWord));
   if (layout->pads_input())
     layout->padded = scratch.place(spec.batch * layout->input_pairs() * kWord);
   layout->samples = scratch.place(layout->input_blocks() * kBlock * layout->sample_pairs() * kWord);

@@ -43,6 +43,10 @@ struct Chunk {
 
 /// Who computes what, and where everything lies.
 struct Layout {
+  /// Blocks of inputs whose weights are updated at once: with a panel of outputs 32 KiB, so that a
+  /// core's nearest caches hold their gradients, parameters and momentum.
+  static constexpr Size kPieceInputs = 8;
+
   LinearSpec spec;
   Grid grid;
   std::vector<Chunk> chunks;  ///< one a column of the grid
@@ -51,6 +55,7 @@ struct Layout {
   Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples
   Bytes rows = 0;     ///< in the scratch memory: the masked gradient of y, whole blocks a row
   std::vector<Bytes> panels;  ///< in the scratch memory: a member's panel of pairs of outputs
+  std::vector<Bytes> pieces;  ///< likewise: a member's gradients of the weights that it updates
   Bytes workspace_bytes = 0;
   Bytes scratch_bytes = 0;
 

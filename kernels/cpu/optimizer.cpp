@@ -70,6 +70,13 @@ class CpuOptimizer final : public Optimizer {
     });
   }
 
+  [[nodiscard]] bool takes_pieces() const override { return true; }
+  void update_piece(Range range, Size step, std::span<const float> gradients) override {
+    Piece piece = piece_of(range);
+    piece.gradients = gradients.data();
+    update(piece, scalars_of(spec_, step, 1));
+  }
+
  private:
   [[nodiscard]] Piece piece_of(Range range) const {
     const auto state = [&](std::size_t index) {

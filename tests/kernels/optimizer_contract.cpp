@@ -6,6 +6,7 @@
 
 #include "kernels/reference/reference_backend.h"
 #include "src/base/random.h"
+#include "src/base/slice.h"
 #include "tests/support/backends.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/operator_harness.h"
@@ -213,6 +214,29 @@ TEST_CASE("no bit of an update depends on slices or on who owns them") {
         for (const Range slice : kSlices) many->step(slice, step);
       }
       CHECK(whole.same_bits_outside(sliced, {0, 0}));
+    });
+  }
+}
+
+TEST_CASE("a piece by gradients that lie elsewhere is updated as a slice is") {
+  for (const OptimizerSpec& spec : optimizer_specs()) {
+    INFO(text_of(spec));
+    for_each_backend([&](const KernelBackend& backend, int threads) {
+      Arenas slices(spec);
+      Arenas pieces(spec);
+      const auto by_slices = backend.plan_optimizer(spec, slices.view(), owned_ranges(threads));
+      const auto by_pieces = backend.plan_optimizer(spec, pieces.view(), owned_ranges(threads));
+      if (!by_pieces->takes_pieces()) return;
+      for (Size step = 1; step <= 3; ++step) {
+        slices.draw_gradients(step);
+        const std::vector<float> elsewhere(slices.gradients().begin(), slices.gradients().end());
+        for (const Range slice : kSlices) {
+          by_slices->step(slice, step);
+          by_pieces->update_piece(slice, step, slice_of(std::span(elsewhere), slice));
+        }
+        std::ranges::copy(slices.gradients(), pieces.gradients().begin());
+      }
+      CHECK(slices.same_bits_outside(pieces, {0, 0}));
     });
   }
 }

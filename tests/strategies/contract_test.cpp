@@ -213,6 +213,32 @@ TEST_CASE("accumulation, bf16 and loss scaling combine", "[strategies]") {
   CHECK(actual.strategy().replica().scaler().skipped() == 0);
 }
 
+TEST_CASE("an update in the midst of backward changes no bit", "[strategies]") {
+  CpuDevice device(discover_topology(), 2);
+  const CpuBackend cpu(device);
+  const Workload workload = find_workload("mlp");
+  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+    if (type == ElementType::bf16 && !has_bf16_products()) continue;
+    CAPTURE(name_of(type));
+    const TrainingSpec spec{
+        .micro_batch = 16, .step = {.optimizer = workload.optimizer}, .type = type};
+    Training passing(cpu, workload, spec);
+    Training keeping(cpu, workload, spec);
+    Training afterwards(cpu, workload, spec);
+    keeping.strategy().replica().keep_gradients(true);
+    const std::vector<float> losses = passing.losses(5);
+    CHECK(keeping.losses(5) == losses);
+    for (Size step = 1; step <= 5; ++step) {
+      Replica& replica = afterwards.strategy().replica();
+      replica.compute_gradients([](Range, Program::ReadyMark) {});
+      CHECK(replica.read_loss() == losses[static_cast<std::size_t>(step) - 1]);
+      replica.optimizer_step(replica.all(), step);
+    }
+    CHECK(std::ranges::equal(keeping.program().gradients(), afterwards.program().gradients()));
+    CHECK(std::ranges::equal(passing.program().parameters(), afterwards.program().parameters()));
+  }
+}
+
 TEST_CASE("a power of two as loss scale changes no bit in fp32", "[strategies]") {
   CpuDevice device(discover_topology(), 2);
   const CpuBackend cpu(device);

@@ -206,6 +206,30 @@ OperatorResult OperatorHarness::add_to(const Tensors& gradients) {
   return run_passes(GradientMode::add);
 }
 
+OperatorResult OperatorHarness::run_and_update(bool keep_gradients) {
+  forget_gradients();
+  forget_results();
+  operator_->forward();
+  forget_scratch();
+  std::vector<float> told(gradients_.span().size(), kForgotten);
+  std::vector<int> times(told.size(), 0);
+  operator_->backward_and_update(
+      keep_gradients, [&](int /*member*/, Range piece, std::span<const float> gradients) {
+        ensure(piece.size() == static_cast<Size>(gradients.size()), "a piece has its gradients");
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+          const std::size_t element = count(piece.begin) + i;
+          told[element] = gradients[i];
+          parameters_.span()[element] -= gradients[i];
+          ++times[element];
+        }
+      });
+  ensure(std::ranges::max(times) <= 1, "no element is updated twice");
+  imported_.assign(parameters_.span().begin(), parameters_.span().end());
+  OperatorResult result = results();
+  result.gradients = exported(told);
+  return result;
+}
+
 OperatorResult OperatorHarness::run_passes(GradientMode mode) {
   forget_results();
   operator_->forward();

@@ -65,6 +65,12 @@ class OperatorHarness {
   [[nodiscard]] OperatorResult run();
   /// The same, but backward adds to `gradients`, in the order of parameters_of.
   [[nodiscard]] OperatorResult add_to(const Tensors& gradients);
+  /// The same with an update in the midst of the backward pass, which takes the gradients from the
+  /// parameters; `gradients` are those that were updated by. Every element is told of once at most.
+  [[nodiscard]] OperatorResult run_and_update(bool keep_gradients);
+  [[nodiscard]] bool updates_in_backward() const { return operator_->updates_in_backward(); }
+  /// Those in the memory of gradients.
+  [[nodiscard]] Tensors kept_gradients() const { return exported(gradients_.span()); }
   /// One pass as a trained model computes it; no gradients.
   [[nodiscard]] OperatorResult evaluate();
   /// Others, as an optimizer would leave them behind.
