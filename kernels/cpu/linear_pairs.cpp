@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "kernels/cpu/amx_tiles.h"
 #include "kernels/cpu/linear_pairs_layout.h"
 #include "kernels/cpu/linear_pairs_packing.h"
 #include "kernels/cpu/pair_products.h"
+#include "kernels/cpu/pair_tiles.h"
 #include "src/base/error.h"
 #include "src/base/slice.h"
 
@@ -19,8 +22,26 @@ using linear_pairs::for_each_panel;
 using linear_pairs::Grid;
 using linear_pairs::Layout;
 using linear_pairs::Rows;
+using linear_pairs::Unit;
 using linear_pairs::values_of;
+using linear_pairs::Way;
 using products::kBlock;
+
+std::string candidate_name(const Way& way) {
+  return fmt::format("{} {}x{}", way.unit == Unit::tiles ? "tiles" : "pairs", way.grid.rows,
+                     way.grid.columns);
+}
+
+/// What a member's thread needs while it multiplies by tiles.
+class HeldTiles {
+ public:
+  explicit HeldTiles(bool needed) {
+    if (needed) tiles_.emplace();
+  }
+
+ private:
+  std::optional<amx::Tiles> tiles_;
+};
 
 class PairsLinear final : public Operator {
  public:
@@ -60,6 +81,7 @@ class PairsLinear final : public Operator {
     if (spec().input_gradient)
       team_.run(members, [this](int member) { compute_input_gradient(member); });
     team_.run(members, [&](int member) {
+      const HeldTiles held(uses_tiles());
       for_each_piece(member, [&](const WeightPiece& piece) {
         update_weights(member, piece, keep_gradients, update);
       });
@@ -76,6 +98,10 @@ class PairsLinear final : public Operator {
   };
 
   [[nodiscard]] const LinearSpec& spec() const { return layout_->spec; }
+  [[nodiscard]] bool uses_tiles() const { return layout_->unit == Unit::tiles; }
+  [[nodiscard]] linear_pairs::Multiply multiply() const {
+    return uses_tiles() ? products::multiply_panel_by_tiles : products::multiply_panel;
+  }
   [[nodiscard]] std::uint32_t* scratch(Bytes begin) const {
     return reinterpret_cast<std::uint32_t*>(bindings_.scratch.data() + begin);
   }
@@ -133,6 +159,7 @@ class PairsLinear final : public Operator {
   }
 
   void compute_output(int member) {
+    const HeldTiles held(uses_tiles());
     const Chunk& chunk = layout_->chunk(member);
     const Range samples = layout_->samples_of(member);
     const Bf16* x = layout_->pads_input() ? padded_input().values : input().values;
@@ -146,13 +173,17 @@ class PairsLinear final : public Operator {
                                   blocks * kBlock};
       const Size column = (chunk.blocks.begin + panel) * kBlock;
       linear_pairs::multiply_rounded(
-          pairs, left, right, blocks, {bias + panel * kBlock, spec().relu},
+          multiply(), pairs, left, right, blocks, {bias + panel * kBlock, spec().relu},
           {y + column, samples.size(), spec().outputs - column, spec().outputs});
     });
   }
 
   void pack(int member, bool adds) {
-    linear_pairs::pack_samples(input(), layout_->shared_inputs(member), scratch(layout_->samples));
+    const Range inputs = layout_->shared_inputs(member);
+    if (uses_tiles())
+      linear_pairs::pack_inputs(input(), inputs, scratch(layout_->samples));
+    else
+      linear_pairs::pack_samples(input(), inputs, scratch(layout_->samples));
     const Chunk& chunk = layout_->chunk(member);
     const Range mine = layout_->masked_outputs(member);
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
@@ -190,6 +221,7 @@ class PairsLinear final : public Operator {
   }
 
   void compute_input_gradient(int member) {
+    const HeldTiles held(uses_tiles());
     const Range inputs = layout_->shared_inputs(member);
     const Size pairs = layout_->output_pairs();
     const products::Left left{scratch(layout_->rows), pairs, 1};
@@ -199,7 +231,7 @@ class PairsLinear final : public Operator {
       gather_weights({inputs.begin + panel, inputs.begin + panel + blocks}, weights);
       const Size column = (inputs.begin + panel) * kBlock;
       linear_pairs::multiply_rounded(
-          pairs, left, {weights, blocks * kBlock}, blocks, {},
+          multiply(), pairs, left, {weights, blocks * kBlock}, blocks, {},
           {to + column, spec().batch, spec().inputs - column, spec().inputs});
     });
   }
@@ -228,6 +260,7 @@ class PairsLinear final : public Operator {
   }
 
   void compute_weight_gradient(int member, bool adds) {
+    const HeldTiles held(uses_tiles());
     const Chunk& chunk = layout_->chunk(member);
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
       const WeightPiece piece{
@@ -243,11 +276,22 @@ class PairsLinear final : public Operator {
     const Size pairs = layout_->sample_pairs();
     const Size width = piece.blocks * kBlock;
     const products::Right right{scratch(chunk.pairs) + gradient_offset(chunk, piece.panel), width};
+    const std::uint32_t* samples = scratch(layout_->samples);
+    if (uses_tiles()) {
+      products::multiply_panel_by_tiles(
+          {.rows = piece.inputs.size() * kBlock,
+           .blocks = piece.blocks,
+           .steps = pairs,
+           .add = adds,
+           .stride = width},
+          {samples + piece.inputs.begin * kBlock * pairs, pairs, 1}, right, gradient);
+      return;
+    }
     for (Size block = piece.inputs.begin; block < piece.inputs.end; ++block) {
       const Size rows = values_of({block, block + 1}, spec().inputs).size();
       products::multiply_panel(
           {.rows = rows, .blocks = piece.blocks, .steps = pairs, .add = adds, .stride = width},
-          {scratch(layout_->samples) + block * pairs * kBlock, 1, kBlock}, right, gradient);
+          {samples + block * pairs * kBlock, 1, kBlock}, right, gradient);
       gradient += rows * width;
     }
   }
@@ -312,7 +356,7 @@ class PairsLinearPlan final : public OperatorPlan {
   [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
   [[nodiscard]] std::string description() const override {
-    return fmt::format("pairs {}x{}", layout_->grid.rows, layout_->grid.columns);
+    return candidate_name({.unit = layout_->unit, .grid = layout_->grid});
   }
 
   void import_parameters(std::span<const std::span<const float>> tensors,
@@ -365,23 +409,19 @@ class PairsLinearPlan final : public OperatorPlan {
   Team& team_;
 };
 
-std::string candidate_name(const Grid& grid) {
-  return fmt::format("pairs {}x{}", grid.rows, grid.columns);
-}
-
 }  // namespace
 
 std::vector<std::string> linear_pairs_candidates(const LinearSpec& spec, int threads) {
   std::vector<std::string> names;
-  for (const Grid& grid : linear_pairs::grids(spec, threads)) names.push_back(candidate_name(grid));
+  for (const Way& way : linear_pairs::ways(spec, threads)) names.push_back(candidate_name(way));
   return names;
 }
 
 std::unique_ptr<OperatorPlan> plan_linear_pairs(const LinearSpec& spec, std::string_view candidate,
                                                 Team& team) {
-  for (const Grid& grid : linear_pairs::grids(spec, team.size()))
-    if (candidate == candidate_name(grid))
-      return std::make_unique<PairsLinearPlan>(linear_pairs::make_layout(spec, grid), team);
+  for (const Way& way : linear_pairs::ways(spec, team.size()))
+    if (candidate == candidate_name(way))
+      return std::make_unique<PairsLinearPlan>(linear_pairs::make_layout(spec, way), team);
   return nullptr;
 }
 

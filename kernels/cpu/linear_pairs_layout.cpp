@@ -1,5 +1,7 @@
 #include "kernels/cpu/linear_pairs_layout.h"
 
+#include "kernels/cpu/onednn.h"
+
 namespace ptbench::linear_pairs {
 namespace {
 
@@ -27,10 +29,16 @@ bool has_pair_products() {
 #endif
 }
 
-}  // namespace
+/// Whether the unit is there and multiplies layers of this shape. Tiles sum over whole pairs of
+/// samples and of outputs, 16 at a time, and have whole rows of samples and inputs.
+bool has(Unit unit, const LinearSpec& spec) {
+  if (spec.type != ElementType::bf16 || !has_pair_products()) return false;
+  if (unit == Unit::vectors) return true;
+  return onednn::has_amx() && spec.batch % (2 * kBlock) == 0 && spec.inputs % kBlock == 0 &&
+         spec.outputs % (2 * kBlock) == 0;
+}
 
 std::vector<Grid> grids(const LinearSpec& spec, int threads) {
-  if (spec.type != ElementType::bf16 || !has_pair_products()) return {};
   std::vector<Grid> found;
   if (blocks_of(spec.outputs) >= threads) found.push_back({1, threads});
   if (threads == 1) return found;
@@ -39,11 +47,25 @@ std::vector<Grid> grids(const LinearSpec& spec, int threads) {
   return found;
 }
 
-std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& grid) {
+}  // namespace
+
+std::vector<Way> ways(const LinearSpec& spec, int threads) {
+  std::vector<Way> found;
+  for (const Unit unit : {Unit::vectors, Unit::tiles})
+    if (has(unit, spec))
+      for (const Grid& grid : grids(spec, threads))
+        if (unit == Unit::vectors || spec.batch % (grid.rows * kBlock) == 0)
+          found.push_back({.unit = unit, .grid = grid});
+  return found;
+}
+
+std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way) {
   constexpr Size kWord = sizeof(std::uint32_t);
   auto layout = std::make_shared<Layout>();
   layout->spec = spec;
-  layout->grid = grid;
+  layout->grid = way.grid;
+  layout->unit = way.unit;
+  const Grid& grid = layout->grid;
   Placement workspace;
   Placement scratch;
   for (int column = 0; column < grid.columns; ++column) {

@@ -14,6 +14,9 @@ namespace ptbench::linear_pairs {
 using products::kBlock;
 using products::kPanelBlocks;
 
+/// What multiplies: AVX512_BF16's dot products, or AMX's tiles, whose sides are whole.
+enum class Unit { vectors, tiles };
+
 /// How samples or inputs (rows) and outputs (columns) are cut; one of the two is 1.
 struct Grid {
   int rows = 1;
@@ -49,10 +52,11 @@ struct Layout {
 
   LinearSpec spec;
   Grid grid;
+  Unit unit = Unit::vectors;
   std::vector<Chunk> chunks;  ///< one a column of the grid
   Size elements = 0;
-  Bytes padded = 0;   ///< in the scratch memory: x with an even number of inputs
-  Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples
+  Bytes padded = 0;   ///< in the scratch memory: x with whole pairs of inputs
+  Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples; of tiles, an input a row
   Bytes rows = 0;     ///< in the scratch memory: the masked gradient of y, whole blocks a row
   std::vector<Bytes> panels;  ///< in the scratch memory: a member's panel of pairs of outputs
   std::vector<Bytes> pieces;  ///< likewise: a member's gradients of the weights that it updates
@@ -61,10 +65,13 @@ struct Layout {
 
   [[nodiscard]] Size input_blocks() const { return blocks_of(spec.inputs); }
   [[nodiscard]] Size output_blocks() const { return blocks_of(spec.outputs); }
-  [[nodiscard]] Size input_pairs() const { return (spec.inputs + 1) / 2; }
+  /// Of tiles whole rows, the last of which may have zeros behind the inputs.
+  [[nodiscard]] Size input_pairs() const {
+    return unit == Unit::tiles ? round_up(spec.inputs, 2 * kBlock) / 2 : (spec.inputs + 1) / 2;
+  }
   [[nodiscard]] Size output_pairs() const { return output_blocks() * kBlock / 2; }
   [[nodiscard]] Size sample_pairs() const { return (spec.batch + 1) / 2; }
-  [[nodiscard]] bool pads_input() const { return spec.inputs % 2 != 0; }
+  [[nodiscard]] bool pads_input() const { return 2 * input_pairs() != spec.inputs; }
 
   [[nodiscard]] const Chunk& chunk(int member) const {
     return chunks[static_cast<std::size_t>(member % grid.columns)];
@@ -96,10 +103,15 @@ void for_each_panel(Size blocks, const Visit& visit) {
     visit(block, std::min(kPanelBlocks, blocks - block));
 }
 
+/// How a layer can be computed.
+struct Way {
+  Unit unit = Unit::vectors;
+  Grid grid;
+};
 /// Every way to share a layer among all threads, and one thread alone; none where the CPU or the
 /// type is another.
-[[nodiscard]] std::vector<Grid> grids(const LinearSpec& spec, int threads);
+[[nodiscard]] std::vector<Way> ways(const LinearSpec& spec, int threads);
 
-[[nodiscard]] std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& grid);
+[[nodiscard]] std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way);
 
 }  // namespace ptbench::linear_pairs

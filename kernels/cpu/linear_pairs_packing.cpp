@@ -111,6 +111,24 @@ inline __mmask16 lanes(Size column, Size columns) {
     }
 }
 
+[[PTBENCH_BF16]] void pack_inputs(const Rows<const Bf16>& from, Range blocks,
+                                  std::uint32_t* words) {
+  const Size pairs = from.count / 2;
+  for (Size begin = 0; begin < pairs; begin += kBlock)
+    for (Size block = blocks.begin; block < blocks.end; ++block) {
+      __m512i rows[kBlock];
+      const Bf16* at = from.values + 2 * begin * from.stride + block * kBlock;
+#pragma GCC unroll 16
+      for (Size pair = 0; pair < kBlock; ++pair, at += 2 * from.stride)
+        rows[pair] = pair_up(bf16::load(at), bf16::load(at + from.stride));
+      transpose(rows);
+      std::uint32_t* to = words + block * kBlock * pairs + begin;
+#pragma GCC unroll 16
+      for (Size column = 0; column < kBlock; ++column)
+        store_words(to + column * pairs, rows[column]);
+    }
+}
+
 [[PTBENCH_BF16]] void pack_gradient(const Rows<const Bf16>& gradient, const Bf16* output,
                                     Size blocks, const GradientPacks& to) {
   constexpr Size kAhead = 8;  // rows that are asked for early: hardware does not foresee them
@@ -154,13 +172,14 @@ void pad_rows(const Rows<const Bf16>& from, const Rows<Bf16>& to) {
   }
 }
 
-void multiply_rounded(Size steps, const products::Left& left, const products::Right& right,
-                      Size blocks, const Epilogue& epilogue, const Rows<Bf16>& to) {
-  constexpr Size kRowsAtOnce = 48;  // whose sums stay in the nearest cache
+void multiply_rounded(Multiply multiply, Size steps, const products::Left& left,
+                      const products::Right& right, Size blocks, const Epilogue& epilogue,
+                      const Rows<Bf16>& to) {
+  constexpr Size kRowsAtOnce = 64;  // whose sums stay in the nearest cache
   alignas(64) float sums[kRowsAtOnce * kPanelBlocks * kBlock];
   for (Size begin = 0; begin < to.count; begin += kRowsAtOnce) {
     const Size rows = std::min(kRowsAtOnce, to.count - begin);
-    products::multiply_panel(
+    multiply(
         {.rows = rows, .blocks = blocks, .steps = steps, .stride = blocks * kBlock},
         {left.values + begin * left.row, left.row, left.step}, right, sums);
     round_rows(sums, blocks, epilogue,
@@ -192,7 +211,10 @@ void pack_gradient(const Rows<const Bf16>& /*gradient*/, const Bf16* /*output*/,
 void pad_rows(const Rows<const Bf16>& /*from*/, const Rows<Bf16>& /*to*/) {
   throw Defect("bf16 products are x86's");
 }
-void multiply_rounded(Size /*steps*/, const products::Left& /*left*/,
+void pack_inputs(const Rows<const Bf16>& /*from*/, Range /*blocks*/, std::uint32_t* /*words*/) {
+  throw Defect("bf16 products are x86's");
+}
+void multiply_rounded(Multiply /*multiply*/, Size /*steps*/, const products::Left& /*left*/,
                       const products::Right& /*right*/, Size /*blocks*/,
                       const Epilogue& /*epilogue*/, const Rows<Bf16>& /*to*/) {
   throw Defect("bf16 products are x86's");

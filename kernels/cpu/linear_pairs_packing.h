@@ -37,6 +37,10 @@ void transpose_weights(const products::Right& from, Size pairs, Size outputs, co
 /// column) at (block · pairs + pair) · 16 + column. What is beyond rows and columns is zero.
 void pack_samples(const Rows<const Bf16>& from, Range blocks, std::uint32_t* words);
 
+/// The same of whole blocks and pairs of 16, as rows of inputs: word (block, column, pair) at
+/// (block · 16 + column) · pairs + pair.
+void pack_inputs(const Rows<const Bf16>& from, Range blocks, std::uint32_t* words);
+
 /// Where the gradient of some outputs goes.
 struct GradientPacks {
   Steps pairs;            ///< pairs of neighbouring samples
@@ -57,8 +61,12 @@ struct Epilogue {
   const float* bias = nullptr;  ///< null for none
   bool relu = false;
 };
-/// to = left · right (steps × 16 · `blocks` columns, of which `to` may lack some), rounded to bf16.
-void multiply_rounded(Size steps, const products::Left& left, const products::Right& right,
+/// As products::multiply_panel.
+using Multiply = void (*)(const products::PanelExtent&, const products::Left&,
+                          const products::Right&, float* sums);
+/// to = left · right (steps × 16 · `blocks` columns, of which `to` may lack some) by `multiply`,
+/// rounded to bf16.
+void multiply_rounded(Multiply multiply, Size steps, const products::Left& left, const products::Right& right,
                       Size blocks, const Epilogue& epilogue, const Rows<Bf16>& to);
 
 }  // namespace ptbench::linear_pairs

@@ -228,6 +228,7 @@ TEST_CASE("an update in the midst of a backward pass is that after it") {
         });
   }
   CHECK(kinds.contains("pairs") == has_bf16_products());
+  CHECK(kinds.contains("tiles") == (detect_bf16_products() == Bf16Products::amx));
 }
 
 TEST_CASE("only batch norm evaluates otherwise than it trains, and evaluation leaves no trace",

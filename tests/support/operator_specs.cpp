@@ -74,6 +74,8 @@ std::vector<LinearSpec> linear_specs() {
                             {.batch = 7, .inputs = 17, .outputs = 13, .relu = true},
                             {.batch = 33, .inputs = 65, .outputs = 10},
                             {.batch = 33, .inputs = 1, .outputs = 128, .relu = true},
+                            {.batch = 32, .inputs = 144, .outputs = 96, .relu = true},
+                            {.batch = 64, .inputs = 64, .outputs = 160, .input_gradient = false},
                             {.batch = 128, .inputs = 512, .outputs = 10}});
   append(specs, narrow);
   return specs;
