@@ -20,13 +20,14 @@ def is_there() -> bool:
 
 def start_with_tcmalloc() -> None:
     """Starts this program anew with tcmalloc in place of the C library's allocator, which gives large tensors back to
-    the system in every step. Returns where the program already has it, or another that LD_PRELOAD names, and where it
-    is not installed, which is said. Ranks that are started later inherit it."""
-    if "LD_PRELOAD" in os.environ:
+    the system in every step. Returns where LD_PRELOAD names it already, or another allocator, and where it is not
+    installed, which is said. Ranks that are started later inherit it."""
+    preloaded = os.environ.get("LD_PRELOAD", "")
+    if "malloc" in preloaded:  # tcmalloc, jemalloc, mimalloc
         return
     if not is_there():
         print("train.py: there is no tcmalloc, without which PyTorch is slower: install libtcmalloc-minimal4, or run"
               " scripts/peers", file=sys.stderr)
         return
-    os.environ["LD_PRELOAD"] = LIBRARY
+    os.environ["LD_PRELOAD"] = f"{LIBRARY}:{preloaded}".rstrip(":")
     os.execv(sys.executable, sys.orig_argv)
