@@ -27,6 +27,7 @@ OF_IMAGES = {"channels_last": ["--other", "channels_last"]}
 OF_DDP = {"bucket_view": ["--other", "bucket_view"], "static_graph": ["--other", "static_graph"],
           "buckets of 1 MiB": ["--bucket-mb", "1"], "buckets of 100 MiB": ["--bucket-mb", "100"]}
 OF_COMPILED = {"max-autotune": "TORCHINDUCTOR_MAX_AUTOTUNE=1"}
+OF_THREADS = {"libiomp5": "LD_PRELOAD=libtcmalloc_minimal.so.4:libiomp5.so"}  # Debian: libomp5, which is LLVM's
 
 
 def variants(arguments):
@@ -37,8 +38,8 @@ def variants(arguments):
     if arguments.strategy == "ddp":
         options = options | OF_DDP
     found = {name: ([], more) for name, more in options.items()}
-    if arguments.compile:
-        found |= {name: ([variable], []) for name, variable in OF_COMPILED.items()}
+    for name, variable in (OF_THREADS | (OF_COMPILED if arguments.compile else {})).items():
+        found[name] = ([variable], [])
     for name in arguments.only or ():
         if name not in found:
             sys.exit(f"--only {name}: not of these options; choose from {', '.join(found)}")
@@ -81,7 +82,8 @@ def main():
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of a rank")
     parser.add_argument("--compile", action="store_true", help="beside what train.py compiles")
-    parser.add_argument("--only", action="append", choices=[*OTHERS, *OF_EAGER, *OF_IMAGES, *OF_DDP, *OF_COMPILED])
+    parser.add_argument("--only", action="append",
+                        choices=[*OTHERS, *OF_EAGER, *OF_IMAGES, *OF_DDP, *OF_THREADS, *OF_COMPILED])
     parser.add_argument("-o", "--output", metavar="FILE.md")
     arguments = parser.parse_args()
     tried = variants(arguments)
