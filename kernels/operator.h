@@ -51,8 +51,8 @@ struct Bindings {
   std::span<std::byte> addends;          ///< likewise; empty where backward never adds
 };
 
-/// Updates a piece of the parameters by its gradients, on the team member that has just computed them
-/// and still has them in its caches. No two members update the same piece.
+/// Updates a piece of the parameters by its gradients, on the team member that has just computed
+/// them and still has them in its caches. No two members update the same piece.
 using UpdatePiece = FunctionRef<void(int member, Range piece, std::span<const float> gradients)>;
 
 /// An operator that is ready to run: it allocates nothing, creates nothing, looks nothing up.
@@ -72,8 +72,8 @@ class Operator {
   [[nodiscard]] virtual bool updates_in_backward() const { return false; }
   /// The backward pass with the update of this operator's parameters in its midst: `update` is
   /// called for pieces that cover all of its part of the arena but padding. The operator knows the
-  /// new parameters. Gradients of parameters are written to Bindings::gradients where they are to be
-  /// kept, which costs their way through memory, else to wherever is near.
+  /// new parameters. Gradients of parameters are written to Bindings::gradients where they are to
+  /// be kept, which costs their way through memory, else to wherever is near.
   virtual void backward_and_update(bool keep_gradients, UpdatePiece update);
 };
 

@@ -51,7 +51,7 @@ class Optimizer {
   /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction). Gradients are
   /// taken times `gradient_scale`, a power of two or 1 (loss scaling is undone here).
   virtual void step(Range slice, Size step, float gradient_scale = 1) = 0;
-  /// Whether update_piece may be called.
+  /// Whether update_piece may be called: not where an update may be skipped.
   [[nodiscard]] virtual bool takes_pieces() const { return false; }
   /// As `step` of that piece, on the calling thread alone, by gradients that lie elsewhere. Several
   /// threads may update different pieces at once.

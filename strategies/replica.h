@@ -59,8 +59,8 @@ class Replica {
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
   /// number `step`: of slices as their gradients become final, or of all together.
   void make_step(Size step);
-  /// Whether make_step leaves the gradients of all parameters in the arena; else it leaves those of
-  /// parameters that were updated as soon as a piece of their gradients was there nowhere.
+  /// Whether make_step leaves all gradients in the arena. Else those by which an operator updated
+  /// its parameters in the midst of its backward pass are nowhere afterwards.
   void keep_gradients(bool keep) { keeps_gradients_ = keep; }
   /// Whether record_step may be called: the device can record, and nothing of a step is decided by
   /// the host on the way.

@@ -161,7 +161,8 @@ class Program {
   void backward(GradientMode mode, GradientsReady ready);
   /// As backward(GradientMode::replace, ready), but operators that can do so have `update` update
   /// their parameters in the midst of their passes, and their gradients are not announced. A piece
-  /// is one of the arena. `keep_gradients`: theirs are in gradients() afterwards, as all others are.
+  /// is one of the arena. `keep_gradients`: theirs are in gradients() afterwards, as all others
+  /// are.
   void backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready);
 
   /// Batch × classes values of the last forward pass or `evaluate`, on the host, for which this

@@ -35,4 +35,14 @@ Tiles::Tiles() { load_configuration(); }
 Tiles::~Tiles() { release(); }
 
 }  // namespace ptbench::amx
+
+#else
+#include "src/base/error.h"
+
+namespace ptbench::amx {
+
+Tiles::Tiles() { throw Defect("tiles are x86's"); }
+Tiles::~Tiles() = default;
+
+}  // namespace ptbench::amx
 #endif

@@ -179,9 +179,8 @@ void multiply_rounded(Multiply multiply, Size steps, const products::Left& left,
   alignas(64) float sums[kRowsAtOnce * kPanelBlocks * kBlock];
   for (Size begin = 0; begin < to.count; begin += kRowsAtOnce) {
     const Size rows = std::min(kRowsAtOnce, to.count - begin);
-    multiply(
-        {.rows = rows, .blocks = blocks, .steps = steps, .stride = blocks * kBlock},
-        {left.values + begin * left.row, left.row, left.step}, right, sums);
+    multiply({.rows = rows, .blocks = blocks, .steps = steps, .stride = blocks * kBlock},
+             {left.values + begin * left.row, left.row, left.step}, right, sums);
     round_rows(sums, blocks, epilogue,
                {to.values + begin * to.stride, rows, to.columns, to.stride});
   }

@@ -66,7 +66,8 @@ using Multiply = void (*)(const products::PanelExtent&, const products::Left&,
                           const products::Right&, float* sums);
 /// to = left · right (steps × 16 · `blocks` columns, of which `to` may lack some) by `multiply`,
 /// rounded to bf16.
-void multiply_rounded(Multiply multiply, Size steps, const products::Left& left, const products::Right& right,
-                      Size blocks, const Epilogue& epilogue, const Rows<Bf16>& to);
+void multiply_rounded(Multiply multiply, Size steps, const products::Left& left,
+                      const products::Right& right, Size blocks, const Epilogue& epilogue,
+                      const Rows<Bf16>& to);
 
 }  // namespace ptbench::linear_pairs

@@ -70,7 +70,7 @@ class CpuOptimizer final : public Optimizer {
     });
   }
 
-  [[nodiscard]] bool takes_pieces() const override { return true; }
+  [[nodiscard]] bool takes_pieces() const override { return arenas_.skip.empty(); }
   void update_piece(Range range, Size step, std::span<const float> gradients) override {
     Piece piece = piece_of(range);
     piece.gradients = gradients.data();

@@ -203,29 +203,28 @@ TEST_CASE("an update in the midst of a backward pass is that after it") {
   std::set<std::string> kinds;
   for (const OperatorSpec& spec : contract_specs()) {
     const OperatorData data = make_data(spec, 3, Values::uniform);
-    for_each_candidate(
-        spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
-          for (const bool keep : {true, false}) {
-            OperatorHarness harness(backend, spec, candidate, data);
-            if (!harness.updates_in_backward()) return;
-            kinds.insert(candidate.substr(0, candidate.find(' ')));
-            const OperatorResult expected = OperatorHarness(backend, spec, candidate, data).run();
-            const OperatorResult result = harness.run_and_update(keep);
-            CHECK(same_bits(result, expected));
-            if (keep) CHECK(same_bits(harness.kept_gradients(), expected.gradients));
-            CHECK(harness.memory_intact());
-            CHECK(harness.padding_is_zero());
+    for_each_candidate(spec, [&](const KernelBackend& backend, int /*threads*/,
+                                 const std::string& candidate) {
+      for (const bool keep : {true, false}) {
+        OperatorHarness harness(backend, spec, candidate, data);
+        if (!harness.updates_in_backward()) return;
+        kinds.insert(candidate.substr(0, candidate.find(' ')));
+        const OperatorResult expected = OperatorHarness(backend, spec, candidate, data).run();
+        const OperatorResult result = harness.run_and_update(keep);
+        CHECK(same_bits(result, expected));
+        if (keep) CHECK(same_bits(harness.kept_gradients(), expected.gradients));
+        CHECK(harness.memory_intact());
+        CHECK(harness.padding_is_zero());
 
-            OperatorData updated = data;
-            for (std::size_t i = 0; i < updated.parameters.size(); ++i)
-              std::ranges::transform(updated.parameters[i], expected.gradients[i],
-                                     updated.parameters[i].begin(), std::minus<>());
-            CHECK(same_bits(harness.exported_parameters(), updated.parameters));
-            // The operator was not told of new parameters: it has made them itself.
-            CHECK(same_bits(harness.run(),
-                            OperatorHarness(backend, spec, candidate, updated).run()));
-          }
-        });
+        OperatorData updated = data;
+        for (std::size_t i = 0; i < updated.parameters.size(); ++i)
+          std::ranges::transform(updated.parameters[i], expected.gradients[i],
+                                 updated.parameters[i].begin(), std::minus<>());
+        CHECK(same_bits(harness.exported_parameters(), updated.parameters));
+        // The operator was not told of new parameters: it has made them itself.
+        CHECK(same_bits(harness.run(), OperatorHarness(backend, spec, candidate, updated).run()));
+      }
+    });
   }
   CHECK(kinds.contains("pairs") == has_bf16_products());
   CHECK(kinds.contains("tiles") == (detect_bf16_products() == Bf16Products::amx));
