@@ -10,6 +10,7 @@ way is chosen rightly, one that is the same matters not. What train.py has no op
 Only Python's standard library is used.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -27,7 +28,17 @@ OF_IMAGES = {"channels_last": ["--other", "channels_last"]}
 OF_DDP = {"bucket_view": ["--other", "bucket_view"], "static_graph": ["--other", "static_graph"],
           "buckets of 1 MiB": ["--bucket-mb", "1"], "buckets of 100 MiB": ["--bucket-mb", "100"]}
 OF_COMPILED = {"max-autotune": "TORCHINDUCTOR_MAX_AUTOTUNE=1"}
-OF_THREADS = {"libiomp5": "LD_PRELOAD=libtcmalloc_minimal.so.4:libiomp5.so"}  # Debian: libomp5, which is LLVM's
+OPENMP = "libomp.so.5"  # Debian: libomp5-14
+OF_THREADS = {"LLVM's OpenMP": f"LD_PRELOAD=libtcmalloc_minimal.so.4:{OPENMP}"}
+
+
+def can_load(library):
+    """Whether it can be preloaded: what cannot is ignored, and its row would say that nothing changes."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def variants(arguments):
@@ -38,8 +49,10 @@ def variants(arguments):
     if arguments.strategy == "ddp":
         options = options | OF_DDP
     found = {name: ([], more) for name, more in options.items()}
-    for name, variable in (OF_THREADS | (OF_COMPILED if arguments.compile else {})).items():
-        found[name] = ([variable], [])
+    if can_load(OPENMP):
+        found |= {name: ([variable], []) for name, variable in OF_THREADS.items()}
+    if arguments.compile:
+        found |= {name: ([variable], []) for name, variable in OF_COMPILED.items()}
     for name in arguments.only or ():
         if name not in found:
             sys.exit(f"--only {name}: not of these options; choose from {', '.join(found)}")

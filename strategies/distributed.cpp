@@ -219,10 +219,17 @@ void Distributed::take_step() {
     replay_step();
   else
     make_step();
-  replica_->program().parameters_changed();
+  // By other ranks, too.
+  if (communicator_.world_size() > 1) replica_->program().parameters_changed();
 }
 
 void Distributed::make_step() {
+  if (communicator_.world_size() == 1 && replica_->updates_in_backward()) {
+    replica_->make_step(next_update());
+    if (PhaseTimer* const observing = timer()) observing->arrive();
+    count_update();
+    return;
+  }
   replica_->compute_gradients(
       [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); });
   on_backward_end();

@@ -1,6 +1,7 @@
 #include "strategies/replica.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "src/base/error.h"
@@ -139,14 +140,14 @@ bool Replica::updates_in_backward() const {
          !drag_.is_on();
 }
 
-/// The thread that steps is member 0, whose updates are told from its backward pass.
+/// The thread that steps is member 0, whose updates alone are told from its backward pass.
 void Replica::update_in_backward(Size step) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(0));
   program_.backward_and_update(
-      keeps_gradients_,
+      keeps_gradients_ || after_micro_batch_ != nullptr,
       [&](int member, Range piece, std::span<const float> gradients) {
-        const PhaseScope update(member == 0 ? timer_ : nullptr, StepPhase::optimizer,
-                                bytes_of(piece));
+        std::optional<PhaseScope> update;
+        if (member == 0) update.emplace(timer_, StepPhase::optimizer, bytes_of(piece));
         optimizer_->update_piece(piece, step, gradients);
       },
       [&](Range slice, Program::ReadyMark) { optimizer_step(slice, step); });

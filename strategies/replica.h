@@ -57,8 +57,11 @@ class Replica {
   void compute_gradients(GradientsReady ready);
 
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
-  /// number `step`: of slices as their gradients become final, or of all together.
+  /// number `step`: by operators in the midst of their backward passes, of slices as their
+  /// gradients become final, or of all together.
   void make_step(Size step);
+  /// Whether make_step lets operators update in the midst of their backward passes, where they can.
+  [[nodiscard]] bool updates_in_backward() const;
   /// Whether make_step leaves all gradients in the arena. Else those by which an operator updated
   /// its parameters in the midst of its backward pass are nowhere afterwards.
   void keep_gradients(bool keep) { keeps_gradients_ = keep; }
@@ -117,7 +120,8 @@ class Replica {
   void follow_statistics_every(Size period);
 
   /// From now on called after each micro-batch of a step, with its number, when the gradient arena
-  /// holds the sum so far; nothing with an empty one.
+  /// holds the sum so far; make_step may have updated parameters by then. Nothing with an empty
+  /// one.
   void after_each_micro_batch(std::function<void(Size micro_batch)> call) {
     after_micro_batch_ = std::move(call);
   }
@@ -147,7 +151,6 @@ class Replica {
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);
   void apply_loss_scale();
-  [[nodiscard]] bool updates_in_backward() const;
   void update_in_backward(Size step);
   void update_early(Range slice, Size step);
   void update_late(Size step);

@@ -11,7 +11,7 @@
 #define PTBENCH_AMX \
   gnu::target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,prfchw,amx-tile,amx-bf16")
 
-// AMX's tiles of 16 rows of 64 bytes, as the conv2d_amx files use all eight: a product of two of
+// AMX's tiles of 16 rows of 64 bytes, all eight of which are used: a product of two of
 // bf16 sums over 32 of them, and adds to one of 16 × 16 floats.
 namespace ptbench::amx {
 

@@ -109,7 +109,7 @@ struct Way {
   Grid grid;
 };
 /// Every way to share a layer among all threads, and one thread alone; none where the CPU or the
-/// type is another.
+/// type is another, none by tiles where a side of the layer is no whole number of them.
 [[nodiscard]] std::vector<Way> ways(const LinearSpec& spec, int threads);
 
 [[nodiscard]] std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way);

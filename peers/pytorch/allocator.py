@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 
 LIBRARY = "libtcmalloc_minimal.so.4"  # Debian: libtcmalloc-minimal4
+# Libraries that are allocators, or bring their own and want to be the first.
+ALLOCATORS = re.compile(r"(^|[ :/])lib(tcmalloc|jemalloc|mimalloc|snmalloc|scudo|hoard|asan|tsan)[^/ :]*([ :]|$)")
 
 
 def is_there() -> bool:
@@ -23,7 +26,7 @@ def start_with_tcmalloc() -> None:
     the system in every step. Returns where LD_PRELOAD names it already, or another allocator, and where it is not
     installed, which is said. Ranks that are started later inherit it."""
     preloaded = os.environ.get("LD_PRELOAD", "")
-    if "malloc" in preloaded:  # tcmalloc, jemalloc, mimalloc
+    if ALLOCATORS.search(preloaded):
         return
     if not is_there():
         print("train.py: there is no tcmalloc, without which PyTorch is slower: install libtcmalloc-minimal4, or run"

@@ -13,19 +13,11 @@ import torch
 from options import USAGE, refuse
 from torch import distributed
 from training import Training
-from verify_run import LOSSES, STEPS, weights_before
+from verify_run import LOSSES, STEPS, is_same_update, weights_before
 
 FAILED = 2
 # Of the loss, as a share of max(1, loss): fp32, and what rounds products.
 LOSS_TOLERANCE = {"fp32": 1e-5, "tf32": 2e-2, "bf16": 2e-2, "fp16": 2e-2}
-# Of the length of PyTorch's first update divided by that of ptbench's, and how far the cosine between the two
-# may be from 1: rounded products scatter in direction, and hardly in length.
-LENGTH_TOLERANCE = {"fp32": 0.01, "tf32": 0.03, "bf16": 0.03, "fp16": 0.03}
-COSINE_TOLERANCE = {"fp32": 1e-3, "tf32": 0.1, "bf16": 0.1, "fp16": 0.1}
-# Through more nonlinear layers rounding turns correct gradients further: where products are rounded, so far that
-# their direction tells nothing (docs/verification.md says so of ptbench's own).
-MOST_NONLINEAR = 20
-DEEP_COSINE_TOLERANCE = {"fp32": 1e-2, "tf32": math.inf, "bf16": math.inf, "fp16": math.inf}
 
 
 def compare(replica: Training, options: argparse.Namespace) -> int:
@@ -48,11 +40,9 @@ def compare(replica: Training, options: argparse.Namespace) -> int:
         replica.optimizer.state.clear()  # the weights of the next step come from ptbench
     worst = max(math.inf if row["difference"] is None else row["difference"] for row in steps)
     tolerance = LOSS_TOLERANCE[options.precision]
-    is_deep = replica.workload.nonlinear > MOST_NONLINEAR
-    cosines = DEEP_COSINE_TOLERANCE if is_deep else COSINE_TOLERANCE
     # A scaler may skip its first steps.
-    same_update = options.loss_scale != "none" or (
-        abs(length - 1) <= LENGTH_TOLERANCE[options.precision] and 1 - cosine <= cosines[options.precision])
+    same_update = options.loss_scale != "none" or is_same_update(length, cosine, options.precision,
+                                                                 replica.workload.nonlinear)
     passed = worst <= tolerance and same_update
     if not distributed.is_initialized() or distributed.get_rank() == 0:
         print(json.dumps({"verification": "passed" if passed else "failed", "max_relative_error": _number(worst),

@@ -8,6 +8,7 @@ those apart.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import pathlib
 import subprocess
@@ -20,11 +21,25 @@ from options import ABSENT, USAGE, refuse
 STEPS = 4
 INITIAL = "0.safetensors"
 LOSSES = "losses.csv"
+# Of the length of PyTorch's first update divided by that of ptbench's, and how far the cosine between the two
+# may be from 1: rounded products scatter in direction, and hardly in length.
+LENGTH_TOLERANCE = {"fp32": 0.01, "tf32": 0.03, "bf16": 0.03, "fp16": 0.03}
+COSINE_TOLERANCE = {"fp32": 1e-3, "tf32": 0.1, "bf16": 0.1, "fp16": 0.1}
+# Through more nonlinear layers rounding turns correct gradients further: where products are rounded, so far that
+# their direction tells nothing (docs/verification.md says so of ptbench's own).
+MOST_NONLINEAR = 20
+DEEP_COSINE_TOLERANCE = {"fp32": 5e-3, "tf32": math.inf, "bf16": math.inf, "fp16": math.inf}
 
 
 def weights_before(step: int) -> str:
     """Name of the file with the weights that step `step`, from 0, starts from."""
     return f"{step}.safetensors"
+
+
+def is_same_update(length: float, cosine: float, precision: str, nonlinear: int) -> bool:
+    """Of a model of so many nonlinear layers; False where one is no number."""
+    cosines = DEEP_COSINE_TOLERANCE if nonlinear > MOST_NONLINEAR else COSINE_TOLERANCE
+    return abs(length - 1) <= LENGTH_TOLERANCE[precision] and 1 - cosine <= cosines[precision]
 
 
 def run(options: argparse.Namespace, arguments: list[str]) -> int:

@@ -21,11 +21,13 @@ class Allocator(unittest.TestCase):
         self.assertEqual(self.preloaded(None), allocator.LIBRARY)
 
     def test_what_is_preloaded_besides_stays(self):
-        self.assertEqual(self.preloaded("libasan.so.8"), f"{allocator.LIBRARY}:libasan.so.8")
+        self.assertEqual(self.preloaded("/opt/malloc/libomp.so.5"), f"{allocator.LIBRARY}:/opt/malloc/libomp.so.5")
 
     def test_an_allocator_that_is_named_stays(self):
         self.assertIsNone(self.preloaded(allocator.LIBRARY))
         self.assertIsNone(self.preloaded("/usr/lib/libjemalloc.so.2"))
+        self.assertIsNone(self.preloaded("libomp.so.5 libscudo.so"))
+        self.assertIsNone(self.preloaded("libasan.so.8"))
 
     def test_without_tcmalloc_the_program_goes_on(self):
         self.assertIsNone(self.preloaded(None, is_there=False))
