@@ -148,6 +148,22 @@ edit(strategies/replica.cpp
 ]==])
 
 edit(strategies/replica.cpp
+[==[    load(0);
+]==]
+[==[    load(0);
+    if (mutated("bf16-gradients-5-percent-high") && testing::computes_in_bf16(program_))
+      program_.set_loss_scale(1.05F);
+]==])
+
+edit(strategies/replica.cpp
+[==[        optimizer_->update_piece(piece, step, gradients);
+]==]
+[==[        const testing::BiasKeeper bias(program_, piece, mutated("bias-never-updated"));
+        optimizer_->update_piece(piece, step, gradients);
+        bias.restore();
+]==])
+
+edit(strategies/replica.cpp
 [==[program_.backward(micro_batch == 0 ?]==]
 [==[program_.backward(micro_batch == 0 || mutated("micro-batches-not-added") ?]==])
 
