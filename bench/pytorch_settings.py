@@ -10,7 +10,6 @@ way is chosen rightly, one that is the same matters not. What train.py has no op
 Only Python's standard library is used.
 """
 import argparse
-import ctypes
 import json
 import os
 import pathlib
@@ -21,6 +20,10 @@ import sys
 import evidence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "peers" / "pytorch"))
+
+import allocator  # noqa: E402
+
 TRAIN = "peers/pytorch/train.py"
 OTHERS = {name: ["--other", name] for name in ("fused", "set_to_none", "denormals", "huge_pages", "tcmalloc")}
 OF_EAGER = {"torch.compile": ["--compile"]}
@@ -29,16 +32,7 @@ OF_DDP = {"bucket_view": ["--other", "bucket_view"], "static_graph": ["--other",
           "buckets of 1 MiB": ["--bucket-mb", "1"], "buckets of 100 MiB": ["--bucket-mb", "100"]}
 OF_COMPILED = {"max-autotune": "TORCHINDUCTOR_MAX_AUTOTUNE=1"}
 OPENMP = "libomp.so.5"  # Debian: libomp5-14
-OF_THREADS = {"LLVM's OpenMP": f"LD_PRELOAD=libtcmalloc_minimal.so.4:{OPENMP}"}
-
-
-def can_load(library):
-    """Whether it can be preloaded: what cannot is ignored, and its row would say that nothing changes."""
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
+OF_THREADS = {"LLVM's OpenMP": f"LD_PRELOAD={allocator.LIBRARY}:{OPENMP}"}
 
 
 def variants(arguments):
@@ -49,7 +43,7 @@ def variants(arguments):
     if arguments.strategy == "ddp":
         options = options | OF_DDP
     found = {name: ([], more) for name, more in options.items()}
-    if can_load(OPENMP):
+    if allocator.can_load(OPENMP):  # its row would else say that nothing changes
         found |= {name: ([variable], []) for name, variable in OF_THREADS.items()}
     if arguments.compile:
         found |= {name: ([variable], []) for name, variable in OF_COMPILED.items()}

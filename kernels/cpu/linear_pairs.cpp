@@ -65,10 +65,9 @@ class PairsLinearPlan final : public OperatorPlan {
   /// The part of a panel's weights that the members of a row of the grid own.
   [[nodiscard]] OwnedRange owned(const Chunk& chunk, Size panel, Size blocks, int row) const {
     const int member = row * layout_->grid.columns + chunk.column;
-    const Range inputs = values_of(layout_->owned_inputs(member), layout_->spec.inputs);
-    const Size begin = chunk.begin + panel * kBlock * layout_->spec.inputs;
-    const Size width = blocks * kBlock;
-    return {.range = {begin + inputs.begin * width, begin + inputs.end * width}, .member = member};
+    return {.range = layout_->place_of(
+                chunk, {.panel = panel, .blocks = blocks, .inputs = layout_->owned_inputs(member)}),
+            .member = member};
   }
 
   /// Where the weight of a chunk's output lies, from the chunk's begin.

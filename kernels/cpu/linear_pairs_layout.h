@@ -44,6 +44,13 @@ struct Chunk {
   [[nodiscard]] Size width() const { return blocks.size() * kBlock; }
 };
 
+/// Weights of consecutive blocks of inputs in a panel of outputs, which lie together.
+struct WeightPiece {
+  Size panel = 0;   ///< its first block of outputs, from the chunk's begin
+  Size blocks = 0;  ///< of the panel
+  Range inputs;     ///< blocks of inputs
+};
+
 /// Who computes what, and where everything lies.
 struct Layout {
   /// Blocks of inputs whose weights are updated at once: with a panel of outputs 32 KiB, so that a
@@ -75,6 +82,13 @@ struct Layout {
 
   [[nodiscard]] const Chunk& chunk(int member) const {
     return chunks[static_cast<std::size_t>(member % grid.columns)];
+  }
+  /// Where weights of a chunk lie in the operator's part of the arena.
+  [[nodiscard]] Range place_of(const Chunk& of, const WeightPiece& piece) const {
+    const Range inputs = values_of(piece.inputs, spec.inputs);
+    const Size begin = of.begin + piece.panel * kBlock * spec.inputs;
+    const Size width = piece.blocks * kBlock;
+    return {begin + inputs.begin * width, begin + inputs.end * width};
   }
   /// Samples that a member computes outputs of.
   [[nodiscard]] Range samples_of(int member) const {

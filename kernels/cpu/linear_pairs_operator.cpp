@@ -72,13 +72,6 @@ class PairsLinear final : public Operator {
   }
 
  private:
-  /// Weights of consecutive blocks of inputs in a panel of outputs, which lie together.
-  struct WeightPiece {
-    Size panel = 0;
-    Size blocks = 0;  ///< of the panel
-    Range inputs;     ///< blocks of inputs
-  };
-
   [[nodiscard]] const LinearSpec& spec() const { return layout_->spec; }
   [[nodiscard]] bool uses_tiles() const { return layout_->unit == Unit::tiles; }
   [[nodiscard]] Multiply multiply() const {
@@ -114,19 +107,11 @@ class PairsLinear final : public Operator {
   }
 
   void refresh(const Chunk& chunk, const WeightPiece& piece) {
-    const Range place = place_of(chunk, piece);
+    const Range place = layout_->place_of(chunk, piece);
     const Size width = piece.blocks * kBlock;
     pack_weights({bindings_.parameters.data() + place.begin, place.size() / width, width, width},
                  workspace(chunk.forward) +
                      forward_offset(chunk, piece.panel, piece.inputs.begin * kBlock / 2));
-  }
-
-  /// Where weights lie in the operator's part of the arena.
-  [[nodiscard]] Range place_of(const Chunk& chunk, const WeightPiece& piece) const {
-    const Range inputs = values_of(piece.inputs, spec().inputs);
-    const Size begin = chunk.begin + piece.panel * kBlock * spec().inputs;
-    const Size width = piece.blocks * kBlock;
-    return {begin + inputs.begin * width, begin + inputs.end * width};
   }
 
   void pad_input(int member) {
@@ -243,7 +228,7 @@ class PairsLinear final : public Operator {
       const WeightPiece piece{
           .panel = panel, .blocks = blocks, .inputs = layout_->owned_inputs(member)};
       compute_weight_gradient(chunk, piece, adds,
-                              bindings_.gradients.data() + place_of(chunk, piece).begin);
+                              bindings_.gradients.data() + layout_->place_of(chunk, piece).begin);
     });
   }
 
@@ -288,7 +273,7 @@ class PairsLinear final : public Operator {
   void update_weights(int member, const WeightPiece& piece, bool keep_gradients,
                       UpdatePiece update) {
     const Chunk& chunk = layout_->chunk(member);
-    const Range place = place_of(chunk, piece);
+    const Range place = layout_->place_of(chunk, piece);
     float* gradient =
         keep_gradients
             ? bindings_.gradients.data() + place.begin

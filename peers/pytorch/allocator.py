@@ -12,13 +12,18 @@ LIBRARY = "libtcmalloc_minimal.so.4"  # Debian: libtcmalloc-minimal4
 ALLOCATORS = re.compile(r"(^|[ :/])lib(tcmalloc|jemalloc|mimalloc|snmalloc|scudo|hoard|asan|tsan)[^/ :]*([ :]|$)")
 
 
-def is_there() -> bool:
-    """Whether tcmalloc is installed; loads it."""
+def can_load(library: str) -> bool:
+    """Whether it can be preloaded; what cannot is ignored. Loads it."""
     try:
-        ctypes.CDLL(LIBRARY)
+        ctypes.CDLL(library)
     except OSError:
         return False
     return True
+
+
+def is_there() -> bool:
+    """Whether tcmalloc is installed; loads it."""
+    return can_load(LIBRARY)
 
 
 def start_with_tcmalloc() -> None:

@@ -3,5 +3,5 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-for folder in ("peers", "bench"):  # of two modules of one name, bench has the first
+for folder in ("peers/pytorch", "peers", "bench"):  # of two modules of one name, bench has the first
     sys.path.insert(0, str(ROOT / folder))

@@ -2,8 +2,7 @@ import os
 import unittest
 from unittest import mock
 
-import scripts  # noqa: F401  finds the modules below
-import native_and_pytorch  # noqa: F401  finds the one below
+import scripts  # noqa: F401  finds the module below
 import allocator
 
 

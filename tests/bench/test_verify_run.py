@@ -1,8 +1,7 @@
 import math
 import unittest
 
-import scripts  # noqa: F401  finds the modules below
-import native_and_pytorch  # noqa: F401  finds the one below
+import scripts  # noqa: F401  finds the module below
 from verify_run import is_same_update
 
 DEEP, SHALLOW = 49, 17

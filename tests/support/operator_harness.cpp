@@ -198,43 +198,40 @@ void OperatorHarness::set_parameters(const Tensors& parameters) {
 
 OperatorResult OperatorHarness::run() {
   forget_gradients();
-  return run_passes(GradientMode::replace);
+  return run_passes([](Operator& made) { made.backward(GradientMode::replace); });
 }
 
 OperatorResult OperatorHarness::add_to(const Tensors& gradients) {
   plan_->import_parameters(views_of<std::span<const float>>(gradients), gradients_.span());
-  return run_passes(GradientMode::add);
+  return run_passes([](Operator& made) { made.backward(GradientMode::add); });
 }
 
 OperatorResult OperatorHarness::run_and_update(bool keep_gradients) {
   forget_gradients();
-  forget_results();
-  operator_->forward();
-  forget_scratch();
   std::vector<float> told(gradients_.span().size(), kForgotten);
   std::vector<int> times(told.size(), 0);
-  operator_->backward_and_update(
-      keep_gradients, [&](int /*member*/, Range piece, std::span<const float> gradients) {
-        ensure(piece.size() == static_cast<Size>(gradients.size()), "a piece has its gradients");
-        for (std::size_t i = 0; i < gradients.size(); ++i) {
-          const std::size_t element = count(piece.begin) + i;
-          told[element] = gradients[i];
-          parameters_.span()[element] -= gradients[i];
-          ++times[element];
-        }
-      });
+  const auto update = [&](int /*member*/, Range piece, std::span<const float> gradients) {
+    ensure(piece.size() == static_cast<Size>(gradients.size()), "a piece has its gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const std::size_t element = count(piece.begin) + i;
+      told[element] = gradients[i];
+      parameters_.span()[element] -= gradients[i];
+      ++times[element];
+    }
+  };
+  OperatorResult result =
+      run_passes([&](Operator& made) { made.backward_and_update(keep_gradients, update); });
   ensure(std::ranges::max(times) <= 1, "no element is updated twice");
   imported_.assign(parameters_.span().begin(), parameters_.span().end());
-  OperatorResult result = results();
   result.gradients = exported(told);
   return result;
 }
 
-OperatorResult OperatorHarness::run_passes(GradientMode mode) {
+OperatorResult OperatorHarness::run_passes(FunctionRef<void(Operator&)> backward) {
   forget_results();
   operator_->forward();
   forget_scratch();
-  operator_->backward(mode);
+  backward(*operator_);
   return results();
 }
 

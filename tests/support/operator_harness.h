@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "src/base/function_ref.h"
 #include "tests/support/guarded_buffer.h"
 
 namespace ptbench::testing {
@@ -98,7 +99,7 @@ class OperatorHarness {
   [[nodiscard]] Tensors exported(std::span<const float> arena) const;
   [[nodiscard]] Tensors buffer_tensors() const;
   [[nodiscard]] std::vector<bool> find_padding() const;
-  [[nodiscard]] OperatorResult run_passes(GradientMode mode);
+  [[nodiscard]] OperatorResult run_passes(FunctionRef<void(Operator&)> backward);
   void forget_results();
   void forget_gradients() const;
   void forget_scratch() const;
