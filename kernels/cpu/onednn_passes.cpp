@@ -143,9 +143,9 @@ memory::desc weights_or_any(const std::optional<WeightLayout>& wanted, const mem
   return {dims, type_of(type), memory::format_tag::any};
 }
 
-/// Turns to another kernel where generating this one would read beyond the end of a table, by up to
-/// a block (oneDNN 2.6, skipped_bd_mask in jit_brgemm_amx_uker.cpp). What is read there is not
-/// used, but AddressSanitizer's heap may have nothing mapped behind it.
+/// Turns to another kernel, if there is one, where generating this one would read beyond the end of
+/// a table, by up to a block (oneDNN 2.6, skipped_bd_mask in jit_brgemm_amx_uker.cpp). What is read
+/// there is not used, but AddressSanitizer's heap may have nothing mapped behind it.
 template <class Desc>
 void avoid_reads_beyond(Desc& desc) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -254,8 +254,10 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Pass p
          pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
          t.output, strides, padding, padding},
         attributes({.add = shape.add}), engine);
-    avoid_reads_beyond(forward);
-    if (pass == Pass::forward) return planned(forward, forward.weights_desc());
+    if (pass == Pass::forward) {
+      avoid_reads_beyond(forward);
+      return planned(forward, forward.weights_desc());
+    }
     if (pass == Pass::weights) {
       const convolution_backward_weights::primitive_desc desc(
           {kAlgorithm, t.input, t.weights, t.bias, t.output, strides, padding, padding},
