@@ -21,6 +21,10 @@ OptimizerSpec OptimizerSpec::defaults_of(OptimizerKind kind) {
   return spec;
 }
 
+void Optimizer::step_by(std::span<const float> /*gradients*/, Range /*slice*/, Size /*step*/) {
+  ensure(false, "optimizers that take gradients from elsewhere are asked to");
+}
+
 void Optimizer::update_piece(Range /*piece*/, Size /*step*/, std::span<const float> /*gradients*/) {
   ensure(false, "optimizers that take pieces are asked to");
 }

@@ -51,10 +51,12 @@ class Optimizer {
   /// Updates the elements of `slice`. `step` counts from 1 (Adam's bias correction). Gradients are
   /// taken times `gradient_scale`, a power of two or 1 (loss scaling is undone here).
   virtual void step(Range slice, Size step, float gradient_scale = 1) = 0;
-  /// Whether update_piece may be called: not where an update may be skipped.
+  /// Whether step_by and update_piece may be called: not where an update may be skipped.
   [[nodiscard]] virtual bool takes_pieces() const { return false; }
-  /// As `step` of that piece, on the calling thread alone, by gradients that lie elsewhere. Several
-  /// threads may update different pieces at once.
+  /// As `step`, by gradients that lie elsewhere: as many as `slice` has elements.
+  virtual void step_by(std::span<const float> gradients, Range slice, Size step);
+  /// As `step_by` of that piece, on the calling thread alone. Several threads may update different
+  /// pieces at once.
   virtual void update_piece(Range piece, Size step, std::span<const float> gradients);
   /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, with what
   /// arguments it is done.

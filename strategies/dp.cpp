@@ -302,7 +302,7 @@ Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& sour
   // Where devices have memory of their own, the others are there, and what comes from them here.
   const Bytes others =
       shares_memory_with_host
-          ? static_cast<Bytes>(replicas - 1) * plan.memory(kNone, false, source).total()
+          ? static_cast<Bytes>(replicas - 1) * plan.memory(kNone, GradientUse::kept, source).total()
           : source.footprint(float_bytes(plan.arena_elements()));
   const auto& inputs = plan.graph().tensors[kDataTensor].spec;
   const Size tensor = plan.graph().operators.back().inputs.front();

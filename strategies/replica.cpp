@@ -18,7 +18,7 @@ Bytes bytes_of(Range slice) { return float_bytes(slice.size()); }
 
 Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
                  MemorySource& arenas)
-    : program_(std::move(plan), arenas, step.accumulation_steps > 1),
+    : program_(std::move(plan), arenas, step.gradient_use()),
       queue_(program_.device().compute()),
       step_(step),
       scaler_(step.loss_scale) {
@@ -27,6 +27,17 @@ Replica::Replica(std::shared_ptr<const ProgramPlan> plan, const StepSpec& step,
   owned_ = program_.plan().owned();
   allocate_cells(arenas);
   plan_optimizer();
+  ensure(!gradients_pass() || updates_in_backward(), "gradients that pass are used at once");
+}
+
+void Replica::keep_gradients(bool keep) {
+  ensure(!keep || !gradients_pass(), "gradients that pass are not kept");
+  keeps_gradients_ = keep;
+}
+
+void Replica::slow_down(Drag drag) {
+  ensure(!gradients_pass(), "a replica that is slowed down keeps its gradients");
+  drag_ = std::move(drag);
 }
 
 void Replica::allocate_cells(MemorySource& arenas) {
@@ -45,10 +56,11 @@ std::vector<std::span<float>> Replica::optimizer_state() const {
 }
 
 void Replica::plan_optimizer() {
-  const OptimizerArenas arenas{.parameters = program_.parameters(),
-                               .gradients = program_.gradients(),
-                               .state = optimizer_state(),
-                               .skip = scaler_.active() ? non_finite() : std::span<float>()};
+  const OptimizerArenas arenas{
+      .parameters = program_.parameters(),
+      .gradients = gradients_pass() ? std::span<float>() : program_.gradients(),
+      .state = optimizer_state(),
+      .skip = scaler_.active() ? non_finite() : std::span<float>()};
   recordings_.clear();  // they update by the optimizer before
   optimizer_ = program_.plan().backend().plan_optimizer(step_.optimizer, arenas, owned_);
 }
@@ -86,6 +98,7 @@ void Replica::divide_updates(std::vector<Range> slices) {
 }
 
 void Replica::compute_gradients(GradientsReady ready) {
+  ensure(!gradients_pass(), "gradients that pass are used by make_step");
   apply_loss_scale();
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
@@ -267,7 +280,11 @@ void Replica::optimizer_step(Range slice, Size step) {
   ensure(updated_.empty() || std::ranges::find(updated_, slice) != updated_.end(),
          "a slice is one of those that updates were divided for");
   begin_drag();
-  optimizer_->step(slice, step, 1 / scaler_.scale());
+  if (gradients_pass()) {
+    optimizer_->step_by(program_.gradients_of(slice), slice, step);
+  } else {
+    optimizer_->step(slice, step, 1 / scaler_.scale());
+  }
   end_drag();
   program_.parameters_changed(slice);
 }

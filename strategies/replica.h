@@ -22,6 +22,14 @@ struct StepSpec {
   OptimizerSpec optimizer;
   Size accumulation_steps = 1;  ///< micro-batches of a replica in an optimizer step
   LossScaleSpec loss_scale = {};
+  /// Whether all gradients of a step can be looked at after it. Else those of one micro-batch pass,
+  /// which takes less memory; not with loss scaling, nor on a device with memory of its own.
+  bool keeps_gradients = true;
+
+  [[nodiscard]] GradientUse gradient_use() const {
+    if (accumulation_steps > 1) return GradientUse::accumulated;
+    return keeps_gradients ? GradientUse::kept : GradientUse::passing;
+  }
 };
 
 /// One full copy of a model on one device, with its optimizer and its share of the data. What
@@ -53,7 +61,7 @@ class Replica {
 
   /// Runs this replica's micro-batches of the next global batch: data, forward, backward. Announces
   /// slices of the gradient arena as they become final, all of them in the last micro-batch.
-  /// loss() is this replica's share afterwards.
+  /// loss() is this replica's share afterwards. Not where gradients pass.
   void compute_gradients(GradientsReady ready);
 
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
@@ -63,8 +71,9 @@ class Replica {
   /// Whether make_step lets operators update in the midst of their backward passes, where they can.
   [[nodiscard]] bool updates_in_backward() const;
   /// Whether make_step leaves all gradients in the arena. Else those by which an operator updated
-  /// its parameters in the midst of its backward pass are nowhere afterwards.
-  void keep_gradients(bool keep) { keeps_gradients_ = keep; }
+  /// its parameters in the midst of its backward pass are nowhere afterwards. Not where gradients
+  /// pass.
+  void keep_gradients(bool keep);
   /// Whether record_step may be called: the device can record, and nothing of a step is decided by
   /// the host on the way.
   [[nodiscard]] bool can_record_steps() const;
@@ -140,13 +149,16 @@ class Replica {
 
   /// From now on this replica's passes and updates are dragged, in imbalance on purpose: after each
   /// forward pass, before each announcement of gradients, after backward and after each update.
-  /// Phases contain it.
-  void slow_down(Drag drag) { drag_ = std::move(drag); }
+  /// Phases contain it. Not where gradients pass.
+  void slow_down(Drag drag);
 
   /// As Strategy::observe, for the phases data, forward, backward and optimizer.
   void observe(PhaseTimer* timer) { timer_ = timer; }
 
  private:
+  [[nodiscard]] bool gradients_pass() const {
+    return program_.gradient_use() == GradientUse::passing;
+  }
   void plan_optimizer();
   void allocate_cells(MemorySource& arenas);
   void load(Size micro_batch);

@@ -43,16 +43,18 @@ std::vector<std::span<T>> consecutive(std::span<T> all, const std::vector<Parame
 
 }  // namespace
 
-Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, bool accumulates)
+Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, GradientUse use)
     : plan_(std::move(plan)),
       device_(plan_->backend().device()),
       queue_(device_.compute()),
       is_immediate_(queue_.is_immediate()),
-      accumulates_(accumulates) {
+      gradient_use_(use) {
   MemorySource& memory = device().memory();
   const Bytes arena = float_bytes(plan_->arena_elements());
+  const bool passing = use == GradientUse::passing;
   parameters_ = arenas.allocate(arena, "parameters");
-  gradients_ = arenas.allocate(arena, "gradients");
+  gradients_ =
+      arenas.allocate(passing ? float_bytes(plan_->passing_elements()) : arena, "gradients");
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   label_buffer_ =
       memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
@@ -64,9 +66,11 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   activations_ = memory.allocate(plan_->activations().total, "activations");
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
-  if (accumulates) addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
+  if (use == GradientUse::accumulated)
+    addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
   mirror_cells();
-  passes_ = plan_->backend().plan_arena_passes(gradients(), plan_->owned());
+  passes_ = plan_->backend().plan_arena_passes(passing ? std::span<float>() : gradients(),
+                                               plan_->owned());
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
   for (std::size_t i = 0; i < plan_->steps().size(); ++i)
     operators_.push_back(plan_->steps()[i].plan->bind(bindings_of(i, uses)));
@@ -83,6 +87,18 @@ void Program::mirror_cells() {
   batch_used_ = queue_.make_event();
   batch_taken_ = queue_.make_event();
   gradients_ready_ = queue_.make_event();
+}
+
+std::span<float> Program::gradients() const {
+  ensure(gradient_use_ != GradientUse::passing, "who wants all gradients has them kept");
+  return gradients_.as<float>();
+}
+
+std::span<float> Program::gradients_of(Range slice) const {
+  if (gradient_use_ != GradientUse::passing) return slice_of(gradients(), slice);
+  const auto step = std::ranges::find(plan_->steps(), slice, &ProgramPlan::Step::arena);
+  ensure(step != plan_->steps().end(), "gradients pass operator by operator");
+  return slice_of(gradients_.as<float>(), step->passing);
 }
 
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
@@ -127,12 +143,13 @@ Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Us
     bindings.loss_scale = loss_scale_.memory();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
-  bindings.gradients = slice_of(gradients(), planned.arena);
+  bindings.gradients = gradients_of(planned.arena);
   bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
   bindings.workspace =
       workspace_.as<std::byte>().subspan(planned.workspace, planned.plan->workspace_bytes());
   bindings.scratch = scratch_.as<std::byte>().first(planned.plan->scratch_bytes());
-  if (accumulates_) bindings.addends = addends_.as<std::byte>().first(planned.plan->addend_bytes());
+  if (gradient_use_ == GradientUse::accumulated)
+    bindings.addends = addends_.as<std::byte>().first(planned.plan->addend_bytes());
   return bindings;
 }
 
@@ -220,7 +237,8 @@ void Program::backward(GradientMode mode, GradientsReady ready) {
 }
 
 void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
-  ensure(accumulates_ || mode == GradientMode::replace, "this program adds up gradients");
+  ensure(gradient_use_ == GradientUse::accumulated || mode == GradientMode::replace,
+         "this program adds up gradients");
   run_backward(ready, [mode](Operator& planned, Range) {
     planned.backward(mode);
     return false;

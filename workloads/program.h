@@ -19,6 +19,15 @@
 
 namespace ptbench {
 
+/// How long a program has the gradients of its parameters.
+enum class GradientUse : std::uint8_t {
+  /// Each operator's until those of the operators before it are computed: for who updates
+  /// parameters in the midst of backward. Takes hardly more memory than the largest operator's.
+  passing,
+  kept,         ///< all of them, until the next backward pass
+  accumulated,  ///< likewise, and they can be added up over several backward passes
+};
+
 /// A graph planned for one device: which operator runs how, and where everything lies. A pure
 /// function of its arguments; holds no memory for data.
 class ProgramPlan {
@@ -29,6 +38,7 @@ class ProgramPlan {
   struct Step {
     std::unique_ptr<OperatorPlan> plan;
     Range arena;          ///< its slice of the parameter and gradient arenas
+    Range passing;        ///< where its gradients lie in the memory of those that pass
     Range buffers;        ///< its slice of the running statistics
     Bytes workspace = 0;  ///< where its part of the workspace begins
     bool trained = true;  ///< whether it has anything to do in a backward pass
@@ -43,6 +53,8 @@ class ProgramPlan {
   /// Floats of one arena. Slices lie in the order in which backward finishes them: the last
   /// operator's first.
   [[nodiscard]] Size arena_elements() const { return arena_elements_; }
+  /// Floats of the memory of gradients that pass, which the operators share.
+  [[nodiscard]] Size passing_elements() const { return passing_elements_; }
   /// Floats of the running statistics, in forward order.
   [[nodiscard]] Size buffer_elements() const { return buffer_elements_; }
   /// Who computes and updates which part of the arena, ascending.
@@ -59,8 +71,8 @@ class ProgramPlan {
   [[nodiscard]] Bytes addend_bytes() const;
   /// Of a tensor of graph() in the memory of activations.
   [[nodiscard]] Bytes tensor_bytes(Size tensor) const;
-  /// `accumulates` and `source`: as of the Program.
-  [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, bool accumulates,
+  /// `gradients` and `source`: as of the Program.
+  [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, GradientUse gradients,
                                         const MemorySource& source) const;
   /// The choices of all operators that were chosen, these among them.
   [[nodiscard]] const Choices& choices() const { return choices_; }
@@ -70,6 +82,7 @@ class ProgramPlan {
  private:
   void add_tensors(const Graph& graph, const LoweredOperator& lowered);
   void lay_out_arena();
+  void lay_out_passing();
 
   Lowering lowering_;
   Size classes_;
@@ -79,6 +92,7 @@ class ProgramPlan {
   std::vector<Step> steps_;
   ActivationMemory activations_;
   Size arena_elements_ = 0;
+  Size passing_elements_ = 0;
   Size buffer_elements_ = 0;
   Bytes workspace_bytes_ = 0;
   std::vector<OwnedRange> owned_;
@@ -99,8 +113,8 @@ class Program {
 
   /// `arenas` provides parameters, gradients and the loss in memory of the plan's device (ranks may
   /// share them), the device the rest. The plan's backend and its device outlive the program.
-  /// `accumulates`: gradients can be added up over several backward passes.
-  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, bool accumulates = false);
+  Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
+          GradientUse use = GradientUse::kept);
   /// Waits for the device.
   ~Program() { finish_quietly(device_); }
   Program(const Program&) = delete;
@@ -131,7 +145,11 @@ class Program {
   // In the device's memory.
 
   [[nodiscard]] std::span<float> parameters() const { return parameters_.as<float>(); }
-  [[nodiscard]] std::span<float> gradients() const { return gradients_.as<float>(); }
+  [[nodiscard]] GradientUse gradient_use() const { return gradient_use_; }
+  /// Of all parameters, unless gradients pass.
+  [[nodiscard]] std::span<float> gradients() const;
+  /// Of a slice of the arena; where gradients pass, of the one that backward announces.
+  [[nodiscard]] std::span<float> gradients_of(Range slice) const;
   /// The means and variances of batch norms, in forward order.
   [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
   /// One element: the micro-batch's share of the global batch's mean loss.
@@ -215,8 +233,8 @@ class Program {
   Queue& queue_;       ///< for computing
   bool is_immediate_;  ///< the queue: nothing needs to be waited for
   Buffer parameters_;
+  GradientUse gradient_use_;
   Buffer gradients_;
-  bool accumulates_;
   Buffer buffers_;  ///< running statistics
   Buffer label_buffer_;
   /// Where batches arrive on a device with memory of its own; the passes' own copy follows when the

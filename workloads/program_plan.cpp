@@ -52,6 +52,7 @@ ProgramPlan::ProgramPlan(const Graph& graph, const Lowering& lowering, const Ker
     add_tensors(graph, lowered);
   }
   lay_out_arena();
+  lay_out_passing();
   activations_ =
       place_activations(graph_, [&](const TensorSpec& tensor) { return backend.bytes_of(tensor); });
   hash_ = fmt::format("{:016x}", fnv1a(text));
@@ -83,6 +84,21 @@ void ProgramPlan::lay_out_arena() {
   }
 }
 
+/// Operators with padding have gradients of their own: nobody computes the padding's, which are
+/// zero from the beginning and stay so, as the padding of the parameters does.
+void ProgramPlan::lay_out_passing() {
+  const auto is_padded = [&](std::size_t step) {
+    return elements_of(parameters_of(graph_.operators[step].spec)) != steps_[step].arena.size();
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    if (!is_padded(i)) passing_elements_ = std::max(passing_elements_, steps_[i].arena.size());
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Size begin = is_padded(i) ? passing_elements_ : 0;
+    steps_[i].passing = {begin, begin + steps_[i].arena.size()};
+    passing_elements_ = std::max(passing_elements_, steps_[i].passing.end);
+  }
+}
+
 double ProgramPlan::executed_flops() const {
   double sum = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -109,12 +125,13 @@ Bytes ProgramPlan::addend_bytes() const {
   return bytes;
 }
 
-MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumulates,
+MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, GradientUse gradients,
                                      const MemorySource& source) const {
   const Bytes arena = source.footprint(float_bytes(arena_elements_));
   MemoryPrediction memory;
   memory.parameters = arena;
-  memory.gradients = arena;
+  memory.gradients =
+      gradients == GradientUse::passing ? source.footprint(float_bytes(passing_elements_)) : arena;
   memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
   memory.activations = source.footprint(activations_.total) +
                        source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
@@ -123,7 +140,7 @@ MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, bool accumu
                           source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
   memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
                      source.footprint(float_bytes(buffer_elements_));
-  if (accumulates) memory.workspace += source.footprint(addend_bytes());
+  if (gradients == GradientUse::accumulated) memory.workspace += source.footprint(addend_bytes());
   return memory;
 }
 

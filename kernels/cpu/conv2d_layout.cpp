@@ -197,10 +197,9 @@ bool place_weights(Layout& layout, Pass pass) {
     if (found == layout.copies.end()) {
       auto transfers = plan_transfers(arena, wanted, layout.members);
       if (!transfers) return false;
-      for (WeightTransfer& one : *transfers) one.to_begin += layout.copy_bytes;
-      for (WeightPiece& piece : wanted) piece.begin += layout.copy_bytes;
       layout.copy_bytes =
-          wanted.back().begin + round_up(wanted.back().layout.bytes(), kScratchAlignment);
+          std::max(layout.copy_bytes,
+                   wanted.back().begin + round_up(wanted.back().layout.bytes(), kScratchAlignment));
       layout.copies.push_back(wanted);
       layout.transfers.push_back(std::move(*transfers));
     }

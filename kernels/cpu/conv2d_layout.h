@@ -67,11 +67,11 @@ struct Layout {
   std::vector<Piece> pieces;
   /// Copies of the weights for passes that cannot use the arena's, made just before each of them in
   /// scratch memory, which all operators share: kept from step to step, the copies of a network
-  /// would take as much as all its weights.
+  /// would take as much as all its weights. All begin at the same place.
   std::vector<std::vector<WeightPiece>> copies;
   std::vector<std::vector<WeightTransfer>> transfers;  ///< of each copy
   Bytes copies_begin = 0;                              ///< in the scratch memory
-  Bytes copy_bytes = 0;                                ///< of all copies
+  Bytes copy_bytes = 0;                                ///< of the largest
   std::vector<MemberScratch> scratch;
   Bytes open_gradient = 0;  ///< where that in front of a rectifier lies in the scratch memory
   Bytes scratch_bytes = 0;

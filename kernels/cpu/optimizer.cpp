@@ -57,33 +57,41 @@ class CpuOptimizer final : public Optimizer {
 
   void step(Range slice, Size step, float gradient_scale) override {
     if (!arenas_.skip.empty() && arenas_.skip.front() != 0) return;
-    const OptimizerScalars scalars = scalars_of(spec_, step, gradient_scale);
-    team_.run(members_, [this, slice, &scalars](int member) {
+    update_slice(arenas_.gradients.data() + slice.begin, slice,
+                 scalars_of(spec_, step, gradient_scale));
+  }
+
+  [[nodiscard]] bool takes_pieces() const override { return arenas_.skip.empty(); }
+  void step_by(std::span<const float> gradients, Range slice, Size step) override {
+    ensure(std::ssize(gradients) == slice.size(), "each element of a slice has a gradient");
+    update_slice(gradients.data(), slice, scalars_of(spec_, step, 1));
+  }
+  void update_piece(Range range, Size step, std::span<const float> gradients) override {
+    update(piece_of(range, gradients.data()), scalars_of(spec_, step, 1));
+  }
+
+ private:
+  /// `gradients`: those of `slice`.
+  void update_slice(const float* gradients, Range slice, const OptimizerScalars& scalars) {
+    team_.run(members_, [this, gradients, slice, &scalars](int member) {
       for (const OwnedRange& owned : owned_) {
         const Range part = intersect(owned.range, slice);
         if (owned.member != member || part.empty()) continue;
+        const Piece piece = piece_of(part, gradients + (part.begin - slice.begin));
         if (scalars.gradient_scale == 1)
-          update(piece_of(part), scalars);
+          update(piece, scalars);
         else
-          update_scaled(piece_of(part), scalars);
+          update_scaled(piece, scalars);
       }
     });
   }
 
-  [[nodiscard]] bool takes_pieces() const override { return arenas_.skip.empty(); }
-  void update_piece(Range range, Size step, std::span<const float> gradients) override {
-    Piece piece = piece_of(range);
-    piece.gradients = gradients.data();
-    update(piece, scalars_of(spec_, step, 1));
-  }
-
- private:
-  [[nodiscard]] Piece piece_of(Range range) const {
+  [[nodiscard]] Piece piece_of(Range range, const float* gradients) const {
     const auto state = [&](std::size_t index) {
       return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;
     };
     return {.parameters = arenas_.parameters.data() + range.begin,
-            .gradients = arenas_.gradients.data() + range.begin,
+            .gradients = gradients,
             .first = state(0),
             .second = state(1),
             .count = range.size()};

@@ -197,9 +197,9 @@ double CommunicationChoice::seconds_of_exchange(const HostMirror<float>& memory,
 std::optional<bool> CommunicationChoice::overlap_pays(
     const std::shared_ptr<const ProgramPlan>& plan, const DdpOptions& chosen,
     const std::function<bool()>& keep_going) {
-  const Bytes copies = 2 * plan->memory(shape_.optimizer, shape_.batch.accumulation_steps > 1,
-                                        context_.device().memory())
-                               .total();
+  const Bytes copies =
+      2 * plan->memory(shape_.optimizer, shape_.step().gradient_use(), context_.device().memory())
+              .total();
   const auto fits = [&] {
     if (const auto own = context_.device().own_memory())
       return copies * static_cast<Bytes>(context_.config.device.most_replicas()) + own->now <

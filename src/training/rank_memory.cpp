@@ -43,8 +43,7 @@ void predict_memory(const ProgramPlan& plan, const TrainingContext& context,
   reset_peak_memory(context.device());  // and gives its memory back
   facts.code = growth(facts.before, memory_in_use(context.device()));
   MemorySource& memory = context.device().memory();
-  const MemoryPrediction data =
-      plan.memory(shape.optimizer, shape.batch.accumulation_steps > 1, memory);
+  const MemoryPrediction data = plan.memory(shape.optimizer, shape.step().gradient_use(), memory);
   facts.data_bytes = data.total();
   if (!context.device().own_memory()) facts.data_bytes += staged_bytes(context, shape);
   if (shape.one_process)

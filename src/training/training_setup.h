@@ -25,6 +25,7 @@ struct TrainingShape {
   ElementType type = ElementType::f32;
   OptimizerSpec optimizer;
   LossScaleSpec loss_scale = {};
+  bool keeps_gradients = true;  ///< as StepSpec::keeps_gradients
   /// The ranks are replicas of this process, which trains the micro-batches of all; the rank is 0.
   bool one_process = false;
   Size first_step = 0;  ///< of the first epoch: steps before it are left out
@@ -35,11 +36,12 @@ struct TrainingShape {
   [[nodiscard]] StepSpec step() const {
     return {.optimizer = optimizer,
             .accumulation_steps = batch.accumulation_steps,
-            .loss_scale = loss_scale};
+            .loss_scale = loss_scale,
+            .keeps_gradients = keeps_gradients};
   }
 };
 
-/// The run's shape on one of its ranks.
+/// The run's shape on one of its ranks. Gradients pass where nothing of the run wants them all.
 [[nodiscard]] TrainingShape shape_of(const RunConfig& config, Size rank);
 
 /// One for each size that a rank's micro-batch has, the largest first: where these are unequal, all

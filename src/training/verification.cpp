@@ -138,6 +138,8 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
       .statistics_period = several ? shape.batch.replicas : 1,
       .reason = {},
       .lacks_memory = false};
+  plan.tested.keeps_gradients = true;  // to be compared
+  plan.oracle->keeps_gradients = true;
   plan.tested.first_step = first_step(context, shape);
   plan.oracle->first_step = plan.tested.first_step;
   return plan;

@@ -218,25 +218,33 @@ TEST_CASE("no bit of an update depends on slices or on who owns them") {
   }
 }
 
-TEST_CASE("a piece by gradients that lie elsewhere is updated as a slice is") {
+TEST_CASE("by gradients that lie elsewhere, slices and pieces are updated as in the arena") {
   for (const OptimizerSpec& spec : optimizer_specs()) {
     INFO(text_of(spec));
     for_each_backend([&](const KernelBackend& backend, int threads) {
       Arenas slices(spec);
       Arenas pieces(spec);
+      Arenas passing(spec);
       const auto by_slices = backend.plan_optimizer(spec, slices.view(), owned_ranges(threads));
       const auto by_pieces = backend.plan_optimizer(spec, pieces.view(), owned_ranges(threads));
       if (!by_pieces->takes_pieces()) return;
+      OptimizerArenas no_gradients = passing.view();
+      no_gradients.gradients = {};
+      const auto by_passing = backend.plan_optimizer(spec, no_gradients, owned_ranges(threads));
       for (Size step = 1; step <= 3; ++step) {
         slices.draw_gradients(step);
         const std::vector<float> elsewhere(slices.gradients().begin(), slices.gradients().end());
         for (const Range slice : kSlices) {
           by_slices->step(slice, step);
-          by_pieces->update_piece(slice, step, slice_of(std::span(elsewhere), slice));
+          const auto gradients = slice_of(std::span<const float>(elsewhere), slice);
+          by_pieces->update_piece(slice, step, gradients);
+          by_passing->step_by(gradients, slice, step);
         }
         std::ranges::copy(slices.gradients(), pieces.gradients().begin());
+        std::ranges::copy(slices.gradients(), passing.gradients().begin());
       }
       CHECK(slices.same_bits_outside(pieces, {0, 0}));
+      CHECK(slices.same_bits_outside(passing, {0, 0}));
     });
   }
 }

@@ -148,7 +148,8 @@ TEST_CASE("accuracy counts every sample once, whatever the batch", "[strategies]
   CHECK_FALSE(accuracy(training.program(), data, [] { return false; }).has_value());
 }
 
-Graph small_resnet() {
+/// Of 20 and 33 channels its operators' parameters have padding, of multiples of 16 not all.
+Graph small_resnet(Size channels = 20, Size last_channels = 33) {
   const auto conv = [](Size outputs, Size stride) {
     return Conv2dLayer{.outputs = outputs,
                        .window = Window::square(3, stride, 1),
@@ -157,14 +158,14 @@ Graph small_resnet() {
   };
   return {.input_shape = {3, 9, 9},
           .classes = 4,
-          .nodes = {{.name = "conv1", .layer = conv(20, 1), .inputs = {-1}},
+          .nodes = {{.name = "conv1", .layer = conv(channels, 1), .inputs = {-1}},
                     {.name = "bn1", .layer = BatchNormLayer{}, .inputs = {0}},
                     {.name = "relu1", .layer = ReluLayer{}, .inputs = {1}},
-                    {.name = "conv2", .layer = conv(20, 1), .inputs = {2}},
+                    {.name = "conv2", .layer = conv(channels, 1), .inputs = {2}},
                     {.name = "bn2", .layer = BatchNormLayer{}, .inputs = {3}},
                     {.name = "add1", .layer = AddLayer{}, .inputs = {4, 2}},
                     {.name = "relu2", .layer = ReluLayer{}, .inputs = {5}},
-                    {.name = "conv3", .layer = conv(33, 2), .inputs = {6}},
+                    {.name = "conv3", .layer = conv(last_channels, 2), .inputs = {6}},
                     {.name = "gelu", .layer = GeluLayer{}, .inputs = {7}},
                     {.name = "pool", .layer = GlobalPoolLayer{}, .inputs = {8}},
                     {.name = "flatten", .layer = FlattenLayer{}, .inputs = {9}},
@@ -243,6 +244,65 @@ TEST_CASE("an update in the midst of backward changes no bit", "[strategies]") {
     // Those of weights went no further than the caches.
     CHECK(!std::ranges::equal(passing.program().gradients(), afterwards.program().gradients()));
   }
+}
+
+/// The names of all candidates that an operator of the graph has, each once.
+std::vector<std::string> candidates_of(const KernelBackend& backend, const Graph& graph,
+                                       const Lowering& lowering) {
+  std::vector<std::string> all;
+  const LoweredGraph lowered_graph = lower(graph, lowering);
+  for (const LoweredOperator& lowered : lowered_graph.operators)
+    for (const std::string& candidate : backend.candidates(lowered.spec))
+      if (std::ranges::find(all, candidate) == all.end()) all.push_back(candidate);
+  return all;
+}
+
+TEST_CASE("that gradients pass changes no bit", "[strategies]") {
+  CpuDevice device(discover_topology(), 2);
+  const CpuBackend cpu(device);
+  const std::vector<OptimizerSpec> optimizers{{.lr = 0.01, .momentum = 0.9, .weight_decay = 1e-3},
+                                              OptimizerSpec::defaults_of(OptimizerKind::adamw)};
+  const auto check = [&](const Graph& graph, const TrainingSpec& kept) {
+    CAPTURE(kept.candidate, name_of(kept.type), name_of(kept.step.optimizer.kind));
+    TrainingSpec passing = kept;
+    passing.step.keeps_gradients = false;
+    Training expected(cpu, graph, kept);
+    Training actual(cpu, graph, passing);
+    CHECK(actual.losses(3) == expected.losses(3));
+    CHECK(std::ranges::equal(actual.program().parameters(), expected.program().parameters()));
+    const auto state = actual.strategy().replica().optimizer_state();
+    const auto expected_state = expected.strategy().replica().optimizer_state();
+    for (std::size_t i = 0; i < state.size(); ++i)
+      CHECK(std::ranges::equal(state[i], expected_state[i]));
+  };
+  for (const ElementType type : {ElementType::f32, ElementType::bf16}) {
+    if (type == ElementType::bf16 && !has_bf16_products()) continue;
+    for (const OptimizerSpec& optimizer : optimizers) {
+      TrainingSpec spec{.micro_batch = 6, .step = {.optimizer = optimizer}, .type = type};
+      const Lowering lowering{.batch = 6, .global_batch = 6, .type = type};
+      for (const Graph& graph :
+           {small_resnet(), small_resnet(32, 48), find_workload("mlp").build({784})})
+        for (const std::string& candidate : candidates_of(cpu, graph, lowering)) {
+          spec.candidate = candidate;
+          check(graph, spec);
+        }
+    }
+  }
+}
+
+TEST_CASE("who wants all gradients is told where they pass", "[strategies]") {
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend cpu(device);
+  TrainingSpec spec{.micro_batch = 4, .step = {.optimizer = {}}};
+  spec.step.keeps_gradients = false;
+  Training passing(cpu, small_resnet(), spec);
+  Replica& replica = passing.strategy().replica();
+  CHECK_THROWS_AS(replica.keep_gradients(true), Defect);
+  CHECK_THROWS_AS(replica.compute_gradients([](Range, Program::ReadyMark) {}), Defect);
+  CHECK_THROWS_AS(replica.program().gradients(), Defect);
+  CHECK_THROWS_AS(replica.program().gradients_of(replica.all()), Defect);
+  spec.step.loss_scale = {.kind = LossScaling::dynamic, .value = 1};
+  CHECK_THROWS_AS(Training(cpu, small_resnet(), spec), Defect);
 }
 
 TEST_CASE("a power of two as loss scale changes no bit in fp32", "[strategies]") {

@@ -500,7 +500,7 @@ TEST_CASE("dp's memory grows with its replicas", "[strategies]") {
   Training training(backend, mlp_graph(), spec_of(2));
   const ProgramPlan& plan = training.program().plan();
   const HostMemorySource source;
-  const Bytes one = plan.memory({.momentum = 0}, false, source).total();
+  const Bytes one = plan.memory({.momentum = 0}, GradientUse::kept, source).total();
   CHECK(dp_memory(plan, 1, source) == 0);
   CHECK(dp_memory(plan, 2, source) > one);
   CHECK(dp_memory(plan, 3, source) > 2 * one);

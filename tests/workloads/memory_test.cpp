@@ -42,14 +42,48 @@ TEST_CASE("adding gradients takes room for one operator, not for a second arena"
     choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
   const ProgramPlan plan(graph, lowering, backend, choices);
   const HostMemorySource source;
-  const MemoryPrediction replacing = plan.memory({}, false, source);
-  const MemoryPrediction adding = plan.memory({}, true, source);
+  const MemoryPrediction replacing = plan.memory({}, GradientUse::kept, source);
+  const MemoryPrediction adding = plan.memory({}, GradientUse::accumulated, source);
   Bytes largest = 0;
   for (const ProgramPlan::Step& step : plan.steps())
     largest = std::max(largest, static_cast<Bytes>(step.arena.size()) * sizeof(float));
   CHECK(adding.gradients == replacing.gradients);
   CHECK(adding.total() - replacing.total() <= source.footprint(largest));
   CHECK(largest < replacing.gradients);
+}
+
+TEST_CASE("gradients that pass take room for the largest operator's", "[workloads]") {
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend backend(device);
+  for (const char* workload : {"mlp", "resnet18", "resnet50"}) {
+    CAPTURE(workload);
+    const Workload found = find_workload(workload);
+    const Graph graph = found.build(found.input_shape);
+    const Lowering lowering{.batch = 2, .global_batch = 2};
+    Choices choices;
+    for (const LoweredOperator& lowered : lower(graph, lowering).operators)
+      choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
+    const ProgramPlan plan(graph, lowering, backend, choices);
+    Size largest = 0;
+    Size padded = 0;
+    for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+      const ProgramPlan::Step& step = plan.steps()[i];
+      Size elements = 0;
+      for (const ParameterSpec& tensor : parameters_of(plan.graph().operators[i].spec))
+        elements += tensor.shape.elements();
+      CHECK(step.passing.size() == step.arena.size());
+      if (elements != step.arena.size()) padded += step.arena.size();
+      largest = std::max(largest, step.arena.size());
+    }
+    CHECK(plan.passing_elements() >= largest);
+    CHECK(plan.passing_elements() <= largest + padded);
+    CHECK(plan.passing_elements() < plan.arena_elements() * 2 / 3);
+    const HostMemorySource source;
+    const MemoryPrediction kept = plan.memory({}, GradientUse::kept, source);
+    const MemoryPrediction passing = plan.memory({}, GradientUse::passing, source);
+    CHECK(passing.gradients == source.footprint(float_bytes(plan.passing_elements())));
+    CHECK(kept.total() - passing.total() == kept.gradients - passing.gradients);
+  }
 }
 
 TEST_CASE("activations grow with the batch and shrink with their type", "[workloads]") {

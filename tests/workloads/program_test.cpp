@@ -28,11 +28,11 @@ float loss_of(const Program& program) {
 
 class ProgramUnderTest {
  public:
-  explicit ProgramUnderTest(const Graph& graph, Size batch, bool accumulates = false) {
+  explicit ProgramUnderTest(const Graph& graph, Size batch, GradientUse use = GradientUse::kept) {
     const Lowering lowering{.batch = batch, .global_batch = batch};
     auto plan = std::make_shared<const ProgramPlan>(
         graph, lowering, backend_, first_choices(backend_, lower(graph, lowering)));
-    program_ = std::make_unique<Program>(plan, memory_, accumulates);
+    program_ = std::make_unique<Program>(plan, memory_, use);
     program_->initialise(3);
     fill_batch(0);
   }
@@ -118,7 +118,7 @@ TEST_CASE("gradients of a whole graph are those of its loss", "[workloads]") {
 TEST_CASE("gradients of micro-batches add up", "[workloads]") {
   const Graph graph = everything();
   ProgramUnderTest single(graph, 4);
-  ProgramUnderTest summing(graph, 4, true);
+  ProgramUnderTest summing(graph, 4, GradientUse::accumulated);
   const std::vector<float> first = single.gradients();
   single.fill_batch(1);
   const std::vector<float> second = single.gradients();
