@@ -15,6 +15,14 @@
 
 namespace ptbench::avx512 {
 
+[[PTBENCH_AVX512]] static inline __m512 times(float factor, __m512 value) {
+  return _mm512_mul_ps(_mm512_set1_ps(factor), value);
+}
+/// factor · value + addend.
+[[PTBENCH_AVX512]] static inline __m512 times_plus(float factor, __m512 value, __m512 addend) {
+  return _mm512_fmadd_ps(_mm512_set1_ps(factor), value, addend);
+}
+
 /// v[i][j] becomes v[j][i].
 [[PTBENCH_AVX512]] static inline void transpose(__m512i (&v)[16]) {
   __m512i t[16];

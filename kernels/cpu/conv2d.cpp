@@ -333,13 +333,14 @@ class Conv2dPlan final : public OperatorPlan {
   /// The share of a pass's products that are executed: Winograd's filtering takes (tile + 2)² for
   /// tile² results of 3×3 windows, those of the last tiles beyond the edge too.
   [[nodiscard]] double executed_share(Pass pass) const {
-    const Size tile = layout_->of(pass).front().plan->winograd_tile();
-    if (tile == 0) return 1;
+    const onednn::WinogradTile tile = layout_->of(pass).front().plan->winograd_tile();
+    if (tile.results == 0) return 1;
     const ImageShape results = pass == Pass::data ? layout_->spec.input : layout_->spec.output();
-    const Size tiles = ((results.height + tile - 1) / tile) * ((results.width + tile - 1) / tile);
+    const auto tiles = [&](Size side) { return (side + tile.results - 1) / tile.results; };
     constexpr Size kWindow = 9;
     // The data pass has as many products as the forward pass, of the output's pixels.
-    return static_cast<double>(tiles * (tile + 2) * (tile + 2)) /
+    return static_cast<double>(tiles(results.height) * tiles(results.width) * tile.products *
+                               tile.products) /
            static_cast<double>(layout_->spec.output().pixels() * kWindow);
   }
   void check(std::size_t tensors) const {

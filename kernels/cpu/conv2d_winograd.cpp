@@ -3,6 +3,7 @@
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_bf16.h"
 #include "kernels/cpu/winograd_f32.h"
+#include "kernels/cpu/winograd_stride2.h"
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -16,13 +17,45 @@ bool has_instructions(ElementType type) {
   return type == ElementType::bf16 && has_winograd_bf16();
 }
 
-bool fits(const Conv2dSpec& shape) {
+bool has_stride2(const Conv2dSpec& shape) { return shape.window.stride_height == 2; }
+
+bool has_window(const Conv2dSpec& shape) {
+  if (shape.window == Window::square(3, 2, 1)) return shape.type == ElementType::f32;
   const Window& w = shape.window;
   constexpr Size kMostPadding = 2;
-  return image_order(shape.type) == ImageOrder::blocked && has_instructions(shape.type) &&
-         (!shape.bias || shape.type == ElementType::f32) && !shape.plain_input &&
-         w.kernel_height == 3 && w.kernel_width == 3 && w.stride_height == 1 &&
+  return w.kernel_height == 3 && w.kernel_width == 3 && w.stride_height == 1 &&
          w.stride_width == 1 && w.padding_height <= kMostPadding && w.padding_width <= kMostPadding;
+}
+
+bool fits(const Conv2dSpec& shape) {
+  return image_order(shape.type) == ImageOrder::blocked && has_instructions(shape.type) &&
+         (!shape.bias || shape.type == ElementType::f32) && !shape.plain_input && has_window(shape);
+}
+
+/// The passes in f32 with windows of one stride.
+struct F32Passes {
+  Bytes (*forward_scratch)(const Conv2dSpec&);
+  Bytes (*data_scratch)(const Conv2dSpec&);
+  Bytes (*weights_scratch)(const Conv2dSpec&);
+  void (*forward)(const Conv2dSpec&, const float*, const float*, const float*, float*, std::byte*);
+  void (*data)(const Conv2dSpec&, const float*, const float*, float*, std::byte*);
+  void (*weights)(const Conv2dSpec&, const float*, const float*, float*, float*, std::byte*);
+};
+
+F32Passes f32_passes(const Conv2dSpec& spec) {
+  if (has_stride2(spec))
+    return {.forward_scratch = winograd_stride2_forward_scratch,
+            .data_scratch = winograd_stride2_data_scratch,
+            .weights_scratch = winograd_stride2_weights_scratch,
+            .forward = winograd_stride2_forward,
+            .data = winograd_stride2_data,
+            .weights = winograd_stride2_weights};
+  return {.forward_scratch = winograd_f32_forward_scratch,
+          .data_scratch = winograd_f32_data_scratch,
+          .weights_scratch = winograd_f32_weights_scratch,
+          .forward = winograd_f32_forward,
+          .data = winograd_f32_data,
+          .weights = winograd_f32_weights};
 }
 
 class WinogradKernel final : public onednn::Kernel {
@@ -40,16 +73,17 @@ class WinogradKernel final : public onednn::Kernel {
     const auto* bias = static_cast<const float*>(memory_.bias);
     const auto* output = static_cast<const float*>(memory_.output);
     std::byte* scratch = memory_.scratchpad;
+    const F32Passes passes = f32_passes(spec_);
     switch (pass_) {
       case Pass::forward:
-        winograd_f32_forward(spec_, input, weights, bias, const_cast<float*>(output), scratch);
+        passes.forward(spec_, input, weights, bias, const_cast<float*>(output), scratch);
         return;
       case Pass::data:
-        winograd_f32_data(spec_, output, weights, const_cast<float*>(input), scratch);
+        passes.data(spec_, output, weights, const_cast<float*>(input), scratch);
         return;
       case Pass::weights:
-        winograd_f32_weights(spec_, input, output, const_cast<float*>(weights),
-                             const_cast<float*>(bias), scratch);
+        passes.weights(spec_, input, output, const_cast<float*>(weights), const_cast<float*>(bias),
+                       scratch);
         return;
     }
   }
@@ -88,22 +122,25 @@ class WinogradPlan final : public onednn::PassPlan {
   [[nodiscard]] const onednn::WeightLayout& weights() const override { return weights_; }
   [[nodiscard]] Bytes scratchpad_bytes() const override {
     const bool f32 = spec_.type == ElementType::f32;
+    const F32Passes passes = f32_passes(spec_);
     switch (pass_) {
       case Pass::forward:
-        return f32 ? winograd_f32_forward_scratch(spec_) : winograd_bf16_forward_scratch(spec_);
-      case Pass::data:
-        return f32 ? winograd_f32_data_scratch(spec_) : winograd_bf16_data_scratch(spec_);
+        return f32 ? passes.forward_scratch(spec_) : winograd_bf16_forward_scratch(spec_);
+      case Pass::data: return f32 ? passes.data_scratch(spec_) : winograd_bf16_data_scratch(spec_);
       case Pass::weights:
-        return f32 ? winograd_f32_weights_scratch(spec_) : winograd_bf16_weights_scratch(spec_);
+        return f32 ? passes.weights_scratch(spec_) : winograd_bf16_weights_scratch(spec_);
     }
     throw Defect("unknown pass of convolutions");
   }
   [[nodiscard]] std::string description() const override {
-    return weights_.text() +
-           (spec_.type == ElementType::f32 ? " winograd_4x3:f32" : " winograd_2x3:bf16");
+    if (spec_.type != ElementType::f32) return weights_.text() + " winograd_2x3:bf16";
+    return weights_.text() + (has_stride2(spec_) ? " winograd_4x3/2:f32" : " winograd_4x3:f32");
   }
-  [[nodiscard]] Size winograd_tile() const override {
-    return spec_.type == ElementType::f32 ? 4 : 2;
+  [[nodiscard]] onednn::WinogradTile winograd_tile() const override {
+    if (spec_.type != ElementType::f32) return {.results = 2, .products = 4};
+    if (!has_stride2(spec_)) return {.results = 4, .products = 6};
+    // As many products make twice as many results of the gradient of x.
+    return {.results = pass_ == Pass::data ? 8 : 4, .products = 9};
   }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
     return std::make_unique<WinogradKernel>(spec_, pass_, memory);

@@ -82,6 +82,12 @@ class Kernel {
   virtual void run() = 0;
 };
 
+/// In each direction, the results of a tile and the products of an input channel that make them.
+struct WinogradTile {
+  Size results = 0;
+  Size products = 0;
+};
+
 /// How one pass is computed by one thread.
 class PassPlan {
  public:
@@ -91,9 +97,8 @@ class PassPlan {
   [[nodiscard]] virtual Bytes scratchpad_bytes() const = 0;
   /// Layout and implementation.
   [[nodiscard]] virtual std::string description() const = 0;
-  /// Results in each direction of a tile of Winograd's minimal filtering; 0: every product is
-  /// executed.
-  [[nodiscard]] virtual Size winograd_tile() const { return 0; }
+  /// Of Winograd's minimal filtering; no results: every product is executed.
+  [[nodiscard]] virtual WinogradTile winograd_tile() const { return {}; }
   [[nodiscard]] virtual std::unique_ptr<Kernel> bind(const PassMemory& memory) const = 0;
 };
 

@@ -1,11 +1,11 @@
 // y from x and W, and the gradient of x from that of y and W: both filter an image.
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_f32.h"
+#include "kernels/cpu/winograd_f32_products.h"
 #include "kernels/cpu/winograd_f32_transforms.h"
+#include "kernels/cpu/winograd_f32_windows.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "src/base/error.h"
 #include "src/device/isa.h"
@@ -20,76 +20,6 @@ using winograd::data_tiles;
 using winograd::forward_tiles;
 using winograd::Place;
 using winograd::Tiles;
-
-constexpr std::size_t kMostRows =
-    14;  ///< 14 × 2 sums, 2 of weights and a broadcast fill 31 registers
-constexpr std::size_t kMostColumns = 2;  ///< vectors
-
-/// sums = patches · weights. Patches are blocks of 16 channels of `Rows` tiles, weights vectors of
-/// `Columns` · 16 outputs, one after the other for each input channel; sums lie `stride` apart.
-template <std::size_t Rows, std::size_t Columns>
-[[PTBENCH_AVX512]] void multiply(Size blocks, const float* patches, const float* weights,
-                                 float* sums, Size stride) {
-  constexpr auto rows = static_cast<Size>(Rows);
-  constexpr auto columns = static_cast<Size>(Columns);
-  constexpr Size kAhead = 32 * columns * kBlock;  // weights come from the last cache, in order
-  __m512 total[Rows][Columns];
-#pragma GCC unroll 14
-  for (auto& row : total)
-#pragma GCC unroll 2
-    for (auto& sum : row) sum = _mm512_setzero_ps();
-  for (Size block = 0; block < blocks; ++block, patches += rows * kBlock)
-    for (Size channel = 0; channel < kBlock; ++channel, weights += columns * kBlock) {
-      __m512 w[Columns];
-#pragma GCC unroll 2
-      for (Size column = 0; column < columns; ++column) {
-        w[column] = _mm512_loadu_ps(weights + column * kBlock);
-        __builtin_prefetch(weights + kAhead + column * kBlock);
-      }
-#pragma GCC unroll 14
-      for (Size row = 0; row < rows; ++row) {
-        const __m512 patch = _mm512_set1_ps(patches[row * kBlock + channel]);
-#pragma GCC unroll 2
-        for (Size column = 0; column < columns; ++column)
-          total[row][column] = _mm512_fmadd_ps(patch, w[column], total[row][column]);
-      }
-    }
-#pragma GCC unroll 14
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 2
-    for (Size column = 0; column < columns; ++column)
-      _mm512_storeu_ps(sums + row * stride + column * kBlock, total[row][column]);
-}
-
-using Multiply = void (*)(Size, const float*, const float*, float*, Size);
-
-template <std::size_t Columns, std::size_t... Rows>
-constexpr std::array<Multiply, kMostRows> products_of(std::index_sequence<Rows...> /*rows*/) {
-  return {multiply<Rows + 1, Columns>...};
-}
-constexpr auto kRowCounts = std::make_index_sequence<kMostRows>{};
-constexpr std::array<std::array<Multiply, kMostRows>, kMostColumns> kProducts{
-    products_of<1>(kRowCounts), products_of<2>(kRowCounts)};
-
-/// Windows of 16 input channels for 16 output channels, of which WeightTransform takes one input
-/// channel's; turned by half a turn where the gradient of x is computed.
-class WindowColumns {
- public:
-  WindowColumns(const float* block, Size channel, bool turned)
-      : first_(block + channel * kBlock + (turned ? (kTaps - 1) * kTap : 0)),
-        step_(turned ? -kTap : kTap) {}
-
-  [[PTBENCH_AVX512]] void column(Size index, __m512 (&values)[3]) const {
-#pragma GCC unroll 3
-    for (Size row = 0; row < kWindow; ++row)
-      values[row] = _mm512_loadu_ps(first_ + (row * kWindow + index) * step_);
-  }
-
- private:
-  static constexpr Size kTap = kBlock * kBlock;
-  const float* first_;
-  Size step_;
-};
 
 /// What is added to sums of a pass.
 struct Addends {
@@ -162,9 +92,10 @@ class Filter {
   };
 
   [[nodiscard]] Size chunk() const { return strips_ * strip_; }
-  [[nodiscard]] Size patches_size() const { return points_ * chunk() * inputs_; }
+  [[nodiscard]] Size patches_size() const { return points_ * spaced(chunk() * inputs_); }
   [[nodiscard]] Size weights_size() const {
-    return points_ * inputs_ * (keeps_ ? outputs_ : kColumns * kBlock);
+    const Size blocks = keeps_ ? (outputs_ / kBlock + kColumns - 1) / kColumns : Size{1};
+    return blocks * points_ * spaced(inputs_ * kColumns * kBlock);
   }
   [[nodiscard]] Size sums_size() const {
     return kPoints * chunk() * (keeps_ ? kColumns * kBlock : outputs_);
@@ -178,10 +109,12 @@ class Filter {
     const Size strips = (tiles.size() + strip_ - 1) / strip_;
     cut<First, Count>(memory, tiles, strips);
     const Size blocks = outputs_ / kBlock;
+    const Size patches_of_point = spaced(chunk() * inputs_);
+    const Size weights_of_point = spaced(inputs_ * kColumns * kBlock);
     for (Size block = 0; block < blocks; block += kColumns) {
       const Size columns = std::min(kColumns, blocks - block);
       float* transformed =
-          memory.transformed + (keeps_ ? points_ * inputs_ * block * kBlock : Size{0});
+          memory.transformed + (keeps_ ? block / kColumns * points_ * weights_of_point : Size{0});
       if (!keeps_ || tiles.begin == 0)
         transform_weights<First, Count>(memory.weights, block, columns, transformed);
       float* sums = memory.sums + (keeps_ ? Size{0} : kPoints * chunk() * block * kBlock);
@@ -189,8 +122,9 @@ class Filter {
           kProducts[static_cast<std::size_t>(columns - 1)][static_cast<std::size_t>(strip_ - 1)];
       for (Size point = 0; point < Count * kPointsOfPair; ++point)
         for (Size strip = 0; strip < strips; ++strip)
-          product(inputs_ / kBlock, memory.patches + (point * strips_ + strip) * strip_ * inputs_,
-                  transformed + point * inputs_ * columns * kBlock,
+          product(inputs_ / kBlock,
+                  memory.patches + point * patches_of_point + strip * strip_ * inputs_,
+                  transformed + point * weights_of_point,
                   sums + (strip * strip_ * kPoints + kFirstPoint + point) * columns * kBlock,
                   kPoints * columns * kBlock);
       if (First + Count == kPairs) put(sums, tiles, block, columns, addends, memory.result);
@@ -200,7 +134,7 @@ class Filter {
   /// Transforms the patches; a strip's tiles that do not exist are zero.
   template <int First, int Count>
   [[PTBENCH_AVX512]] void cut(const Memory& memory, Range tiles, Size strips) const {
-    const Size point = chunk() * inputs_;
+    const Size point = spaced(chunk() * inputs_);
     for (Size tile = 0; tile < strips * strip_; ++tile) {
       float* to = memory.patches + tile / strip_ * strip_ * inputs_ + tile % strip_ * kBlock;
       const bool there = tile < tiles.size();
@@ -232,28 +166,15 @@ class Filter {
             weights + (turned_ ? input * (outputs_ / kBlock) + output : output * inputs + input) *
                           kWeightBlock;
         if (turned_) {
-          exchange_channels(block, turned);
+          exchange_channels(block, {0, kTaps}, turned);
           block = turned;
         }
         for (Size channel = 0; channel < kBlock; ++channel)
           transform<WeightTransform, First, Count>(
               WindowColumns(block, channel, turned_),
               to + ((input * kBlock + channel) * columns + column) * kBlock,
-              inputs_ * columns * kBlock);
+              spaced(inputs_ * kColumns * kBlock));
       }
-  }
-
-  [[PTBENCH_AVX512]] static void exchange_channels(const float* block, float* to) {
-    for (Size tap = 0; tap < kTaps; ++tap) {
-      __m512i rows[kBlock];
-#pragma GCC unroll 16
-      for (Size i = 0; i < kBlock; ++i)
-        rows[i] = _mm512_loadu_si512(block + (tap * kBlock + i) * kBlock);
-      avx512::transpose(rows);
-#pragma GCC unroll 16
-      for (Size i = 0; i < kBlock; ++i)
-        _mm512_storeu_si512(to + (tap * kBlock + i) * kBlock, rows[i]);
-    }
   }
 
   /// Writes the results of `columns` blocks of outputs from `first` on, those that exist.

@@ -3,8 +3,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/avx512_vectors.h"
-#include "kernels/cpu/image.h"
-#include "kernels/tensor.h"
+#include "kernels/cpu/winograd_f32_windows.h"
 #include "src/base/size.h"
 
 // The transforms of Winograd's F(4 × 4, 3 × 3) on 16 channels at a time (Lavin and Gray, "Fast
@@ -22,15 +21,11 @@
 #if defined(__x86_64__)
 namespace ptbench::winograd_f32 {
 
-constexpr Size kTile = 4;    ///< outputs in each direction
-constexpr Size kPatch = 6;   ///< inputs in each direction, and points
-constexpr Size kPairs = 3;   ///< of points
-constexpr Size kWindow = 3;  ///< taps in each direction
-constexpr Size kTaps = kWindow * kWindow;
-constexpr Size kPoints = kPatch * kPatch;               ///< of a tile
-constexpr Size kPointsOfPair = 2 * kPatch;              ///< of a pair of rows
-constexpr Size kBlock = kChannelBlock;                  ///< floats of a vector
-constexpr Size kWeightBlock = kTaps * kBlock * kBlock;  ///< of 16 inputs and 16 outputs
+constexpr Size kTile = 4;                   ///< outputs in each direction
+constexpr Size kPatch = 6;                  ///< inputs in each direction, and points
+constexpr Size kPairs = 3;                  ///< of points
+constexpr Size kPoints = kPatch * kPatch;   ///< of a tile
+constexpr Size kPointsOfPair = 2 * kPatch;  ///< of a pair of rows
 
 /// p of the pairs ±p; the first pair is 0 and infinity. Below: the constants that go with them.
 constexpr float kPoint[kPairs] = {0, 0.625F, 1.5F};
@@ -46,19 +41,14 @@ constexpr float scale(int pair) {
   return 1 / (2 * p * (p - other_square(pair)));
 }
 
+using avx512::times;
+using avx512::times_plus;
+
 /// What a transform gives at a pair of points: 0 and infinity, or p and −p.
 struct Two {
   __m512 first;
   __m512 second;
 };
-
-[[PTBENCH_AVX512]] static inline __m512 times(float factor, __m512 value) {
-  return _mm512_mul_ps(_mm512_set1_ps(factor), value);
-}
-/// factor · value + addend.
-[[PTBENCH_AVX512]] static inline __m512 times_plus(float factor, __m512 value, __m512 addend) {
-  return _mm512_fmadd_ps(_mm512_set1_ps(factor), value, addend);
-}
 
 /// even + p · odd and even − p · odd.
 [[PTBENCH_AVX512]] static inline Two both_signs(__m512 even, float p, __m512 odd) {
@@ -193,42 +183,6 @@ template <int Pair>
     g[2] = times(scale(Pair) * p * p, h.sum);
   }
 }
-
-/// A tile's window of one plane of an image, zeros outside of it: what PatchTransform and
-/// GradientTransform take.
-class PlaneWindow {
- public:
-  /// `top` and `left`: of the window, perhaps outside of the plane.
-  PlaneWindow(const float* plane, const ImageShape& image, Size top, Size left)
-      : plane_(plane), height_(image.height), width_(image.width), top_(top), left_(left) {}
-
-  template <std::size_t Side>
-  [[PTBENCH_AVX512]] void column(Size index, __m512 (&values)[Side]) const {
-    constexpr auto side = static_cast<Size>(Side);
-    const Size x = left_ + index;
-    if (top_ >= 0 && top_ + side <= height_ && x >= 0 && x < width_) {
-      const float* first = plane_ + (top_ * width_ + x) * kChannelBlock;
-#pragma GCC unroll 6
-      for (Size row = 0; row < side; ++row)
-        values[row] = _mm512_loadu_ps(first + row * width_ * kChannelBlock);
-      return;
-    }
-#pragma GCC unroll 6
-    for (Size row = 0; row < side; ++row) {
-      const Size y = top_ + row;
-      const bool there = y >= 0 && x >= 0 && y < height_ && x < width_;
-      values[row] =
-          there ? _mm512_loadu_ps(plane_ + (y * width_ + x) * kChannelBlock) : _mm512_setzero_ps();
-    }
-  }
-
- private:
-  const float* plane_;
-  Size height_;
-  Size width_;
-  Size top_;
-  Size left_;
-};
 
 }  // namespace ptbench::winograd_f32
 

@@ -3,7 +3,9 @@
 
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_f32.h"
+#include "kernels/cpu/winograd_f32_gradients.h"
 #include "kernels/cpu/winograd_f32_transforms.h"
+#include "kernels/cpu/winograd_f32_windows.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "src/base/error.h"
 
@@ -16,43 +18,6 @@ using namespace winograd_f32;
 using winograd::forward_tiles;
 using winograd::Place;
 using winograd::Tiles;
-
-constexpr std::size_t kRows = 8;         ///< inputs
-constexpr std::size_t kMostColumns = 2;  ///< vectors of outputs
-
-/// sums (8 × `Columns` · 16) = patchesᵀ · gradients, or as much more. Both have a tile's vectors
-/// after those of the tile before.
-template <std::size_t Columns>
-[[PTBENCH_AVX512]] void multiply(Size tiles, const float* patches, const float* gradients,
-                                 float* sums, bool add) {
-  constexpr auto rows = static_cast<Size>(kRows);
-  constexpr auto columns = static_cast<Size>(Columns);
-  __m512 total[kRows][Columns];
-#pragma GCC unroll 8
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 2
-    for (Size column = 0; column < columns; ++column)
-      total[row][column] =
-          add ? _mm512_loadu_ps(sums + (row * columns + column) * kBlock) : _mm512_setzero_ps();
-  for (Size tile = 0; tile < tiles; ++tile, patches += kBlock, gradients += columns * kBlock) {
-    __m512 g[Columns];
-#pragma GCC unroll 2
-    for (Size column = 0; column < columns; ++column)
-      g[column] = _mm512_loadu_ps(gradients + column * kBlock);
-#pragma GCC unroll 8
-    for (Size row = 0; row < rows; ++row) {
-      const __m512 patch = _mm512_set1_ps(patches[row]);
-#pragma GCC unroll 2
-      for (Size column = 0; column < columns; ++column)
-        total[row][column] = _mm512_fmadd_ps(patch, g[column], total[row][column]);
-    }
-  }
-#pragma GCC unroll 8
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 2
-    for (Size column = 0; column < columns; ++column)
-      _mm512_storeu_ps(sums + (row * columns + column) * kBlock, total[row][column]);
-}
 
 /// Products of transformed patches and gradients, summed over all tiles; pair by pair of the
 /// points' rows, so that what a pair needs stays in the core's own cache.
@@ -69,7 +34,7 @@ class WeightGradient {
 
   [[nodiscard]] Bytes scratch_bytes() const {
     const Size sums = one_chunk() ? kColumns * kBlock * kBlock : inputs_ * outputs_;
-    return static_cast<Bytes>(kPointsOfPair * (chunk_ * (inputs_ + outputs_) + sums)) *
+    return static_cast<Bytes>(kPointsOfPair * (patches_of_point() + spread_of_point() + sums)) *
            sizeof(float);
   }
 
@@ -79,15 +44,16 @@ class WeightGradient {
                         .gradient = gradient,
                         .weights = weights,
                         .patches = patches,
-                        .spread = patches + kPointsOfPair * chunk_ * inputs_,
-                        .sums = patches + kPointsOfPair * chunk_ * (inputs_ + outputs_)};
+                        .spread = patches + kPointsOfPair * patches_of_point(),
+                        .sums = patches + kPointsOfPair * (patches_of_point() + spread_of_point())};
     multiply_points<0>(memory);
     multiply_points<1>(memory);
     multiply_points<2>(memory);
   }
 
  private:
-  static constexpr auto kColumns = static_cast<Size>(kMostColumns);
+  static constexpr auto kRows = static_cast<Size>(kGradientRows);
+  static constexpr auto kColumns = static_cast<Size>(kGradientColumns);
 
   struct Memory {
     const float* image;
@@ -98,6 +64,8 @@ class WeightGradient {
     float* sums;     ///< blocks of inputs × each 32 outputs × points × 16 × 32
   };
 
+  [[nodiscard]] Size patches_of_point() const { return spaced(chunk_ * inputs_); }
+  [[nodiscard]] Size spread_of_point() const { return spaced(chunk_ * outputs_); }
   [[nodiscard]] bool one_chunk() const { return chunk_ >= tiles_.count(); }
 
   template <int Pair>
@@ -120,13 +88,15 @@ class WeightGradient {
     const Size columns = std::min(kColumns, outputs_ / kBlock - output);
     float* sums = memory.sums;
     if (!one_chunk()) sums += (input * outputs_ + output * kBlock) * kBlock * kPointsOfPair;
+    const auto multiply = gradient_product(columns);
     for (Size point = 0; point < kPointsOfPair; ++point)
-      for (Size row = 0; row < kBlock; row += static_cast<Size>(kRows)) {
-        const float* patches = memory.patches + (point * inputs_ + input * kBlock) * chunk_ + row;
-        const float* gradients = memory.spread + (point * outputs_ + output * kBlock) * chunk_;
-        (columns == 2 ? multiply<2> : multiply<1>)(tiles.size(), patches, gradients,
-                                                   sums + (point * kBlock + row) * columns * kBlock,
-                                                   tiles.begin > 0);
+      for (Size row = 0; row < kBlock; row += kRows) {
+        const float* patches =
+            memory.patches + point * patches_of_point() + input * kBlock * chunk_ + row;
+        const float* gradients =
+            memory.spread + point * spread_of_point() + output * kBlock * chunk_;
+        multiply(tiles.size(), patches, gradients, sums + (point * kBlock + row) * columns * kBlock,
+                 tiles.begin > 0);
       }
     if (tiles.end < tiles_.count()) return;
     for (Size column = 0; column < columns; ++column)
@@ -145,7 +115,7 @@ class WeightGradient {
                                  at.row - tiles_.padding.height, at.column - tiles_.padding.width);
         transform<PatchTransform, Pair, 1>(
             window, memory.patches + (block * chunk_ + tile - tiles.begin) * kBlock,
-            chunk_ * inputs_);
+            patches_of_point());
       }
   }
 
@@ -162,7 +132,7 @@ class WeightGradient {
         const Place at = tiles_.place(tile);
         const PlaneWindow window(memory.gradient + planes.offset(at.sample, block), tiles_.result,
                                  at.row, at.column);
-        transform<GradientTransform, Pair, 1>(window, to, chunk_ * outputs_);
+        transform<GradientTransform, Pair, 1>(window, to, spread_of_point());
       }
     }
   }
@@ -201,26 +171,6 @@ class WeightGradient {
   Size outputs_;  ///< channels of y, padded
   Size chunk_;    ///< tiles
 };
-
-/// Sums of the gradients of y over samples and pixels.
-[[PTBENCH_AVX512]] void sum_up(const ImageShape& image, const float* gradient, float* to) {
-  const Planes planes(image, ImageOrder::blocked);
-  for (Size block = 0; block < planes.blocks; ++block) {
-    __m512d low = _mm512_setzero_pd();
-    __m512d high = _mm512_setzero_pd();
-    for (Size sample = 0; sample < image.batch; ++sample) {
-      const float* plane = gradient + planes.offset(sample, block);
-      for (Size pixel = 0; pixel < planes.pixels; ++pixel, plane += kBlock) {
-        low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm256_loadu_ps(plane)));
-        high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm256_loadu_ps(plane + kBlock / 2)));
-      }
-    }
-    alignas(64) float sums[kBlock];
-    _mm256_store_ps(sums, _mm512_cvtpd_ps(low));
-    _mm256_store_ps(sums + kBlock / 2, _mm512_cvtpd_ps(high));
-    std::copy_n(sums, std::min(kBlock, image.channels - block * kBlock), to + block * kBlock);
-  }
-}
 
 }  // namespace
 

@@ -163,6 +163,14 @@ std::vector<Conv2dSpec> conv2d_specs() {
            .bias = true,
            .add = true,
            .relu = true},
+          // The same of stride 2: odd and even sides, and tiles that lie whole in the image.
+          {.input = image(4, 33, 17, 12),
+           .outputs = 17,
+           .window = Window::square(3, 2, 1),
+           .bias = true,
+           .add = true,
+           .relu = true},
+          {.input = image(4, 16, 31, 26), .outputs = 48, .window = Window::square(3, 2, 1)},
           // With what follows in one pass; cut by channels too.
           {.input = image(1, 33, 5, 6),
            .outputs = 17,
