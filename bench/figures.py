@@ -229,7 +229,7 @@ def slowdown_table(source):
 
 SCALING = Source("2026-11-23-mlp-strong-scaling.json")
 
-NATIVE_AND_PYTORCH = Source("2026-11-27-native-and-pytorch-3.json")
+NATIVE_AND_PYTORCH = Source("2026-11-28-native-and-pytorch.json")
 
 FIGURES = {
     "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),

@@ -83,7 +83,7 @@ ActivationMemory place_activations(const LoweredGraph& graph,
 }
 
 MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType type,
-                                 const OptimizerSpec& optimizer) {
+                                 const OptimizerSpec& optimizer, GradientUse gradients) {
   // In double: a product of absurd sizes must be large, not negative.
   const auto bytes = [](double wanted) {
     constexpr double kMost = 1e18;
@@ -100,8 +100,16 @@ MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType typ
     return static_cast<Bytes>(elements / channels * padded) * bytes_of(tensor.type);
   };
   const ActivationMemory sample = place_activations(one, padded_bytes, 1);
+  Size largest = 0;
+  for (const LoweredOperator& lowered : one.operators) {
+    Size elements = 0;
+    for (const ParameterSpec& tensor : parameters_of(lowered.spec))
+      elements += tensor.shape.elements();
+    largest = std::max(largest, elements);
+  }
+  const double at_once = static_cast<double>(largest) * sizeof(float);
   return {.parameters = bytes(parameters),
-          .gradients = bytes(parameters),
+          .gradients = bytes(gradients == GradientUse::passing ? at_once : parameters),
           .optimizer = bytes(parameters * optimizer.state_arenas()),
           .activations = bytes(static_cast<double>(sample.total) * static_cast<double>(batch)),
           .workspace = 0};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kernels/optimizer.h"
@@ -24,6 +25,15 @@ struct ActivationMemory {
                                                  FunctionRef<Bytes(const TensorSpec&)> bytes_of,
                                                  Bytes alignment = 128);
 
+/// How long a program has the gradients of its parameters.
+enum class GradientUse : std::uint8_t {
+  /// Each operator's until those of the operators before it are computed: for who updates
+  /// parameters in the midst of backward. Takes hardly more memory than the largest operator's.
+  passing,
+  kept,         ///< all of them, until the next backward pass
+  accumulated,  ///< likewise, and they can be added up over several backward passes
+};
+
 /// Bytes by what they are for; all of them allocated before the first step.
 struct MemoryPrediction {
   Bytes parameters = 0;
@@ -39,6 +49,7 @@ struct MemoryPrediction {
 /// From shapes alone, before anything is timed or allocated; workspaces are left out.
 /// Saturates instead of overflowing, whatever the batch.
 [[nodiscard]] MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType type,
-                                               const OptimizerSpec& optimizer);
+                                               const OptimizerSpec& optimizer,
+                                               GradientUse gradients = GradientUse::kept);
 
 }  // namespace ptbench

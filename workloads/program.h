@@ -19,15 +19,6 @@
 
 namespace ptbench {
 
-/// How long a program has the gradients of its parameters.
-enum class GradientUse : std::uint8_t {
-  /// Each operator's until those of the operators before it are computed: for who updates
-  /// parameters in the midst of backward. Takes hardly more memory than the largest operator's.
-  passing,
-  kept,         ///< all of them, until the next backward pass
-  accumulated,  ///< likewise, and they can be added up over several backward passes
-};
-
 /// A graph planned for one device: which operator runs how, and where everything lies. A pure
 /// function of its arguments; holds no memory for data.
 class ProgramPlan {

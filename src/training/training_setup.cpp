@@ -23,14 +23,11 @@ std::vector<OperatorSpec> operators_of(const Graph& graph, const TrainingShape& 
 }
 
 TrainingShape shape_of(const RunConfig& config, Size rank) {
-  const bool wants_all = config.strategy.several_ranks || !config.device.is_cpu() ||
-                         config.loss_scale.kind != LossScaling::none ||
-                         config.slowdown_of(rank) > 1;
   return {.batch = config.batch.of_replica(rank),
           .type = config.type,
           .optimizer = config.optimizer,
           .loss_scale = config.loss_scale,
-          .keeps_gradients = wants_all,
+          .keeps_gradients = config.keeps_gradients(rank),
           .one_process = config.strategy.one_process};
 }
 

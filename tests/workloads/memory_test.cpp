@@ -30,6 +30,11 @@ TEST_CASE("parameters, their gradients and momentum take what they say", "[workl
   CHECK(memory.parameters == Bytes{4} * 11'173'962);
   CHECK(memory.gradients == memory.parameters);
   CHECK(memory.optimizer == memory.parameters);
+  const Workload workload = find_workload("resnet18");
+  const MemoryPrediction passing =
+      estimate_memory(workload.build(workload.input_shape), 1, ElementType::f32, workload.optimizer,
+                      GradientUse::passing);
+  CHECK(passing.gradients == Bytes{4} * 512 * 512 * 9);
 }
 
 TEST_CASE("adding gradients takes room for one operator, not for a second arena", "[workloads]") {
