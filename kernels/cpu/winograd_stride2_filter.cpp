@@ -65,6 +65,7 @@ class Stride2Filter {
            sizeof(float);
   }
 
+  // NOLINTNEXTLINE(readability-non-const-parameter): it is written through `memory`
   void run(const float* image, const float* weights, const Added& added, float* result,
            std::byte* scratch) const {
     auto* patches = reinterpret_cast<float*>(scratch);
