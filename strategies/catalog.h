@@ -20,6 +20,8 @@ struct StrategyRow {
   Size accumulation_steps = 1;   ///< unless --accumulate is given
   bool mixed_precision = false;  ///< the device's best narrow type, unless --precision is given
   bool records_steps = false;    ///< where the device can: a step is one graph
+  /// Its steps are Replica::make_step's, which can do with one operator's gradients at a time.
+  bool lets_gradients_pass = false;
   std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;
 };
 

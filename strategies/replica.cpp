@@ -35,6 +35,11 @@ void Replica::keep_gradients(bool keep) {
   keeps_gradients_ = keep;
 }
 
+void Replica::after_each_micro_batch(std::function<void(Size micro_batch)> call) {
+  ensure(!call || !gradients_pass(), "gradients that pass are not there after a micro-batch");
+  after_micro_batch_ = std::move(call);
+}
+
 void Replica::slow_down(Drag drag) {
   ensure(!gradients_pass(), "a replica that is slowed down keeps its gradients");
   drag_ = std::move(drag);

@@ -105,7 +105,7 @@ class Replica {
   [[nodiscard]] bool updates_early() const;
   /// Updates the parameters of `slice`, unless non_finite() is not 0 then; `step` counts updates
   /// from 1. The team members who computed its gradients update it, unless divide_updates said
-  /// otherwise.
+  /// otherwise. Where gradients pass, `slice` is the one that backward has just announced.
   void optimizer_step(Range slice, Size step);
   /// From now on optimizer_step takes these slices only, and the members share each of them evenly,
   /// as they do where a communicator sums it. For who updates a part of the arena: what the members
@@ -130,10 +130,8 @@ class Replica {
 
   /// From now on called after each micro-batch of a step, with its number, when the gradient arena
   /// holds the sum so far; make_step may have updated parameters by then. Nothing with an empty
-  /// one.
-  void after_each_micro_batch(std::function<void(Size micro_batch)> call) {
-    after_micro_batch_ = std::move(call);
-  }
+  /// one. Not where gradients pass.
+  void after_each_micro_batch(std::function<void(Size micro_batch)> call);
 
   /// Where no other replica has a say: updates everything, with loss scaling only if all gradients
   /// are finite. `step` as in optimizer_step.

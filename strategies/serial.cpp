@@ -39,6 +39,7 @@ StrategyRow serial_strategy() {
           .accumulation_steps = 1,
           .mixed_precision = false,
           .records_steps = true,
+          .lets_gradients_pass = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             ensure(context.communicator.world_size() == 1, "serial has a world of one");
             return std::make_unique<Serial>(context.take_replica());

@@ -100,14 +100,24 @@ MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType typ
     return static_cast<Bytes>(elements / channels * padded) * bytes_of(tensor.type);
   };
   const ActivationMemory sample = place_activations(one, padded_bytes, 1);
-  Size largest = 0;
+  // Operators whose parameters may have padding have a place of their own.
+  const auto may_have_padding = [](const ParameterSpec& tensor) {
+    return std::ranges::any_of(
+        tensor.shape.dimensions().first(std::min<std::size_t>(tensor.shape.rank(), 2)),
+        [](Size channels) { return channels % kChannels != 0; });
+  };
+  Size shared = 0;
+  Size own = 0;
   for (const LoweredOperator& lowered : one.operators) {
+    const std::vector<ParameterSpec> tensors = parameters_of(lowered.spec);
     Size elements = 0;
-    for (const ParameterSpec& tensor : parameters_of(lowered.spec))
-      elements += tensor.shape.elements();
-    largest = std::max(largest, elements);
+    for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();
+    if (std::ranges::any_of(tensors, may_have_padding))
+      own += elements;
+    else
+      shared = std::max(shared, elements);
   }
-  const double at_once = static_cast<double>(largest) * sizeof(float);
+  const double at_once = static_cast<double>(shared + own) * sizeof(float);
   return {.parameters = bytes(parameters),
           .gradients = bytes(gradients == GradientUse::passing ? at_once : parameters),
           .optimizer = bytes(parameters * optimizer.state_arenas()),

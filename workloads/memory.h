@@ -28,7 +28,8 @@ struct ActivationMemory {
 /// How long a program has the gradients of its parameters.
 enum class GradientUse : std::uint8_t {
   /// Each operator's until those of the operators before it are computed: for who updates
-  /// parameters in the midst of backward. Takes hardly more memory than the largest operator's.
+  /// parameters in the midst of backward. Takes the memory of the largest operator's, and of those
+  /// whose parameters have padding.
   passing,
   kept,         ///< all of them, until the next backward pass
   accumulated,  ///< likewise, and they can be added up over several backward passes

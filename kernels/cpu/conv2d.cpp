@@ -330,8 +330,8 @@ class Conv2dPlan final : public OperatorPlan {
   }
 
  private:
-  /// The share of a pass's products that are executed: Winograd's filtering takes (tile + 2)² for
-  /// tile² results of 3×3 windows, those of the last tiles beyond the edge too.
+  /// The share of a pass's products that are executed: Winograd's filtering takes products² for
+  /// results² of 3×3 windows, those of the last tiles beyond the edge too.
   [[nodiscard]] double executed_share(Pass pass) const {
     const onednn::WinogradTile tile = layout_->of(pass).front().plan->winograd_tile();
     if (tile.results == 0) return 1;

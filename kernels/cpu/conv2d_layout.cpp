@@ -121,7 +121,9 @@ std::vector<Part> plan_parts(const Conv2dSpec& spec, Partition partition, Pass p
 
 bool winograd_may_win(const Conv2dSpec& spec, Partition partition, Pass pass, int threads) {
   const Window& w = spec.window;
-  if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_height > 2 || w.stride_width > 2)
+  const Size most_stride = spec.type == ElementType::f32 ? 2 : 1;
+  if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_height != w.stride_width ||
+      w.stride_height > most_stride)
     return false;
   const Size tile = spec.type == ElementType::f32 ? 4 : 2;
   const ImageShape output = spec.output();
@@ -271,11 +273,11 @@ std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass
   };
   std::vector<Method> methods;
   if (works(Method::direct)) methods.push_back(Method::direct);
-  // What others have to beat by a margin comes first. Of stride 2, each pass alone gains less than
-  // that by filtering, and all passes together a fifth.
-  const bool first = spec.window.stride_height > 1;
+  // Of stride 2, filtering gains more than the margin in all passes together, in one pass often
+  // less, and passes are tried one by one.
+  const bool leads = spec.window.stride_height > 1;
   if (winograd_may_win(spec, partition, pass, threads) && works(Method::winograd))
-    methods.insert(first ? methods.begin() : methods.end(), Method::winograd);
+    methods.insert(leads ? methods.begin() : methods.end(), Method::winograd);
   if (works(Method::amx)) methods.push_back(Method::amx);
   if (methods.empty()) methods.push_back(Method::gemm);
   return methods;

@@ -100,8 +100,8 @@ struct Layout {
   [[nodiscard]] Range owned(int member) const;
 };
 
-/// The methods that a pass cut like that can be computed with, the safest first. Empty where the
-/// partition does not go with the spec.
+/// The methods that a pass cut like that can be computed with, the one first that others have
+/// to beat by a margin. Empty where the partition does not go with the spec.
 [[nodiscard]] std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass pass,
                                              int threads);
 

@@ -57,7 +57,8 @@ template <std::size_t Rows, std::size_t Columns>
 using Multiply = void (*)(Size, const float*, const float*, float*, Size);
 
 template <std::size_t Columns, std::size_t... Rows>
-constexpr std::array<Multiply, kMostRows> products_of(std::index_sequence<Rows...> /*rows*/) {
+static constexpr std::array<Multiply, kMostRows> products_of(
+    std::index_sequence<Rows...> /*rows*/) {
   return {multiply<Rows + 1, Columns>...};
 }
 constexpr auto kRowCounts = std::make_index_sequence<kMostRows>{};

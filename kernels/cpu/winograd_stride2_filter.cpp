@@ -162,14 +162,14 @@ class Stride2Filter {
   template <class Rows>
   [[PTBENCH_AVX512]] void transform_weights(const Memory& memory, Size first, Size columns) const {
     const Size inputs = inputs_ / kBlock;
+    alignas(64) float turned[kWeightBlock] = {};  // of which these rows' taps are brought
     for (Size column = 0; column < columns; ++column)
       for (Size input = 0; input < inputs; ++input) {
         const Size output = first + column;
-        alignas(64) float turned[kWeightBlock];
         const float* block =
             memory.weights +
             (Data ? input * (outputs_ / kBlock) + output : output * inputs + input) * kWeightBlock;
-        if (Data) {
+        if constexpr (Data) {
           if constexpr (Rows::kFirst == Middle::kFirst) {
             exchange_channels(block, {kWindow, 2 * kWindow}, turned);
           } else {

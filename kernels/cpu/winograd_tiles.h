@@ -4,8 +4,8 @@
 #include "kernels/tensor.h"
 #include "src/base/size.h"
 
-// How Winograd's minimal filtering of 3×3 windows of stride 1 cuts images: squares of results, each
-// computed from a patch whose side is two pixels longer.
+// How Winograd's minimal filtering of 3×3 windows cuts images: squares of results, each computed
+// from a patch, whose side is two pixels longer where the stride is 1.
 namespace ptbench::winograd {
 
 struct Padding {

@@ -42,12 +42,12 @@ struct RunConfig {
     const auto& slow = options.slow_rank;
     return slow && slow->rank == of_rank ? slow->factor : 1;
   }
-  /// Whether that rank has all gradients of a step at once. Other ranks want them, a device with
-  /// memory of its own updates by all in one go, loss scaling looks at all of them before it
-  /// does, and a rank that is to be slow is slowed down between backward and update.
-  [[nodiscard]] bool keeps_gradients(Size of_rank) const {
-    return strategy.several_ranks || !device.is_cpu() || loss_scale.kind != LossScaling::none ||
-           slowdown_of(of_rank) > 1;
+  /// Whether that rank has the gradients of one operator at a time. Not where they are added up, a
+  /// device with memory of its own updates by all in one go, loss scaling looks at all of them
+  /// before that, or a rank that is to be slow is slowed down between backward and update.
+  [[nodiscard]] bool lets_gradients_pass(Size of_rank) const {
+    return strategy.lets_gradients_pass && batch.accumulation_steps == 1 && device.is_cpu() &&
+           loss_scale.kind == LossScaling::none && slowdown_of(of_rank) == 1;
   }
   /// What was done to make ranks unequal, as options would say it; empty: nothing.
   [[nodiscard]] std::vector<OptionValue> imbalance() const;

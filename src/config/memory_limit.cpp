@@ -25,10 +25,9 @@ double predicted_bytes(const RunConfig& config, const Graph& graph, Size batch) 
   const double ranks = config.device.is_cpu() ? static_cast<double>(config.batch.together()) /
                                                     static_cast<double>(config.batch_size())
                                               : static_cast<double>(config.device.most_replicas());
-  const bool keeps = config.keeps_gradients(0) || config.batch.accumulation_steps > 1;
   const MemoryPrediction replica =
       estimate_memory(graph, batch, config.type, config.optimizer,
-                      keeps ? GradientUse::kept : GradientUse::passing);
+                      config.lets_gradients_pass(0) ? GradientUse::passing : GradientUse::kept);
   return data + ranks * static_cast<double>(replica.total());
 }
 

@@ -27,7 +27,7 @@ TrainingShape shape_of(const RunConfig& config, Size rank) {
           .type = config.type,
           .optimizer = config.optimizer,
           .loss_scale = config.loss_scale,
-          .keeps_gradients = config.keeps_gradients(rank),
+          .keeps_gradients = !config.lets_gradients_pass(rank),
           .one_process = config.strategy.one_process};
 }
 

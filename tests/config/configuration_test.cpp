@@ -133,6 +133,19 @@ TEST_CASE("replicas of one process have equal shares", "[app]") {
   CHECK(configured({"-s", "dp", "-n", "2", "--shares", "9+9"}).batch.global_batch() == 18);
 }
 
+TEST_CASE("gradients pass where nothing of a run wants them all") {
+  const auto pass = [](const Words& words) { return configured(words).lets_gradients_pass(0); };
+  CHECK(pass({"-s", "serial"}));
+  CHECK(pass({"-s", "serial", "--loss-scale", "none", "--slow-rank", "0:1"}));
+  CHECK_FALSE(pass({"-s", "serial", "--accumulate", "2"}));
+  CHECK_FALSE(pass({"-s", "grad-accum"}));
+  CHECK_FALSE(pass({"-s", "serial", "--loss-scale", "dynamic"}));
+  CHECK_FALSE(pass({"-s", "serial", "--slow-rank", "0:2"}));
+  CHECK_FALSE(pass({"-s", "dp", "-n", "1"}));
+  CHECK_FALSE(pass({"-s", "ddp", "-n", "1"}));
+  CHECK_FALSE(pass({"-s", "ddp", "-n", "2"}));
+}
+
 TEST_CASE("a slow rank is one of the ranks, and marks the record", "[app]") {
   const RunConfig config = configured({"-s", "ddp", "-n", "2", "--slow-rank", "1:1.3"});
   CHECK(config.id == "mlp/ddp/n2/b128/fp32/slow-rank=1:1.3");
