@@ -21,12 +21,6 @@ using winograd::forward_tiles;
 using winograd::Place;
 using winograd::Tiles;
 
-/// What is added to sums of a pass.
-struct Addends {
-  const float* bias = nullptr;  ///< of all outputs, where there is one
-  bool present = false;         ///< what the results hold already
-};
-
 /// Filters a native image. Tiles go in chunks, whose transformed patches stay near. Few weights are
 /// transformed once and kept. Of more, one pair of rows of points and 32 outputs at a time are, so
 /// that no memory holds what is four times as large as all weights; they are transformed anew for
@@ -202,7 +196,7 @@ class Filter {
 #pragma GCC unroll 4
       for (Size row = 0; row < kTile; ++row) t[row][column] = y[row];
     }
-    const __m512 bias = bias_of(addends, block);
+    const __m512 bias = addends.bias_of(tiles_.result, block);
     const Size height = std::min(kTile, tiles_.result.height - at.row);
     const Size width = std::min(kTile, tiles_.result.width - at.column);
     float* to = result + Planes(tiles_.result, ImageOrder::blocked).offset(at.sample, block) +
@@ -220,14 +214,6 @@ class Filter {
         _mm512_storeu_ps(pixel, addends.present ? _mm512_add_ps(sum, _mm512_loadu_ps(pixel)) : sum);
       }
     }
-  }
-
-  /// Zeros in the padding.
-  [[PTBENCH_AVX512]] __m512 bias_of(const Addends& addends, Size block) const {
-    if (addends.bias == nullptr) return _mm512_setzero_ps();
-    const Size channels = std::min(kBlock, tiles_.result.channels - block * kBlock);
-    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << channels) - 1),
-                                 addends.bias + block * kBlock);
   }
 
   Tiles tiles_;

@@ -6,6 +6,7 @@
 #include "kernels/cpu/avx512_vectors.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/winograd_f32_windows.h"
+#include "kernels/cpu/winograd_tiles.h"
 #include "src/base/size.h"
 
 // Products of transformed patches and gradients of y, and the gradients of biases, shared by the
@@ -57,6 +58,26 @@ using MultiplyGradients = void (*)(Size, const float*, const float*, float*, boo
 /// The product for so many vectors of outputs.
 [[nodiscard]] static inline MultiplyGradients gradient_product(Size columns) {
   return columns == 2 ? multiply_gradients<2> : multiply_gradients<1>;
+}
+
+/// Transforms the gradients of y of these tiles of a chunk, `Spread` one window at a time, to what
+/// products take: points × each 32 outputs × tiles × 32, points `stride` apart.
+template <class Spread>
+[[PTBENCH_AVX512]] static void spread_gradients(const winograd::Tiles& cut, Range tiles, Size chunk,
+                                                const float* gradient, float* spread, Size stride) {
+  constexpr auto kColumns = static_cast<Size>(kGradientColumns);
+  const Planes planes(cut.result, ImageOrder::blocked);
+  for (Size block = 0; block < planes.blocks; ++block) {
+    const Size first = block / kColumns * kColumns;  // of those that lie side by side
+    const Size columns = std::min(kColumns, planes.blocks - first);
+    float* to = spread + (first * chunk + block - first) * kBlock;
+    for (Size tile = tiles.begin; tile < tiles.end; ++tile, to += columns * kBlock) {
+      const winograd::Place at = cut.place(tile);
+      const PlaneWindow window(gradient + planes.offset(at.sample, block), cut.result, at.row,
+                               at.column);
+      Spread::transform_window(window, to, stride);
+    }
+  }
 }
 
 /// Sums of the gradients of y over samples and pixels.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -53,6 +54,20 @@ template <std::size_t Rows, std::size_t Columns>
     for (Size column = 0; column < columns; ++column)
       _mm512_storeu_ps(sums + row * stride + column * kChannelBlock, total[row][column]);
 }
+
+/// What is added to the sums of a pass.
+struct Addends {
+  const float* bias = nullptr;  ///< of all outputs, where there is one
+  bool present = false;         ///< what the results hold already
+
+  /// Of a block of outputs; zeros in the padding.
+  [[PTBENCH_AVX512]] __m512 bias_of(const ImageShape& result, Size block) const {
+    if (bias == nullptr) return _mm512_setzero_ps();
+    const Size channels = std::min(kChannelBlock, result.channels - block * kChannelBlock);
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << channels) - 1),
+                                 bias + block * kChannelBlock);
+  }
+};
 
 using Multiply = void (*)(Size, const float*, const float*, float*, Size);
 

@@ -55,6 +55,14 @@ class WeightGradient {
   static constexpr auto kRows = static_cast<Size>(kGradientRows);
   static constexpr auto kColumns = static_cast<Size>(kGradientColumns);
 
+  template <int Pair>
+  struct Spread {
+    [[PTBENCH_AVX512]] static void transform_window(const PlaneWindow& window, float* to,
+                                                    Size stride) {
+      transform<GradientTransform, Pair, 1>(window, to, stride);
+    }
+  };
+
   struct Memory {
     const float* image;
     const float* gradient;
@@ -73,7 +81,8 @@ class WeightGradient {
     for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
       const Range tiles{begin, std::min(begin + chunk_, tiles_.count())};
       cut<Pair>(memory, tiles);
-      spread<Pair>(memory, tiles);
+      spread_gradients<Spread<Pair>>(tiles_, tiles, chunk_, memory.gradient, memory.spread,
+                                     spread_of_point());
       constexpr Size kTogether = 4;  // blocks of inputs, which find the gradients in the cache
       const Size inputs = inputs_ / kBlock;
       for (Size first = 0; first < inputs; first += kTogether)
@@ -117,24 +126,6 @@ class WeightGradient {
             window, memory.patches + (block * chunk_ + tile - tiles.begin) * kBlock,
             patches_of_point());
       }
-  }
-
-  /// Transforms the gradients of y.
-  template <int Pair>
-  [[PTBENCH_AVX512]] void spread(const Memory& memory, Range tiles) const {
-    const Planes planes(tiles_.result, ImageOrder::blocked);
-    const Size blocks = outputs_ / kBlock;
-    for (Size block = 0; block < blocks; ++block) {
-      const Size first = block / kColumns * kColumns;  // of those that lie side by side
-      const Size columns = std::min(kColumns, blocks - first);
-      float* to = memory.spread + (first * chunk_ + block - first) * kBlock;
-      for (Size tile = tiles.begin; tile < tiles.end; ++tile, to += columns * kBlock) {
-        const Place at = tiles_.place(tile);
-        const PlaneWindow window(memory.gradient + planes.offset(at.sample, block), tiles_.result,
-                                 at.row, at.column);
-        transform<GradientTransform, Pair, 1>(window, to, spread_of_point());
-      }
-    }
   }
 
   /// What this pair of rows of points gives for the windows of 16 inputs and 16 outputs.

@@ -20,6 +20,7 @@ using stride2::Inner;
 using stride2::Middle;
 using winograd::Place;
 using winograd::Tiles;
+using winograd_f32::Addends;
 using winograd_f32::exchange_channels;
 using winograd_f32::kBlock;
 using winograd_f32::kWeightBlock;
@@ -28,12 +29,6 @@ using winograd_f32::Multiply;
 using winograd_f32::PlaneWindow;
 using winograd_f32::spaced;
 using winograd_f32::WindowColumns;
-
-/// What is added to the sums of a pass.
-struct Added {
-  const float* bias = nullptr;  ///< of all outputs, where there is one
-  bool present = false;         ///< what the results hold already
-};
 
 /// Filters a native image: x, or where `Data` the gradient of y. Tiles go in chunks, whose
 /// transformed patches stay near, and in three groups of rows of products, for which the weights of
@@ -66,7 +61,7 @@ class Stride2Filter {
   }
 
   // NOLINTNEXTLINE(readability-non-const-parameter): it is written through `memory`
-  void run(const float* image, const float* weights, const Added& added, float* result,
+  void run(const float* image, const float* weights, const Addends& addends, float* result,
            std::byte* scratch) const {
     auto* patches = reinterpret_cast<float*>(scratch);
     const Memory memory{.image = image,
@@ -77,9 +72,9 @@ class Stride2Filter {
                         .sums = patches + patches_size() + weights_size()};
     for (Size begin = 0; begin < tiles_.count(); begin += chunk()) {
       const Range part{begin, std::min(begin + chunk(), tiles_.count())};
-      multiply_rows<Middle>(memory, part, added);  // all results, or every other row of them
-      multiply_rows<Inner>(memory, part, added);
-      multiply_rows<Ends>(memory, part, added);
+      multiply_rows<Middle>(memory, part, addends);  // all results, or every other row of them
+      multiply_rows<Inner>(memory, part, addends);
+      multiply_rows<Ends>(memory, part, addends);
     }
   }
 
@@ -107,7 +102,7 @@ class Stride2Filter {
   [[nodiscard]] Size weights_size() const { return kMostMatrices * weights_of_matrix(); }
 
   template <class Rows>
-  void multiply_rows(const Memory& memory, Range tiles, const Added& added) const {
+  void multiply_rows(const Memory& memory, Range tiles, const Addends& addends) const {
     constexpr Size kProducts = Rows::kCount * stride2::kProducts;
     const Size strips = (tiles.size() + strip_ - 1) / strip_;
     cut<Rows>(memory, tiles, strips);
@@ -128,7 +123,7 @@ class Stride2Filter {
                   memory.sums + i * columns * kBlock, kProducts * columns * kBlock);
         }
         const Size begin = tiles.begin + strip * strip_;
-        put<Rows>(memory, {begin, std::min(begin + strip_, tiles.end)}, block, columns, added);
+        put<Rows>(memory, {begin, std::min(begin + strip_, tiles.end)}, block, columns, addends);
       }
     }
   }
@@ -190,7 +185,7 @@ class Stride2Filter {
   /// writes what no other rows before them gave.
   template <class Rows>
   [[PTBENCH_AVX512]] void put(const Memory& memory, Range tiles, Size first, Size columns,
-                              const Added& added) const {
+                              const Addends& addends) const {
     const Planes planes(tiles_.result, ImageOrder::blocked);
     for (Size tile = tiles.begin; tile < tiles.end; ++tile) {
       const Place at = tiles_.place(tile);
@@ -204,7 +199,8 @@ class Stride2Filter {
         const float* sums =
             memory.sums +
             ((tile - tiles.begin) * Rows::kCount * stride2::kProducts * columns + column) * kBlock;
-        put_tile<Rows>(sums, columns * kBlock, target, bias_of(added, block), added.present);
+        put_tile<Rows>(sums, columns * kBlock, target, addends.bias_of(tiles_.result, block),
+                       addends.present);
       }
     }
   }
@@ -270,14 +266,6 @@ class Stride2Filter {
       _mm512_storeu_ps(
           pixel, add ? _mm512_add_ps(values[column], _mm512_loadu_ps(pixel)) : values[column]);
     }
-  }
-
-  /// Zeros in the padding.
-  [[PTBENCH_AVX512]] __m512 bias_of(const Added& added, Size block) const {
-    if (added.bias == nullptr) return _mm512_setzero_ps();
-    const Size channels = std::min(kBlock, tiles_.result.channels - block * kBlock);
-    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << channels) - 1),
-                                 added.bias + block * kBlock);
   }
 
   Tiles tiles_;

@@ -66,6 +66,15 @@ class Stride2WeightGradient {
   static constexpr Size kMostProducts = stride2::Middle::kCount * stride2::kProducts;
   static constexpr Size kMostMatrices = stride2::Inner::kMatrixCount * stride2::kMatrices;
 
+  template <class Rows>
+  struct Spread {
+    [[PTBENCH_AVX512]] static void transform_window(const PlaneWindow& window, float* to,
+                                                    Size stride) {
+      stride2::transform<stride2::GradientTransform, Rows::kFirst, Rows::kCount>(window, to,
+                                                                                 stride);
+    }
+  };
+
   struct Memory {
     const float* image;
     const float* gradient;
@@ -84,7 +93,8 @@ class Stride2WeightGradient {
     for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
       const Range tiles{begin, std::min(begin + chunk_, tiles_.count())};
       cut<Rows>(memory, tiles);
-      spread<Rows>(memory, tiles);
+      winograd_f32::spread_gradients<Spread<Rows>>(tiles_, tiles, chunk_, memory.gradient,
+                                                   memory.spread, spread_of_product());
       const Size inputs = inputs_ / kBlock;
       for (Size first = 0; first < inputs; first += kTogether)
         for (Size output = 0; output < outputs_ / kBlock; output += kColumns)
@@ -139,25 +149,6 @@ class Stride2WeightGradient {
             window, memory.patches + (block * chunk_ + tile - tiles.begin) * kBlock,
             patches_of_product());
       }
-  }
-
-  /// Transforms the gradients of y.
-  template <class Rows>
-  [[PTBENCH_AVX512]] void spread(const Memory& memory, Range tiles) const {
-    const Planes planes(tiles_.result, ImageOrder::blocked);
-    const Size blocks = outputs_ / kBlock;
-    for (Size block = 0; block < blocks; ++block) {
-      const Size first = block / kColumns * kColumns;  // of those that lie side by side
-      const Size columns = std::min(kColumns, blocks - first);
-      float* to = memory.spread + (first * chunk_ + block - first) * kBlock;
-      for (Size tile = tiles.begin; tile < tiles.end; ++tile, to += columns * kBlock) {
-        const Place at = tiles_.place(tile);
-        const PlaneWindow window(memory.gradient + planes.offset(at.sample, block), tiles_.result,
-                                 at.row, at.column);
-        stride2::transform<stride2::GradientTransform, Rows::kFirst, Rows::kCount>(
-            window, to, spread_of_product());
-      }
-    }
   }
 
   /// What these rows give for the windows of 16 inputs and 16 outputs.
