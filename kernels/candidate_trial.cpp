@@ -57,9 +57,7 @@ TrialTensors::TrialTensors(const KernelBackend& backend, const OperatorSpec& spe
     for (Size term = 0; term < tensors.gradient_terms; ++term)
       bindings_.output_gradients.emplace_back(random(backend, *tensors.output, ++stream));
   }
-  Size buffers = 0;
-  for (const ParameterSpec& buffer : buffers_of(spec)) buffers += buffer.shape.elements();
-  bindings_.buffers = elements<float>(allocate(float_bytes(buffers)));
+  bindings_.buffers = elements<float>(allocate(float_bytes(elements_of(buffers_of(spec)))));
   bindings_.labels =
       elements<std::int32_t>(allocate(static_cast<Bytes>(tensors.labels) * sizeof(std::int32_t)));
   bindings_.loss = elements<float>(allocate(sizeof(float)));

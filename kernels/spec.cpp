@@ -296,4 +296,10 @@ std::vector<ParameterSpec> buffers_of(const OperatorSpec& spec) {
   return std::visit([]<class Spec>(const Spec& s) { return Facts<Spec>::buffers(s); }, spec);
 }
 
+Size elements_of(std::span<const ParameterSpec> tensors) {
+  Size elements = 0;
+  for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();
+  return elements;
+}
+
 }  // namespace ptbench

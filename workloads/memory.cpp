@@ -110,8 +110,7 @@ MemoryPrediction estimate_memory(const Graph& graph, Size batch, ElementType typ
   Size own = 0;
   for (const LoweredOperator& lowered : one.operators) {
     const std::vector<ParameterSpec> tensors = parameters_of(lowered.spec);
-    Size elements = 0;
-    for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();
+    const Size elements = elements_of(tensors);
     if (std::ranges::any_of(tensors, may_have_padding))
       own += elements;
     else

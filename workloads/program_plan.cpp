@@ -11,12 +11,6 @@ namespace {
 
 constexpr Bytes kAlignment = 128;
 
-Size elements_of(const std::vector<ParameterSpec>& tensors) {
-  Size elements = 0;
-  for (const ParameterSpec& tensor : tensors) elements += tensor.shape.elements();
-  return elements;
-}
-
 const Node* node_named(const Graph& graph, const std::string& name) {
   const auto found = std::ranges::find(graph.nodes, name, &Node::name);
   return found == graph.nodes.end() ? nullptr : &*found;

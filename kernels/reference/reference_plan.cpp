@@ -16,12 +16,6 @@ void ensure_size(std::size_t size, std::size_t expected, const char* what) {
   ensure(size == expected, what);
 }
 
-std::size_t elements_of(const std::vector<ParameterSpec>& tensors) {
-  Size sum = 0;
-  for (const ParameterSpec& tensor : tensors) sum += tensor.shape.elements();
-  return static_cast<std::size_t>(sum);
-}
-
 std::size_t bytes_of_tensor(const TensorSpec& tensor) {
   return static_cast<std::size_t>(tensor.shape.elements()) * bytes_of(tensor.type);
 }
@@ -68,8 +62,7 @@ void check_activations(const OperatorSpec& spec, const Bindings& bound) {
 ReferencePlan::ReferencePlan(const OperatorSpec& spec) : spec_(spec) { check_spec(spec); }
 
 ParameterLayout ReferencePlan::layout() const {
-  const Size elements =
-      round_up(static_cast<Size>(elements_of(parameters_of(spec_))), kArenaMultiple);
+  const Size elements = round_up(elements_of(parameters_of(spec_)), kArenaMultiple);
   if (elements == 0) return {};
   return {elements, {{Range{0, elements}, 0}}};
 }
@@ -115,7 +108,8 @@ std::unique_ptr<Operator> ReferencePlan::bind(const Bindings& bindings) const {
   const auto arena = static_cast<std::size_t>(layout().elements);
   ensure_size(bindings.parameters.size(), arena, "size of the parameters");
   ensure_size(bindings.gradients.size(), arena, "size of the gradients");
-  ensure_size(bindings.buffers.size(), elements_of(buffers_of(spec_)), "size of the buffers");
+  ensure_size(bindings.buffers.size(), static_cast<std::size_t>(elements_of(buffers_of(spec_))),
+              "size of the buffers");
   ensure_size(bindings.labels.size(), static_cast<std::size_t>(tensors_of(spec_).labels),
               "number of labels");
   ensure_size(bindings.loss.size(), is_loss ? 1 : 0, "size of the loss");

@@ -285,9 +285,7 @@ TEST_CASE("a gradient that nobody needs is left out, and the other stays what it
 
 TEST_CASE("layouts hand every element to one member, in order") {
   for (const OperatorSpec& spec : contract_specs()) {
-    Size parameters = 0;
-    for (const ParameterSpec& parameter : parameters_of(spec))
-      parameters += parameter.shape.elements();
+    const Size parameters = elements_of(parameters_of(spec));
     for_each_candidate(
         spec, [&](const KernelBackend& backend, int threads, const std::string& candidate) {
           const ParameterLayout layout = backend.plan(spec, candidate)->layout();

@@ -15,12 +15,6 @@ constexpr float kForgotten = std::numeric_limits<float>::quiet_NaN();
 
 constexpr std::size_t count(Size size) { return static_cast<std::size_t>(size); }
 
-std::size_t elements_of(const std::vector<ParameterSpec>& specs) {
-  Size sum = 0;
-  for (const ParameterSpec& spec : specs) sum += spec.shape.elements();
-  return count(sum);
-}
-
 /// Values that a tensor of `type` can hold.
 std::vector<float> draw(const Shape& shape, ElementType type, const CounterRandom& random,
                         Values values) {
@@ -126,7 +120,7 @@ OperatorHarness::OperatorHarness(const KernelBackend& backend, const OperatorSpe
               : Memory()),
       parameters_(count(plan_->layout().elements)),
       gradients_(count(plan_->layout().elements)),
-      buffers_(elements_of(buffer_specs_)),
+      buffers_(count(elements_of(buffer_specs_))),
       labels_(data.labels.size()),
       loss_(tensors_.output ? 0 : 1),
       loss_scale_(tensors_.output ? 0 : 1),

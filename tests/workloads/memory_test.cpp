@@ -74,9 +74,7 @@ TEST_CASE("gradients that pass take room for the largest operator's", "[workload
     Size padded = 0;
     for (std::size_t i = 0; i < plan.steps().size(); ++i) {
       const ProgramPlan::Step& step = plan.steps()[i];
-      Size elements = 0;
-      for (const ParameterSpec& tensor : parameters_of(plan.graph().operators[i].spec))
-        elements += tensor.shape.elements();
+      const Size elements = elements_of(parameters_of(plan.graph().operators[i].spec));
       CHECK(step.passing.size() == step.arena.size());
       if (elements != step.arena.size()) padded += step.arena.size();
       largest = std::max(largest, step.arena.size());
