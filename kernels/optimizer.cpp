@@ -25,7 +25,7 @@ void Optimizer::step_by(std::span<const float> /*gradients*/, Range /*slice*/, S
   ensure(false, "optimizers that take gradients from elsewhere are asked to");
 }
 
-void Optimizer::update_piece(Range /*piece*/, Size /*step*/, std::span<const float> /*gradients*/) {
+void Optimizer::update_piece(std::span<const float> /*gradients*/, Range /*piece*/, Size /*step*/) {
   ensure(false, "optimizers that take pieces are asked to");
 }
 

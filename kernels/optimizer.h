@@ -57,7 +57,7 @@ class Optimizer {
   virtual void step_by(std::span<const float> gradients, Range slice, Size step);
   /// As `step_by` of that piece, on the calling thread alone. Several threads may update different
   /// pieces at once.
-  virtual void update_piece(Range piece, Size step, std::span<const float> gradients);
+  virtual void update_piece(std::span<const float> gradients, Range piece, Size step);
   /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, with what
   /// arguments it is done.
   virtual void prepare(Size /*step*/, float /*gradient_scale*/ = 1) {}

@@ -166,7 +166,7 @@ void Replica::update_in_backward(Size step) {
       [&](int member, Range piece, std::span<const float> gradients) {
         std::optional<PhaseScope> update;
         if (member == 0) update.emplace(timer_, StepPhase::optimizer, bytes_of(piece));
-        optimizer_->update_piece(piece, step, gradients);
+        optimizer_->update_piece(gradients, piece, step);
       },
       [&](Range slice, Program::ReadyMark) { optimizer_step(slice, step); });
 }

@@ -66,7 +66,7 @@ class CpuOptimizer final : public Optimizer {
     ensure(std::ssize(gradients) == slice.size(), "each element of a slice has a gradient");
     update_slice(gradients.data(), slice, scalars_of(spec_, step, 1));
   }
-  void update_piece(Range range, Size step, std::span<const float> gradients) override {
+  void update_piece(std::span<const float> gradients, Range range, Size step) override {
     update(piece_of(range, gradients.data()), scalars_of(spec_, step, 1));
   }
 

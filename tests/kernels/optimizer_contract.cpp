@@ -237,7 +237,7 @@ TEST_CASE("by gradients that lie elsewhere, slices and pieces are updated as in 
         for (const Range slice : kSlices) {
           by_slices->step(slice, step);
           const auto gradients = slice_of(std::span<const float>(elsewhere), slice);
-          by_pieces->update_piece(slice, step, gradients);
+          by_pieces->update_piece(gradients, slice, step);
           by_passing->step_by(gradients, slice, step);
         }
         std::ranges::copy(slices.gradients(), pieces.gradients().begin());

@@ -156,10 +156,10 @@ edit(strategies/replica.cpp
 ]==])
 
 edit(strategies/replica.cpp
-[==[        optimizer_->update_piece(piece, step, gradients);
+[==[        optimizer_->update_piece(gradients, piece, step);
 ]==]
 [==[        const testing::BiasKeeper bias(program_, piece, mutated("bias-never-updated"));
-        optimizer_->update_piece(piece, step, gradients);
+        optimizer_->update_piece(gradients, piece, step);
         bias.restore();
 ]==])
 
