@@ -161,6 +161,7 @@ edit(strategies/replica.cpp
 [==[        const testing::BiasKeeper bias(program_, piece, mutated("bias-never-updated"));
         optimizer_->update_piece(gradients, piece, step);
         bias.restore();
+        if (mutated("no-master-weights")) testing::round_parameters(program_, piece);
 ]==])
 
 edit(strategies/replica.cpp
@@ -183,11 +184,7 @@ edit(strategies/replica.cpp
                    : mutated("loss-scale-undone-twice") ? undone * undone
                                                         : undone);
   bias.restore();
-  if (mutated("no-master-weights"))
-    for (Size i = slice.begin; i < slice.end; ++i) {
-      float& value = program_.parameters()[static_cast<std::size_t>(i)];
-      value = rounded_to_bf16(value);
-    }]==])
+  if (mutated("no-master-weights")) testing::round_parameters(program_, slice);]==])
 
 edit(strategies/replica.cpp
 [==[#include "strategies/replica.h"
@@ -196,7 +193,6 @@ edit(strategies/replica.cpp
 
 #include <limits>
 
-#include "src/comm/reduce.h"
 #include "tests/mutations/programs.h"
 ]==])
 

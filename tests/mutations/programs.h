@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "src/base/slice.h"
+#include "src/comm/reduce.h"
 #include "workloads/arena_tensors.h"
 #include "workloads/program.h"
 
@@ -15,6 +17,11 @@ namespace ptbench::testing {
   return std::ranges::any_of(program.plan().graph().tensors, [](const auto& tensor) {
     return tensor.spec.type == ElementType::bf16;
   });
+}
+
+/// As if an update wrote to bf16 parameters.
+inline void round_parameters(Program& program, Range slice) {
+  for (float& value : slice_of(program.parameters(), slice)) value = rounded_to_bf16(value);
 }
 
 /// Remembers the first bias of a model, as far as it lies in a slice of the parameters.
