@@ -177,6 +177,8 @@ class Filter {
 };
 
 /// The gradient of the weights: products of patches and spread gradients, summed over all tiles.
+/// Where patches of all tiles are kept at a time, a part of the weights follows another, whose sums
+/// of all points stay in the core's own cache.
 class WeightGradient {
  public:
   explicit WeightGradient(const Tiles& tiles)
@@ -188,55 +190,69 @@ class WeightGradient {
     const Size tile_bytes = kPoints * 2 * (inputs_ + outputs_);
     const Size even = (tiles.count() + 1) / 2 * 2;
     chunk_ = std::min(std::max(kCache / tile_bytes / 2 * 2, kLeast), even);
+    constexpr Size kPartOutputs = products::kBlock * products::kPanelBlocks;
+    constexpr Size kPartInputs = 128;
+    part_inputs_ = chunk_ == even ? std::min(kPartInputs, inputs_) : inputs_;
+    part_outputs_ = chunk_ == even ? std::min(kPartOutputs, outputs_) : outputs_;
   }
 
   [[nodiscard]] Bytes scratch_bytes() const {
-    return static_cast<Bytes>(kPoints *
-                              (4 * inputs_ * outputs_ + 2 * chunk_ * (inputs_ + outputs_)));
+    return static_cast<Bytes>(
+        kPoints * (4 * part_inputs_ * part_outputs_ + 2 * chunk_ * (inputs_ + part_outputs_)));
   }
 
   void run(const Bf16* image, const Bf16* gradient, float* weights, std::byte* scratch) const {
     auto* sums = reinterpret_cast<float*>(scratch);
-    auto* patches = reinterpret_cast<std::uint32_t*>(sums + kPoints * inputs_ * outputs_);
+    auto* patches = reinterpret_cast<std::uint32_t*>(sums + kPoints * part_inputs_ * part_outputs_);
     auto* spread = patches + kPoints * chunk_ / 2 * inputs_;
-    for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
-      const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
-      for (Size pair = 0; pair < pairs; ++pair) {
-        transform<4, transform_patch>(image, tiles_.image, tiles_.padding, inputs_,
-                                      begin + 2 * pair, patches + pair * inputs_);
-        transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs_, begin + 2 * pair,
-                                       spread + pair * outputs_);
+    for (Size output = 0; output < outputs_; output += part_outputs_)
+      for (Size input = 0; input < inputs_; input += part_inputs_) {
+        const Range inputs{input, std::min(input + part_inputs_, inputs_)};
+        const Range outputs{output, std::min(output + part_outputs_, outputs_)};
+        for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
+          const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
+          // What the part before had transformed is there still: several parts have one chunk.
+          for (Size pair = 0; pair < pairs && input == 0; ++pair) {
+            const Size tile = begin + 2 * pair;
+            if (output == 0)
+              transform<4, transform_patch>(image, tiles_.image, tiles_.padding, {0, inputs_}, tile,
+                                            patches + pair * inputs_);
+            transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs, tile,
+                                           spread + pair * outputs.size());
+          }
+          for (Size point = 0; point < kPoints; ++point)
+            products::multiply_flat({.rows = inputs.size(),
+                                     .columns = outputs.size(),
+                                     .steps = pairs,
+                                     .add = begin > 0},
+                                    {.values = patches + point * chunk_ / 2 * inputs_ + input,
+                                     .row = 1,
+                                     .step = inputs_},
+                                    spread + point * chunk_ / 2 * outputs.size(),
+                                    sums + point * inputs.size() * outputs.size());
+        }
+        put(sums, inputs, outputs, weights);
       }
-      for (Size point = 0; point < kPoints; ++point)
-        products::multiply_flat(
-            {.rows = inputs_, .columns = outputs_, .steps = pairs, .add = begin > 0},
-            {.values = patches + point * chunk_ / 2 * inputs_, .row = 1, .step = inputs_},
-            spread + point * chunk_ / 2 * outputs_, sums + point * inputs_ * outputs_);
-    }
-    for (Size output = 0; output < outputs_ / kChannelBlock; ++output)
-      for (Size input = 0; input < inputs_ / kChannelBlock; ++input)
-        put(sums, output, input,
-            weights + (output * (inputs_ / kChannelBlock) + input) * kWindowBlock);
   }
 
  private:
   /// Transforms windows of one image of two tiles, `padding` before where their results begin; a
-  /// tile that does not exist is zero. `channels` and `to`: of the transformed.
+  /// tile that does not exist is zero. `channels`: those that are transformed, whole blocks.
   template <std::size_t Side, void (*TileTransform)(const __m512 (&)[Side][Side], __m512 (&)[4][4])>
   [[PTBENCH_BF16]] void transform(const Bf16* from, const ImageShape& image, Padding padding,
-                                  Size channels, Size tile, std::uint32_t* to) const {
-    for (Size block = 0; block < channels / kChannelBlock; ++block) {
+                                  Range channels, Size tile, std::uint32_t* to) const {
+    for (Size channel = channels.begin; channel < channels.end; channel += kChannelBlock) {
       __m512 d[Side][Side];
       __m512 v[2][4][4];
       for (Size i = 0; i < 2; ++i) {
         const bool there = tile + i < tiles_.count();
         const Place at = tiles_.place(there ? tile + i : tile);
-        load_window(from + plane_offset(image, at.sample, block), image.height, image.width,
-                    at.row - padding.height, at.column - padding.width, d);
+        load_window(from + plane_offset(image, at.sample, channel / kChannelBlock), image.height,
+                    image.width, at.row - padding.height, at.column - padding.width, d);
         TileTransform(d, v[i]);
         if (!there) clear(v[i]);
       }
-      put_pairs(v, to + block * kChannelBlock, chunk_ / 2 * channels);
+      put_pairs(v, to + channel - channels.begin, chunk_ / 2 * channels.size());
     }
   }
 
@@ -252,23 +268,32 @@ class WeightGradient {
       _mm512_storeu_si512(to + i * point_size, pair_up(v[0][i / 4][i % 4], v[1][i / 4][i % 4]));
   }
 
-  [[PTBENCH_BF16]] void put(const float* sums, Size output, Size input, float* to) const {
-    for (Size row = 0; row < kChannelBlock; ++row) {
-      __m512 m[4][4];
-      __m512 g[3][3];
-      const float* from = sums + (input * kChannelBlock + row) * outputs_ + output * kChannelBlock;
-      for (Size i = 0; i < kPoints; ++i)
-        m[i / 4][i % 4] = _mm512_loadu_ps(from + i * inputs_ * outputs_);
-      gather_weights(m, g);
-      for (Size tap = 0; tap < 9; ++tap)
-        _mm512_storeu_ps(to + (tap * kChannelBlock + row) * kChannelBlock, g[tap / 3][tap % 3]);
-    }
+  /// The weights of a part, from its sums of all points.
+  [[PTBENCH_BF16]] void put(const float* sums, Range inputs, Range outputs, float* weights) const {
+    for (Size output = outputs.begin; output < outputs.end; output += kChannelBlock)
+      for (Size input = inputs.begin; input < inputs.end; ++input) {
+        const float* from = sums + (input - inputs.begin) * outputs.size() + output - outputs.begin;
+        __m512 m[4][4];
+        __m512 g[3][3];
+        for (Size i = 0; i < kPoints; ++i)
+          m[i / 4][i % 4] = _mm512_loadu_ps(from + i * inputs.size() * outputs.size());
+        gather_weights(m, g);
+        float* to = weights +
+                    (output / kChannelBlock * (inputs_ / kChannelBlock) + input / kChannelBlock) *
+                        kWindowBlock +
+                    input % kChannelBlock * kChannelBlock;
+        for (Size tap = 0; tap < 9; ++tap)
+          _mm512_storeu_ps(to + tap * kChannelBlock * kChannelBlock, g[tap / 3][tap % 3]);
+      }
   }
 
   const Tiles& tiles_;
   Size inputs_;   ///< channels, padded
   Size outputs_;  ///< channels, padded
   Size chunk_;    ///< tiles, even
+  /// Channels of a part of the weights: all where there are several chunks.
+  Size part_inputs_;
+  Size part_outputs_;
 };
 
 }  // namespace
