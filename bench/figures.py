@@ -230,6 +230,8 @@ def slowdown_table(source):
 SCALING = Source("2026-11-23-mlp-strong-scaling.json")
 
 NATIVE_AND_PYTORCH = Source("2026-11-28-native-and-pytorch.json")
+NATIVE_AND_PYTORCH_WITHOUT_AMX = Source("2026-11-28-native-and-pytorch-without-amx.json")
+NATIVE_AND_PYTORCH_MKL = Source("2026-11-28-native-and-pytorch-mkl.json")
 
 FIGURES = {
     "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),
@@ -251,6 +253,9 @@ FIGURES = {
     "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
     "native-and-pytorch": lambda: engines_table(NATIVE_AND_PYTORCH),
     "native-and-pytorch-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH),
+    "native-and-pytorch-without-amx": lambda: engines_table(NATIVE_AND_PYTORCH_WITHOUT_AMX),
+    "native-and-pytorch-mkl": lambda: engines_ratios(NATIVE_AND_PYTORCH_MKL),
+    "native-and-pytorch-without-amx-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH_WITHOUT_AMX),
 }
 
 
