@@ -212,14 +212,8 @@ class WeightGradient {
         for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
           const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
           // What the part before had transformed is there still: several parts have one chunk.
-          for (Size pair = 0; pair < pairs && input == 0; ++pair) {
-            const Size tile = begin + 2 * pair;
-            if (output == 0)
-              transform<4, transform_patch>(image, tiles_.image, tiles_.padding, {0, inputs_}, tile,
-                                            patches + pair * inputs_);
-            transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs, tile,
-                                           spread + pair * outputs.size());
-          }
+          if (output == 0 && input == 0) cut(image, begin, pairs, patches);
+          if (input == 0) cut_gradients(gradient, outputs, begin, pairs, spread);
           for (Size point = 0; point < kPoints; ++point)
             products::multiply_flat({.rows = inputs.size(),
                                      .columns = outputs.size(),
@@ -236,6 +230,21 @@ class WeightGradient {
   }
 
  private:
+  /// Transforms the patches of pairs of tiles from `begin` on.
+  void cut(const Bf16* image, Size begin, Size pairs, std::uint32_t* patches) const {
+    for (Size pair = 0; pair < pairs; ++pair)
+      transform<4, transform_patch>(image, tiles_.image, tiles_.padding, {0, inputs_},
+                                    begin + 2 * pair, patches + pair * inputs_);
+  }
+
+  /// Spreads the gradients of some outputs of the same tiles.
+  void cut_gradients(const Bf16* gradient, Range outputs, Size begin, Size pairs,
+                     std::uint32_t* spread) const {
+    for (Size pair = 0; pair < pairs; ++pair)
+      transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs, begin + 2 * pair,
+                                     spread + pair * outputs.size());
+  }
+
   /// Transforms windows of one image of two tiles, `padding` before where their results begin; a
   /// tile that does not exist is zero. `channels`: those that are transformed, whole blocks.
   template <std::size_t Side, void (*TileTransform)(const __m512 (&)[Side][Side], __m512 (&)[4][4])>
