@@ -104,7 +104,9 @@ def measured(cell, arguments):
         command = sweep_of(cell, arguments)
         run([*command, "-o", str(path)], arguments, codes=(0, 2))  # 2: an engine failed
         result = json.loads(path.read_text(encoding="utf-8"))
-    return {"command": shlex.join(command), "created": result["created"], "generator": result["generator"],
+    preloaded = os.environ.get("LD_PRELOAD", "")
+    told = [f"LD_PRELOAD={pathlib.PurePath(preloaded).name}"] if preloaded else []
+    return {"command": shlex.join([*told, *command]), "created": result["created"], "generator": result["generator"],
             "cpu": result["environment"]["cpu"], "runs": [kept(record) for record in result["runs"]]}
 
 

@@ -193,7 +193,7 @@ struct ParameterSpec {
 [[nodiscard]] std::vector<ParameterSpec> parameters_of(const OperatorSpec& spec);
 /// What forward passes change: running statistics. f32, row-major, one after the other.
 [[nodiscard]] std::vector<ParameterSpec> buffers_of(const OperatorSpec& spec);
-/// Of all tensors together, without padding.
+/// How many elements the tensors have together, without padding.
 [[nodiscard]] Size elements_of(std::span<const ParameterSpec> tensors);
 
 }  // namespace ptbench

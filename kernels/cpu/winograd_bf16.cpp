@@ -177,8 +177,8 @@ class Filter {
 };
 
 /// The gradient of the weights: products of patches and spread gradients, summed over all tiles.
-/// Where patches of all tiles are kept at a time, a part of the weights follows another, whose sums
-/// of all points stay in the core's own cache.
+/// Where one chunk holds all tiles, the weights are summed a part at a time, since sums of all
+/// points take much memory. With several chunks, tiles would be transformed anew for every part.
 class WeightGradient {
  public:
   explicit WeightGradient(const Tiles& tiles)
@@ -191,7 +191,7 @@ class WeightGradient {
     const Size even = (tiles.count() + 1) / 2 * 2;
     chunk_ = std::min(std::max(kCache / tile_bytes / 2 * 2, kLeast), even);
     constexpr Size kPartOutputs = products::kBlock * products::kPanelBlocks;
-    constexpr Size kPartInputs = 128;
+    constexpr Size kPartInputs = 128;  // with kPartOutputs, half a MiB of sums
     part_inputs_ = chunk_ == even ? std::min(kPartInputs, inputs_) : inputs_;
     part_outputs_ = chunk_ == even ? std::min(kPartOutputs, outputs_) : outputs_;
   }
@@ -211,9 +211,10 @@ class WeightGradient {
         const Range outputs{output, std::min(output + part_outputs_, outputs_)};
         for (Size begin = 0; begin < tiles_.count(); begin += chunk_) {
           const Size pairs = (std::min(chunk_, tiles_.count() - begin) + 1) / 2;
-          // What the part before had transformed is there still: several parts have one chunk.
-          if (output == 0 && input == 0) cut(image, begin, pairs, patches);
-          if (input == 0) cut_gradients(gradient, outputs, begin, pairs, spread);
+          // Parts have one chunk: its patches stay for all of them, and its spread gradients for
+          // those of the same outputs.
+          if (output == 0 && input == 0) cut_patches(image, begin, pairs, patches);
+          if (input == 0) spread_pairs(gradient, outputs, begin, pairs, spread);
           for (Size point = 0; point < kPoints; ++point)
             products::multiply_flat({.rows = inputs.size(),
                                      .columns = outputs.size(),
@@ -231,15 +232,15 @@ class WeightGradient {
 
  private:
   /// Transforms the patches of pairs of tiles from `begin` on.
-  void cut(const Bf16* image, Size begin, Size pairs, std::uint32_t* patches) const {
+  void cut_patches(const Bf16* image, Size begin, Size pairs, std::uint32_t* patches) const {
     for (Size pair = 0; pair < pairs; ++pair)
       transform<4, transform_patch>(image, tiles_.image, tiles_.padding, {0, inputs_},
                                     begin + 2 * pair, patches + pair * inputs_);
   }
 
-  /// Spreads the gradients of some outputs of the same tiles.
-  void cut_gradients(const Bf16* gradient, Range outputs, Size begin, Size pairs,
-                     std::uint32_t* spread) const {
+  /// Spreads the gradients of `outputs`, of pairs of tiles from `begin` on.
+  void spread_pairs(const Bf16* gradient, Range outputs, Size begin, Size pairs,
+                    std::uint32_t* spread) const {
     for (Size pair = 0; pair < pairs; ++pair)
       transform<2, spread_gradients>(gradient, tiles_.result, {}, outputs, begin + 2 * pair,
                                      spread + pair * outputs.size());

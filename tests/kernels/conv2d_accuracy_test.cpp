@@ -238,16 +238,16 @@ TEST_CASE("Winograd's filtering of many tiles and channels agrees with plain sum
 }
 
 TEST_CASE("Winograd's filtering in bf16 of many tiles and channels agrees with plain sums") {
-  constexpr double kRoundingBf16 = 0.01;
+  constexpr double kRoundingBf16 = 0.006;  // as rounding makes it, and a fifth more
   // More tiles than a chunk holds; then parts of the weights' gradient, the last of which are cut.
   int compared = 0;
   for (const Conv2dSpec& spec : {Conv2dSpec{.input = {3, 40, 33, 38},
                                             .outputs = 48,
                                             .window = Window::square(3, 1, 1),
                                             .type = ElementType::bf16},
-                                 Conv2dSpec{.input = {2, 272, 9, 10},
+                                 Conv2dSpec{.input = {3, 272, 9, 9},
                                             .outputs = 80,
-                                            .window = Window::square(3, 1, 2),
+                                            .window = Window::square(3, 1, 1),
                                             .type = ElementType::bf16}})
     compared += compare_filtering(spec, kRoundingBf16);
   if (tested_device())
