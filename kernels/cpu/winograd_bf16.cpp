@@ -215,22 +215,24 @@ class WeightGradient {
           // those of the same outputs.
           if (output == 0 && input == 0) cut_patches(image, begin, pairs, patches);
           if (input == 0) spread_pairs(gradient, outputs, begin, pairs, spread);
-          for (Size point = 0; point < kPoints; ++point)
-            products::multiply_flat({.rows = inputs.size(),
-                                     .columns = outputs.size(),
-                                     .steps = pairs,
-                                     .add = begin > 0},
-                                    {.values = patches + point * chunk_ / 2 * inputs_ + input,
-                                     .row = 1,
-                                     .step = inputs_},
-                                    spread + point * chunk_ / 2 * outputs.size(),
-                                    sums + point * inputs.size() * outputs.size());
+          multiply({inputs.size(), outputs.size(), pairs, begin > 0}, patches + input, spread,
+                   sums);
         }
         put(sums, inputs, outputs, weights);
       }
   }
 
  private:
+  /// The products of a part, or what a chunk adds to them, point by point. `patches`: from the
+  /// part's first input on.
+  void multiply(const products::Extent& part, const std::uint32_t* patches,
+                const std::uint32_t* spread, float* sums) const {
+    for (Size point = 0; point < kPoints; ++point)
+      products::multiply_flat(
+          part, {.values = patches + point * chunk_ / 2 * inputs_, .row = 1, .step = inputs_},
+          spread + point * chunk_ / 2 * part.columns, sums + point * part.rows * part.columns);
+  }
+
   /// Transforms the patches of pairs of tiles from `begin` on.
   void cut_patches(const Bf16* image, Size begin, Size pairs, std::uint32_t* patches) const {
     for (Size pair = 0; pair < pairs; ++pair)
