@@ -254,8 +254,8 @@ FIGURES = {
     "native-and-pytorch": lambda: engines_table(NATIVE_AND_PYTORCH),
     "native-and-pytorch-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH),
     "native-and-pytorch-without-amx": lambda: engines_table(NATIVE_AND_PYTORCH_WITHOUT_AMX),
-    "native-and-pytorch-mkl": lambda: engines_ratios(NATIVE_AND_PYTORCH_MKL),
     "native-and-pytorch-without-amx-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH_WITHOUT_AMX),
+    "native-and-pytorch-mkl": lambda: engines_ratios(NATIVE_AND_PYTORCH_MKL),
 }
 
 

@@ -97,6 +97,12 @@ def data_bytes(record):
     return 4 * values * record["strategy"]["world_size"]
 
 
+def preloaded():
+    """What the caller has the engines load, as it stands before the command, without folders of this machine."""
+    names = [pathlib.PurePath(path).name for path in re.split("[ :]", os.environ.get("LD_PRELOAD", "")) if path]
+    return [f"LD_PRELOAD={':'.join(names)}"] if names else []
+
+
 def measured(cell, arguments):
     """What the sweep of the cell says."""
     with tempfile.TemporaryDirectory(prefix="native-and-pytorch-") as folder:
@@ -104,9 +110,7 @@ def measured(cell, arguments):
         command = sweep_of(cell, arguments)
         run([*command, "-o", str(path)], arguments, codes=(0, 2))  # 2: an engine failed
         result = json.loads(path.read_text(encoding="utf-8"))
-    preloaded = os.environ.get("LD_PRELOAD", "")
-    told = [f"LD_PRELOAD={pathlib.PurePath(preloaded).name}"] if preloaded else []
-    return {"command": shlex.join([*told, *command]), "created": result["created"], "generator": result["generator"],
+    return {"command": shlex.join([*preloaded(), *command]), "created": result["created"], "generator": result["generator"],
             "cpu": result["environment"]["cpu"], "runs": [kept(record) for record in result["runs"]]}
 
 

@@ -1,5 +1,7 @@
 import argparse
+import os
 import unittest
+import unittest.mock
 
 import scripts  # noqa: F401  finds the module below
 import evidence  # noqa: I001
@@ -23,6 +25,17 @@ def cell(*peers, own=None):
     return {"generator": ORIGIN,
             "cpu": {"model": "Some CPU", "cores": 2}, "created": "2026-01-02T00:00:00Z", "command": "ptbench sweep",
             "runs": [own or record("native", 0.01), *peers]}
+
+
+class Command(unittest.TestCase):
+    def preloaded(self, libraries):
+        with unittest.mock.patch.dict(os.environ, {"LD_PRELOAD": libraries}):
+            return both.preloaded()
+
+    def test_names_what_the_caller_preloads(self):
+        self.assertEqual(self.preloaded(""), [])
+        self.assertEqual(self.preloaded("/home/me/mkl.so"), ["LD_PRELOAD=mkl.so"])
+        self.assertEqual(self.preloaded("libtcmalloc.so.4:/opt/a.so b.so"), ["LD_PRELOAD=libtcmalloc.so.4:a.so:b.so"])
 
 
 class Table(unittest.TestCase):
