@@ -157,7 +157,7 @@ def head_of(source):
     commit, build_type = re.search(r"- ptbench .*?commit (\w[\w-]*),? \(?(\w+)", head).groups()
     evidence.require_origin([{"git_commit": commit, "build_type": build_type}])
     judge = re.search(r"- judged by: .*?commit (\w+)", head)
-    judged = f", judged with commit {judge.group(1)}" if judge else ""
+    judged = f", judged with commit {judge.group(1)}" if judge and judge.group(1) != commit else ""
     return (f"{re.search(r'- machine: ([^;]+);', head).group(1)}; commit {commit}{judged}, "
             f"{re.search(r'- date: (.{10})', head).group(1)}; {source.link('the file')}.")
 
@@ -181,30 +181,40 @@ def gate_rows(source):
     return {side: dict(zip(names, map(int, counts))) for side, *counts in rows}
 
 
-def gate_table(*sources):
-    """Of reports of bench/gate_experiment.py, or of gates and comparisons of bench/program_trials.py."""
-    rows = []
-    for side, verdicts in [row for source in sources for row in gate_rows(source).items()]:
-        count = sum(verdicts.values())
-        right = verdicts.get("same" if side.endswith("A/A") else "slower", 0)
-        ambiguous = verdicts.get("ambiguous", 0)
-        rows.append([side, *(span(evidence.proportion(hits, count))
-                             for hits in (right, ambiguous, count - right - ambiguous))])
-    return [*table(["NEW is", "right", "ambiguous", "wrong"], rows), "", *map(head_of, sources)]
-
-
-def lockstep_table(source):
-    """Of a report that bench/gates.py made the table of, below a head as head_of() reads it."""
+def lockstep_rows(source):
+    """As gate_rows() has them, of a report that bench/gates.py made the table of."""
     names, rows = table_cells(source, "| case ")
-    wanted = ("case", "detect", "gates", "same", "slower", "faster", "ambiguous",
-              "time a gate: mean, most")
-    return [*table(wanted, [[row[names.index(name)] for name in wanted] for row in rows]), "",
-            head_of(source)]
+    return {row[names.index("case")]: {verdict: int(row[names.index(verdict)].split()[0])
+                                       for verdict in ("same", "slower", "faster", "ambiguous")} for row in rows}
 
 
-def report_table(source):
-    """The first table of such a report as it stands."""
-    return [*table_lines(source), "", head_of(source)]
+def trials_row(label, rows, source):
+    """A row for all trials of one report: how many verdicts were right, with 95 % intervals, and of what build."""
+    verdicts = [(side.endswith("A/A"), counts) for side, counts in rows.items()]
+    count = sum(sum(counts.values()) for _, counts in verdicts)
+    right = sum(counts.get("same" if equal else "slower", 0) for equal, counts in verdicts)
+    ambiguous = sum(counts.get("ambiguous", 0) for _, counts in verdicts)
+    return [label, span(evidence.proportion(right, count)), str(ambiguous),
+            span(evidence.proportion(count - right - ambiguous, count)), head_of(source).replace(", 2 cores", "").rstrip(".")]
+
+
+def trials_table():
+    """All trials of gates and of comparisons."""
+    gates = [("gates, also beside compilations", "2026-11-23-lockstep-gates.md"),
+             ("gates, nothing else running", "2026-11-23-lockstep-gates-2.md"),
+             ("gates, one thread beside builds", "2026-11-23-lockstep-gates-3.md"),
+             ("gates, one thread", "2026-11-23-lockstep-gates-4.md"),
+             ("gates, 20 at 1 %", "2026-11-23-lockstep-gates-5.md"),
+             ("gates of today, 20 at 1 %", "2026-11-24-small-changes.md")]
+    others = [("gates of a program", "2026-11-27-program-gates-one.md"),
+              ("gates of a program, 2 ranks", "2026-11-27-program-gates.md"),
+              ("comparisons of a program", "2026-11-27-program-compare.md"),
+              ("comparisons", "2026-11-22-gate-mlp-quartiles.md"),
+              ("comparisons, busy neighbour", "2026-11-21-gate-mlp-busy.md"),
+              ("comparisons, hidden neighbour", "2026-11-22-gate-mlp-hidden-neighbour.md")]
+    rows = [trials_row(label, rows_of(Source(name)), Source(name))
+            for rows_of, named in ((lockstep_rows, gates), (gate_rows, others)) for label, name in named]
+    return table(["trials", "right", "ambiguous", "wrong", "where and when"], rows)
 
 
 # The injected slowdown
@@ -234,19 +244,7 @@ NATIVE_AND_PYTORCH_WITHOUT_AMX = Source("2026-11-28-native-and-pytorch-without-a
 NATIVE_AND_PYTORCH_MKL = Source("2026-11-28-native-and-pytorch-mkl.json")
 
 FIGURES = {
-    "gate-quiet": lambda: gate_table(Source("2026-11-22-gate-mlp-quartiles.md")),
-    "gate-busy": lambda: gate_table(Source("2026-11-21-gate-mlp-busy.md")),
-    "gate-hidden": lambda: gate_table(Source("2026-11-22-gate-mlp-hidden-neighbour.md")),
-    "gate-lockstep": lambda: lockstep_table(Source("2026-11-23-lockstep-gates.md")),
-    "gate-lockstep-2": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-2.md")),
-    "gate-lockstep-3": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-3.md")),
-    "gate-lockstep-4": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-4.md")),
-    "gate-lockstep-5": lambda: lockstep_table(Source("2026-11-23-lockstep-gates-5.md")),
-    "gate-small": lambda: lockstep_table(Source("2026-11-24-small-changes.md")),
-    "program-compare": lambda: gate_table(Source("2026-11-27-program-compare.md")),
-    "program-gates": lambda: gate_table(Source("2026-11-27-program-gates-one.md"),
-                                        Source("2026-11-27-program-gates.md")),
-    "program-clock": lambda: report_table(Source("2026-11-25-program-clock.md")),
+    "gate-trials": trials_table,
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
     "run": lambda: console(Source("2026-11-27-digits.txt"), Source("2026-11-27-digits.json")),

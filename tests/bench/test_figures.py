@@ -44,20 +44,39 @@ class Gate(unittest.TestCase):
         source.path.write_text(self.REPORT.format(commit=commit), encoding="utf-8")
         return source
 
+    def row(self, folder, commit):
+        source = self.source(folder, commit)
+        return figures.trials_row("gates", figures.gate_rows(source), source)
+
     def test_shares_have_exact_intervals(self):
         with tempfile.TemporaryDirectory() as folder:
-            lines = figures.gate_table(self.source(folder, "abc"))
-        self.assertEqual(lines[2], "| A/A | 38 of 40 (83 to 99 %) | 2 of 40 (1 to 17 %) "
-                                   "| 0 of 40 (0 to 9 %) |")
-        self.assertIn("| 37 of 40 ", lines[3])
-        self.assertIn("| 1 of 40 ", lines[3])
-        self.assertEqual(lines[-1], "CPU, 2 cores; commit abc, 2026-11-22; "
-                                    "[the file](../results/gate.md).")
+            self.assertEqual(self.row(folder, "abc"), [
+                "gates", "75 of 80 (86 to 98 %)", "4", "1 of 80 (0 to 7 %)",
+                "CPU; commit abc, 2026-11-22; [the file](../results/gate.md)"])
+
+    def test_the_verdict_that_is_right_depends_on_the_side(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = self.source(folder, "abc")
+            for side, right in (("A/A", "1 of 3"), ("mlp: A/A", "1 of 3"), ("5 % slower", "2 of 3")):
+                row = figures.trials_row("gates", {side: {"same": 1, "slower": 2, "faster": 0}}, source)
+                self.assertTrue(row[1].startswith(right), row)
+
+    def test_tables_of_gates_in_lockstep_give_their_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = figures.Source("gates.md")
+            source.path = pathlib.Path(folder) / "gates.md"
+            source.path.write_text("""# Gates
+| case | detect | gates | same | faster | slower | ambiguous |
+|---|---|---|---|---|---|---|
+| mlp: A/A | 5 % | 16 | 16 (79.4–100.0 %) | 0 (0.0–20.6 %) | 0 (0.0–20.6 %) | 0 (0.0–20.6 %) |
+""", encoding="utf-8")
+            self.assertEqual(figures.lockstep_rows(source),
+                             {"mlp: A/A": {"same": 16, "faster": 0, "slower": 0, "ambiguous": 0}})
 
     def test_dirty_builds_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaises(evidence.Unpublishable):
-                figures.gate_table(self.source(folder, "abc-dirty"))
+                self.row(folder, "abc-dirty")
 
 
 class Records(unittest.TestCase):
@@ -81,7 +100,7 @@ class Records(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_links_fit_the_document(self):
-        text = "<!-- figures: gate-quiet -->\n<!-- /figures -->\n"
+        text = "<!-- figures: slowdown -->\n<!-- /figures -->\n"
         readme = figures.written(text, figures.ROOT / "README.md")
         self.assertIn("](results/", readme)
         self.assertIn("](../results/", figures.written(text, figures.ROOT / "docs" / "x.md"))

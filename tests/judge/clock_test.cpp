@@ -196,7 +196,7 @@ TEST_CASE("equal runs that follow each other are seldom called different, howeve
     int found;      // pairs slower by 5 % that are called slower, at least
     int missed;     // and the same or faster, at most
   };
-  // The table in docs/measuring.md, but for a few pairs: logarithms differ between libraries.
+  // docs/measuring.md tells of these, but for a few pairs: logarithms differ between libraries.
   const Truth truth =
       GENERATE(Truth{.share = 1, .by_time = 650, .different = 0, .found = 1928, .missed = 0},
                Truth{.share = 0.75, .by_time = 380, .different = 0, .found = 1762, .missed = 0},
