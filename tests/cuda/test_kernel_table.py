@@ -60,6 +60,26 @@ class Complaints(unittest.TestCase):
             self.assertIn(words, found[0])
 
 
+class Documents(unittest.TestCase):
+    TABLE = {("a.cu", "f<1>"): {80: HEALTHY, 90: HEALTHY._replace(registers=40)},
+             ("a.cu", "f<4>"): {80: HEALTHY._replace(registers=32, shared=1024), 90: HEALTHY}}
+
+    def test_variants_of_a_kernel_are_one_row(self):
+        lines = kernel_table.document(self.TABLE, "13.0").splitlines()
+        self.assertIn("nvcc 13.0 for sm_80, sm_90.", lines)
+        self.assertEqual(lines[-2:], ["| **a.cu** | | | | | |",
+                                      "| `f` | 2 | 256 | 0–1024 | 32–64, 50–100 % | 40–64, 50–75 % |"])
+
+    def test_local_memory_is_told(self):
+        table = {("a.cu", "f<4>"): {80: HEALTHY._replace(local=8)}}
+        self.assertIn("64, 8 bytes of local memory, 50 %", kernel_table.document(table, "13.0"))
+
+    def test_the_file_has_each_variant_and_architecture(self):
+        self.assertEqual(kernel_table.variants(self.TABLE).splitlines()[1:], [
+            'a.cu,"f<1>",sm_80,256,0,64,0,4,0.5', 'a.cu,"f<1>",sm_90,256,0,40,0,6,0.75',
+            'a.cu,"f<4>",sm_80,256,1024,32,0,8,1', 'a.cu,"f<4>",sm_90,256,0,64,0,4,0.5'])
+
+
 class Names(unittest.TestCase):
     def test_they_lose_namespaces_casts_and_arguments(self):
         for full, short in [
