@@ -237,7 +237,21 @@ def slowdown_table(source):
             f"{source.link('the file')}."]
 
 
-SCALING = Source("2026-11-23-mlp-strong-scaling.json")
+def newest(name):
+    """The source of the latest date with that name, as bench/first_screen.py writes them."""
+    return Source(max(path.name for path in (ROOT / "results").glob(f"*-{name}")))
+
+
+def answer(text, record):
+    """The command of a sweep and its conclusion, for readers who have ten seconds."""
+    lines = text.text().splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("conclusion "))
+    concluded = [lines[begin].removeprefix("conclusion"), *lines[begin + 1:]]
+    told = " ".join(" ".join(itertools.takewhile(lambda line: line.startswith(" "), concluded)).split())
+    return ["```", lines[0], "```", "", f"> {told}", "", origin_line(record)]
+
+
+SCALING, SCALING_TEXT = newest("mlp-strong-scaling.json"), newest("mlp-strong-scaling.txt")
 
 NATIVE_AND_PYTORCH = Source("2026-11-28-native-and-pytorch.json")
 NATIVE_AND_PYTORCH_WITHOUT_AMX = Source("2026-11-28-native-and-pytorch-without-amx.json")
@@ -247,8 +261,9 @@ FIGURES = {
     "gate-trials": trials_table,
     "slowdown": lambda: slowdown_table(Source("2026-11-23-slowdown.json")),
     "scaling": lambda: scaling_table(SCALING),
-    "run": lambda: console(Source("2026-11-27-digits.txt"), Source("2026-11-27-digits.json")),
-    "sweep": lambda: console(Source("2026-11-23-mlp-strong-scaling.txt"), SCALING),
+    "answer": lambda: answer(SCALING_TEXT, SCALING),
+    "run": lambda: console(newest("digits.txt"), newest("digits.json")),
+    "sweep": lambda: console(SCALING_TEXT, SCALING),
     "native-and-pytorch": lambda: engines_table(NATIVE_AND_PYTORCH),
     "native-and-pytorch-ratios": lambda: engines_ratios(NATIVE_AND_PYTORCH),
     "native-and-pytorch-without-amx": lambda: engines_table(NATIVE_AND_PYTORCH_WITHOUT_AMX),

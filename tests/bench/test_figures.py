@@ -6,6 +6,7 @@ import unittest
 import scripts  # noqa: F401  finds the modules below
 import evidence
 import figures
+import first_screen
 
 
 class Claims(unittest.TestCase):
@@ -96,6 +97,30 @@ class Records(unittest.TestCase):
                 "runs": [self.run_of([980, 1020])]}), encoding="utf-8")
             with self.assertRaises(evidence.Unpublishable):
                 figures.measured(source)
+
+
+class Answer(unittest.TestCase):
+    def test_it_is_the_command_and_all_lines_of_the_conclusion(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = figures.Source("sweep.txt")
+            text.path = pathlib.Path(folder) / "sweep.txt"
+            text.path.write_text("$ ptbench sweep -n 2\nrows\nconclusion   `ddp` is\n             faster.\nsaved\n",
+                                 encoding="utf-8")
+            lines = figures.answer(text, figures.SCALING)
+        self.assertEqual(lines[:5], ["```", "$ ptbench sweep -n 2", "```", "", "> `ddp` is faster."])
+        self.assertIn("95 % interval", lines[-1])
+
+
+class FirstScreen(unittest.TestCase):
+    def sweep_of(self, clean):
+        return {"runs": [{"id": "a", "status": "ok", "samples": {"repetitions": [
+            {"clean_slices": slices} for slices in clean]}}]}
+
+    def test_only_a_clean_sweep_is_shown(self):
+        self.assertIsNone(first_screen.unreliable(self.sweep_of([2, 1, 1, 0])))
+        self.assertIn("2 repetitions of a", first_screen.unreliable(self.sweep_of([2, 1, None])))
+        failed = {"runs": [{"id": "a", "status": "failed"}]}
+        self.assertIn("failed", first_screen.unreliable(failed))
 
 
 class Documents(unittest.TestCase):
