@@ -64,7 +64,7 @@ def draw(ptbench, result, picture):
         page = pathlib.Path(name) / "page.html"
         subprocess.run([ptbench, "chart", result, "-o", page], timeout=120, check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                        "--force-color-profile=srgb", "--window-size=1280,900", "--virtual-time-budget=5000",
+                        "--force-color-profile=srgb", "--window-size=1280,640", "--virtual-time-budget=5000",
                         f"--user-data-dir={name}/profile", f"--screenshot={picture}", page.as_uri()],
                        timeout=120, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
