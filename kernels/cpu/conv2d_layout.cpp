@@ -17,8 +17,8 @@ namespace {
 using onednn::PassPlan;
 using onednn::WeightLayout;
 
-constexpr std::array<Method, 4> kMethods{Method::direct, Method::winograd, Method::amx,
-                                         Method::gemm};
+constexpr std::array<Method, 5> kMethods{Method::direct, Method::winograd, Method::winograd_widened,
+                                         Method::amx, Method::gemm};
 constexpr Size kAlignment = 16;           // floats: a cache line
 constexpr Bytes kScratchAlignment = 128;  // a pair of cache lines
 
@@ -34,6 +34,7 @@ std::string_view name_of(Method method) {
   switch (method) {
     case Method::direct: return "direct";
     case Method::winograd: return "winograd";
+    case Method::winograd_widened: return "winograd-widened";
     case Method::amx: return "amx";
     case Method::gemm: return "gemm";
   }
@@ -88,7 +89,9 @@ std::shared_ptr<const PassPlan> plan_pass(const Conv2dSpec& shape, Method method
                                           const std::optional<WeightLayout>& weights) {
   switch (method) {
     case Method::direct: return onednn::plan_convolution(shape, pass, weights);
-    case Method::winograd: return plan_winograd_convolution(shape, pass);
+    case Method::winograd: return plan_winograd_convolution(shape, pass, WinogradProducts::of_type);
+    case Method::winograd_widened:
+      return plan_winograd_convolution(shape, pass, WinogradProducts::widened);
     case Method::amx: return plan_amx_convolution(shape, pass);
     case Method::gemm: return plan_gemm_convolution(shape, pass);
   }
@@ -276,8 +279,11 @@ std::vector<Method> methods_of(const Conv2dSpec& spec, Partition partition, Pass
   // Of stride 2, filtering gains more than the margin in all passes together, in one pass often
   // less, and passes are tried one by one.
   const bool leads = spec.window.stride_height > 1;
-  if (winograd_may_win(spec, partition, pass, threads) && works(Method::winograd))
-    methods.insert(leads ? methods.begin() : methods.end(), Method::winograd);
+  if (winograd_may_win(spec, partition, pass, threads)) {
+    if (works(Method::winograd))
+      methods.insert(leads ? methods.begin() : methods.end(), Method::winograd);
+    if (works(Method::winograd_widened)) methods.push_back(Method::winograd_widened);
+  }
   if (works(Method::amx)) methods.push_back(Method::amx);
   if (methods.empty()) methods.push_back(Method::gemm);
   return methods;

@@ -22,7 +22,7 @@ constexpr std::array<Pass, 3> kPasses{Pass::forward, Pass::weights, Pass::data};
 /// are summed. By channels: of the output in the forward and the weights pass, of the input in the
 /// data pass; each has weights of its own, and no gradient is summed.
 enum class Partition { batch, channels };
-enum class Method { direct, winograd, amx, gemm };
+enum class Method { direct, winograd, winograd_widened, amx, gemm };
 
 /// One way to compute a convolution.
 struct Way {

@@ -1,6 +1,7 @@
 #include "kernels/cpu/conv2d_winograd.h"
 
 #include "kernels/cpu/image.h"
+#include "kernels/cpu/widened_products.h"
 #include "kernels/cpu/winograd_bf16.h"
 #include "kernels/cpu/winograd_f32.h"
 #include "kernels/cpu/winograd_stride2.h"
@@ -58,10 +59,17 @@ F32Passes f32_passes(const Conv2dSpec& spec) {
           .weights = winograd_f32_weights};
 }
 
+/// What multiplies transformed values in bf16.
+products::MultiplyPanel panel_of(WinogradProducts products) {
+  return products == WinogradProducts::widened ? products::multiply_panel_widened
+                                               : products::multiply_panel;
+}
+
 class WinogradKernel final : public onednn::Kernel {
  public:
-  WinogradKernel(const Conv2dSpec& spec, Pass pass, const PassMemory& memory)
-      : spec_(spec), pass_(pass), memory_(memory) {}
+  WinogradKernel(const Conv2dSpec& spec, Pass pass, WinogradProducts products,
+                 const PassMemory& memory)
+      : spec_(spec), pass_(pass), multiply_panel_(panel_of(products)), memory_(memory) {}
 
   void run() override { spec_.type == ElementType::f32 ? run_f32() : run_bf16(); }
 
@@ -95,27 +103,32 @@ class WinogradKernel final : public onednn::Kernel {
     std::byte* scratch = memory_.scratchpad;
     switch (pass_) {
       case Pass::forward:
-        winograd_bf16_forward(spec_, input, weights, const_cast<Bf16*>(output), scratch);
+        winograd_bf16_forward(spec_, multiply_panel_, input, weights, const_cast<Bf16*>(output),
+                              scratch);
         return;
       case Pass::data:
-        winograd_bf16_data(spec_, output, weights, const_cast<Bf16*>(input), scratch);
+        winograd_bf16_data(spec_, multiply_panel_, output, weights, const_cast<Bf16*>(input),
+                           scratch);
         return;
       case Pass::weights:
-        winograd_bf16_weights(spec_, input, output, const_cast<float*>(weights), scratch);
+        winograd_bf16_weights(spec_, multiply_panel_, input, output, const_cast<float*>(weights),
+                              scratch);
         return;
     }
   }
 
   Conv2dSpec spec_;
   Pass pass_;
+  products::MultiplyPanel multiply_panel_;
   PassMemory memory_;
 };
 
 class WinogradPlan final : public onednn::PassPlan {
  public:
-  WinogradPlan(const Conv2dSpec& spec, Pass pass)
+  WinogradPlan(const Conv2dSpec& spec, Pass pass, WinogradProducts products)
       : spec_(spec),
         pass_(pass),
+        products_(products),
         weights_(onednn::blocked({spec.outputs, spec.input.channels, 3, 3}, ElementType::f32,
                                  onednn::Side::outputs)) {}
 
@@ -133,7 +146,9 @@ class WinogradPlan final : public onednn::PassPlan {
     throw Defect("unknown pass of convolutions");
   }
   [[nodiscard]] std::string description() const override {
-    if (spec_.type != ElementType::f32) return weights_.text() + " winograd_2x3:bf16";
+    if (spec_.type != ElementType::f32)
+      return weights_.text() + (products_ == WinogradProducts::widened ? " winograd_2x3:widened"
+                                                                       : " winograd_2x3:bf16");
     return weights_.text() + (has_stride2(spec_) ? " winograd_4x3/2:f32" : " winograd_4x3:f32");
   }
   [[nodiscard]] onednn::WinogradTile winograd_tile() const override {
@@ -143,20 +158,23 @@ class WinogradPlan final : public onednn::PassPlan {
     return {.results = pass_ == Pass::data ? 8 : 4, .products = 9};
   }
   [[nodiscard]] std::unique_ptr<onednn::Kernel> bind(const PassMemory& memory) const override {
-    return std::make_unique<WinogradKernel>(spec_, pass_, memory);
+    return std::make_unique<WinogradKernel>(spec_, pass_, products_, memory);
   }
 
  private:
   Conv2dSpec spec_;
   Pass pass_;
+  WinogradProducts products_;
   onednn::WeightLayout weights_;
 };
 
 }  // namespace
 
 std::shared_ptr<const onednn::PassPlan> plan_winograd_convolution(const Conv2dSpec& shape,
-                                                                  Pass pass) {
-  return fits(shape) ? std::make_shared<const WinogradPlan>(shape, pass) : nullptr;
+                                                                  Pass pass,
+                                                                  WinogradProducts products) {
+  if (products == WinogradProducts::widened && shape.type != ElementType::bf16) return nullptr;
+  return fits(shape) ? std::make_shared<const WinogradPlan>(shape, pass, products) : nullptr;
 }
 
 }  // namespace ptbench

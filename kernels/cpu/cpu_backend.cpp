@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kVector = "vector";  // the one way of operators that have one way
 
 /// Counted up when candidates come or go or cost something else, so that choices are made anew.
-constexpr int kCandidateSet = 7;
+constexpr int kCandidateSet = 8;
 
 /// Calls visit(row-major index, native index) for every element that is not padding.
 template <class Visit>

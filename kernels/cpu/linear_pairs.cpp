@@ -20,9 +20,17 @@ using linear_pairs::values_of;
 using linear_pairs::Way;
 using products::kBlock;
 
+std::string_view name_of(Unit unit) {
+  switch (unit) {
+    case Unit::vectors: return "pairs";
+    case Unit::tiles: return "tiles";
+    case Unit::widened: return "widened";
+  }
+  throw Defect("unknown unit of linear layers");
+}
+
 std::string candidate_name(const Way& way) {
-  return fmt::format("{} {}x{}", way.unit == Unit::tiles ? "tiles" : "pairs", way.grid.rows,
-                     way.grid.columns);
+  return fmt::format("{} {}x{}", name_of(way.unit), way.grid.rows, way.grid.columns);
 }
 
 class PairsLinearPlan final : public OperatorPlan {

@@ -33,7 +33,7 @@ bool has_pair_products() {
 /// samples and of outputs, 16 at a time, and have whole rows of samples and inputs.
 bool has(Unit unit, const LinearSpec& spec) {
   if (spec.type != ElementType::bf16 || !has_pair_products()) return false;
-  if (unit == Unit::vectors) return true;
+  if (unit != Unit::tiles) return true;
   return onednn::has_amx() && spec.batch % (2 * kBlock) == 0 && spec.inputs % kBlock == 0 &&
          spec.outputs % (2 * kBlock) == 0;
 }
@@ -51,10 +51,10 @@ std::vector<Grid> grids(const LinearSpec& spec, int threads) {
 
 std::vector<Way> ways(const LinearSpec& spec, int threads) {
   std::vector<Way> found;
-  for (const Unit unit : {Unit::vectors, Unit::tiles})
+  for (const Unit unit : {Unit::vectors, Unit::tiles, Unit::widened})
     if (has(unit, spec))
       for (const Grid& grid : grids(spec, threads))
-        if (unit == Unit::vectors || spec.batch % (grid.rows * kBlock) == 0)
+        if (unit != Unit::tiles || spec.batch % (grid.rows * kBlock) == 0)
           found.push_back({.unit = unit, .grid = grid});
   return found;
 }

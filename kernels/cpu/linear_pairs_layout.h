@@ -14,8 +14,9 @@ namespace ptbench::linear_pairs {
 using products::kBlock;
 using products::kPanelBlocks;
 
-/// What multiplies: AVX512_BF16's dot products, or AMX's tiles, whose sides are whole.
-enum class Unit { vectors, tiles };
+/// What multiplies: AVX512_BF16's dot products; AMX's tiles, whose sides are whole; or f32
+/// multiply-adds of widened values.
+enum class Unit { vectors, tiles, widened };
 
 /// How samples or inputs (rows) and outputs (columns) are cut; one of the two is 1.
 struct Grid {
@@ -63,7 +64,7 @@ struct Layout {
   std::vector<Chunk> chunks;  ///< one a column of the grid
   Size elements = 0;
   Bytes padded = 0;   ///< in the scratch memory: x with whole pairs of inputs
-  Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples; of tiles, an input a row
+  Bytes samples = 0;  ///< in the scratch memory: x as pairs of samples
   Bytes rows = 0;     ///< in the scratch memory: the masked gradient of y, whole blocks a row
   std::vector<Bytes> panels;  ///< in the scratch memory: a member's panel of pairs of outputs
   std::vector<Bytes> pieces;  ///< likewise: a member's gradients of the weights that it updates
@@ -79,6 +80,8 @@ struct Layout {
   [[nodiscard]] Size output_pairs() const { return output_blocks() * kBlock / 2; }
   [[nodiscard]] Size sample_pairs() const { return (spec.batch + 1) / 2; }
   [[nodiscard]] bool pads_input() const { return 2 * input_pairs() != spec.inputs; }
+  /// Pairs of samples of an input lie side by side, else those of 16 inputs.
+  [[nodiscard]] bool packs_inputs() const { return unit != Unit::vectors; }
 
   [[nodiscard]] const Chunk& chunk(int member) const {
     return chunks[static_cast<std::size_t>(member % grid.columns)];

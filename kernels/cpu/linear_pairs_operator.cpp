@@ -8,6 +8,7 @@
 #include "kernels/cpu/linear_pairs_packing.h"
 #include "kernels/cpu/pair_products.h"
 #include "kernels/cpu/pair_tiles.h"
+#include "kernels/cpu/widened_products.h"
 #include "src/base/error.h"
 #include "src/base/slice.h"
 
@@ -74,8 +75,13 @@ class PairsLinear final : public Operator {
  private:
   [[nodiscard]] const LinearSpec& spec() const { return layout_->spec; }
   [[nodiscard]] bool uses_tiles() const { return layout_->unit == Unit::tiles; }
-  [[nodiscard]] Multiply multiply() const {
-    return uses_tiles() ? products::multiply_panel_by_tiles : products::multiply_panel;
+  [[nodiscard]] products::MultiplyPanel multiply() const {
+    switch (layout_->unit) {
+      case Unit::vectors: return products::multiply_panel;
+      case Unit::tiles: return products::multiply_panel_by_tiles;
+      case Unit::widened: return products::multiply_panel_widened;
+    }
+    throw Defect("unknown unit of linear layers");
   }
   [[nodiscard]] std::uint32_t* scratch(Bytes begin) const {
     return reinterpret_cast<std::uint32_t*>(bindings_.scratch.data() + begin);
@@ -145,7 +151,7 @@ class PairsLinear final : public Operator {
 
   void pack(int member, bool adds) {
     const Range inputs = layout_->shared_inputs(member);
-    if (uses_tiles())
+    if (layout_->packs_inputs())
       pack_inputs(input(), inputs, scratch(layout_->samples));
     else
       pack_samples(input(), inputs, scratch(layout_->samples));
@@ -239,14 +245,13 @@ class PairsLinear final : public Operator {
     const Size width = piece.blocks * kBlock;
     const products::Right right{scratch(chunk.pairs) + gradient_offset(chunk, piece.panel), width};
     const std::uint32_t* samples = scratch(layout_->samples);
-    if (uses_tiles()) {
-      products::multiply_panel_by_tiles({.rows = piece.inputs.size() * kBlock,
-                                         .blocks = piece.blocks,
-                                         .steps = pairs,
-                                         .add = adds,
-                                         .stride = width},
-                                        {samples + piece.inputs.begin * kBlock * pairs, pairs, 1},
-                                        right, gradient);
+    if (layout_->packs_inputs()) {
+      multiply()({.rows = values_of(piece.inputs, spec().inputs).size(),
+                  .blocks = piece.blocks,
+                  .steps = pairs,
+                  .add = adds,
+                  .stride = width},
+                 {samples + piece.inputs.begin * kBlock * pairs, pairs, 1}, right, gradient);
       return;
     }
     for (Size block = piece.inputs.begin; block < piece.inputs.end; ++block) {

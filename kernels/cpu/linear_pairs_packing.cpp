@@ -113,19 +113,25 @@ inline __mmask16 lanes(Size column, Size columns) {
 
 [[PTBENCH_BF16]] void pack_inputs(const Rows<const Bf16>& from, Range blocks,
                                   std::uint32_t* words) {
-  const Size pairs = from.count / 2;
+  const Size pairs = (from.count + 1) / 2;
   for (Size begin = 0; begin < pairs; begin += kBlock)
     for (Size block = blocks.begin; block < blocks.end; ++block) {
+      const __mmask16 columns = lanes(block * kBlock, from.columns);
       __m512i rows[kBlock];
       const Bf16* at = from.values + 2 * begin * from.stride + block * kBlock;
 #pragma GCC unroll 16
-      for (Size pair = 0; pair < kBlock; ++pair, at += 2 * from.stride)
-        rows[pair] = pair_up(bf16::load(at), bf16::load(at + from.stride));
+      for (Size pair = 0; pair < kBlock; ++pair, at += 2 * from.stride) {
+        const Size sample = 2 * (begin + pair);
+        const auto there = [&](Size row) { return row < from.count ? columns : __mmask16{0}; };
+        rows[pair] = pair_up(_mm256_maskz_loadu_epi16(there(sample), at),
+                             _mm256_maskz_loadu_epi16(there(sample + 1), at + from.stride));
+      }
       transpose(rows);
       std::uint32_t* to = words + block * kBlock * pairs + begin;
+      const __mmask16 stored = lanes(begin, pairs);
 #pragma GCC unroll 16
       for (Size column = 0; column < kBlock; ++column)
-        store_words(to + column * pairs, rows[column]);
+        _mm512_mask_storeu_epi32(to + column * pairs, stored, rows[column]);
     }
 }
 
@@ -172,7 +178,7 @@ void pad_rows(const Rows<const Bf16>& from, const Rows<Bf16>& to) {
   }
 }
 
-void multiply_rounded(Multiply multiply, Size steps, const products::Left& left,
+void multiply_rounded(products::MultiplyPanel multiply, Size steps, const products::Left& left,
                       const products::Right& right, Size blocks, const Epilogue& epilogue,
                       const Rows<Bf16>& to) {
   constexpr Size kRowsAtOnce = 64;  // whose sums stay in the nearest cache
@@ -213,9 +219,9 @@ void pad_rows(const Rows<const Bf16>& /*from*/, const Rows<Bf16>& /*to*/) {
 void pack_inputs(const Rows<const Bf16>& /*from*/, Range /*blocks*/, std::uint32_t* /*words*/) {
   throw Defect("bf16 products are x86's");
 }
-void multiply_rounded(Multiply /*multiply*/, Size /*steps*/, const products::Left& /*left*/,
-                      const products::Right& /*right*/, Size /*blocks*/,
-                      const Epilogue& /*epilogue*/, const Rows<Bf16>& /*to*/) {
+void multiply_rounded(products::MultiplyPanel /*multiply*/, Size /*steps*/,
+                      const products::Left& /*left*/, const products::Right& /*right*/,
+                      Size /*blocks*/, const Epilogue& /*epilogue*/, const Rows<Bf16>& /*to*/) {
   throw Defect("bf16 products are x86's");
 }
 

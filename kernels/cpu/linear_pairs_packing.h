@@ -37,8 +37,7 @@ void transpose_weights(const products::Right& from, Size pairs, Size outputs, co
 /// column) at (block · pairs + pair) · 16 + column. What is beyond rows and columns is zero.
 void pack_samples(const Rows<const Bf16>& from, Range blocks, std::uint32_t* words);
 
-/// The same of whole blocks and pairs of 16, as rows of inputs: word (block, column, pair) at
-/// (block · 16 + column) · pairs + pair.
+/// The same as rows of inputs: word (block, column, pair) at (block · 16 + column) · pairs + pair.
 void pack_inputs(const Rows<const Bf16>& from, Range blocks, std::uint32_t* words);
 
 /// Where the gradient of some outputs goes.
@@ -61,12 +60,9 @@ struct Epilogue {
   const float* bias = nullptr;  ///< null for none
   bool relu = false;
 };
-/// As products::multiply_panel.
-using Multiply = void (*)(const products::PanelExtent&, const products::Left&,
-                          const products::Right&, float* sums);
 /// to = left · right (steps × 16 · `blocks` columns, of which `to` may lack some) by `multiply`,
 /// rounded to bf16.
-void multiply_rounded(Multiply multiply, Size steps, const products::Left& left,
+void multiply_rounded(products::MultiplyPanel multiply, Size steps, const products::Left& left,
                       const products::Right& right, Size blocks, const Epilogue& epilogue,
                       const Rows<Bf16>& to);
 

@@ -29,8 +29,9 @@ namespace ptbench {
 /// all find are summed in the order of the members. "channels": member m has part m of the
 /// channels, offered where the weights are large beside the images or the batch has fewer samples
 /// than the team members. Methods are oneDNN's "direct"; for 3×3 windows of stride 1, in f32 also
-/// of stride 2, "winograd" (own: F(4×4, 3×3) in f32, F(2×2, 3×3) in bf16); where images lie
-/// channels last "amx" (own products) in place of that; "gemm" takes what these do not.
+/// of stride 2, "winograd" (own: F(4×4, 3×3) in f32, F(2×2, 3×3) in bf16), and in bf16
+/// "winograd-widened", which multiplies in f32; where images lie channels last "amx" (own products)
+/// in place of these; "gemm" takes what these do not.
 ///
 /// The arena holds the weights as the weights pass writes their gradients; forward and data read
 /// copies in the workspace where they want another layout or bf16.

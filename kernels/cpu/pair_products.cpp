@@ -87,7 +87,8 @@ Size packed_offset(Size steps, Size columns, Size step, Size block) {
   return panel * kBlock * steps + step * width + (block - panel) * kBlock;
 }
 
-void multiply(const Extent& extent, const Left& left, const std::uint32_t* right, float* sums) {
+void multiply(MultiplyPanel multiply_panel, const Extent& extent, const Left& left,
+              const std::uint32_t* right, float* sums) {
   for (Size block = 0; block < extent.columns / kBlock; block += kPanelBlocks) {
     const Size blocks = std::min<Size>(kPanelBlocks, extent.columns / kBlock - block);
     multiply_panel({extent.rows, blocks, extent.steps, extent.add, extent.columns}, left,
@@ -96,8 +97,8 @@ void multiply(const Extent& extent, const Left& left, const std::uint32_t* right
   }
 }
 
-void multiply_flat(const Extent& extent, const Left& left, const std::uint32_t* right,
-                   float* sums) {
+void multiply_flat(MultiplyPanel multiply_panel, const Extent& extent, const Left& left,
+                   const std::uint32_t* right, float* sums) {
   for (Size block = 0; block < extent.columns / kBlock; block += kPanelBlocks) {
     const Size blocks = std::min<Size>(kPanelBlocks, extent.columns / kBlock - block);
     multiply_panel({extent.rows, blocks, extent.steps, extent.add, extent.columns}, left,

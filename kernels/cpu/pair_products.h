@@ -40,16 +40,21 @@ struct PanelExtent {
   Size stride = 0;
 };
 
-/// sums = left · right; what multiply does panel by panel.
+/// sums = left · right.
 void multiply_panel(const PanelExtent& extent, const Left& left, const Right& right, float* sums);
+
+/// multiply_panel, or what computes the same otherwise (pair_tiles.h, widened_products.h).
+using MultiplyPanel = void (*)(const PanelExtent&, const Left&, const Right&, float* sums);
 
 /// Where the words of 16 columns begin, of one step, in a packed right-hand side: panels of 64
 /// columns (the last may be narrower), each steps × columns.
 [[nodiscard]] Size packed_offset(Size steps, Size columns, Size step, Size block);
 
-/// sums (rows × columns) = left · right, which is packed.
-void multiply(const Extent& extent, const Left& left, const std::uint32_t* right, float* sums);
+/// sums (rows × columns) = left · right, which is packed, panel by panel.
+void multiply(MultiplyPanel multiply_panel, const Extent& extent, const Left& left,
+              const std::uint32_t* right, float* sums);
 /// The same with a right-hand side of steps × columns.
-void multiply_flat(const Extent& extent, const Left& left, const std::uint32_t* right, float* sums);
+void multiply_flat(MultiplyPanel multiply_panel, const Extent& extent, const Left& left,
+                   const std::uint32_t* right, float* sums);
 
 }  // namespace ptbench::products

@@ -1,6 +1,7 @@
 #include "kernels/cpu/peak.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/cpu/amx_tiles.h"
 #include "src/base/size.h"
@@ -117,18 +118,18 @@ Loop loop_of(Isa isa) {
   return {multiply_add_baseline, 2.0 * kChains * 4};
 }
 
-std::optional<Loop> bf16_loop_of(Isa isa) {
-  if (isa != Isa::x86_64_v4) return std::nullopt;
+std::vector<Loop> bf16_loops_of(Isa isa) {
+  if (isa != Isa::x86_64_v4) return {};
   const auto tiles = [](Size iterations) {
     multiply_add_tiles(iterations);
     return 0.0F;
   };
   switch (detect_bf16_products()) {
-    case Bf16Products::amx: return Loop{tiles, 2.0 * kTileSums * 16 * 16 * 32};
-    case Bf16Products::avx512: return Loop{multiply_add_bf16, 2.0 * kChains * 32};
+    case Bf16Products::amx: return {{tiles, 2.0 * kTileSums * 16 * 16 * 32}};
+    case Bf16Products::avx512: return {{multiply_add_bf16, 2.0 * kChains * 32}, loop_of(isa)};
     case Bf16Products::none: break;
   }
-  return std::nullopt;
+  return {};
 }
 
 #else
@@ -145,32 +146,38 @@ float multiply_add(Size iterations) {
 
 Loop loop_of(Isa /*isa*/) { return {multiply_add, 2.0 * kChains}; }
 
-std::optional<Loop> bf16_loop_of(Isa /*isa*/) { return std::nullopt; }
+std::vector<Loop> bf16_loops_of(Isa /*isa*/) { return {}; }
 
 #endif
 
-/// Empty for what no CPU here multiplies.
-std::optional<Loop> loop_of(Isa isa, ElementType type) {
-  if (type == ElementType::f32) return loop_of(isa);
-  return type == ElementType::bf16 ? bf16_loop_of(isa) : std::nullopt;
+/// The ways to multiply, none for what no CPU here multiplies.
+std::vector<Loop> loops_of(Isa isa, ElementType type) {
+  if (type == ElementType::f32) return {loop_of(isa)};
+  return type == ElementType::bf16 ? bf16_loops_of(isa) : std::vector<Loop>();
+}
+
+/// Operations a second of so many members, in the best of a few rounds.
+double best_rate(const Loop& loop, Team& team, int members, const Clock& clock) {
+  const double operations = loop.operations * static_cast<double>(kIterations) * members;
+  double best = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const double start = clock.now();
+    team.run(members, [&loop](int) {
+      // Volatile: the result must be wanted by somebody.
+      [[maybe_unused]] volatile float result = loop.run(kIterations);
+    });
+    best = std::max(best, operations / (clock.now() - start));
+  }
+  return best;
 }
 
 }  // namespace
 
 std::optional<double> measure_fma_peak(Team& team, int members, Isa isa, ElementType type,
                                        const Clock& clock) {
-  const std::optional<Loop> loop = loop_of(isa, type);
-  if (!loop) return std::nullopt;
-  const double operations = loop->operations * static_cast<double>(kIterations) * members;
-  double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    const double start = clock.now();
-    team.run(members, [&loop](int) {
-      // Volatile: the result must be wanted by somebody.
-      [[maybe_unused]] volatile float result = loop->run(kIterations);
-    });
-    best = std::max(best, operations / (clock.now() - start));
-  }
+  std::optional<double> best;
+  for (const Loop& loop : loops_of(isa, type))
+    best = std::max(best.value_or(0), best_rate(loop, team, members, clock));
   return best;
 }
 

@@ -98,9 +98,11 @@ class TransformedWeights {
 /// intermediate results stay in the core's own cache.
 class Filter {
  public:
-  Filter(const Tiles& tiles, const TransformedWeights& weights)
+  Filter(const Tiles& tiles, const TransformedWeights& weights,
+         products::MultiplyPanel multiply_panel = nullptr)
       : tiles_(tiles),
         weights_(weights),
+        multiply_panel_(multiply_panel),
         inputs_(padded_channels(tiles.image.channels)),
         outputs_(padded_channels(tiles.result.channels)) {
     constexpr Size kCache = Size{768} << 10U;
@@ -123,7 +125,7 @@ class Filter {
       for (Size tile = 0; tile < count; ++tile) cut(image, begin + tile, patches + tile * inputs_);
       for (Size point = 0; point < kPoints; ++point)
         products::multiply(
-            {.rows = count, .columns = outputs_, .steps = inputs_ / 2},
+            multiply_panel_, {.rows = count, .columns = outputs_, .steps = inputs_ / 2},
             {.values = reinterpret_cast<const std::uint32_t*>(patches + point * chunk_ * inputs_),
              .row = inputs_ / 2,
              .step = 1},
@@ -171,6 +173,7 @@ class Filter {
 
   const Tiles& tiles_;
   const TransformedWeights& weights_;
+  products::MultiplyPanel multiply_panel_;
   Size inputs_;   ///< channels, padded
   Size outputs_;  ///< channels, padded
   Size chunk_;    ///< tiles
@@ -181,8 +184,9 @@ class Filter {
 /// points take much memory. With several chunks, tiles would be transformed anew for every part.
 class WeightGradient {
  public:
-  explicit WeightGradient(const Tiles& tiles)
+  explicit WeightGradient(const Tiles& tiles, products::MultiplyPanel multiply_panel = nullptr)
       : tiles_(tiles),
+        multiply_panel_(multiply_panel),
         inputs_(padded_channels(tiles.image.channels)),
         outputs_(padded_channels(tiles.result.channels)) {
     constexpr Size kCache = Size{1} << 20U;
@@ -229,7 +233,8 @@ class WeightGradient {
                 const std::uint32_t* spread, float* sums) const {
     for (Size point = 0; point < kPoints; ++point)
       products::multiply_flat(
-          part, {.values = patches + point * chunk_ / 2 * inputs_, .row = 1, .step = inputs_},
+          multiply_panel_, part,
+          {.values = patches + point * chunk_ / 2 * inputs_, .row = 1, .step = inputs_},
           spread + point * chunk_ / 2 * part.columns, sums + point * part.rows * part.columns);
   }
 
@@ -300,6 +305,7 @@ class WeightGradient {
   }
 
   const Tiles& tiles_;
+  products::MultiplyPanel multiply_panel_;
   Size inputs_;   ///< channels, padded
   Size outputs_;  ///< channels, padded
   Size chunk_;    ///< tiles, even
@@ -329,24 +335,26 @@ Bytes winograd_bf16_weights_scratch(const Conv2dSpec& spec) {
   return WeightGradient(tiles).scratch_bytes();
 }
 
-void winograd_bf16_forward(const Conv2dSpec& spec, const Bf16* x, const float* weights, Bf16* y,
-                           std::byte* scratch) {
+void winograd_bf16_forward(const Conv2dSpec& spec, products::MultiplyPanel multiply_panel,
+                           const Bf16* x, const float* weights, Bf16* y, std::byte* scratch) {
   const Tiles tiles = forward_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, false);
-  Filter(tiles, transformed).run(x, weights, y, scratch);
+  Filter(tiles, transformed, multiply_panel).run(x, weights, y, scratch);
 }
 
-void winograd_bf16_data(const Conv2dSpec& spec, const Bf16* y_gradient, const float* weights,
-                        Bf16* x_gradient, std::byte* scratch) {
+void winograd_bf16_data(const Conv2dSpec& spec, products::MultiplyPanel multiply_panel,
+                        const Bf16* y_gradient, const float* weights, Bf16* x_gradient,
+                        std::byte* scratch) {
   const Tiles tiles = data_tiles(spec, kTile);
   const TransformedWeights transformed(spec.input.channels, spec.outputs, true);
-  Filter(tiles, transformed).run(y_gradient, weights, x_gradient, scratch);
+  Filter(tiles, transformed, multiply_panel).run(y_gradient, weights, x_gradient, scratch);
 }
 
-void winograd_bf16_weights(const Conv2dSpec& spec, const Bf16* x, const Bf16* y_gradient,
-                           float* weight_gradient, std::byte* scratch) {
+void winograd_bf16_weights(const Conv2dSpec& spec, products::MultiplyPanel multiply_panel,
+                           const Bf16* x, const Bf16* y_gradient, float* weight_gradient,
+                           std::byte* scratch) {
   const Tiles tiles = forward_tiles(spec, kTile);
-  WeightGradient(tiles).run(x, y_gradient, weight_gradient, scratch);
+  WeightGradient(tiles, multiply_panel).run(x, y_gradient, weight_gradient, scratch);
 }
 
 }  // namespace ptbench
@@ -359,17 +367,19 @@ bool has_winograd_bf16() { return false; }
 Bytes winograd_bf16_forward_scratch(const Conv2dSpec& /*spec*/) { return 0; }
 Bytes winograd_bf16_data_scratch(const Conv2dSpec& /*spec*/) { return 0; }
 Bytes winograd_bf16_weights_scratch(const Conv2dSpec& /*spec*/) { return 0; }
-void winograd_bf16_forward(const Conv2dSpec& /*spec*/, const Bf16* /*x*/, const float* /*weights*/,
-                           Bf16* /*y*/, std::byte* /*scratch*/) {
-  throw Defect("bf16 products are x86's");
-}
-void winograd_bf16_data(const Conv2dSpec& /*spec*/, const Bf16* /*y_gradient*/,
-                        const float* /*weights*/, Bf16* /*x_gradient*/, std::byte* /*scratch*/) {
-  throw Defect("bf16 products are x86's");
-}
-void winograd_bf16_weights(const Conv2dSpec& /*spec*/, const Bf16* /*x*/,
-                           const Bf16* /*y_gradient*/, float* /*weight_gradient*/,
+void winograd_bf16_forward(const Conv2dSpec& /*spec*/, products::MultiplyPanel /*multiply_panel*/,
+                           const Bf16* /*x*/, const float* /*weights*/, Bf16* /*y*/,
                            std::byte* /*scratch*/) {
+  throw Defect("bf16 products are x86's");
+}
+void winograd_bf16_data(const Conv2dSpec& /*spec*/, products::MultiplyPanel /*multiply_panel*/,
+                        const Bf16* /*y_gradient*/, const float* /*weights*/, Bf16* /*x_gradient*/,
+                        std::byte* /*scratch*/) {
+  throw Defect("bf16 products are x86's");
+}
+void winograd_bf16_weights(const Conv2dSpec& /*spec*/, products::MultiplyPanel /*multiply_panel*/,
+                           const Bf16* /*x*/, const Bf16* /*y_gradient*/,
+                           float* /*weight_gradient*/, std::byte* /*scratch*/) {
   throw Defect("bf16 products are x86's");
 }
 

@@ -151,6 +151,7 @@ void check_filtering(const Conv2dSpec& spec) {
   const OperatorData data = make_data(spec, 6, Values::uniform);
   std::optional<OperatorResult> plain;
   int compared = 0;
+  int widened = 0;
   for_each_candidate(
       spec, [&](const KernelBackend& backend, int threads, const std::string& candidate) {
         if (threads > 1 || (plain && !is_winograd(candidate))) return;
@@ -160,12 +161,14 @@ void check_filtering(const Conv2dSpec& spec) {
           return;
         }
         ++compared;
+        if (candidate.find("winograd-widened") != std::string::npos) ++widened;
         CHECK(differs_by(result.output, plain->output) < rounding);
         CHECK(differs_by(result.input_gradients[0], plain->input_gradients[0]) < rounding);
         for (std::size_t i = 0; i < result.gradients.size(); ++i)
           CHECK(differs_by(result.gradients[i], plain->gradients[i]) < rounding);
       });
   CHECK((compared > 0) == (!tested_device() && has_filtering(spec.type)));
+  CHECK((widened > 0) == (compared > 0 && spec.type == ElementType::bf16));
 }
 
 }  // namespace
