@@ -61,7 +61,7 @@
     const told = document.createElement('output');
     input.type = 'search';
     input.id = `filter-${table.closest('section').id}`;
-    input.placeholder = 'words that a row holds: ddp failed';
+    input.placeholder = 'words in a row, such as: ddp failed';
     label.htmlFor = input.id;
     label.textContent = 'Show rows with';
     told.setAttribute('aria-live', 'polite');

@@ -34,7 +34,7 @@ def start_with_tcmalloc() -> None:
     if ALLOCATORS.search(preloaded):
         return
     if not is_there():
-        print("train.py: there is no tcmalloc, without which PyTorch is slower: install libtcmalloc-minimal4, or run"
+        print("train.py: tcmalloc is not installed, and PyTorch is slower without it: install libtcmalloc-minimal4, or run"
               " scripts/peers", file=sys.stderr)
         return
     os.environ["LD_PRELOAD"] = f"{LIBRARY}:{preloaded}".rstrip(":")

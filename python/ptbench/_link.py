@@ -84,7 +84,7 @@ class Link:
             self._socket.send(json.dumps(hello).encode())
         except OSError as error:
             self._socket.close()
-            raise StepsError(f"ptbench is not to be reached at PTBENCH_STEPS={path}: {error.strerror}") from error
+            raise StepsError(f"ptbench cannot be reached at PTBENCH_STEPS={path}: {error.strerror}") from error
         _forget_in_children(self)
 
     def send(self, message: bytes) -> None:
@@ -139,7 +139,7 @@ class Link:
 
     def _refuse_children(self) -> None:
         if self.granted < 0:
-            raise StepsError("a forked process cannot go on with the training loop of its parent")
+            raise StepsError("a forked process cannot continue the training loop of its parent")
 
     def _gone(self) -> StepsError:
         return StepsError("ptbench is gone, though it had granted more steps")

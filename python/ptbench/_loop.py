@@ -104,7 +104,7 @@ def steps(
     global _loops_begun
     _loops_begun += 1
     if _loops_begun > 1:
-        print("ptbench: this process has had its measured loop, so that this one has no steps. Make"
+        print("ptbench: this process has already run its measured loop, so this loop has no steps. Call"
               " ptbench.steps() once, before the epochs.", file=sys.stderr)
         return iter(())
     link = Link(path, hello)
@@ -229,7 +229,7 @@ class _Report:
         try:
             self.send(wait=True)
         except Exception as error:  # the program is ending, perhaps because of this very error
-            print(f"ptbench: the last steps could not be told: {error}", file=sys.stderr)
+            print(f"ptbench: the last steps could not be reported: {error}", file=sys.stderr)
         finally:
             self.link.close()
 
