@@ -96,7 +96,7 @@ void refuse_what_says_nothing(const Exporter& exporter, std::span<const NamedRes
   throw usage_error(
       fmt::format("{}: no run has figures, and {} takes no file without any; '{}' {}",
                   files_text(results), exporter.reader, single_line(run.id), reason_of(run)),
-      "measure again, or tell what failed with --format junit");
+      "measure again, or report what failed with --format junit");
 }
 
 void refuse_names_twice(const Exporter& exporter, std::span<const NamedResult> results) {
@@ -106,7 +106,7 @@ void refuse_names_twice(const Exporter& exporter, std::span<const NamedResult> r
       const auto [found, is_new] = file_of.emplace(run.id, named.file);
       if (!is_new)
         throw usage_error(
-            fmt::format("run '{}' is in '{}' and in '{}', which --format {} could not tell apart",
+            fmt::format("run '{}' is in '{}' and in '{}', and --format {} cannot tell them apart",
                         single_line(run.id), printable(found->second), printable(named.file),
                         exporter.name),
             "export each file by itself");

@@ -28,7 +28,7 @@ void refuse_several_machines(std::span<const NamedResult> results) {
   });
   if (other == results.end()) return;
   throw usage_error(
-      fmt::format("'{}' and '{}' are of two hosts, and Google Benchmark's JSON tells of one",
+      fmt::format("'{}' and '{}' are of two hosts, and Google Benchmark's JSON has only one",
                   printable(results.front().file), printable(other->file)),
       "export each file by itself");
 }

@@ -59,7 +59,7 @@ std::string array_of(std::span<const NamedResult> results,
       if (outcome_of(run) == Outcome::measured)
         for (const Value& value : values_of(run)) put(named, run, value, entries);
   if (entries.empty())
-    throw usage_error(fmt::format("'{}': no run tells what this format is of, and "
+    throw usage_error(fmt::format("'{}': no run has the values of this format, and "
                                   "github-action-benchmark takes no empty list",
                                   printable(results.front().file)),
                       "export step times with --format gha-smaller");

@@ -44,7 +44,7 @@ CudaModule::CudaModule(const std::string& device, const std::filesystem::path& m
   if (index >= probe.devices.size())
     throw capability_error(fmt::format("--device {}: there is no such device, only {}", device,
                                        list_of(probe.devices)),
-                           "name one of these, or look at the variable CUDA_VISIBLE_DEVICES");
+                           "name one of these, or check the variable CUDA_VISIBLE_DEVICES");
   device_ = probe.devices[index];
   devices_ = std::move(probe.devices);
   const Module module = load_module(modules, "cuda", kSiteInterface, kSiteAbi);

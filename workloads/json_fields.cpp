@@ -91,7 +91,7 @@ Error JsonFile::error(const std::string& what, std::string remedy) const {
 }
 
 json parse_json(const JsonFile& file, std::string_view text) {
-  const std::string remedy = "mend the JSON; see docs/models.md for the format";
+  const std::string remedy = "fix the JSON; see docs/models.md for the format";
   Watch watch(file);
   try {
     return json::parse(text, std::ref(watch));

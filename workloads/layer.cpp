@@ -61,14 +61,14 @@ Error LayerSite::misfit(const std::string& what, std::string remedy) const {
 
 void LayerSite::require_image() const {
   if (!is_image(input()))
-    throw misfit(fmt::format("wants an image, and gets {}", described(input())),
+    throw misfit(fmt::format("needs an image, and gets {}", described(input())),
                  "give it channels x height x width, or leave it out");
 }
 
 Shape LayerTraits<LinearLayer>::shape(const LinearLayer& layer, const LayerSite& site) {
   if (!is_row(site.input()))
     throw site.misfit(
-        fmt::format("is linear and wants a row, and gets {}", described(site.input())),
+        fmt::format("is linear and needs a row, and gets {}", described(site.input())),
         "put a flatten layer before it");
   check_outputs(site, layer.outputs);
   return {layer.outputs};

@@ -80,7 +80,7 @@ LayerEntry read_layer(const JsonFile& file, const json& value, std::size_t index
   const std::string& name = anonymous.text("name");
   check_name(file, number, name);
   if (name == kInput)
-    throw anonymous.error("it is named 'input', which is the data's name", "name it otherwise");
+    throw anonymous.error("it is named 'input', which is the data's name", "choose another name");
 
   const JsonFields fields(file, fmt::format("layer '{}'", shown(name)), value);
   const LayerType& type = read_type(fields);
@@ -201,8 +201,9 @@ class LayerOrder {
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (users_[i].empty()) ends.push_back(entries_[i].name);
     if (ends.size() > 1)
-      throw file_.error(fmt::format("nobody uses {} layers: {}", ends.size(), listed(ends)),
-                        "leave one, whose output are the logits, and use or remove the others");
+      throw file_.error(
+          fmt::format("no layer uses the output of {} layers: {}", ends.size(), listed(ends)),
+          "keep one, whose output is the logits, and use or remove the others");
   }
 
   const JsonFile& file_;

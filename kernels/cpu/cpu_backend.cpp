@@ -43,7 +43,7 @@ void ensure_products(const OperatorSpec& spec) {
   const bool is_half = tensors.inputs.front().type == ElementType::f16 ||
                        (tensors.output && tensors.output->type == ElementType::f16);
   if (is_half || (multiplies && products_of(spec) == ElementType::tf32))
-    throw capability_error(fmt::format("no CPU computes '{}'", key_of(spec)),
+    throw capability_error(fmt::format("CPUs do not compute '{}'", key_of(spec)),
                            "use --precision fp32");
   if (multiplies && tensors.inputs.front().type == ElementType::bf16 && !has_bf16_products())
     throw capability_error("this CPU does not multiply bf16",
@@ -145,7 +145,7 @@ std::unique_ptr<OperatorPlan> CpuBackend::plan(const OperatorSpec& spec,
   if (plan) return plan;
   throw usage_error(fmt::format("'{}' on this CPU cannot be computed as '{}'", key_of(spec),
                                 printable(candidate)),
-                    "let ptbench choose anew: remove the plan file that says so");
+                    "remove the plan file that says so, and ptbench chooses again");
 }
 
 std::unique_ptr<Optimizer> CpuBackend::plan_optimizer(const OptimizerSpec& spec,

@@ -129,7 +129,7 @@ void check_cublaslt(cublasStatus_t status, const char* call, std::source_locatio
   if (status == CUBLAS_STATUS_SUCCESS) return;
   check_cuda(cudaPeekAtLastError(), call, where);  // says more, where the device is broken
   throw run_error(describe(status, call, where),
-                  "CUBLASLT_LOG_LEVEL=2 in the environment lets cuBLASLt say more");
+                  "set CUBLASLT_LOG_LEVEL=2 to have cuBLASLt say more");
 }
 
 void note_cublaslt(cublasStatus_t status, const char* call, std::source_location where) noexcept {

@@ -132,7 +132,7 @@ std::unique_ptr<OperatorPlan> CudaBackend::plan(const OperatorSpec& spec,
   if (plan) return plan;
   throw usage_error(fmt::format("'{}' on {} cannot be computed as '{}'", key_of(spec), device_.id(),
                                 printable(candidate)),
-                    "let ptbench choose anew: remove the plan file that says so");
+                    "remove the plan file that says so, and ptbench chooses again");
 }
 
 std::unique_ptr<Optimizer> CudaBackend::plan_optimizer(

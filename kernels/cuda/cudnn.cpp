@@ -26,8 +26,7 @@ std::string describe(cudnnStatus_t status, const char* call, const std::source_l
 void check_cudnn(cudnnStatus_t status, const char* call, std::source_location where) {
   if (status != CUDNN_STATUS_SUCCESS)
     throw run_error(describe(status, call, where),
-                    "CUDNN_LOGLEVEL_DBG=2 and CUDNN_LOGDEST_DBG=stderr in the environment let "
-                    "cuDNN say more");
+                    "set CUDNN_LOGLEVEL_DBG=2 and CUDNN_LOGDEST_DBG=stderr to have cuDNN say more");
 }
 
 void note_cudnn(cudnnStatus_t status, const char* call, std::source_location where) noexcept {

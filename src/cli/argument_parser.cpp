@@ -88,7 +88,7 @@ void collect_arguments(const std::vector<std::string>& words,
   auto place = std::ranges::find_if(options, &OptionInfo::argument);
   for (const std::string& word : words) {
     if (place == options.end())
-      throw usage_error(fmt::format("'{}' is one argument too many", printable(word)),
+      throw usage_error(fmt::format("unexpected argument '{}'", printable(word)),
                         "--help shows the usage");
     assignments.push_back({static_cast<std::size_t>(place - options.begin()), word});
     if (!place->repeatable)

@@ -67,9 +67,10 @@ const ChartWriter& writer_for(const std::string& output) {
   std::vector<std::string> known;
   for (const ChartWriter& writer : kWriters) known.emplace_back(writer.extension);
   const std::string near = nearest(extension, known);
-  throw usage_error(fmt::format("--output '{}' ends in no format of charts{}", single_line(output),
-                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
-                    fmt::format("name a file that ends in {}", fmt::join(known, ", ")));
+  throw usage_error(
+      fmt::format("--output '{}' does not end in a chart format{}", single_line(output),
+                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)),
+      fmt::format("name a file that ends in {}", fmt::join(known, ", ")));
 }
 
 std::vector<const ChartWriter*> writers_for(const ChartOptions& options) {
@@ -136,10 +137,10 @@ std::string contents_of(const ChartFiles& files) {
 std::vector<Chart> wanted_charts(const ChartOptions& options, const ChartFiles& files) {
   std::vector<Chart> charts = make_charts(files.source(), options.charts);
   if (charts.size() > kMostCharts)
-    throw usage_error(fmt::format("these records make {} charts, more than the {} that are drawn "
-                                  "at a time",
-                                  charts.size(), kMostCharts),
-                      "choose some with --chart NAME or --runs TEXT");
+    throw usage_error(
+        fmt::format("these records give {} charts, and at most {} are drawn at a time",
+                    charts.size(), kMostCharts),
+        "choose some with --chart NAME or --runs TEXT");
   std::vector<const ChartRow*> missing;
   for (const ChartRow& row : chart_catalog())
     if (is_wanted(row, options) &&
@@ -175,9 +176,9 @@ Command make_chart_command() {
       {.name = "chart",
        .summary = "draw results: scaling, where the time goes, change in time",
        .description =
-           "Draws what the records allow, by gnuplot: ptbench list charts says which charts there "
-           "are and what each needs. Bars are 95 % intervals; hollow points and stars mark what "
-           "was never measured without disturbance. Equal records make equal SVG files.",
+           "Draws every chart that the records allow, with gnuplot; ptbench list charts says what "
+           "each chart needs. Bars are 95 % intervals. Hollow points and stars mark runs without a "
+           "clean repetition. Equal records give equal SVG files.",
        .examples = {{"ptbench chart scaling.json -o scaling.svg",
                      "every chart of a sweep: scaling-speedup.svg, scaling-efficiency.svg, ..."},
                     {"ptbench chart scaling.json -o scaling.pdf --theme dark",
@@ -187,8 +188,9 @@ Command make_chart_command() {
                     {"ptbench chart scaling.json -o scaling.html",
                      "a page with charts, tables and the answer, in one file that works offline"},
                     {"ptbench chart comm.json -o comm.svg",
-                     "the bandwidth that ptbench comm --json > comm.json has measured"},
-                    {"ptbench chart history.jsonl -o history.svg", "what compare --append kept"}},
+                     "the bandwidth measured by ptbench comm --json > comm.json"},
+                    {"ptbench chart history.jsonl -o history.svg",
+                     "a history kept by compare --append"}},
        .options = {},
        .run = {}},
       chart_option_table(), chart_command);

@@ -211,8 +211,9 @@ void require_possible_group(const CommOptions& options, const RankPlace& place) 
                       fmt::format("leave --nproc out, or {}", without(place.source)));
   const std::string& name = options.communicators.front();
   if (options.communicators.size() > 1)
-    throw usage_error(fmt::format("ranks from {} measure one communicator", name_of(place.source)),
-                      fmt::format("name one, or {}", without(place.source)));
+    throw usage_error(
+        fmt::format("ranks from {} can measure only one communicator", name_of(place.source)),
+        fmt::format("name one, or {}", without(place.source)));
   const bool on_gpus = is_on_gpus(options, name);
   require_communicator_of(name, on_gpus);
   if (!on_gpus) return;

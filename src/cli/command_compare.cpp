@@ -78,7 +78,7 @@ std::string noise_text(const PriorNoise& noise) {
 
 void remember(const NoiseStore& store, const std::string& host, const PriorNoise& noise) {
   if (noise.classes().empty()) return;
-  const std::string learnt = fmt::format("learnt of host '{}': run-to-run standard deviation {}",
+  const std::string learnt = fmt::format("learnt for host '{}': run-to-run standard deviation {}",
                                          single_line(host), noise_text(noise));
   if (store.save(host, noise))
     log_note(fmt::format("{}; kept in {}", learnt, single_line(store.file().string())));
@@ -89,7 +89,7 @@ void remember(const NoiseStore& store, const std::string& host, const PriorNoise
 
 std::vector<ResultFile> self_check_files(const CompareConfig& config) {
   if (config.files.empty())
-    throw usage_error("--self-check has no results to look at",
+    throw usage_error("--self-check needs results",
                       "for instance ptbench compare --self-check results.json");
   const std::vector<std::string> paths = result_paths(config.files);
   refuse_results_named_twice(paths);
@@ -113,9 +113,9 @@ ExitCode check_results(const CompareConfig& config) {
     all.insert(all.end(), checks.begin(), checks.end());
   }
   if (all.empty())
-    throw usage_error("no run has 3 clean repetitions of one placement class, build and plan",
-                      "measure with --repeats 5 or more while nothing else runs, and without "
-                      "--slowdown");
+    throw usage_error(
+        "no run has 3 clean repetitions of one placement class, build and plan",
+        "measure with --repeats 5 or more on a quiet machine, and without --slowdown");
   write_standard_output(config.json ? self_check_json(all)
                                     : self_check_console(all, console_style(stdout)));
   for (const auto& [host, noise] : learnt) remember(store, host, noise);
@@ -131,12 +131,12 @@ ExitCode compare_command(const CompareConfig& config) {
 Command make_compare_command() {
   return with_options<CompareConfig>(
       {.name = "compare",
-       .summary = "tell whether results became slower; the exit code gates CI",
+       .summary = "say whether results became slower; the exit code can gate CI",
        .description =
            "Compares runs of equal id by their repetitions, placement class by placement class, "
            "and gives each a verdict: same, faster, slower, or ambiguous with the reason. Several "
            "files of a side are pooled. Ends with 3 if a run is slower, failed, or missing in NEW; "
-           "with --strict also with 4 where nothing can be said.",
+           "with --strict it ends with 4 where a verdict is ambiguous or missing.",
        .examples =
            {{"ptbench compare base.json new.json", "has it become slower?"},
             {"ptbench compare before/ after/ --detect 3% -o comparison.md",
@@ -145,7 +145,7 @@ Command make_compare_command() {
              "compare with the last ten results and the first three, and add this one unless it is "
              "worse"},
             {"ptbench compare --self-check results.json",
-             "what can be told apart on this machine"}},
+             "how small a change this machine can detect"}},
        .options = {},
        .run = {}},
       compare_option_table(), compare_command);

@@ -32,7 +32,7 @@ bool was_interrupted(const std::vector<FindingGroup>& groups) {
 
 ExitCode examine(const DoctorOptions& options) {
   if (options.seconds && !options.noise)
-    throw usage_error("--seconds without --noise: nothing is watched", "add --noise");
+    throw usage_error("--seconds needs --noise", "add --noise");
   const std::vector<FindingGroup> groups =
       options.noise ? watch_noise(options.seconds.value_or(kUsualSeconds))
                     : examine_machine(install_paths());
@@ -46,14 +46,14 @@ ExitCode examine(const DoctorOptions& options) {
 Command make_doctor_command() {
   return with_options<DoctorOptions>(
       {.name = "doctor",
-       .summary = "say what this machine has to measure with, and what is missing",
+       .summary = "show what this machine can measure with, and what is missing",
        .description =
-           "Looks at engines, devices, libraries, processor, noise and files, and measures what "
-           "GPUs multiply and copy. What is missing is named together with how to get it; nothing "
-           "of it is an error. With --noise it measures for a minute and says what a benchmark on "
-           "this machine can resolve.",
+           "Checks engines, devices, libraries, processor, noise and files, and measures how fast "
+           "GPUs multiply and copy. It names what is missing and how to get it; a missing part is "
+           "not an error. With --noise it measures for a minute and says how small a difference a "
+           "benchmark can detect on this machine.",
        .examples = {{"ptbench doctor", "what this machine has, what is missing, and how to get it"},
-                    {"ptbench doctor --noise", "how small a difference can be told here"},
+                    {"ptbench doctor --noise", "how small a difference can be detected here"},
                     {"ptbench doctor --json", "the same for a script"}},
        .options = {},
        .run = {}},

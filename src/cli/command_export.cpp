@@ -72,10 +72,10 @@ Command make_export_command() {
   return with_options<ExportOptions>(
       {.name = "export",
        .summary = "write results in other tools' formats",
-       .description =
-           "Names are the runs' ids. What is not known is left out. Runs that failed or did not "
-           "match serial training are told as the format allows: as failures, or left out with a "
-           "warning. ptbench list exports says who reads what.",
+       .description = "The runs' ids become names. Values that are not known are left out. Runs "
+                      "that failed, or did not match serial training, become failures where the "
+                      "format has them; otherwise they are left out with a warning. ptbench list "
+                      "exports says which tool reads which format.",
        .examples = {{"ptbench export results.json --format gbench -o new.json",
                      "for Google Benchmark's compare.py"},
                     {"ptbench export results.json --format gha-bigger -o throughput.json",
@@ -99,7 +99,7 @@ Command make_export_command() {
                           .short_name = 'f',
                           .value = "NAME",
                           .group = "Output",
-                          .help = "who shall read it",
+                          .help = "the format, named after the tool that reads it",
                           .example = "gbench",
                           .choices = exporter_names(),
                           .required = true},
@@ -108,7 +108,7 @@ Command make_export_command() {
                         .short_name = 'o',
                         .value = "FILE",
                         .group = "Output",
-                        .help = "where to; - is standard output",
+                        .help = "the file to write; - is standard output",
                         .fallback = "-",
                         .example = "new.json",
                         .hint = ValueHint::file},

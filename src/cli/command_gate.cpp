@@ -217,14 +217,14 @@ ExitCode gate_command(const GateOptions& given) {
 Command make_gate_command() {
   return with_options<GateOptions>(
       {.name = "gate",
-       .summary = "measure two builds, or programs, in lockstep and judge NEW; the exit code "
-                  "gates CI",
-       .description =
-           "Starts pairs of fresh processes, one of each build, which take turns of 30 ms: what "
-           "slows the machine down for a while slows both. Looks after 6, 8, 10, 14 "
-           "pairs and ends as soon as the verdict is sure: same, faster or slower; ambiguous where "
-           "it is not after --max-pairs. Where --detect is below 2 %, pairs are shorter, and first "
-           "looked at after 14. Ends with the exit codes of compare.",
+       .summary =
+           "measure two builds, or programs, in lockstep and judge NEW; the exit code can gate CI",
+       .description = "Starts pairs of fresh processes, one of each build, which take turns of 30 "
+                      "ms: what slows the machine down for a while slows both. It looks at the "
+                      "pairs after 6, 8, 10 and 14 of them, and stops as soon as the verdict is "
+                      "sure: same, faster or slower. Where it is still not sure after --max-pairs, "
+                      "the verdict is ambiguous. With --detect below 2 %, pairs are shorter, and "
+                      "the first look is after 14. The exit codes are those of compare.",
        .examples = {{"ptbench gate --base old/ptbench --new new/ptbench -w mlp",
                      "has a training step become slower by 5 %?"},
                     {"ptbench gate --base old/ptbench --new new/ptbench -w mlp -s ddp -n 2 "

@@ -65,12 +65,11 @@ Command make_launch_command() {
       {.name = "launch",
        .summary = "start a command as ranks on several hosts, over ssh",
        .description =
-           "Starts one process a rank, tells each its place (PTBENCH_RANK and its like), where "
-           "they meet, and a token that keeps strangers out. The first host is this one; the "
-           "program is at the same place on all of them. Ends as rank 0 does, once all have. "
-           "`sweep --threads 4 --launcher 'ptbench launch --hosts node1:2,node2:2 -n {n} --'` "
-           "draws "
-           "a scaling curve with it.",
+           "Starts one process for each rank, and gives it its place (PTBENCH_RANK and others), "
+           "the address where ranks meet, and a token that keeps strangers out. The first host is "
+           "this one, and the program has the same path on all hosts. Ends with rank 0's exit "
+           "code, once all ranks have ended. `sweep --threads 4 --launcher 'ptbench launch --hosts "
+           "node1:2,node2:2 -n {n} --'` draws a scaling curve with it.",
        .examples = {{"ptbench launch --hosts node1:2,node2:2 -- ptbench comm",
                      "collectives between the hosts"},
                     {"ptbench launch --hosts node1:2,node2:2 -n 3 -- ptbench run -s ddp",

@@ -54,10 +54,11 @@ void require_programs(const SweepOptions& options) {
   if (options.binaries.empty()) return;
   const std::vector<std::string>& outputs = options.common.outputs;
   if (outputs.size() != options.binaries.size() || !std::ranges::all_of(outputs, is_json))
-    throw usage_error(fmt::format("--binary needs an --output FILE.json for each build, and there "
-                                  "are {} for {}",
-                                  std::ranges::count_if(outputs, is_json), options.binaries.size()),
-                      "give as many --output FILE.json, and no others, in the builds' order");
+    throw usage_error(
+        fmt::format("--binary needs an --output FILE.json for each build, and there "
+                    "are {} for {}",
+                    std::ranges::count_if(outputs, is_json), options.binaries.size()),
+        "give one --output FILE.json for each build, in the same order, and no others");
   for (const std::string& binary : options.binaries) require_ptbench("binary", binary);
 }
 
@@ -74,7 +75,7 @@ std::optional<ResultFile> earlier_result(const std::vector<std::string>& files,
                                          const Topology& topology) {
   const auto json = std::ranges::find_if(files, is_json);
   if (json == files.end())
-    throw usage_error("--resume has no result file to go on from", "add --output FILE.json");
+    throw usage_error("--resume needs a result file to continue", "add --output FILE.json");
   if (!exists(*json)) return {};
   ResultFile earlier = read_result_file(*json);
   const std::optional<std::string>& model = earlier.environment.cpu.model;
@@ -187,13 +188,12 @@ Command make_sweep_command() {
       {.name = "sweep",
        .summary = "measure a grid of configurations, interleaved, with scaling efficiency",
        .description =
-           "Lists, separated by commas, in the options that a measurement depends on span a grid "
-           "of rows. Every row is measured in several processes, in turn with all others, so that "
-           "a "
-           "machine that drifts hurts all alike. Rows that are impossible are skipped with the "
-           "reason, rows that fail do not end the sweep, and files are saved as it goes. With "
-           "--scaling, or where --nproc has a value above 1, each row is compared with serial of "
-           "the same options: speedup, efficiency, and what the rest was lost to.",
+           "Options that a measurement depends on take lists, separated by commas, which span a "
+           "grid of rows. Every row is measured in several processes, which take turns with those "
+           "of the other rows, so that drift of the machine affects all rows alike. Impossible "
+           "rows are skipped with the reason, failed rows do not end the sweep, and files are "
+           "saved as it goes. With --scaling, or with --nproc above 1, each row is compared with "
+           "serial training under the same options: speedup, efficiency, and where the rest went.",
        .examples =
            {{"ptbench sweep -w linear,mlp -b 32,64,128 -o grid.json",
              "six configurations; Ctrl-C keeps what was measured, --resume goes on"},

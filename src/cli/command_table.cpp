@@ -28,7 +28,7 @@ std::vector<std::string> names_of(const std::vector<Command>& commands) {
 [[noreturn]] void refuse_option(const std::string& word) {
   const std::string suggestion = did_you_mean(word, {"--help", "--version"});
   throw usage_error(
-      fmt::format("'{}' stands where a command is expected", printable(word)),
+      fmt::format("expected a command, not '{}'", printable(word)),
       suggestion.empty() ? "ptbench --help lists the commands; options follow them" : suggestion);
 }
 

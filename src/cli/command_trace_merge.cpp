@@ -95,11 +95,11 @@ Command make_trace_merge_command() {
   return with_options<TraceMergeOptions>(
       {.name = "trace-merge",
        .summary = "put the ranks' traces of run --trace on one clock, in one file",
-       .description =
-           "Ranks of one machine read one clock. The clocks of others are compared by collectives, "
-           "which ranks finish nearly together: the median over all of them is the offset, and "
-           "since nobody finishes before everybody has started, it surely lies between two "
-           "bounds. The table on standard output has one row a rank.",
+       .description = "Ranks on one machine share a clock. Clocks of different machines are "
+                      "compared by collectives, which all ranks finish at nearly the same time: "
+                      "the offset is the median over all collectives. No rank can finish a "
+                      "collective before all have started it, which bounds the offset on both "
+                      "sides. The table on standard output has a row for each rank.",
        .examples = {{"ptbench trace-merge trace", "writes trace-merged.json, for Perfetto"},
                     {"ptbench trace-merge trace -o all.json --json",
                      "the same as all.json, and the offsets as JSON"}},

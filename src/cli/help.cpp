@@ -96,8 +96,7 @@ std::string overview_text(const std::vector<Command>& commands, std::size_t colu
   constexpr std::size_t kColumn = 19;
   std::string text =
       wrapped(
-          "ptbench measures on this machine which way of parallelising a training step is "
-          "fastest.",
+          "ptbench measures which way of parallelising a training step is fastest on this machine.",
           0, columns) +
       "\n\nUsage: ptbench COMMAND [options]\n\nCommands:\n";
   for (const Command& command : commands)

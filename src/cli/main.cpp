@@ -19,7 +19,7 @@ ExitCode report(const Error& error) {
 
 ExitCode report_defect(const std::exception& error) {
   log_error(error.what());
-  log_note("this is a defect of ptbench: please report the line above and the command");
+  log_note("this is a bug in ptbench: please report the line above and the command");
   return ExitCode::defect;
 }
 

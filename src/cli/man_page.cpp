@@ -20,13 +20,13 @@ struct Entry {
 };
 
 constexpr std::array<Entry, 8> kExitCodes{{
-    {"0", "all good"},
+    {"0", "success"},
     {"1", "wrong usage or configuration, predicted memory too large, output not writable"},
     {"2", "a configuration failed, or did not match serial training"},
     {"3", "compare or gate: a run is slower, failed, or is missing in NEW"},
-    {"4", "compare or gate with --strict: a verdict is ambiguous, or was not given"},
+    {"4", "compare or gate with --strict: a verdict is ambiguous or missing"},
     {"5", "a device, engine, library or precision is absent"},
-    {"70", "a defect of ptbench: please report it"},
+    {"70", "a bug in ptbench: please report it"},
     {"130", "interrupted; what was measured is saved"},
 }};
 
@@ -35,12 +35,12 @@ constexpr std::array<Entry, 7> kVariables{{
      "place this process among ranks that were started by hand; torchrun's, Open MPI's, MPICH's "
      "and Slurm's variables do the same"},
     {"PTBENCH_TOKEN",
-     "a word that all ranks of a job have and no stranger: who has another is no rank of it"},
-    {"PTBENCH_HOST_ID", "tells hosts apart in place of the host name"},
-    {"PTBENCH_ISA", "the most instructions to use: x86-64, x86-64-v3 or x86-64-v4"},
+     "a secret that all ranks of a job share: a process with another token is sent away"},
+    {"PTBENCH_HOST_ID", "identifies this host, in place of its name"},
+    {"PTBENCH_ISA", "the newest instruction set to use: x86-64, x86-64-v3 or x86-64-v4"},
     {"CUDA_VISIBLE_DEVICES", "the devices that cuda:0, cuda:1, ... are"},
     {"XDG_CACHE_HOME", "where choices of operators and learnt noise are kept; by default ~/.cache"},
-    {"NO_COLOR", "set to anything: no colours on a terminal"},
+    {"NO_COLOR", "if set, terminal output has no colours"},
 }};
 
 /// The code point of a well-formed sequence.
@@ -167,11 +167,10 @@ std::string man_page(const std::vector<Command>& commands) {
   text += ".SH SYNOPSIS\n.B ptbench\n.I COMMAND\n.RI [ options ]\n";
   text += ".SH DESCRIPTION\n" +
           flowed(
-              "ptbench runs complete training steps of a workload under a parallel strategy "
-              "on this machine, checks them against serial training, times them, and tells "
-              "which way of parallelising them is fastest, how well it scales and what was "
-              "lost to what. Standard output is data; progress and messages go to standard "
-              "error.") +
+              "ptbench runs complete training steps of a workload under a parallel strategy on "
+              "this machine, checks them against serial training, times them, and says which way "
+              "of parallelising them is fastest, how well it scales, and where the rest of the "
+              "time goes. Standard output is data; progress and messages go to standard error.") +
           "\n";
   text += ".SH COMMANDS\n";
   for (const Command& command : commands) text += section_of(command);

@@ -32,13 +32,13 @@ RankCommunicators make_solo(const CommunicatorSetup& setup) {
 std::vector<CommunicatorRow> communicator_catalog() {
   return {
       {.name = std::string(SharedMemoryCommunicator::kName),
-       .summary = "ranks of one host read each other's values in memory that they share",
+       .summary = "ranks on one host read each other's values in shared memory",
        .needs = "ranks on one host",
        .several_ranks = true,
        .make = make_shared_memory},
       {.name = "gloo",
        .summary = "gloo: processes send their values to each other over TCP",
-       .needs = "the module of gloo",
+       .needs = "the gloo module",
        .several_ranks = true,
        .engine = "gloo",
        .takes_interface = true,
@@ -46,14 +46,14 @@ std::vector<CommunicatorRow> communicator_catalog() {
        .make = [](const CommunicatorSetup& setup) { return make_engine("gloo", setup); }},
       {.name = "mpi",
        .summary = "Open MPI: processes that its launcher started send their values to each other",
-       .needs = "the module of mpi; mpirun",
+       .needs = "the mpi module; mpirun",
        .several_ranks = true,
        .engine = "mpi",
        .between_hosts = true,
        .make = [](const CommunicatorSetup& setup) { return make_engine("mpi", setup); }},
       {.name = "shm+gloo",
        .summary = "shared memory on each host, and gloo between the first ranks of the hosts",
-       .needs = "the module of gloo",
+       .needs = "the gloo module",
        .several_ranks = true,
        .engine = "gloo",
        .has_leaders = true,
@@ -63,7 +63,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
            [](const CommunicatorSetup& setup) { return make_engine_of_leaders("gloo", setup); }},
       {.name = "shm+mpi",
        .summary = "shared memory on each host, and Open MPI between the first ranks of the hosts",
-       .needs = "the module of mpi; mpirun",
+       .needs = "the mpi module; mpirun",
        .several_ranks = true,
        .engine = "mpi",
        .has_leaders = true,
@@ -78,7 +78,7 @@ std::vector<CommunicatorRow> communicator_catalog() {
        .between_hosts = true,
        .make = [](const CommunicatorSetup& setup) { return make_nccl(setup); }},
       {.name = std::string(SoloCommunicator::kName),
-       .summary = "a world of one rank, which has nobody to talk to",
+       .summary = "one rank alone, which has nothing to exchange",
        .needs = "one rank",
        .several_ranks = false,
        .make = make_solo}};
@@ -114,7 +114,7 @@ void require_communicator_of(std::string_view name, bool on_gpus) {
   for (const CommunicatorRow& row : communicator_catalog())
     if (row.name == name && (row.several_ranks || on_gpus) && row.on_gpus != on_gpus)
       throw usage_error(
-          fmt::format("--communicator {}: it moves values of {}, and ranks train on {}", name,
+          fmt::format("--communicator {} moves values of {}, but the ranks train on {}", name,
                       on_gpus ? "CPUs" : "GPUs", on_gpus ? "GPUs" : "CPUs"),
           on_gpus ? "leave it out, or use --device cpu" : "leave it out, or use --device cuda");
 }
@@ -125,10 +125,10 @@ void require_interface_of(const std::vector<std::string>& names, std::string_vie
   for (const CommunicatorRow& row : communicator_catalog())
     if (row.takes_interface) networked.push_back(row.name);
   if (std::ranges::find_first_of(names, networked) == names.end())
-    throw usage_error(fmt::format("--interface {}: communicator {} sends nothing by a network "
-                                  "interface that can be chosen",
-                                  interface, fmt::join(names, ", ")),
-                      fmt::format("leave it out, or use --communicator {}", networked.front()));
+    throw usage_error(
+        fmt::format("--interface {}: communicator {} has no network interface to choose", interface,
+                    fmt::join(names, ", ")),
+        fmt::format("leave it out, or use --communicator {}", networked.front()));
   require_interface(interface);
 }
 

@@ -355,7 +355,7 @@ void LibraryCommunicator::give_up(const Started& started, const std::string& why
   require_going(started.operation);
   const Error error =
       run_error(fmt::format("rank {}: {}: {}", rank_->rank, text_of(started.operation), why),
-                "see what became of it, or give a longer --timeout");
+                "find out what happened to it, or give a longer --timeout");
   rank_->is_failed = true;
   rank_->region.give_up(rank_->rank, error.what());
   if (library_ != nullptr) library_->abort();

@@ -30,7 +30,7 @@ struct DoorAddress {
 };
 
 constexpr const char* kConnectRemedy =
-    "see that programs may connect to each other by the network interface of that address";
+    "make sure that programs can connect to each other over that address's network interface";
 
 DoorWord new_word() {
   DoorWord word;
@@ -97,10 +97,9 @@ class Meeting {
     std::vector<RankSocket> all = door_.take_connections();
     std::ranges::move(lower, all.begin());
     if (door_.strangers() > 0)
-      log_warning(
-          fmt::format("somebody who is no rank connected to {}, where a rank waited for "
-                      "the others, and was sent away",
-                      text_of(own_.address)));
+      log_warning(fmt::format(
+          "a stranger connected to {}, where a rank waited for the others, and was sent away",
+          text_of(own_.address)));
     return all;
   }
 

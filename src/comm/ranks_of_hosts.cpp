@@ -37,9 +37,9 @@ struct Place {
 constexpr std::chrono::milliseconds kLookForRanks{20};
 
 Error not_shared(std::string_view why) {
-  return run_error(fmt::format("the ranks of a host cannot share memory: {}", why),
-                   "see that they are in one network namespace, or give hosts names of their own: "
-                   "PTBENCH_HOST_ID");
+  return run_error(
+      fmt::format("the ranks of a host cannot share memory: {}", why),
+      "put them into one network namespace, or give each host a name of its own: PTBENCH_HOST_ID");
 }
 
 Place new_place() {
@@ -63,7 +63,7 @@ void hand_out(const SharedRegion& region, const Descriptor& listener, std::uint6
               steady_clock::time_point end) {
   StarDoor door(region.world_size(), secret);
   while (!door.missing().empty()) {
-    if (steady_clock::now() >= end) throw not_shared("one of them does not fetch it");
+    if (steady_clock::now() >= end) throw not_shared("one rank did not fetch it");
     door.look(listener, kLookForRanks);
   }
   const std::vector<Descriptor> ranks = door.take_connections();
@@ -72,17 +72,16 @@ void hand_out(const SharedRegion& region, const Descriptor& listener, std::uint6
       (void)send_message(rank, "memory", region.descriptor());  // one that has ended misses nothing
   if (door.strangers() > 0)
     log_warning(
-        "somebody who is no rank connected to where the ranks of a host share memory, and "
-        "was sent away");
+        "a stranger connected to where the ranks of a host share memory, and was sent away");
 }
 
 SharedRegion fetch(const Place& place, Size rank, steady_clock::time_point end) {
   int error_number = 0;
   const Descriptor socket = connect_to(place.name.data(), error_number);
   if (!socket.is_open() || !send_message(socket, star_greeting(rank, place.secret)))
-    throw not_shared("the one that has it does not answer");
+    throw not_shared("the rank that has it does not answer");
   SocketMessage message = receive_message(socket, end);
-  if (!message.descriptor.is_open()) throw not_shared("the one that has it hands none out");
+  if (!message.descriptor.is_open()) throw not_shared("the rank that has it does not share it");
   return SharedRegion::open(message.descriptor.release());
 }
 

@@ -213,12 +213,11 @@ void SharedMemoryCommunicator::stage(Pending& started, Range read) {
   constexpr Bytes kLine = 64;
   const auto begin = staged_.take(started.input.size(), kLine, staging_.size());
   if (!begin)
-    throw run_error(
-        fmt::format("rank {}: {}: the values lie outside the shared memory, and no room "
-                    "for them is left in a staging area of {}, of which {} is in use",
-                    world_rank(rank_), text_of(started.operation), format_bytes(staging_.size()),
-                    format_bytes(staged_.bytes())),
-        "wait for earlier operations first, or start smaller ones");
+    throw run_error(fmt::format("rank {}: {}: the values lie outside the shared memory, and the "
+                                "staging area of {} has no room for them: {} is in use",
+                                world_rank(rank_), text_of(started.operation),
+                                format_bytes(staging_.size()), format_bytes(staged_.bytes())),
+                    "wait for earlier operations first, or start smaller ones");
   std::byte* staged = staging_.data() + *begin;
   copy(started.input.subspan(static_cast<std::size_t>(read.begin),
                              static_cast<std::size_t>(read.size())),

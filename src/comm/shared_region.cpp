@@ -88,7 +88,7 @@ int usable_cores() {
 /// The kernel counts shared memory as a file.
 const char* remedy_for(int error_number) {
   switch (error_number) {
-    case EFBIG: return "raise the limit of file sizes (ulimit -f), which counts for it";
+    case EFBIG: return "raise the limit of file sizes (ulimit -f), which applies to shared memory";
     case EMFILE:
     case ENFILE: return "raise the limit of open files (ulimit -n)";
     default: return "raise the limit of addresses (ulimit -v), or use fewer ranks";
@@ -102,8 +102,9 @@ Error refused(Bytes bytes, int error_number) {
 }
 
 Error not_a_region(int descriptor, std::string_view why) {
-  return run_error(fmt::format("descriptor {} is no shared memory of ranks: {}", descriptor, why),
-                   "start all ranks with the same ptbench");
+  return run_error(
+      fmt::format("descriptor {} is not the shared memory of ranks: {}", descriptor, why),
+      "start all ranks with the same ptbench");
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ void SharedMemoryCommunicator::fail(const Pending& own, WaitEnd end, LazyDeadlin
   const double seconds = std::chrono::duration<double>(deadline.timeout()).count();
   give_up(
       run_error(fmt::format("{}: {} {} within {:g} s", where, ranks_text(absent), what, seconds),
-                "see what became of it, or give a longer --timeout"));
+                "find out what happened to it, or give a longer --timeout"));
 }
 
 }  // namespace ptbench

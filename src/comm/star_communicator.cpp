@@ -206,7 +206,7 @@ void StarCommunicator::give_up(const Operation& operation, const std::string& wh
   require_going(operation);
   const Error error =
       run_error(fmt::format("rank {}: {}: {}", own(), operation_text(operation), why),
-                "see what became of it, or give a longer --timeout");
+                "find out what happened to it, or give a longer --timeout");
   region_.give_up(own(), error.what());
   throw Error(error);
 }

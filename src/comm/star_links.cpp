@@ -30,10 +30,9 @@ StarLinks complete(StarDoor& door, const NetworkAddress& address) {
   for (const Descriptor& link : star.links)
     if (link.is_open()) (void)send_message(link, kStarIsComplete);
   if (door.strangers() > 0)
-    log_warning(
-        fmt::format("somebody who is no rank connected to {} port {}, where rank 0 waited for the "
-                    "others, and was sent away",
-                    address.host, address.port));
+    log_warning(fmt::format(
+        "a stranger connected to {} port {}, where rank 0 waited for the others, and was sent away",
+        address.host, address.port));
   return star;
 }
 
@@ -55,7 +54,7 @@ StarLinks accept_star(const Descriptor& listener, Size size, std::uint64_t secre
     if (now >= patience.end)
       throw run_error(fmt::format("{} did not connect to {} port {}", ranks_text(missing),
                                   address.host, address.port),
-                      "see that programs may connect to each other between the hosts");
+                      "make sure that programs on the two hosts can connect to each other");
     door.look(listener, kGlance);
   }
 }
@@ -68,7 +67,7 @@ StarLinks join_star(const NetworkAddress& hub, Size rank, std::uint64_t secret,
     if (steady_clock::now() >= patience.end)
       throw run_error(
           fmt::format("{} port {} does not answer: {}", printable(hub.host), hub.port, why),
-          "see that programs may connect to each other between the hosts");
+          "make sure that programs on the two hosts can connect to each other");
     return steady_clock::now() + kGlance;
   };
   for (;;) {

@@ -97,9 +97,8 @@ class HistoryComparer {
     if (entries.empty() && !config_.append)
       throw usage_error(fmt::format("history '{}' has no results{}", name(),
                                     has_known() ? " but NEW itself" : ""),
-                        has_known()
-                            ? "compare a result that is not in it"
-                            : "--append adds NEW to it and begins it where it is not there");
+                        has_known() ? "compare a result that is not in it"
+                                    : "--append adds NEW to it, and creates it if there is none");
     return entries;
   }
 
@@ -114,11 +113,11 @@ class HistoryComparer {
           "history '{}' has none of the runs of NEW: all of them are new, and nothing was compared",
           name()));
     else if (!has_known())
-      log_note(fmt::format("history '{}' is begun: all runs are new", name()));
+      log_note(fmt::format("history '{}' was created: all runs are new", name()));
   }
 
   void tell_known() const {
-    log_note(fmt::format("{} in history '{}' already: it was compared with the other entries{}",
+    log_note(fmt::format("{} already in history '{}': it was compared with the other entries{}",
                          added_.empty() ? "NEW is" : "a part of NEW is", name(),
                          config_.append ? ", and not added again" : ""));
   }

@@ -83,14 +83,14 @@ void append_verdicts(Rows& rows) {
                      set_ignore_environment});
   rows.push_back(flag_option({.name = "strict",
                               .group = group,
-                              .help = "end with 4 where a verdict is ambiguous or was not given",
+                              .help = "end with 4 where a verdict is ambiguous or missing",
                               .excludes = {"self-check"},
                               .scope = OptionScope::judging},
                              &CompareConfig::strict));
   rows.push_back(flag_option({.name = "self-check",
                               .group = group,
-                              .help = "tell what this machine can tell apart, from repetitions of "
-                                      "one configuration, and remember its noise"},
+                              .help = "say how small a change this machine can detect, from "
+                                      "repetitions of one configuration, and remember its noise"},
                              &CompareConfig::self_check));
 }
 
@@ -109,27 +109,25 @@ void append_history(Rows& rows) {
       whole_option({.name = "last",
                     .value = "N",
                     .group = group,
-                    .help = "how many of the last results that are like NEW are BASE, the "
-                            "window",
+                    .help = "how many of the last comparable results form BASE, the window",
                     .fallback = "10",
                     .excludes = {"self-check"}},
                    &CompareConfig::last, 1, 10'000));
   rows.push_back(whole_option({.name = "anchor",
                                .value = "N",
                                .group = group,
-                               .help = "how many of the first results that are like NEW it is held "
-                                       "against too, once there are more: what creeps is slower "
-                                       "than these",
+                               .help = "how many of the first comparable results NEW is compared "
+                                       "with as well, once there are more: finds slow creep",
                                .fallback = "3",
                                .excludes = {"self-check"}},
                               &CompareConfig::anchor, 3, 1000));
-  rows.push_back(flag_option({.name = "append",
-                              .group = group,
-                              .help = "add NEW to the history after the comparison, unless a run "
-                                      "is slower, failed or missing; begins a history that is not "
-                                      "there",
-                              .excludes = {"self-check"}},
-                             &CompareConfig::append));
+  rows.push_back(
+      flag_option({.name = "append",
+                   .group = group,
+                   .help = "add NEW to the history after the comparison, unless a run is slower, "
+                           "failed or missing; creates the history if there is none",
+                   .excludes = {"self-check"}},
+                  &CompareConfig::append));
   rows.push_back(flag_option({.name = "accept",
                               .group = group,
                               .help = "with --append: add NEW whatever its verdicts; later results "

@@ -156,10 +156,10 @@ void refuse_emulated_devices(std::span<const ResultFile> files) {
   for (const ResultFile& file : files)
     for (const DeviceRecord& device : file.environment.devices)
       if (device.name && is_emulated(*device.name))
-        throw usage_error(fmt::format("device {} is '{}', and an emulated device has no speed that "
-                                      "could be compared",
-                                      single_line(device.id), single_line(*device.name)),
-                          "compare results of real devices");
+        throw usage_error(
+            fmt::format("device {} is '{}', and an emulated device has no speed to compare",
+                        single_line(device.id), single_line(*device.name)),
+            "compare results of real devices");
 }
 
 void refuse_shared_records(const ComparedSides& named, std::span<const ResultFile> base,
@@ -169,9 +169,9 @@ void refuse_shared_records(const ComparedSides& named, std::span<const ResultFil
   for (std::size_t index = 0; index < fresh.size(); ++index) {
     const auto other = has_repetitions(fresh[index]) ? records.find(fresh[index]) : std::nullopt;
     if (other)
-      throw same_record(named.base[*other], named.fresh[index],
-                        "leave it out on one side: what was measured once cannot be compared with "
-                        "itself, measure anew");
+      throw same_record(
+          named.base[*other], named.fresh[index],
+          "leave it out on one side and measure again: a result cannot be compared with itself");
   }
 }
 

@@ -58,12 +58,12 @@ void tell_unlike_plans(const Comparison& comparison) {
   const Size unlike = std::ranges::count_if(comparison.runs, has_another_plan);
   if (unlike == 0 || !comparison.differences.empty()) return;  // no plan fits two machines
   log_warning(
-      fmt::format("{} of {} runs got no verdict, as the two sides chose operators anew and "
-                  "have unlike plans",
+      fmt::format("{} of {} runs got no verdict, because the two sides chose operators separately "
+                  "and have different plans",
                   unlike, comparison.runs.size()));
   log_note(
-      "remedy: measure both sides with one --plan FILE, which the first run writes, or judge them "
-      "all the same with --ignore-environment");
+      "remedy: measure both sides with one --plan FILE, which the first run writes, or compare "
+      "them anyway with --ignore-environment");
 }
 
 }  // namespace

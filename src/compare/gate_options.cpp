@@ -73,23 +73,22 @@ std::vector<GateRow> own_rows() {
   return {
       text_option(build("base", "the build to compare with"), &GateOptions::base),
       text_option(build("new", "the build to judge"), &GateOptions::fresh),
-      text_option(user_program("base-program",
-                               "in place of builds: the program to compare with, "
-                               "as --program of run"),
-                  &GateOptions::base_program),
+      text_option(
+          user_program("base-program",
+                       "in place of builds: the program to compare with, as in run --program"),
+          &GateOptions::base_program),
       text_option(user_program("new-program", "the program to judge"), &GateOptions::fresh_program),
       whole_option({.name = "max-pairs",
                     .value = "N",
                     .group = kGate,
-                    .help = "pairs of processes that are measured at the most; looked at after "
-                            "6, 8, 10, 14, 20, ... of them; where less than 2 % is looked "
-                            "for: from 14 on",
+                    .help = "measure at most so many pairs of processes; looks are after 6, 8, 10, "
+                            "14, 20, ... of them, and from 14 on with --detect below 2 %",
                     .fallback = "14 or 28"},
                    &GateOptions::max_pairs, static_cast<std::uint64_t>(kLeastPairs), kMostPairs),
       real_option({.name = "max-time",
                    .value = "S",
                    .group = kGate,
-                   .help = "seconds after which no further pair begins",
+                   .help = "start no further pair after so many seconds",
                    .fallback = "300"},
                   &GateOptions::max_time_seconds, 1, 1e6),
       text_option({.name = "keep",

@@ -131,7 +131,7 @@ ResultFile entry_of(const fs::path& file, std::ifstream& stream, const Line& lin
   } catch (const Error& error) {
     throw usage_error(
         error.what(),
-        fmt::format("take line {} out of the history, or name another history", line.number));
+        fmt::format("remove line {} from the history, or name another one", line.number));
   }
 }
 

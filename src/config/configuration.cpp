@@ -23,7 +23,7 @@ std::string precision_of(const RunOptions& options, const StrategyRow& strategy,
     if (!device.is_cpu()) return mixed_precision_of(device.compute_capability);
     if (has_bf16) return "bf16";
     throw capability_error(
-        fmt::format("strategy '{}': this CPU multiplies no type but fp32", strategy.name),
+        fmt::format("strategy '{}': this CPU multiplies only fp32", strategy.name),
         "use a CPU with AVX512_BF16 or AMX, or --strategy serial");
   }
   const std::string& precision = *options.precision;
@@ -33,7 +33,7 @@ std::string precision_of(const RunOptions& options, const StrategyRow& strategy,
         "leave it out, or use --strategy serial");
   if (!device.is_cpu()) return precision;
   if (precision == "fp16" || precision == "tf32")
-    throw capability_error(fmt::format("--precision {}: no CPU multiplies it", precision),
+    throw capability_error(fmt::format("--precision {}: CPUs cannot multiply it", precision),
                            has_bf16 ? "use --precision bf16 or fp32" : "use --precision fp32");
   if (precision == "bf16" && !has_bf16)
     throw capability_error("--precision bf16: this CPU has neither AVX512_BF16 nor AMX",
@@ -44,15 +44,15 @@ std::string precision_of(const RunOptions& options, const StrategyRow& strategy,
 void require_sensible_ends(const RunOptions& options) {
   const bool keeps = options.save_initial_weights || options.save_final_weights || options.loss_log;
   if (options.verify == VerifyMode::only && keeps)
-    throw usage_error("--verify only trains nothing that could be kept",
+    throw usage_error("--verify only trains nothing, so there are no weights or losses to keep",
                       "leave out --save-initial-weights, --save-final-weights and --loss-log");
   if (options.verify == VerifyMode::only && options.trace)
-    throw usage_error("--verify only trains nothing that could be traced", "leave out --trace");
+    throw usage_error("--verify only trains nothing, so there is nothing to trace",
+                      "leave out --trace");
   if (options.trace_window && !options.trace)
-    throw usage_error("--trace-steps says which steps are traced, and nothing is",
-                      "add --trace DIR");
+    throw usage_error("--trace-steps needs --trace", "add --trace DIR");
   if ((options.target_accuracy || options.target_loss) && !options.epochs)
-    throw usage_error(fmt::format("--{} needs to know when to give up",
+    throw usage_error(fmt::format("--{} needs a limit",
                                   options.target_accuracy ? "target-accuracy" : "target-loss"),
                       "add --epochs E, the most epochs to train");
 }
@@ -109,7 +109,7 @@ void require_possible_imbalance(const RunOptions& options, const StrategyRow& st
                                   strategy.name),
                       "leave it out, or use --strategy ddp");
   if (options.slow_rank && options.slow_rank->rank >= options.nproc)
-    throw usage_error(fmt::format("--slow-rank {}:{}: there is no rank {}, as --nproc is {}",
+    throw usage_error(fmt::format("--slow-rank {}:{}: there is no rank {}, because --nproc is {}",
                                   options.slow_rank->rank, options.slow_rank->factor,
                                   options.slow_rank->rank, options.nproc),
                       fmt::format("name a rank from 0 to {}, or use --nproc {}", options.nproc - 1,
@@ -163,7 +163,7 @@ OptimizerSpec optimizer_of(const RunOptions& options, const OptimizerSpec& usual
   if (options.optimizer && kind_named(*options.optimizer) != usual.kind)
     spec = OptimizerSpec::defaults_of(kind_named(*options.optimizer));
   if (options.momentum && spec.kind != OptimizerKind::sgd)
-    throw usage_error(fmt::format("--momentum does not go with {}", name_of(spec.kind)),
+    throw usage_error(fmt::format("--momentum does not work with {}", name_of(spec.kind)),
                       "leave it out, or add --optimizer sgd");
   spec.lr = options.lr.value_or(spec.lr);
   spec.momentum = options.momentum.value_or(spec.momentum);
@@ -304,7 +304,8 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
     return config;
   }
   if (options.name)
-    throw usage_error("--name is what a --program is called", "leave it out, or add --program");
+    throw usage_error("--name names a --program, and there is none",
+                      "leave it out, or add --program");
   config.workload = find_workload(options.workload);
   require_possible_world(options, config.strategy);
   require_enough_cores(options, topology);
@@ -321,7 +322,7 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   config.type = multiplied_type(config.precision);
   config.loss_scale = options.loss_scale.value_or(usual_loss_scale(config.precision));
   if (config.options.pin_memory && config.device.is_cpu())
-    throw capability_error("--pin-memory: a CPU's batches are sent nowhere",
+    throw capability_error("--pin-memory: on a CPU, batches are not sent anywhere",
                            "leave it out, or use --device cuda");
   config.graph = uses_graph(config);
   config.optimizer = optimizer_of(options, config.workload.optimizer);

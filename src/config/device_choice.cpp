@@ -49,11 +49,9 @@ std::optional<Obstacle> obstacle_of(const CudaModule& engine, const RunOptions& 
   const std::string precision = options.precision.value_or(
       strategy.mixed_precision ? mixed_precision_of(capability) : "fp32");
   if (!multiplies(capability, precision))
-    return Obstacle{
-        fmt::format("--device {}: {} is multiplied from compute capability 8.0 on, and this one "
-                    "has {}",
-                    id, precision, capability),
-        "use --precision fp16 or fp32"};
+    return Obstacle{fmt::format("--device {}: {} needs compute capability 8.0, and this GPU has {}",
+                                id, precision, capability),
+                    "use --precision fp16 or fp32"};
   if (const auto missing = missing_operator(engine, workload, multiplied_type(precision)))
     return Obstacle{fmt::format("--device {}: the CUDA engine does not compute {}", id, *missing),
                     "use --device cpu, or a workload of linear layers"};
@@ -88,8 +86,8 @@ void require_alike(const std::string& device, const CudaDeviceInfo& first,
                        one.compute_capability, format_bytes(one.memory_bytes));
   };
   throw capability_error(
-      fmt::format("--device {}: the GPUs are unlike: {}, {}", device, text(first), text(other)),
-      "name alike ones, as cuda:0+1");
+      fmt::format("--device {}: the GPUs differ: {}, {}", device, text(first), text(other)),
+      "name equal ones, for example cuda:0+1");
 }
 
 /// As many GPUs as there are replicas; `engine` is of this process's.
@@ -176,9 +174,10 @@ void require_length(const ChosenDevice& device, const RunOptions& options) {
       options.steps || options.epochs || others_decide || options.verify == VerifyMode::only;
   if (!is_of_fixed_length)
     throw usage_error(
-        fmt::format("--device {}: the device is emulated, so that no speed can say when to stop",
-                    device.id),
-        "add --steps N; a gate, which has no such option, takes a real device");
+        fmt::format(
+            "--device {}: the device is emulated and has no speed, so the run needs a fixed length",
+            device.id),
+        "add --steps N; a gate needs a real device");
 }
 
 }  // namespace

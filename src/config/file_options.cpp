@@ -79,11 +79,12 @@ void append_files(RunOptionRows& rows) {
     OptionScope scope = OptionScope::training_files;
   };
   const std::array files{
-      FileRow{"plan", "FILE", "use the operator choices in FILE; written if absent",
+      FileRow{"plan", "FILE",
+              "use the operator choices in FILE, which is written if it does not exist",
               &RunOptions::plan_file, OptionScope::plan},
-      FileRow{"loss-log", "FILE.csv", "step and loss of every training step from the first",
+      FileRow{"loss-log", "FILE.csv", "write the loss of every training step to FILE",
               &RunOptions::loss_log},
-      FileRow{"initial-weights", "FILE", "start from these safetensors, not from the seed",
+      FileRow{"initial-weights", "FILE", "start from the weights in this safetensors file",
               &RunOptions::initial_weights, OptionScope::training},
       FileRow{"save-initial-weights", "FILE", "write the weights before the first step",
               &RunOptions::save_initial_weights},
@@ -104,8 +105,8 @@ void append_trace(RunOptionRows& rows) {
   rows.push_back(text_option({.name = "trace",
                               .value = "DIR",
                               .group = group,
-                              .help = "trace some steps of a copy of the training, after what is "
-                                      "measured: one file a rank, for Perfetto and others",
+                              .help = "after measuring, trace some steps of a copy of the "
+                                      "training: one file for each rank, for Perfetto and others",
                               .hint = ValueHint::directory,
                               .scope = OptionScope::first_repetition},
                              &RunOptions::trace));

@@ -79,8 +79,7 @@ void append_stop_rule(RunOptionRows& rows) {
   rows.push_back(
       Row{{.name = "quick",
            .group = group,
-           .help = "a first look: one process that measures for 1.2 s at most, which the "
-                   "record says",
+           .help = "a first look: one process that measures for at most 1.2 s; the record says so",
            .excludes = {"steps", "epochs", "repeats", "target-noise", "min-time", "max-time"},
            .scope = OptionScope::repetitions},
           set_quick});
@@ -106,7 +105,7 @@ void append_stop_rule(RunOptionRows& rows) {
   rows.push_back(real_option({.name = "min-time",
                               .value = "S",
                               .group = group,
-                              .help = "seconds to measure at least, over all processes",
+                              .help = "measure for at least so many seconds, over all processes",
                               .fallback = "2",
                               .scope = OptionScope::budget},
                              &RunOptions::min_time_seconds, 0, 1e6));

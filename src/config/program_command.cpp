@@ -101,7 +101,7 @@ void require_places(const RunOptions& options) {
     if (!is_about_training(scope_of(given.name)) || contains(own_options(), given.name)) continue;
     const Placeholder* place = placeholder_of(given.name);
     if (place == nullptr)
-      throw usage_error(fmt::format("--{} means nothing to a --program", given.name),
+      throw usage_error(fmt::format("--{} has no effect on a --program", given.name),
                         given.name == "workload" ? "call the run by --name"
                                                  : "leave it out, or write it into the command");
     const bool is_used = std::ranges::any_of(placeholders(), [&](const Placeholder& one) {
@@ -138,8 +138,8 @@ Error missing_value(const RunOptions& options, std::string_view place) {
   const auto known = std::ranges::find(placeholders(), place, &Placeholder::name);
   if (known == placeholders().end())
     return usage_error(
-        fmt::format("--program has {{{}}}, which stands for nothing", printable(place)),
-        fmt::format("use {}; other braces need a blank or a quote within",
+        fmt::format("--program has {{{}}}, which is not a placeholder", printable(place)),
+        fmt::format("use {}; other braces need a blank or a quote inside",
                     names_of_placeholders()));
   if (options.global_batch)
     return usage_error(fmt::format("--global-batch {} cannot be shared by {} processes",
@@ -252,7 +252,7 @@ bool has_placeholder(const std::string& command, std::string_view name) {
 
 void configure_program(const RunOptions& options, Size cores, RunConfig& config) {
   if (options.engine != "native" && options.engine != "auto")
-    throw usage_error(fmt::format("--engine {} and --program name two that train", options.engine),
+    throw usage_error(fmt::format("--engine {} and --program cannot be combined", options.engine),
                       "leave one of them out");
   require_places(options);
   const Size threads = options.threads.value_or(std::max<Size>(1, cores / options.nproc));

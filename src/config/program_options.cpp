@@ -18,18 +18,18 @@ void append_program(RunOptionRows& rows) {
       {.name = "program",
        .value = "COMMAND",
        .group = group,
-       .help = "a program of your own, started by the shell, which tells its steps "
+       .help = "your own program, started by the shell, which reports its steps "
                "(docs/steps_protocol.md); {n}, {b}, {global_batch}, {precision}, {strategy}, "
-               "{threads} and {seed} in it stand for what these options say",
+               "{threads} and {seed} in it are replaced by the values of these options",
        .example = "torchrun --nproc-per-node {n} train.py --batch {b}"},
       &RunOptions::program));
-  rows.push_back(text_option({.name = "name",
-                              .value = "NAME",
-                              .group = group,
-                              .help = "what records call the program; by default its script's "
-                                      "name",
-                              .example = "my-model"},
-                             &RunOptions::name));
+  rows.push_back(
+      text_option({.name = "name",
+                   .value = "NAME",
+                   .group = group,
+                   .help = "the program's name in records; by default that of its script",
+                   .example = "my-model"},
+                  &RunOptions::name));
 }
 
 }  // namespace ptbench

@@ -122,8 +122,7 @@ void append_machine(RunOptionRows& rows) {
   rows.push_back(on_off_auto_option(
       {.name = "graph",
        .group = group,
-       .help = "give a GPU each step as one CUDA graph: on, off, auto (where the "
-               "strategy can)",
+       .help = "run each step on a GPU as one CUDA graph: on, off, auto (where the strategy can)",
        .grid = true},
       &RunOptions::graph));
   rows.push_back(whole_option({.name = "threads",
@@ -138,40 +137,40 @@ void append_machine(RunOptionRows& rows) {
 
 void append_communication(RunOptionRows& rows) {
   const std::string group = kCommunication;
-  rows.push_back(bucket_row("bucket-mb",
-                            "MiB of gradients that are reduced together; more where that makes "
-                            "over 128 buckets",
-                            "auto: as measured", &RunOptions::bucket_mb));
-  rows.push_back(bucket_row("first-bucket-mb", "MiB of those that are final first",
+  rows.push_back(bucket_row(
+      "bucket-mb",
+      "MiB of gradients that are reduced together; larger where there would be over 128 buckets",
+      "auto: as measured", &RunOptions::bucket_mb));
+  rows.push_back(bucket_row("first-bucket-mb",
+                            "MiB of the first bucket, whose gradients are ready first",
                             "auto: a quarter", &RunOptions::first_bucket_mb));
   rows.push_back(on_off_auto_option({.name = "overlap",
                                      .group = group,
-                                     .help = "begin to reduce gradients during backward",
+                                     .help = "start to reduce gradients during backward",
                                      .scope = OptionScope::replicas,
                                      .grid = true},
                                     &RunOptions::overlap));
   rows.push_back(choice_option({.name = "reduce-precision",
                                 .value = "TYPE",
                                 .group = group,
-                                .help = "gradients on the wire; sums are fp32",
+                                .help = "type of the gradients on the wire; sums are fp32",
                                 .fallback = "fp32",
                                 .choices = {"fp32", "bf16"},
                                 .scope = OptionScope::replicas,
                                 .grid = true},
                                &RunOptions::reduce_precision));
-  rows.push_back(
-      switch_option({.name = "broadcast-buffers",
-                     .value = "on|off",
-                     .group = group,
-                     .help = "rank 0's batch-norm statistics go to all ranks before each "
-                             "step, as PyTorch's DDP does",
-                     .fallback = "on",
-                     .grid = true},
-                    &RunOptions::broadcast_buffers));
+  rows.push_back(switch_option({.name = "broadcast-buffers",
+                                .value = "on|off",
+                                .group = group,
+                                .help = "send rank 0's batch-norm statistics to all ranks before "
+                                        "each step, as PyTorch's DDP does",
+                                .fallback = "on",
+                                .grid = true},
+                               &RunOptions::broadcast_buffers));
   rows.push_back(choice_option({.name = "communicator",
                                 .value = "NAME",
                                 .group = group,
-                                .help = "who moves gradients between ranks",
+                                .help = "what moves gradients between ranks",
                                 .fallback = std::string(kAutomaticCommunicator),
                                 .choices = communicator_choices(true),
                                 .scope = OptionScope::replicas,
@@ -181,8 +180,8 @@ void append_communication(RunOptionRows& rows) {
       text_option({.name = "interface",
                    .value = "NAME",
                    .group = group,
-                   .help = "network interface that gloo's and NCCL's ranks talk by; by default "
-                           "loopback (NCCL: its choice), or what reaches the other hosts",
+                   .help = "network interface for gloo and NCCL; by default loopback (NCCL: its "
+                           "own choice), or the one that reaches the other hosts",
                    .example = "eth0",
                    .scope = OptionScope::replicas,
                    .grid = true},
@@ -207,19 +206,19 @@ void append_place(RunOptionRows& rows) {
   };
   append({.name = "rank",
           .value = "R",
-          .help = "be this rank of --world-size, which meet at PTBENCH_ADDR; by default the one "
-                  "that torchrun, mpirun or srun started, if one did",
+          .help = "this process's rank among --world-size ranks, which meet at PTBENCH_ADDR; by "
+                  "default from torchrun, mpirun or srun",
           .fallback = "the launcher's",
           .example = "1"},
          &GivenPlace::rank, 0, kMostRanks - 1);
   append({.name = "world-size",
           .value = "N",
-          .help = "ranks that were started one by one; with --rank",
+          .help = "number of ranks that are started one by one; with --rank",
           .example = "2"},
          &GivenPlace::world_size, 1, kMostRanks);
   append({.name = "local-rank",
           .value = "L",
-          .help = "which of this host's ranks this is; with --rank",
+          .help = "this process's rank on its host; with --rank",
           .fallback = "the rank",
           .example = "1"},
          &GivenPlace::local_rank, 0, kMostRanks - 1);
@@ -230,7 +229,7 @@ void append_imbalance(RunOptionRows& rows) {
   rows.push_back(Row{{.name = "shares",
                       .value = "A+B",
                       .group = group,
-                      .help = "samples in each rank's micro-batch, where they are to be unequal",
+                      .help = "samples in each rank's micro-batch, for unequal shares",
                       .example = "96+32",
                       .domain = "a whole number from 1 to 10^9 for each rank, joined by '+'",
                       .excludes = {"batch-size", "global-batch"},

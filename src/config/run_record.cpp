@@ -30,7 +30,7 @@ OptimizerRecord describe(const OptimizerSpec& spec) {
 void add_machine_warnings(const RunConfig& config, const Topology& topology, RunRecord& record) {
   if (build_info().build_type != "Release")
     record.warnings.push_back({.code = "debug-build",
-                               .message = fmt::format("this is a {} build: its speed says nothing",
+                               .message = fmt::format("this is a {} build: its speed means nothing",
                                                       build_info().build_type),
                                .remedy = "Build with the CMake preset 'release'."});
   if (!config.device.is_cpu()) return;  // its host threads mostly sleep
@@ -55,8 +55,9 @@ void add_device_warning(const ChosenDevice& device, RunRecord& record) {
   if (device.most_replicas() > 1)
     record.warnings.push_back(
         {.code = "shared-device",
-         .message = fmt::format("{} replicas share a GPU: their times compare with nothing",
-                                device.most_replicas()),
+         .message =
+             fmt::format("{} replicas share a GPU: their times cannot be compared with anything",
+                         device.most_replicas()),
          .remedy = "Use --nproc with as many replicas as there are GPUs."});
 }
 
@@ -80,9 +81,9 @@ void add_verification_warning(const RunConfig& config, RunRecord& record) {
   record.verification.reason = "--verify off";
   record.warnings.push_back(
       {.code = "not-compared",
-       .message = "nothing was compared with ptbench's training, so that the step has no ratio to "
-                  "another engine's",
-       .remedy = "Leave --verify off out."});
+       .message =
+           "the training was not compared with ptbench's, so there is no ratio to another engine",
+       .remedy = "Measure without --verify off."});
 }
 
 /// What is known of a program before it has said hello.

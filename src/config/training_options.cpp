@@ -172,16 +172,15 @@ void append_optimizer(RunOptionRows& rows) {
 
 void append_data(RunOptionRows& rows) {
   const std::string group = "Data";
-  rows.push_back(
-      text_option({.name = "data",
-                   .value = "synthetic|DIR",
-                   .group = group,
-                   .help = "made-up samples, or a directory of IDX (MNIST), CIFAR-10 binary or NPY "
-                           "files",
-                   .fallback = "synthetic",
-                   .hint = ValueHint::directory,
-                   .grid = true},
-                  &RunOptions::data));
+  rows.push_back(text_option(
+      {.name = "data",
+       .value = "synthetic|DIR",
+       .group = group,
+       .help = "synthetic samples, or a directory of IDX (MNIST), CIFAR-10 binary or NPY files",
+       .fallback = "synthetic",
+       .hint = ValueHint::directory,
+       .grid = true},
+      &RunOptions::data));
   rows.push_back(whole_option({.name = "samples",
                                .value = "N",
                                .group = group,
@@ -203,11 +202,11 @@ void append_data(RunOptionRows& rows) {
                                .fallback = "0",
                                .grid = true},
                               &RunOptions::data_workers, 0, 64));
-  rows.push_back(flag_option({.name = "pin-memory",
-                              .group = group,
-                              .help = "send batches to the device from page-locked memory, as a "
-                                      "GPU's always are"},
-                             &RunOptions::pin_memory));
+  rows.push_back(
+      flag_option({.name = "pin-memory",
+                   .group = group,
+                   .help = "send batches to the device from page-locked memory; a GPU always does"},
+                  &RunOptions::pin_memory));
 }
 
 }  // namespace ptbench

@@ -66,7 +66,7 @@ EnergyMeter::EnergyMeter(const fs::path& root) {
   const fs::path folder = root / "sys/class/powercap";
   const std::vector<fs::path> zones = package_zones(folder);
   if (zones.empty())
-    give_up(fmt::format("{} tells of no CPU package (virtual machines mostly have none)",
+    give_up(fmt::format("{} lists no CPU package (most virtual machines have none)",
                         single_line(folder.string())),
             "");
   packages_.reserve(zones.size());

@@ -23,7 +23,7 @@ Finding told(std::string name, FieldValue value, std::string detail) {
 
 Finding examine_bus(const CudaPlace& place) {
   constexpr const char* kName = "pci_bus_id";
-  if (place.pci_bus_id.empty()) return told(kName, FieldValue(), "CUDA does not tell");
+  if (place.pci_bus_id.empty()) return told(kName, FieldValue(), "CUDA does not say");
   return told(kName, place.pci_bus_id, place.pci_bus_id);
 }
 
@@ -35,7 +35,7 @@ Finding examine_numa_node(const CudaPlace& place) {
     if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
   std::ifstream file(std::filesystem::path("/sys/bus/pci/devices") / device / "numa_node");
   Size node = -1;
-  if (!(file >> node) || node < 0) return told(kName, FieldValue(), "the kernel does not tell");
+  if (!(file >> node) || node < 0) return told(kName, FieldValue(), "the kernel does not say");
   return told(kName, node, fmt::format("{} of the host", node));
 }
 

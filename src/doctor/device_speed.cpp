@@ -36,7 +36,7 @@ Finding measured(std::string name, bool emulated,
     const std::optional<Speed> speed = measure();
     if (!speed) return {std::move(name), "note", FieldValue(), "not measured", ""};
     if (emulated)
-      return {std::move(name), "emulated", FieldValue(), "it runs, and has no speed", ""};
+      return {std::move(name), "emulated", FieldValue(), "it runs, but has no speed", ""};
     return {std::move(name), "note", speed->per_second, speed->text, ""};
   } catch (const Error& error) {
     return {std::move(name), "failed", FieldValue(), error.what(), error.remedy()};
@@ -131,7 +131,7 @@ void add_copies(const Site& site, bool emulated, Bytes most, std::vector<Finding
     trial.emplace(*site.device, bytes);
   } catch (const Error& error) {
     findings.push_back({"copy_bytes_per_second", "failed", FieldValue(), error.what(),
-                        "end what else takes memory of the device or of the host"});
+                        "close other programs that use memory of the device or of the host"});
     return;
   }
   findings.push_back(

@@ -45,7 +45,7 @@ namespace fs = std::filesystem;
 constexpr const char* kReady = "ready";
 constexpr const char* kNote = "note";
 constexpr const char* kWarning = "warning";
-constexpr const char* kQuietRemedy = "end what else runs before measuring";
+constexpr const char* kQuietRemedy = "close other programs before measuring";
 
 Finding note(std::string name, FieldValue value, std::string detail) {
   return {std::move(name), kNote, std::move(value), std::move(detail), ""};
@@ -184,7 +184,7 @@ Finding examine_huge_pages() {
   if (choice == "never")
     return {"huge_pages", kWarning, choice, "never given: large arenas miss the TLB more often",
             fmt::format("as root: echo madvise > {}", kPath)};
-  if (choice.empty()) return note("huge_pages", FieldValue(), "the kernel does not tell");
+  if (choice.empty()) return note("huge_pages", FieldValue(), "the kernel does not say");
   return note("huge_pages", choice, choice + ": large arenas get them");
 }
 
@@ -286,7 +286,7 @@ std::optional<Finding> examine_heat(const Pressure& pressure) {
   const bool hot = *pressure.thermal_throttles > 0;
   return Finding{"thermal_throttling", hot ? kWarning : kNote, *pressure.thermal_throttles,
                  fmt::format("{} times since the start", format_count(*pressure.thermal_throttles)),
-                 hot ? "see to cooling, or cap the frequency" : ""};
+                 hot ? "improve the cooling, or cap the frequency" : ""};
 }
 
 std::optional<Finding> examine_swap(const Pressure& pressure) {

@@ -29,27 +29,24 @@ Finding no_resolution_of(const SelfCheck& check) {
   return {.name = check.placement,
           .state = "warning",
           .value = {},
-          .detail = fmt::format(
-              "no difference can be told: the run-to-run spread of {} ({} repetitions) is unusual, "
-              "so comparisons are ambiguous",
-              format_percent(check.standard_deviation), check.repetitions),
-          .remedy = "Stop other programs, or watch again later."};
+          .detail = fmt::format("no difference can be detected: the run-to-run spread of {} ({} "
+                                "repetitions) is unusual, so comparisons are ambiguous",
+                                format_percent(check.standard_deviation), check.repetitions),
+          .remedy = "Close other programs, or watch again later."};
 }
 
 Finding resolution_of(const SelfCheck& check) {
   if (check.unusual) return no_resolution_of(check);
-  return {
-      .name = check.placement,
-      .state = "note",
-      .value = check.resolvable_with_5,
-      .detail = fmt::format(
-          "differences above {:.1f} % can be told with 5 repetitions a side, above {:.1f} % with "
-          "3, above {:.1f} % with 10, each with --detect set to it (run-to-run spread {}, {} "
-          "repetitions)",
-          100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
-          100 * check.resolvable_with_10, format_percent(check.standard_deviation),
-          check.repetitions),
-      .remedy = {}};
+  return {.name = check.placement,
+          .state = "note",
+          .value = check.resolvable_with_5,
+          .detail = fmt::format("differences above {:.1f} % can be detected with 5 repetitions a "
+                                "side, above {:.1f} % with 3, above {:.1f} % with 10, each with "
+                                "--detect set to it (run-to-run spread {}, {} repetitions)",
+                                100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
+                                100 * check.resolvable_with_10,
+                                format_percent(check.standard_deviation), check.repetitions),
+          .remedy = {}};
 }
 
 FindingGroup resolution(const std::vector<SelfCheck>& checks) {
@@ -60,7 +57,7 @@ FindingGroup resolution(const std::vector<SelfCheck>& checks) {
                               .state = "warning",
                               .value = {},
                               .detail = "fewer than 3 repetitions were clean in any placement",
-                              .remedy = "Stop other programs, or watch for longer."});
+                              .remedy = "Close other programs, or watch for longer."});
   return group;
 }
 
@@ -99,9 +96,10 @@ FindingGroup learn_new(const NoiseStore& store, const std::string& host, const P
   const PriorNoise added = store.unknown(host, learnt);
   const bool saved = !added.classes().empty() && store.save(host, added);
   const std::string file = single_line(store.file().string());
-  FindingGroup group{.name = "what later runs and comparisons go by", .findings = {}};
-  add_usual(known, "known before and left as it is; compare --self-check learns anew", group);
-  add_usual(added, saved ? "learnt now, kept in " + file : "learnt now, but nowhere to be kept",
+  FindingGroup group{.name = "what later runs and comparisons use", .findings = {}};
+  add_usual(known, "known before and kept; compare --self-check learns it again", group);
+  add_usual(added,
+            saved ? "learnt now, kept in " + file : "learnt now, but there is no place to keep it",
             group);
   return group;
 }
@@ -112,7 +110,7 @@ FindingGroup interruption(double seconds) {
       .findings = {{.name = "end",
                     .state = std::string(name_of(Status::interrupted)),
                     .value = seconds,
-                    .detail = fmt::format("after {:.0f} s: this report is of that time", seconds),
+                    .detail = fmt::format("after {:.0f} s: this report covers that time", seconds),
                     .remedy = {}}}};
 }
 

@@ -181,7 +181,8 @@ class ProgramRun {
          .message = fmt::format("a step has {} samples, as the program says, and it was told to "
                                 "have {}",
                                 told, *asked),
-         .remedy = "Let the script use the batch that it is given, and tell its samples a step."});
+         .remedy =
+             "Let the script use the batch that it is given, and report its samples a step."});
   }
 
   /// What helpers do while the program rests is not a part of any step.
@@ -189,11 +190,11 @@ class ProgramRun {
     if (steps_.usual_help() == 0) return;
     record_.warnings.push_back(
         {.code = "loads-ahead",
-         .message = fmt::format("processes beside the ranks, such as loaders of data, worked on "
-                                "for {:.2g} s when the ranks were made to wait: what they "
-                                "prepared then cost the steps after it nothing, and a step that "
-                                "usually waits for them may be measured too short",
-                                steps_.usual_help()),
+         .message =
+             fmt::format("other processes, such as data loaders, kept working for {:.2g} s while "
+                         "the ranks had to wait: what they prepared then cost the next steps "
+                         "nothing, and steps that usually wait for them may look too short",
+                         steps_.usual_help()),
          .remedy = "Compare with a run that loads within its steps (num_workers=0)."});
   }
 

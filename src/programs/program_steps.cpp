@@ -77,11 +77,10 @@ void ProgramSteps::hear() {
   const double told = now() - told_before_;
   if (elapsed_ < *most_seconds_ + kBesideSteps * told) return;
   throw run_error(
-      fmt::format("the program has trained for {:.1f} s, and tells of steps that last {:.3g} s "
-                  "together",
+      fmt::format("the program trained for {:.1f} s, but reports steps that last {:.3g} s in all",
                   elapsed_, told),
-      "let it tell nanoseconds of CLOCK_MONOTONIC, and what it does between steps as a part of "
-      "them (docs/steps_protocol.md)");
+      "let it report nanoseconds of CLOCK_MONOTONIC, and count what it does between steps as part "
+      "of them (docs/steps_protocol.md)");
 }
 
 void ProgramSteps::listen() {

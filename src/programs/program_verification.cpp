@@ -101,7 +101,7 @@ std::string how_comparison_ended(const ChildExit& ended) {
 
 Error unreadable(std::string_view line) {
   return run_error(
-      fmt::format("the comparison with ptbench's steps said '{}', which tells no result",
+      fmt::format("the comparison with ptbench's steps said '{}', which is not a result",
                   printable(line.substr(0, 200))),
       "see docs/peers.md, or leave it out with --verify off");
 }

@@ -34,9 +34,9 @@ std::vector<std::string> known_extensions() {
 Error unknown_output(std::string_view output, const std::string& extension) {
   const std::vector<std::string> known = known_extensions();
   const std::string near = nearest(extension, known);
-  std::string what = "has no extension to tell its format by";
+  std::string what = "has no extension that names its format";
   if (!extension.empty())
-    what = fmt::format("ends in '{}', which is no known format", single_line(extension));
+    what = fmt::format("ends in '{}', which is not a known format", single_line(extension));
   if (!near.empty()) what += fmt::format("; did you mean '{}'?", near);
   return usage_error(fmt::format("--output '{}' {}", single_line(output), what),
                      fmt::format("name a file that ends in {}, or - for JSON on standard output",

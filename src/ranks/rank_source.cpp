@@ -168,9 +168,8 @@ std::optional<RankPlace> place_in_options(const RankClues& clues) {
                             : clues.world_size ? "--world-size"
                                                : "--local-rank";
   if (!clues.rank || !clues.world_size)
-    throw usage_error(
-        fmt::format("{} says nothing without {}", given, clues.rank ? "--world-size" : "--rank"),
-        "give --rank R --world-size N, or leave both out");
+    throw usage_error(fmt::format("{} needs {}", given, clues.rank ? "--world-size" : "--rank"),
+                      "give --rank R --world-size N, or leave both out");
   RankPlace place;
   place.source = RankSource::options;
   place.rank = *clues.rank;
@@ -190,8 +189,7 @@ std::optional<std::string> given_address(const Variables& variables) {
       std::ranges::all_of(*address, [](char letter) { return letter > ' ' && letter != '\x7F'; });
   if (!port || *port < 1 || *port > kMostPort || colon == 0 || !plain ||
       address->size() > kMostAddress)
-    throw usage_error(fmt::format("PTBENCH_ADDR is '{}': it takes host:port, with a port from 1 to "
-                                  "{}",
+    throw usage_error(fmt::format("PTBENCH_ADDR is '{}', not host:port with a port from 1 to {}",
                                   printable(*address), kMostPort),
                       "set it to localhost:29500, say, for all ranks");
   return address;

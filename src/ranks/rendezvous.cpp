@@ -64,7 +64,7 @@ std::optional<Error> objection(const RankCard& own, const Introduction& other, H
                        "start all ranks with the same ptbench");
   if (card.world_size != own.world_size) return other_world(own, card);
   if (card.rank >= own.world_size)
-    return usage_error(fmt::format("rank {} is none of {} ranks", card.rank, own.world_size),
+    return usage_error(fmt::format("rank {} is not one of {} ranks", card.rank, own.world_size),
                        "count ranks from 0");
   if (card.host != own.host && hosts == HostsOfRanks::one)
     return capability_error(
@@ -193,11 +193,10 @@ class RankGathering::State {
   void turn_away(const Descriptor& stranger) {
     (void)send_message(stranger, encode_busy());
     if (std::exchange(has_warned, true)) return;
-    log_warning(
-        fmt::format("somebody connected where the ranks meet ({}) who is none of them, and "
-                    "was sent away; remedy: see whether another job has the same place, and "
-                    "give each its own: PTBENCH_ADDR=host:port",
-                    point.place));
+    log_warning(fmt::format(
+        "a stranger connected where the ranks meet ({}), and was sent away; remedy: check whether "
+        "another job uses the same place, and give each its own: PTBENCH_ADDR=host:port",
+        point.place));
   }
 
   void send_home(const Error& error) noexcept {
@@ -249,9 +248,9 @@ class RankGathering::State {
     if (listener_for_hosts.is_open()) return;
     why = why_unreachable(where, why);
     if (point.hosts == HostsOfRanks::several)
-      throw usage_error(why + ", and ranks are on several hosts",
-                        "name rank 0's host as the others reach it, by a number perhaps, and a "
-                        "free port");
+      throw usage_error(
+          why + ", and ranks are on several hosts",
+          "give an address of rank 0's host that the others can reach, and a free port");
     // That of an address which is not this host's they learn anyway (doubt_about).
     if (where != Whereabouts::elsewhere && where != Whereabouts::nowhere)
       deafness = "; other hosts cannot reach rank 0: " + why;

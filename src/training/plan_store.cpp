@@ -27,7 +27,7 @@ constexpr std::uintmax_t kLargestPlan = 16ULL << 20;
 
 Error broken_plan(const std::string& path, const std::string& what) {
   return usage_error(fmt::format("plan file '{}' {}", printable(path), what),
-                     "remove it to have it written anew, or name another file");
+                     "remove it, so that it is written again, or name another file");
 }
 
 /// No name of an operator or candidate holds control characters.

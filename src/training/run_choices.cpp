@@ -160,10 +160,11 @@ void RunChoices::keep_for_repetitions(const Choices& choices) const {
 void RunChoices::warn_of_load(std::string_view kind, std::string_view timed, double foreign_share) {
   record_.warnings.push_back(
       {.code = fmt::format("{}-chosen-under-load", kind),
-       .message = fmt::format("other programs used {:.0f} % of the cores while {} timed: chosen "
-                              "again, a few may differ, and compare judges only runs of one plan",
-                              100 * foreign_share, timed),
-       .remedy = "Measure what is to be compared with one --plan FILE."});
+       .message =
+           fmt::format("other programs used {:.0f} % of the cores while {} timed: another run may "
+                       "choose differently, and compare judges only runs of one plan",
+                       100 * foreign_share, timed),
+       .remedy = "Use one --plan FILE for all runs that you compare."});
 }
 
 }  // namespace ptbench

@@ -104,7 +104,7 @@ void report_unverified(const VerificationPlan& check, VerifyMode asked, RunRecor
                                .message = "nothing was verified: " + check.reason,
                                .remedy = check.lacks_memory
                                              ? "Verify with a smaller batch."
-                                             : "Leave --verify on out where that is all right."});
+                                             : "Leave --verify on out if you can do without."});
 }
 
 void report_verified(RunRecord& record) {

@@ -57,9 +57,10 @@ std::string candidate_with_layout(const KernelBackend& backend, const OperatorSp
     if (std::ranges::find(all, wish) != all.end() && fits(wish)) return wish;
   const auto found = std::ranges::find_if(all, fits);
   if (found != all.end()) return *found;
-  throw run_error(fmt::format("no kernel for '{}' keeps its parameters as the largest share's does",
-                              key_of(spec)),
-                  "choose other --shares");
+  throw run_error(
+      fmt::format("no kernel for '{}' can use the parameter layout of the largest share",
+                  key_of(spec)),
+      "choose other --shares");
 }
 
 }  // namespace

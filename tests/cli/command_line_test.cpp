@@ -153,7 +153,7 @@ TEST_CASE("doctor watches for so many seconds only where it watches") {
   const ProgramResult result = ptbench({"doctor", "--seconds", "5"});
   CHECK(result.exit_code == 1);
   CHECK(result.output.empty());
-  CHECK(mentions(result.errors, "--seconds without --noise"));
+  CHECK(mentions(result.errors, "--seconds needs --noise"));
   CHECK(mentions(result.errors, "add --noise"));
 }
 

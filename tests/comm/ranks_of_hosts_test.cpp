@@ -72,7 +72,7 @@ TEST_CASE("the memory of a host's ranks goes to them, whoever else asks for it",
   });
   CHECK(wrong == 0);
   const std::string warning = errors.text();
-  CHECK_THAT(warning, Catch::Contains("warning: somebody who is no rank connected to where"));
+  CHECK_THAT(warning, Catch::Contains("warning: a stranger connected to where"));
   CHECK(std::ranges::count(warning, '\n') == 1);
 }
 

@@ -74,9 +74,9 @@ TEST_CASE("results of emulated devices are refused", "[app]") {
                                   {.id = "cuda:0", .name = "NVIDIA H200", .memory_bytes = {}}};
   CHECK_NOTHROW(refuse_emulated_devices(files));
   files[1].environment.devices[1].name = "emulated sm_80";
-  CHECK_THROWS_WITH(refuse_emulated_devices(files),
-                    "device cuda:0 is 'emulated sm_80', and an emulated device has no speed that "
-                    "could be compared");
+  CHECK_THROWS_WITH(
+      refuse_emulated_devices(files),
+      "device cuda:0 is 'emulated sm_80', and an emulated device has no speed to compare");
 }
 
 TEST_CASE("a record on both sides is refused", "[app]") {

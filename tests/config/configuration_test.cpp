@@ -154,7 +154,7 @@ TEST_CASE("a slow rank is one of the ranks, and marks the record", "[app]") {
   CHECK(marked(config) == "one rank was made to compute slower (--slow-rank 1:1.3)");
   CHECK(configured({"--slow-rank", "0:2"}).slowdown_of(0) == 2);
   CHECK(refused_run({"-s", "ddp", "-n", "2", "--slow-rank", "2:1.5"}) ==
-        "--slow-rank 2:1.5: there is no rank 2, as --nproc is 2\n"
+        "--slow-rank 2:1.5: there is no rank 2, because --nproc is 2\n"
         "name a rank from 0 to 1, or use --nproc 3");
 }
 

@@ -136,8 +136,8 @@ TEST_CASE("what does not go together is refused") {
   CHECK(mentions(refusal({"--epochs", "1", "--steps", "2"}), "exclude each other"));
   CHECK(mentions(refusal({"-n", "1", "--nproc=2"}), "--nproc was given 2 times"));
   CHECK(mentions(refusal({"--json=false"}), "--json takes no value"));
-  CHECK(mentions(refusal({"mlp"}), "'mlp' is one argument too many"));
-  CHECK(mentions(refusal({"--", "--seed"}), "'--seed' is one argument too many"));
+  CHECK(mentions(refusal({"mlp"}), "unexpected argument 'mlp'"));
+  CHECK(mentions(refusal({"--", "--seed"}), "unexpected argument '--seed'"));
   CHECK(mentions(refusal({"-"}), "too many"));
 }
 

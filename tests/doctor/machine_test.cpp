@@ -42,7 +42,7 @@ TEST_CASE("doctor tells what stands between this machine and a CUDA device") {
   CHECK(find(groups, "devices", "cuda:0").detail == "Fake GPU, 80.0 GiB, compute capability 9.0");
   CHECK(find(groups, "libraries", "cuda_runtime").detail == "13.0");
   CHECK(find(groups, "cuda:0", "pci_bus_id").detail == "ABCD:3B:00.0");
-  CHECK(find(groups, "cuda:0", "numa_node").detail == "the kernel does not tell");
+  CHECK(find(groups, "cuda:0", "numa_node").detail == "the kernel does not say");
   CHECK(find(groups, "cuda:0", "peers").detail == "no other device's memory is in reach");
   const Finding& speed = find(groups, "cuda:0", "speed");  // this module has no engine
   CHECK(speed.state == "failed");

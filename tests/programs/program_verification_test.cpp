@@ -44,7 +44,7 @@ TEST_CASE("what is no comparison is told", "[programs]") {
         R"({"verification": "well", "steps": []})", R"({"verification": 1, "steps": []})",
         R"({"verification": "passed", "steps": 4})"}) {
     CAPTURE(line);
-    CHECK_THROWS_WITH(read_verification(line), Contains("tells no result"));
+    CHECK_THROWS_WITH(read_verification(line), Contains("which is not a result"));
   }
 }
 

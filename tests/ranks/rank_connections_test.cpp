@@ -220,7 +220,7 @@ TEST_CASE("strangers at rank 0's door are sent away with one warning", "[comm]")
   CHECK(of_all_ranks(*zero.words->words, Size{5}, 20'000ms) == std::vector<Size>{5, 7});
   CHECK(said.get() == std::vector<Size>{5, 7});
   const std::string warning = errors.text();
-  CHECK_THAT(warning, Contains("warning: somebody who is no rank connected to 127.0.0.1 port") &&
+  CHECK_THAT(warning, Contains("warning: a stranger connected to 127.0.0.1 port") &&
                           Contains("was sent away"));
   CHECK(std::ranges::count(warning, '\n') == 1);
 }

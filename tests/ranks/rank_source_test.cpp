@@ -238,11 +238,11 @@ TEST_CASE("numbers that cannot be are refused with the variable's name", "[app]"
 TEST_CASE("options of a place belong together", "[app]") {
   RankClues clues = clues_of({});
   clues.rank = 1;
-  CHECK_THAT(refusal(clues), Contains("--rank says nothing without --world-size"));
+  CHECK_THAT(refusal(clues), Contains("--rank needs --world-size"));
   clues.world_size = 1;
   CHECK_THAT(refusal(clues), Contains("--rank 1 with --world-size 1"));
   clues.rank.reset();
-  CHECK_THAT(refusal(clues), Contains("--world-size says nothing without --rank"));
+  CHECK_THAT(refusal(clues), Contains("--world-size needs --rank"));
   clues.world_size.reset();
   clues.local_rank = 0;
   CHECK_THAT(refusal(clues), Contains("--local-rank says nothing"));

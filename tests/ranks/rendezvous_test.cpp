@@ -228,7 +228,7 @@ TEST_CASE("another version, another host and an impossible rank are refused on b
   CHECK_THAT(error.what(), Contains("rank 0 is on here, rank 1 on there") &&
                                Contains("several hosts need a communicator between hosts"));
   CHECK_THAT(common_refusal(card_of(job, 0, 2), card_of(job, 2, 2)).what(),
-             Contains("rank 2 is none of 2 ranks"));
+             Contains("rank 2 is not one of 2 ranks"));
 }
 
 TEST_CASE("a rank that comes twice ends all", "[comm]") {

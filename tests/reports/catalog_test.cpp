@@ -29,14 +29,15 @@ TEST_CASE("the extension says the format", "[reports]") {
 TEST_CASE("an unknown extension is refused with a suggestion", "[reports]") {
   const Error error = refusal_of("results.jsn");
   CHECK(error.code() == ExitCode::usage);
-  CHECK(std::string(error.what()) ==
-        "--output 'results.jsn' ends in '.jsn', which is no known format; did you mean '.json'?");
+  CHECK(
+      std::string(error.what()) ==
+      "--output 'results.jsn' ends in '.jsn', which is not a known format; did you mean '.json'?");
   CHECK(error.remedy() ==
         "name a file that ends in .json, .csv, .md or .html, or - for JSON on standard output");
   CHECK(std::string(refusal_of("results").what()) ==
-        "--output 'results' has no extension to tell its format by");
+        "--output 'results' has no extension that names its format");
   CHECK(std::string(refusal_of("results.json/").what()) ==
-        "--output 'results.json/' has no extension to tell its format by");
+        "--output 'results.json/' has no extension that names its format");
 }
 
 TEST_CASE("every reporter writes every kind of run", "[reports]") {

@@ -51,7 +51,7 @@ ResultFile swept() {
       swept_row(64, "bf16", 1.2e6)};
   for (const char* batch : {"32", "64"})
     runs.push_back(trouble(swept_row(std::stol(batch), "fp16", 0), Status::skipped,
-                           "--precision fp16: no CPU multiplies it"));
+                           "--precision fp16: CPUs cannot multiply it"));
   runs[0].warnings = {{"few-samples", "only 4 samples were measured", "Measure for longer."}};
   runs[1].warnings = {{"few-samples", "only 7 samples were measured", "Measure for longer."},
                       {"odd", "it was odd", ""}};

@@ -267,7 +267,7 @@ TEST_CASE("a history is begun, compared with and added to", "[run]") {
       compare({"a.json", "--history", "h.jsonl", "--append", "-o", "c.md", "-o", "c.json"});
   CHECK(begun.exit_code == 0);
   CHECK_THAT(begun.output, Catch::StartsWith("new ") && Catch::EndsWith("1 new\n"));
-  CHECK_THAT(begun.errors, Contains("is begun: all runs are new"));
+  CHECK_THAT(begun.errors, Contains("was created: all runs are new"));
   CHECK_THAT(compare.text("c.md").value(), Contains("1 new"));
   CHECK_THAT(compare.text("c.json").value(), Contains("\"verdict\": \"new\""));
   // One other day does not show that days differ by less than 5 %.
@@ -298,11 +298,11 @@ TEST_CASE("a gate that is run again with the same result gives the same verdict"
     CAPTURE(again.errors);
     CHECK(again.exit_code == first.exit_code);
     CHECK(again.output == first.output);
-    CHECK_THAT(again.errors, Contains("NEW is in history 'h.jsonl' already: it was compared with "
+    CHECK_THAT(again.errors, Contains("NEW is already in history 'h.jsonl': it was compared with "
                                       "the other entries, and not added again"));
   };
   const ProgramResult begun = gate("a.json", {"--append"});
-  CHECK_THAT(begun.errors, Contains("is begun"));
+  CHECK_THAT(begun.errors, Contains("was created"));
   check_known(begun, gate("a.json", {"--append"}));
   check_usage_error(gate("a.json"), "has no results but NEW itself");
 
@@ -513,7 +513,7 @@ TEST_CASE("a result counts once", "[run]") {
   check_usage_error(compare({"c.json", "b.json", "--base", "copy.json"}), "hold the same record");
   const ProgramResult itself = compare({"c.json", "copy.json"});
   check_usage_error(itself, "'c.json' and 'copy.json' hold the same record");
-  CHECK_THAT(itself.errors, Contains("measure anew"));
+  CHECK_THAT(itself.errors, Contains("measure again"));
   check_usage_error(compare({"before", "c.json", "--base", "copy.json"}), "hold the same record");
 }
 
@@ -547,7 +547,7 @@ TEST_CASE("a self-check tells what can be told apart, and is remembered", "[run]
   CAPTURE(result.errors);
   CHECK(result.exit_code == 0);
   CHECK_THAT(result.output, Contains("false alarms") && Contains("near") && Contains(kId));
-  CHECK_THAT(result.errors, Contains("learnt of host 'vm-17'") && Contains("noise.json"));
+  CHECK_THAT(result.errors, Contains("learnt for host 'vm-17'") && Contains("noise.json"));
   CHECK_THAT(compare.text("cache/ptbench/noise.json").value(), Contains("vm-17"));
   const ProgramResult json = compare({"--self-check", "a.json", "--json"});
   CHECK(nlohmann::json::parse(json.output).at("schema") == "ptbench.self_check/1");

@@ -218,7 +218,7 @@ TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") 
               "strategy 'dp' is one process, and there are 2 ranks from PTBENCH_RANK");
   check_all(ranks({with({"-s", "ddp", "-n", "2"}, "0"), with({"-s", "ddp", "-n", "2"}, "1")}), 1,
             "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
-  check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank says nothing without --world-size");
+  check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank needs --world-size");
   check_all(ranks({{{"--steps", "5"}, {"RANK=0"}}}), 1, "RANK is set, and WORLD_SIZE is not");
 }
 

@@ -223,7 +223,7 @@ TEST_CASE("what a process refuses is said once, with its remedy", "[run]") {
   CHECK(result.exit_code == 1);
   CHECK(result.errors ==
         "ptbench: error: plan file 'p.json' is no plan (ptbench.plan/1)\n"
-        "ptbench: remedy: remove it to have it written anew, or name another file\n");
+        "ptbench: remedy: remove it, so that it is written again, or name another file\n");
   CHECK(result.output.empty());
   CHECK_FALSE(fs::exists(run.path("r.json")));
 }

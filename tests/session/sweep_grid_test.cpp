@@ -151,7 +151,7 @@ TEST_CASE("impossible combinations are skipped with the reason", "[app]") {
   CHECK_FALSE(rows[0].is_possible());
   CHECK(rows[0].record.status == Status::skipped);
   CHECK(rows[0].record.reason ==
-        "--momentum does not go with adam; leave it out, or add --optimizer sgd");
+        "--momentum does not work with adam; leave it out, or add --optimizer sgd");
   CHECK(rows[0].id() == "linear/serial/n1/b32/fp32/threads=2/momentum=0.5");
   CHECK(rows[0].arguments.empty());
   CHECK(rows[1].is_possible());
@@ -181,7 +181,7 @@ TEST_CASE("a communicator that a row cannot use is skipped, where it has any use
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].is_possible());
   CHECK(mentions(rows[1].record.reason.value_or(""),
-                 "it moves values of GPUs, and ranks train on CPUs; leave it out"));
+                 "moves values of GPUs, but the ranks train on CPUs; leave it out"));
 }
 
 TEST_CASE("an interface is for the communicators that take one", "[app]") {
@@ -218,7 +218,7 @@ TEST_CASE("rows that are impossible in different ways have different ids", "[app
 }
 
 TEST_CASE("a sweep in which nothing is possible is refused", "[app]") {
-  CHECK(mentions(refusal({"--precision", "fp16"}), "--precision fp16: no CPU multiplies it"));
+  CHECK(mentions(refusal({"--precision", "fp16"}), "--precision fp16: CPUs cannot multiply it"));
   const std::string several = refusal({"--precision", "fp16,tf32"});
   CHECK(mentions(several, "none of the 2 rows is possible; the first: --precision fp16"));
   CHECK(mentions(several, "use --precision"));

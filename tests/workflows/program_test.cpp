@@ -122,7 +122,7 @@ TEST_CASE("options reach a program through its command", "[workflows][program]")
   CHECK_THAT(refused({"--program", "x", "--lr", "1"}), Contains("--lr means nothing"));
   CHECK_THAT(refused({"--program", "x", "-w", "mlp"}), Contains("--name"));
   CHECK_THAT(refused({"--program", "x {b}"}), Contains("--batch-size is missing"));
-  CHECK_THAT(refused({"--program", "x {what}"}), Contains("{what}, which stands for nothing"));
+  CHECK_THAT(refused({"--program", "x {what}"}), Contains("{what}, which is not a placeholder"));
   CHECK_THAT(refused({"--program", "x {b}", "-n", "3", "--global-batch", "64"}), Contains("{n}"));
   CHECK_THAT(refused({"--name", "x"}), Contains("--program"));
   CHECK_THAT(refused({"--program", "x", "--engine", "pytorch"}), Contains("--engine pytorch"));
@@ -233,7 +233,7 @@ TEST_CASE("a program that tells times in another unit ends in time", "[workflows
   const RunCommand run;
   CHECK_THAT(reason_of(run, measure(run, scripted("real=0.05 unit=1000"),
                                     {"--max-time", "0.2", "--timeout", "5"})),
-             Contains("the program has trained for") && Contains("tells of steps that last"));
+             Contains("the program trained for") && Contains("reports steps that last"));
 }
 
 TEST_CASE("programs may talk, read, wander and leave daemons behind", "[workflows][program]") {
@@ -368,7 +368,7 @@ TEST_CASE("PyTorch is an engine where there is a Python with it", "[workflows][p
   CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("exit code 3"));
   place.write("verified", "{\n");
   place.write("code", "0");
-  CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("tells no result"));
+  CHECK_THAT(reason_of(place, ptbench(only, python)), Contains("which is not a result"));
   says("passed", "1e-7", 0);
   const auto verified = record_of(place, ptbench(only, python))["verification"];
   CHECK(verified["status"] == "passed");

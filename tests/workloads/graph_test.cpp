@@ -114,11 +114,11 @@ TEST_CASE("a graph that does not end in its classes is refused", "[workloads]") 
 
 TEST_CASE("a layer whose input does not fit is named", "[workloads]") {
   const auto [layer, input, words] = GENERATE(table<Layer, Shape, const char*>({
-      {LinearLayer{10}, {3, 4, 4}, "'b' is linear and wants a row, and gets an image of 3x4x4"},
-      {conv(10), {5}, "'b' wants an image, and gets a row of 5"},
-      {pool(Window::square(1, 1, 0)), {5}, "'b' wants an image, and gets a row of 5"},
-      {GlobalPoolLayer{}, {5}, "'b' wants an image, and gets a row of 5"},
-      {FlattenLayer{}, {5}, "'b' wants an image, and gets a row of 5"},
+      {LinearLayer{10}, {3, 4, 4}, "'b' is linear and needs a row, and gets an image of 3x4x4"},
+      {conv(10), {5}, "'b' needs an image, and gets a row of 5"},
+      {pool(Window::square(1, 1, 0)), {5}, "'b' needs an image, and gets a row of 5"},
+      {GlobalPoolLayer{}, {5}, "'b' needs an image, and gets a row of 5"},
+      {FlattenLayer{}, {5}, "'b' needs an image, and gets a row of 5"},
       {LinearLayer{0}, {5}, "'b' has 0 outputs"},
       {LinearLayer{-7}, {5}, "'b' has -7 outputs"},
       {conv(0), {3, 4, 4}, "'b' has 0 outputs"},

@@ -406,13 +406,13 @@ TEST_CASE("wrong connections are named", "[workloads]") {
              Contains("cycle") && !Contains("'z'"));
   CHECK_THAT(complaint(between(R"({"name": "b", "type": "relu", "inputs": ["a"]},
                                   {"name": "c", "type": "relu", "inputs": ["a"]})")),
-             Contains("nobody uses 2 layers: 'b', 'z'"));
+             Contains("no layer uses the output of 2 layers: 'b', 'z'"));
 }
 
 TEST_CASE("shapes that do not fit are named with the file and the layer", "[workloads]") {
   const auto [rest, words] = GENERATE(table<std::string, std::string>({
       {R"("type": "linear", "outputs": 3)",
-       "layer 'b' is linear and wants a row, and gets an image of 4x6x6"},
+       "layer 'b' is linear and needs a row, and gets an image of 4x6x6"},
       {R"("type": "add", "inputs": ["a", "input"])",
        "layer 'b' adds an image of 3x8x8 to an image of 4x6x6"},
       {R"("type": "conv2d", "outputs": 3, "kernel": 7)",
@@ -422,7 +422,7 @@ TEST_CASE("shapes that do not fit are named with the file and the layer", "[work
       {R"("type": "conv2d", "outputs": 1099511627776, "kernel": 1)", "more than 2^40"},
       {R"("type": "conv2d", "outputs": 1, "kernel": 1, "padding": 1099511627776)",
        "more than 2^40"},
-      {R"("type": "flatten")", "layer 'y' wants an image, and gets a row of 144"},
+      {R"("type": "flatten")", "layer 'y' needs an image, and gets a row of 144"},
   }));
   CHECK_THAT(complaint(between(R"({"name": "b", )" + rest + "}")), Contains(words));
   CHECK_THAT(complaint(file_of(R"([{"name": "fc", "type": "linear", "outputs": 9}])", "[4]")),

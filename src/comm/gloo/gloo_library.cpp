@@ -250,7 +250,7 @@ std::shared_ptr<tcp::Device> device_beside(const tcp::attr& attributes) {
 /// Says what gloo throws.
 Error gloo_error(const std::exception& error, const std::string& way) {
   return run_error(fmt::format("gloo: {}", error.what()),
-                   fmt::format("see that programs may connect to each other by {}",
+                   fmt::format("make sure that programs can connect to each other over {}",
                                way.empty() ? "the loopback interface" : way));
 }
 

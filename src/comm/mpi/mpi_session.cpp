@@ -14,7 +14,7 @@ namespace {
 void require_launcher(Size ranks) {
   if (std::getenv("PMIX_RANK") != nullptr) return;  // NOLINT(concurrency-mt-unsafe): nobody writes
   throw usage_error("--communicator mpi: Open MPI's launcher did not start this rank",
-                    fmt::format("start them by it: mpirun -n {} ptbench run …", ranks));
+                    fmt::format("start the ranks with it: mpirun -n {} ptbench run …", ranks));
 }
 
 }  // namespace
@@ -33,13 +33,14 @@ MpiSession::MpiSession(Size rank, Size ranks) {
   PTBENCH_MPI(MPI_Comm_size(MPI_COMM_WORLD, &all));
   if (own != rank || all != ranks)
     throw usage_error(
-        fmt::format("--communicator mpi: MPI calls this rank {} of {}, and it is rank "
-                    "{} of {}",
-                    own, all, rank, ranks),
-        "start all ranks by one mpirun, and place none by hand");
+        fmt::format(
+            "--communicator mpi: to MPI this is rank {} of {}, but to ptbench rank {} of {}", own,
+            all, rank, ranks),
+        "start all ranks with one mpirun, and none by hand");
   if (threads < MPI_THREAD_MULTIPLE)
-    throw capability_error("--communicator mpi: this MPI takes no calls from several threads",
-                           "use an Open MPI that was built for them, or --communicator shm");
+    throw capability_error(
+        "--communicator mpi: this Open MPI was built without support for several threads",
+        "use an Open MPI that has it, or --communicator shm");
   is_broken_ = false;
 }
 

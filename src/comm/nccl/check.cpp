@@ -23,8 +23,7 @@ bool is_fine(ncclResult_t result) { return result == ncclSuccess || result == nc
 
 void check(ncclResult_t result, const char* call, std::source_location where) {
   if (is_fine(result)) return;
-  throw run_error(describe(result, call, where),
-                  "NCCL_DEBUG=WARN in the environment has NCCL say more");
+  throw run_error(describe(result, call, where), "set NCCL_DEBUG=WARN to have NCCL say more");
 }
 
 void note(ncclResult_t result, const char* call, std::source_location where) noexcept {

@@ -64,8 +64,9 @@ void require_alike(const std::vector<RankGpu>& gpus) {
   };
   for (std::size_t rank = 1; rank < gpus.size(); ++rank)
     if (gpus[rank].kind != first.kind || gpus[rank].capability != first.capability)
-      throw capability_error(fmt::format("the ranks' GPUs are unlike: {}, {}", text(0), text(rank)),
-                             "use hosts with GPUs of one kind, or choose alike ones with --device");
+      throw capability_error(
+          fmt::format("the ranks have different GPUs: {}, {}", text(0), text(rank)),
+          "use hosts with the same kind of GPU, or choose equal ones with --device");
 }
 
 /// What the environment says already stays, where the user has not asked for something else.

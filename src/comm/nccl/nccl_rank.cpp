@@ -65,7 +65,7 @@ void NcclRank::await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Ti
     if (const ncclResult_t state = comm.state(); state != ncclSuccess && state != ncclInProgress)
       give_up(
           run_error(fmt::format("rank {}: {}: NCCL: {}", rank_, doing(), comm.error_text(state)),
-                    "NCCL_DEBUG=WARN in the environment has NCCL say more"));
+                    "set NCCL_DEBUG=WARN to have NCCL say more"));
     if (deadline.nap(kNap) <= std::chrono::nanoseconds(0)) {
       const std::string late = late_ranks(number);
       if (late.empty() && !grace) grace.emplace(kGrace, clock_);
@@ -74,7 +74,7 @@ void NcclRank::await(NcclComm& comm, FunctionRef<bool()> holds, Communicator::Ti
             run_error(fmt::format("rank {}: {}: {} within {:g} s", rank_, doing(),
                                   late.empty() ? "the GPUs did not finish" : late + " did not come",
                                   std::chrono::duration<double>(timeout).count()),
-                      "see what became of it, or give a longer --timeout"));
+                      "find out what happened to it, or give a longer --timeout"));
     }
     if (turn < shared::kSpins)
       sched_yield();

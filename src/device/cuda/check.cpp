@@ -37,10 +37,10 @@ void check_cuda(cudaError_t result, const char* call, std::source_location where
   // Work that was asked for earlier fails while others wait for it: only where every launch waits
   // is the failing one named.
   throw run_error(describe(result, call, where),
-                  is_broken() ? "look at the kernel's log for the GPU's own report (dmesg, Xid); "
-                                "CUDA_LAUNCH_BLOCKING=1 in the environment and --graph off have "
-                                "the run name the operator that failed"
-                              : "run again; if it stays, try --device cpu");
+                  is_broken() ? "look for the GPU's own report in the kernel's log (dmesg, Xid); "
+                                "with CUDA_LAUNCH_BLOCKING=1 in the environment and --graph off "
+                                "the run names the operator that failed"
+                              : "run again; if it fails again, try --device cpu");
 }
 
 void note_cuda(cudaError_t result, const char* call, std::source_location where) noexcept {

@@ -272,8 +272,8 @@ std::string remedy_of(CuptiResult result) {
       result == CuptiResult::virtualized_device_insufficient_privileges)
     return "Let the driver allow profiling to all users (NVreg_RestrictProfilingToAdminUsers=0), "
            "or run as an administrator.";
-  return "End other profilers of this process, and see that CUPTI is of the driver's CUDA version "
-         "or older.";
+  return "Stop other profilers of this process, and use a CUPTI that is not newer than the "
+         "driver's CUDA version.";
 }
 
 ActivityStart start() {
@@ -281,7 +281,7 @@ ActivityStart start() {
   if (!library.reason().empty())
     return {.watch = nullptr,
             .reason = library.reason(),
-            .remedy = "Install CUPTI of this CUDA version, and see that the loader finds it."};
+            .remedy = "Install CUPTI of this CUDA version, where the loader finds it."};
   auto watch = std::make_unique<GpuActivity>(library);
   const CuptiResult result = watch->begin();
   if (result == CuptiResult::success)
