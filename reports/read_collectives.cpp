@@ -25,8 +25,8 @@ class JsonRow {
   JsonRow(const ParsedJson& json, const std::string& name, std::size_t number)
       : json_(json), name_(name), number_(number) {
     if (!json.is_object())
-      throw comm_error(name,
-                       fmt::format("is no list of collectives: element {} is no object", number));
+      throw comm_error(
+          name, fmt::format("is not a list of collectives: element {} is not an object", number));
   }
 
   [[nodiscard]] std::string text(const char* key) const {
@@ -68,7 +68,7 @@ class JsonRow {
 
 std::vector<CollectiveRecord> read_collectives(const ParsedJson& document,
                                                const std::string& name) {
-  if (!document.is_array()) throw comm_error(name, "is no list of collectives");
+  if (!document.is_array()) throw comm_error(name, "is not a list of collectives");
   std::vector<CollectiveRecord> records;
   records.reserve(document.size());
   for (const ParsedJson& json : document) {

@@ -89,7 +89,7 @@ MergedWarning merged(const Cause& cause) {
       besides.push_back(row.phrase);
     }
   }
-  result.message += fmt::format("; besides, {}", fmt::join(besides, ", "));
+  result.message += fmt::format("; also, {}", fmt::join(besides, ", "));
   return result;
 }
 

@@ -72,7 +72,7 @@ void check_logits(const Node& last, const Shape& shape, Size classes) {
   throw LayerSite(last.name, {})
       .misfit(fmt::format("is the last one and gives {}, and the model has {} classes",
                           described(shape), classes),
-              "let the last layer give a row with one value a class");
+              "let the last layer give a row with one value for each class");
 }
 
 }  // namespace

@@ -88,8 +88,7 @@ Command make_export_command() {
       OptionTable<ExportOptions>(
           {text_list_option({.name = "RESULT",
                              .group = "Arguments",
-                             .help = "a result that run or sweep wrote as .json, or a folder of "
-                                     "such",
+                             .help = "a result of run or sweep (.json), or a folder of them",
                              .example = "results.json",
                              .hint = ValueHint::file,
                              .argument = true,

@@ -79,7 +79,7 @@ std::unique_ptr<Communicator> SharedMemoryCommunicator::split(Size colour, Size 
       throw run_error(fmt::format("rank {}: no channel is left for another group of rank {}, which "
                                   "may be in {} at once",
                                   world_rank(rank_), card.rank, shared::kMostGroups),
-                      "let groups end that are not used any more");
+                      "close groups that are not used any more");
   const std::vector<Card> members = members_of(all, colour);
   SharedGroup group{.channel = shared::kFirstGroupChannel +
                                static_cast<std::size_t>(std::countr_zero(common_channels(members))),

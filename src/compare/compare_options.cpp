@@ -34,15 +34,15 @@ void set_ignore_environment(CompareConfig& config, const OptionInfo& /*option*/,
 }
 
 void append_files(Rows& rows) {
-  rows.push_back(text_list_option({.name = "FILE",
-                                   .group = "Arguments",
-                                   .help = "BASE and NEW, each a result that run wrote as .json or "
-                                           "a folder of such; with --history only NEW; with "
-                                           "--self-check any number of results",
-                                   .example = "base.json new.json",
-                                   .hint = ValueHint::file,
-                                   .argument = true},
-                                  &CompareConfig::files));
+  rows.push_back(text_list_option(
+      {.name = "FILE",
+       .group = "Arguments",
+       .help = "BASE and NEW, each a result of run (.json) or a folder of results; with --history "
+               "only NEW; with --self-check any number of results",
+       .example = "base.json new.json",
+       .hint = ValueHint::file,
+       .argument = true},
+      &CompareConfig::files));
   const std::string group = "Sides";
   rows.push_back(text_list_option({.name = "base",
                                    .value = "FILE",

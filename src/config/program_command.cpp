@@ -216,7 +216,7 @@ std::string python_with_torch() {
   if (access(python.c_str(), X_OK) == 0) return python.string();
   throw capability_error(fmt::format("--engine pytorch: there is no Python with PyTorch at '{}'",
                                      printable(python.string())),
-                         "run scripts/peers, which makes one, or let PTBENCH_PYTHON name another");
+                         "run scripts/peers, which makes one, or set PTBENCH_PYTHON to another");
 }
 
 void require_known_to_pytorch(const Names& known, std::string_view option,

@@ -26,12 +26,12 @@ constexpr Size kMostSteps = 1'000'000'000;
 
 Error broken(const std::string& what) {
   return run_error(fmt::format("turns were not granted as {} says: {}", kStepsProtocol, what),
-                   "let both ends be of one version");
+                   "use the same version on both ends");
 }
 
 json parsed(const std::string& text) {
   json message = json::parse(text, nullptr, false);
-  if (!message.is_object()) throw broken("a message is no JSON object");
+  if (!message.is_object()) throw broken("a message is not a JSON object");
   return message;
 }
 

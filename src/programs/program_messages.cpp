@@ -42,14 +42,14 @@ std::optional<std::string> short_text(const json& object, const char* name) {
   if (found == object.end() || found->is_null()) return std::nullopt;
   const auto* text = found->get_ptr<const std::string*>();
   if (text == nullptr || text->empty() || text->size() > kLongestName)
-    throw breach(fmt::format("'{}' is no text of 1 to {} characters", name, kLongestName));
+    throw breach(fmt::format("'{}' is not a string of 1 to {} characters", name, kLongestName));
   return printable(*text);
 }
 
 std::optional<std::string> framework_in(const json& message) {
   const auto found = message.find("framework");
   if (found == message.end() || found->is_null()) return std::nullopt;
-  if (!found->is_object()) throw breach("'framework' is no object");
+  if (!found->is_object()) throw breach("'framework' is not an object");
   const auto name = short_text(*found, "name");
   auto version = short_text(*found, "version");
   if (!name) return version;
@@ -87,7 +87,7 @@ const json& list_in(const json& message, const char* what, std::size_t most, std
                        });
   if (!is_list)
     throw breach(
-        fmt::format("'{}' is no list of at most {} entries of {} items", what, most, items));
+        fmt::format("'{}' is not a list of at most {} entries of {} items", what, most, items));
   return *found;
 }
 
@@ -138,7 +138,7 @@ ProgramReport report_in(const json& message) {
 
 ProgramMessage parse_program_message(std::string_view text) {
   const json message = json::parse(text, nullptr, false);
-  if (!message.is_object()) throw breach("a message is no JSON object");
+  if (!message.is_object()) throw breach("a message is not a JSON object");
   if (message.contains("protocol")) return hello_in(message);
   if (message.contains("steps")) return report_in(message);
   return ProgramAside{};

@@ -98,12 +98,12 @@ void ProgramRanks::take_spans(Size rank, ProgramReport report) {
   for (const ProgramSpan& span : report.spans) {
     const std::int64_t at = span.number - first;
     if (at < 0 || at >= std::ssize(report.steps))
-      throw breach_by(rank, fmt::format("it tells a phase of step {} beside steps {} to {}",
+      throw breach_by(rank, fmt::format("it reports a phase of step {} with steps {} to {}",
                                         span.number, first, report.steps.back().number));
     const ProgramStep& step = report.steps[static_cast<std::size_t>(at)];
     if (span.begin < step.begin || span.end < span.begin || span.end > step.end)
       throw breach_by(
-          rank, fmt::format("'{}' of step {} from {} to {} is no part of it",
+          rank, fmt::format("'{}' of step {} from {} to {} is not within it",
                             kProgramPhases.at(span.phase), span.number, span.begin, span.end));
   }
   require_disjoint(rank, report.spans);

@@ -27,13 +27,13 @@ ProgramServer::ProgramServer(std::string path, std::optional<Size> world_size)
     : path_(std::move(path)), watch_(epoll_create1(EPOLL_CLOEXEC)), ranks_(world_size) {
   if (path_.size() >= kMostSocketName)
     throw usage_error(fmt::format("'{}' is too long a name for a socket", printable(path_)),
-                      "let TMPDIR name a folder with a shorter path");
+                      "set TMPDIR to a folder with a shorter path");
   int error_number = 0;
   listener_ = listen_at(path_, error_number);
   if (!listener_.is_open() || !watch_.is_open())
     throw usage_error(fmt::format("no program can connect to '{}': {}", printable(path_),
                                   std::generic_category().message(error_number)),
-                      "let TMPDIR name a folder that you may write to");
+                      "set TMPDIR to a folder that you may write to");
   watch(listener_);
 }
 

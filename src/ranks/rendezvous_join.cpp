@@ -115,12 +115,12 @@ RankCard card_for(const RankCard& own, const Descriptor& socket) {
 void require_sense(const RankCard& own, const Welcome& welcome) {
   if (std::ssize(welcome.local_ranks) != own.world_size ||
       std::ssize(welcome.hosts) != own.world_size)
-    throw run_error(fmt::format("rank 0 tells of {} ranks, and there are {}",
+    throw run_error(fmt::format("rank 0 knows of {} ranks, but there are {}",
                                 welcome.local_ranks.size(), own.world_size),
                     "start all ranks with the same ptbench");
   if (std::ranges::any_of(welcome.local_ranks,
                           [&](Size local) { return local < 0 || local >= own.world_size; }))
-    throw run_error(fmt::format("rank 0 tells of local ranks {} in a world of {}",
+    throw run_error(fmt::format("rank 0 names local ranks {} in a world of {}",
                                 fmt::join(welcome.local_ranks, ", "), own.world_size),
                     "start all ranks with the same ptbench");
 }

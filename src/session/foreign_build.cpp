@@ -39,10 +39,10 @@ void require_ptbench(std::string_view option, const std::string& program) {
   std::error_code ignored;
   if (!fs::is_regular_file(program, ignored) || access(program.c_str(), X_OK) != 0)
     throw usage_error(
-        fmt::format("--{} '{}' is no program that can be run", option, printable(program)),
+        fmt::format("--{} '{}' is not a program that can be run", option, printable(program)),
         kRemedy);
   if (!says_that_it_is_ptbench(program))
-    throw usage_error(fmt::format("--{} '{}' is no ptbench: it does not say so with --version",
+    throw usage_error(fmt::format("--{} '{}' is not a ptbench: it does not say so with --version",
                                   option, printable(program)),
                       kRemedy);
 }

@@ -29,7 +29,7 @@ void require_ranks(const RunOptions& options) {
         fmt::format("--hosts: strategy '{}' is one process, which is on one host", strategy.name),
         "use --strategy ddp, or leave --hosts out");
   if (ranks_of(options.hosts.slots) < 2)
-    throw usage_error("--hosts: one rank is no run on hosts",
+    throw usage_error("--hosts: one rank does not need several hosts",
                       "name more, or more ranks of each: --hosts a:2,b:2");
 }
 

@@ -76,7 +76,7 @@ SessionFolder::SessionFolder() {
   if (mkdtemp(name.data()) == nullptr)
     throw usage_error(fmt::format("no folder can be made in '{}': {}", printable(parent.string()),
                                   std::generic_category().message(errno)),
-                      "let TMPDIR name a folder that you may write to");
+                      "set TMPDIR to a folder that you may write to");
   path_ = std::move(name);
   lock_ = make_lock(path_);
 }

@@ -27,7 +27,8 @@ constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
 /// What to add to "repetition 3": the way in which it ended.
 std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
   if (ended.was_stopped)
-    return "was stopped, and killed as it did not go on within --timeout: see who stopped it";
+    return "was stopped, and killed because it did not go on within --timeout: find out what "
+           "stopped it";
   if (ended.overdue) return "was killed: it neither ended nor reported";
   if (ended.signal != 0)
     return fmt::format("was killed by signal {}{}", ended.signal,
@@ -107,7 +108,7 @@ RunRecord SessionResults::record_of(const std::string& task, const fs::path& res
   if (interrupted) return lost(Status::interrupted, interruption(task));
   refusal_ = refusal_of(ended, messages);
   if (refusal_ && setup_.is_foreign() && names_own_option(refusal_->what()))
-    refusal_ = Error(refusal_->code(), unsuitable(refusal_->what()), "build it anew");
+    refusal_ = Error(refusal_->code(), unsuitable(refusal_->what()), "build it again");
   return lost(Status::failed,
               refusal_ ? std::string(refusal_->what()) : fmt::format("{} {}", task, problem));
 }
@@ -157,7 +158,7 @@ std::optional<RunRecord> SessionResults::record_in(const fs::path& result, const
 }
 
 std::string SessionResults::unsuitable(const std::string& sign) const {
-  return fmt::format("'{}' is no ptbench, or too old to be measured with: {}",
+  return fmt::format("'{}' is not a ptbench, or too old to be measured with: {}",
                      printable(setup_.program.string()), sign);
 }
 

@@ -101,7 +101,8 @@ void warn_of_lost(const ActivityLog& log, RunRecord& record) {
       fmt::format("{} lost {} records of what the device did", log.source, log.lost);
   if (log.without_call > 0)
     message += fmt::format(
-        "; {} more, of work whose call was lost, are not in the trace, as nobody knows their step",
+        "; {} more, of work whose call was lost, are not in the trace, because their step is not "
+        "known",
         log.without_call);
   record.warnings.push_back({.code = "trace-lost-activity",
                              .message = std::move(message),

@@ -192,7 +192,7 @@ TEST_CASE("functions that the management library lacks are named, and end no run
                                              {.environment = {found_first_in(libraries)}});
     CHECK(doctor.exit_code == 0);
     CHECK_THAT(doctor.output,
-               Contains("not told: energy (libnvidia-ml.so.1 has no such function)"));
+               Contains("not known: energy (libnvidia-ml.so.1 has no such function)"));
   }
 }
 

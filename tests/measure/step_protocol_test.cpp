@@ -104,8 +104,8 @@ TEST_CASE("where nobody grants turns, a program says so", "[app]") {
 TEST_CASE("what is no ptbench.steps/1 is refused", "[app]") {
   TurnGrants grants;
   const auto [message, complaint] = GENERATE(
-      table<std::string, std::string>({{"hello", "no JSON object"},
-                                       {"[1]", "no JSON object"},
+      table<std::string, std::string>({{"hello", "not a JSON object"},
+                                       {"[1]", "not a JSON object"},
                                        {R"({"protocol": "ptbench.steps/9"})", "ptbench.steps/9"},
                                        {R"({"turn": 1, "steps": 3})", "'seconds'"},
                                        {R"({"turn": 1, "steps": -3, "seconds": 1})", "'steps'"},

@@ -68,7 +68,7 @@ TEST_CASE("a step is there when all ranks have done it", "[programs]") {
 
 TEST_CASE("each breach of the protocol is named", "[programs]") {
   Told told(2);
-  CHECK_THAT(told.refused(0, "[]"), Contains("no JSON object"));
+  CHECK_THAT(told.refused(0, "[]"), Contains("not a JSON object"));
   CHECK_THAT(told.refused(0, R"({"protocol": "ptbench.steps/9"})"), Contains("steps/9"));
   CHECK_THAT(told.refused(0, hello(0, 3)), Contains("--nproc is 2"));
   CHECK_THAT(told.refused(0, hello(2, 2)), Contains("no rank 2"));

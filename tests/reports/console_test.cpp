@@ -118,7 +118,7 @@ TEST_CASE("warnings of one cause are one line of a summary", "[reports]") {
                   {"odd", "it was odd", ""}};
   const std::string text = to_console(testing::file_of(run));
   CHECK(contains(text,
-                 "\n  warning     the hypervisor took 3 %; besides, repetitions scatter; "
+                 "\n  warning     the hypervisor took 3 %; also, repetitions scatter; "
                  "remedy: Run again later.\n  warning     it was odd\n"));
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("warnings of one cause are one, with the remedy of the most telling", 
   CHECK(warnings[0].codes ==
         std::vector<std::string>{"foreign-load", "mixed-placement", "too-noisy"});
   CHECK(warnings[0].message ==
-        "other programs took 12 %; besides, the cores moved, repetitions scatter");
+        "other programs took 12 %; also, the cores moved, repetitions scatter");
   CHECK(warnings[0].remedy == "End what runs.");
   CHECK(warnings[0].runs == 1);
   CHECK(warnings[1].name == "slowdown");
@@ -40,7 +40,7 @@ TEST_CASE("a GPU that was throttled is a cause of noise", "[reports]") {
   const std::vector<MergedWarning> warnings = merged_warnings(runs);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].message ==
-        "the GPU was throttled in 3 of 4 slices; besides, repetitions scatter");
+        "the GPU was throttled in 3 of 4 slices; also, repetitions scatter");
   CHECK(warnings[0].remedy == "Cool it.");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("what was chosen beside other programs is one warning", "[reports]") {
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].name == "chosen-under-load");
   CHECK(warnings[0].message ==
-        "while operators were timed; besides, ranks' communication was chosen so too");
+        "while operators were timed; also, ranks' communication was chosen so too");
   CHECK(warnings[0].runs == 2);
 }
 

@@ -285,7 +285,7 @@ TEST_CASE("hosts that cannot be meant are refused", "[run]") {
   refused({"-s", "ddp", "--hosts", "192.0.2.1:1,b:1"},
           "begins with 192.0.2.1, which is not this host");
   refused({"-s", "ddp", "--hosts", "localhost:1,b:1"}, "by which no other host reaches this one");
-  refused({"-s", "ddp", "--hosts", "localhost:1"}, "one rank is no run on hosts");
+  refused({"-s", "ddp", "--hosts", "localhost:1"}, "one rank does not need several hosts");
   refused({"--hosts", "localhost:2"}, "strategy 'serial' is one process");
   refused({"-s", "ddp", "--hosts", "localhost:2", "-n", "2"}, "--nproc");
   refused({"-s", "ddp", "--hosts", "a:2,a:1"}, "names a twice");

@@ -225,7 +225,7 @@ TEST_CASE("a program that is no ptbench, or too old, is named") {
   CHECK_FALSE(session.prepare());
   CHECK(session.record().status == Status::failed);
   CHECK_THAT(session.record().reason.value(),
-             Contains("/program' is no ptbench, or too old to be measured with: ") &&
+             Contains("/program' is not a ptbench, or too old to be measured with: ") &&
                  !Contains("result.json"));
 }
 

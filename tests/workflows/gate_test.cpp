@@ -139,7 +139,7 @@ TEST_CASE("a new build that breaks fails the gate, and one that is none is refus
 
   const ProgramResult none = gate(place, {"--base", "/bin/true", "--new", PTBENCH_EXECUTABLE});
   CHECK(none.exit_code == 1);
-  CHECK_THAT(none.errors, Contains("--base '/bin/true' is no ptbench"));
+  CHECK_THAT(none.errors, Contains("--base '/bin/true' is not a ptbench"));
   CHECK(gate(place, {"--new", PTBENCH_EXECUTABLE}).exit_code == 1);
   const ProgramResult wrong = gate(place, {"--base", PTBENCH_EXECUTABLE, "--new",
                                            PTBENCH_EXECUTABLE, "-s", "serial", "-n", "2"});

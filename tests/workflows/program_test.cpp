@@ -177,10 +177,10 @@ TEST_CASE("what a program does wrong is one clear error", "[workflows][program]"
     std::string reason;
   };
   const std::vector<Case> cases{
-      {"at=1 fault=garbage", "no JSON object"},
-      {"at=1 fault=list", "no JSON object"},
+      {"at=1 fault=garbage", "not a JSON object"},
+      {"at=1 fault=list", "not a JSON object"},
       {"at=1 fault=long", "a message is empty or too long"},
-      {"at=2 fault=nan", "no JSON object"},
+      {"at=2 fault=nan", "not a JSON object"},
       {"at=1 fault=skip", "step 6 comes after step 0"},
       {"at=1 fault=ahead", "was granted"},
       {"at=1 fault=backwards", "begins at"},

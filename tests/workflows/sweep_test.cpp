@@ -424,7 +424,7 @@ TEST_CASE("mistakes on the command line of a sweep", "[workflows]") {
       {{"--binary", "text", "-o", "s.json"}, "--binary 'text'"},
       {{"--binary", "absent", "-o", "s.json"}, "--binary 'absent'"},
       {{"--binary", ".", "-o", "s.json"}, "--binary '.'"},
-      {{"--binary", "/bin/true", "-o", "s.json"}, "--binary '/bin/true' is no ptbench"},
+      {{"--binary", "/bin/true", "-o", "s.json"}, "--binary '/bin/true' is not a ptbench"},
       {{"--binary", PTBENCH_EXECUTABLE}, "--output FILE.json"},
       {{"--binary", PTBENCH_EXECUTABLE, "--binary", PTBENCH_EXECUTABLE, "-o", "s.json"}, "1 for 2"},
       {{"--binary", PTBENCH_EXECUTABLE, "-o", "s.csv"}, "--output FILE.json"},

@@ -23,8 +23,8 @@ WatchGap gap_of_library(const Nvml& nvml) {
     return {.reason = nvml.reason(), .remedy = "see whether nvidia-smi works, and what it says"};
   return {.reason = nvml.reason(),
           .remedy =
-              "install the driver's management library; in a container, let "
-              "NVIDIA_DRIVER_CAPABILITIES have 'utility' beside 'compute'"};
+              "install the driver's management library; in a container, add 'utility' to "
+              "NVIDIA_DRIVER_CAPABILITIES"};
 }
 
 /// What a function listed, in the room that it was given.

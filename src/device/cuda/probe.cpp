@@ -123,7 +123,7 @@ std::string text_of(GpuWatch& watch) {
     parts.emplace_back(slows_down(*now.throttling) ? "throttled" : "not throttled");
     if (!reasons.empty()) parts.back() += fmt::format(" ({})", fmt::join(reasons, ", "));
   }
-  for (const std::string& missing : watch.missing()) parts.push_back("not told: " + missing);
+  for (const std::string& missing : watch.missing()) parts.push_back("not known: " + missing);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
