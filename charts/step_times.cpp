@@ -36,10 +36,11 @@ std::vector<Piece> pieces_of(const SamplesRecord& samples) {
   return pieces;
 }
 
-/// "clean, near cores"; "not clean".
+/// "clean, near cores"; "not clean"; "not known to be clean".
 std::string kind_of(const SliceRecord* slice) {
   if (slice == nullptr) return "samples";
-  if (!slice->clean) return "not clean";
+  if (!slice->clean) return "not known to be clean";
+  if (!*slice->clean) return "not clean";
   return slice->placement ? fmt::format("clean, {} cores", *slice->placement) : "clean";
 }
 

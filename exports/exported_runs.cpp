@@ -7,6 +7,7 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -16,6 +17,12 @@ Size clean_count(const SamplesRecord& samples) {
   return std::ranges::count_if(samples.repetitions, [](const RepetitionRecord& repetition) {
     return repetition.clean_slices.value_or(0) > 0;
   });
+}
+
+/// Empty where it is not known.
+std::optional<bool> cleanness_of(const RepetitionRecord& repetition, bool is_unknown) {
+  if (is_unknown || !repetition.clean_slices) return std::nullopt;
+  return *repetition.clean_slices > 0;
 }
 
 /// Steps in the slices of the repetition of that number; empty where it has none.
@@ -73,12 +80,13 @@ std::optional<Interval> finite(const std::optional<Interval>& interval) {
 
 std::vector<RepetitionStep> repetition_steps(const RunRecord& run) {
   std::vector<RepetitionStep> steps;
+  const std::vector<bool> unknown = are_unknown(run.samples);
   for (Size number = 0; const RepetitionRecord& repetition : run.samples.repetitions) {
     if (is_positive(repetition.median_seconds))
       steps.push_back({.number = number,
                        .seconds = *repetition.median_seconds,
                        .steps = steps_of(run.samples, number),
-                       .clean = repetition.clean_slices.value_or(1) > 0});
+                       .clean = cleanness_of(repetition, unknown.at(static_cast<std::size_t>(number)))});
     ++number;
   }
   if (steps.empty() && is_positive(run.step_seconds.median))
@@ -86,9 +94,10 @@ std::vector<RepetitionStep> repetition_steps(const RunRecord& run) {
   return steps;
 }
 
-std::string clean_repetitions_text(const SamplesRecord& samples) {
+std::string clean_repetitions_text(const SamplesRecord& samples, std::string_view what) {
   if (samples.repetitions.empty()) return {};
-  return fmt::format("{} of {}", clean_count(samples), samples.repetitions.size());
+  return fmt::format("{} of {}{}{}", clean_count(samples), samples.repetitions.size(), what,
+                     unknown_text(unknown_repetitions(samples)));
 }
 
 std::string machine_text(const EnvironmentRecord& environment) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/measure/record.h"
@@ -38,14 +39,17 @@ struct RepetitionStep {
   Size number = 0;            ///< of the repetition, from 0
   double seconds = 0;         ///< its median step
   std::optional<Size> steps;  ///< that it counted; empty: not known
-  bool clean = true;          ///< or not known to be unclean
+  std::optional<bool> clean = std::nullopt;  ///< nothing disturbed it; empty: not known
 };
 /// The repetitions of a run whose median step is known. A run that knows no repetition has one, of
 /// its own median.
 [[nodiscard]] std::vector<RepetitionStep> repetition_steps(const RunRecord& run);
 
-/// "4 of 5"; empty where no repetition is known.
-[[nodiscard]] std::string clean_repetitions_text(const SamplesRecord& samples);
+inline constexpr std::string_view kAreClean = " repetitions clean";
+/// "4 of 5"; with `kAreClean` for `what`, "0 of 5 repetitions clean, 5 unknown". Empty where
+/// there is no repetition.
+[[nodiscard]] std::string clean_repetitions_text(const SamplesRecord& samples,
+                                                 std::string_view what = {});
 
 /// "vm-17, Some Maker CPU, 2 cores", as far as it is known.
 [[nodiscard]] std::string machine_text(const EnvironmentRecord& environment);

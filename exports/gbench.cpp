@@ -79,9 +79,9 @@ void put_times(double time, const char* unit, Json& entry) {
   entry["time_unit"] = unit;
 }
 
-void put_label(const RunRecord& run, bool clean, Json& entry) {
+void put_label(const RunRecord& run, std::optional<bool> clean, Json& entry) {
   std::vector<std::string> words = remarks_of(run);
-  if (!clean) words.insert(words.begin(), "not clean");
+  if (clean != true) words.insert(words.begin(), clean ? "not clean" : "not known to be clean");
   if (!words.empty()) entry["label"] = fmt::format("{}", fmt::join(words, ", "));
 }
 

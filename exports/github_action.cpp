@@ -30,8 +30,8 @@ struct Value {
 std::string extra_of(const ResultFile& result, const RunRecord& run) {
   std::vector<std::string> lines{machine_text(result.environment), build_text(result.generator)};
   if (!result.created.empty()) lines.push_back(result.created);
-  if (const std::string clean = clean_repetitions_text(run.samples); !clean.empty())
-    lines.push_back(clean + " repetitions clean");
+  if (const std::string clean = clean_repetitions_text(run.samples, kAreClean); !clean.empty())
+    lines.push_back(clean);
   for (std::string& remark : remarks_of(run)) lines.push_back(std::move(remark));
   std::erase(lines, std::string());
   return fmt::format("{}", fmt::join(lines, "\n"));

@@ -15,8 +15,8 @@ std::string figures_of(const RunRecord& run) {
   std::string text = format_duration(*run.step_seconds.median) + " a step";
   if (const auto throughput = finite(run.throughput.value))
     text = format_si(*throughput) + " samples/s, " + text;
-  if (const std::string clean = clean_repetitions_text(run.samples); !clean.empty())
-    text += fmt::format(", {} repetitions clean", clean);
+  if (const std::string clean = clean_repetitions_text(run.samples, kAreClean); !clean.empty())
+    text += ", " + clean;
   for (const std::string& remark : remarks_of(run)) text += ", " + remark;
   return text;
 }

@@ -11,6 +11,7 @@
 #include "reports/field_text.h"
 #include "reports/scaling_text.h"
 #include "src/base/units.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/reliability.h"
 #include "src/measure/run_id.h"
 #include "src/measure/statistics.h"
@@ -81,7 +82,8 @@ HtmlCell throughput_cell(const ResultFile& /*file*/, const RunRecord& run) {
 HtmlCell clean_cell(const ResultFile& /*file*/, const RunRecord& run) {
   const Reliability found = reliability_of(run);
   if (found.repetitions == 0) return {};
-  return {.text = fmt::format("{} of {}", found.clean, found.repetitions),
+  return {.text = fmt::format("{} of {}{}", found.clean, found.repetitions,
+                              unknown_text(found.unknown)),
           .sort = fmt::format("{}", found.clean)};
 }
 

@@ -10,6 +10,7 @@
 
 #include "reports/field_text.h"
 #include "src/base/text.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/field_table.h"
 
 namespace ptbench {
@@ -37,11 +38,16 @@ FieldValue known(const std::optional<std::string>& value) {
   return value ? FieldValue(*value) : FieldValue();
 }
 
-FieldValue clean_repetitions(const SamplesRecord& samples) {
+FieldValue clean_count(const SamplesRecord& samples) {
   if (samples.repetitions.empty()) return {};
   return static_cast<std::int64_t>(std::ranges::count_if(
       samples.repetitions,
       [](const RepetitionRecord& repetition) { return repetition.clean_slices.value_or(0) > 0; }));
+}
+
+FieldValue unknown_count(const SamplesRecord& samples) {
+  if (samples.repetitions.empty()) return {};
+  return static_cast<std::int64_t>(unknown_repetitions(samples));
 }
 
 FieldValue warning_codes(const RunRecord& run) {
@@ -58,7 +64,7 @@ struct Column {
 };
 
 /// What tells rows of several files apart, and what to think of them.
-constexpr std::array<Column, 6> kFileColumns{{
+constexpr std::array<Column, 7> kFileColumns{{
     {"host",
      [](const ResultFile& file, const RunRecord&) -> FieldValue {
        return file.environment.host.name;
@@ -70,7 +76,9 @@ constexpr std::array<Column, 6> kFileColumns{{
     {"created",
      [](const ResultFile& file, const RunRecord&) -> FieldValue { return file.created; }},
     {"clean_repetitions",
-     [](const ResultFile&, const RunRecord& run) { return clean_repetitions(run.samples); }},
+     [](const ResultFile&, const RunRecord& run) { return clean_count(run.samples); }},
+    {"unknown_repetitions",
+     [](const ResultFile&, const RunRecord& run) { return unknown_count(run.samples); }},
     {"warnings", [](const ResultFile&, const RunRecord& run) { return warning_codes(run); }},
 }};
 

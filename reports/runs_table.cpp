@@ -11,6 +11,7 @@
 #include "reports/scaling_text.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/reliability.h"
 #include "src/measure/run_id.h"
 
@@ -123,10 +124,11 @@ std::string spread_text(const RunRecord& run) {
   return noise_text(*seconds.run_to_run_sd / *seconds.median);
 }
 
-/// "4/5": clean repetitions of the placement that has most, of all.
+/// "4/5": clean repetitions of the placement that has most, of all; "0/5, 5 unknown".
 std::string clean_text(const RunRecord& run) {
   const Reliability found = reliability_of(run);
-  return found.repetitions == 0 ? "" : fmt::format("{}/{}", found.clean, found.repetitions);
+  if (found.repetitions == 0) return {};
+  return fmt::format("{}/{}{}", found.clean, found.repetitions, unknown_text(found.unknown));
 }
 
 template <class Value>

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <system_error>
 #include <utility>
@@ -15,8 +17,8 @@ namespace ptbench {
 namespace {
 
 constexpr double kLeastSeconds = 0.05;
-/// The length of many windows, each of which may count a tick of 10 ms too many.
-constexpr double kGatheredSeconds = 1;
+/// Share of the time that passed by which the kernel's count may differ from it.
+constexpr double kMostMiscounted = 0.25;
 constexpr std::size_t kLineBytes = 256;  // a label and ten numbers of up to 20 digits
 
 /// user nice system idle iowait irq softirq steal (proc(5)); guest time is part of user.
@@ -106,30 +108,34 @@ std::optional<CpuTimes> parse_cpu_times(std::string_view stat, std::span<const i
   return complete ? std::optional(times) : std::nullopt;
 }
 
-std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& end) {
-  const double total = end.total - begin.total;
-  if (begin.cpus != end.cpus || total < kLeastSeconds * end.cpus) return std::nullopt;
-  const auto share = [total](double part) { return std::clamp(part / total, 0.0, 1.0); };
-  return LoadShares{
-      .foreign_fraction = share((end.busy - begin.busy) - (end.own - begin.own)),
-      .steal_fraction = share(end.steal - begin.steal),
-  };
+std::optional<CpuTimes> time_between(const CpuTimes& begin, const CpuTimes& end) {
+  if (begin.cpus != end.cpus) return std::nullopt;
+  return CpuTimes{.cpus = end.cpus,
+                  .total = end.total - begin.total,
+                  .busy = end.busy - begin.busy,
+                  .steal = end.steal - begin.steal,
+                  .own = end.own - begin.own,
+                  .elapsed = end.elapsed - begin.elapsed};
 }
 
-std::optional<LoadShares> GatheredLoad::add(const CpuTimes& begin, const CpuTimes& end) {
-  const auto alone = load_between(begin, end);
-  if (alone || begin.cpus != end.cpus) {
-    gathered_ = {};
-    return alone;
-  }
-  if (gathered_.cpus != end.cpus) gathered_ = {.cpus = end.cpus};
-  gathered_.total += end.total - begin.total;
-  gathered_.busy += end.busy - begin.busy;
-  gathered_.steal += end.steal - begin.steal;
-  gathered_.own += end.own - begin.own;
-  if (gathered_.total < kGatheredSeconds * gathered_.cpus) return std::nullopt;
-  const CpuTimes all = std::exchange(gathered_, {});
-  return load_between({.cpus = all.cpus}, all);
+CpuTimes operator+(const CpuTimes& one, const CpuTimes& other) {
+  return {.cpus = one.cpus,
+          .total = one.total + other.total,
+          .busy = one.busy + other.busy,
+          .steal = one.steal + other.steal,
+          .own = one.own + other.own,
+          .elapsed = one.elapsed + other.elapsed};
+}
+
+std::optional<LoadShares> load_of(const CpuTimes& window) {
+  if (window.total < kLeastSeconds * window.cpus) return std::nullopt;
+  const bool is_whole =
+      std::abs(window.total - window.elapsed) <= kMostMiscounted * window.elapsed;
+  const double total = is_whole ? window.elapsed : window.total;
+  const double busy = total - (window.total - window.busy);
+  const auto share = [total](double part) { return std::clamp(part / total, 0.0, 1.0); };
+  return LoadShares{.foreign_fraction = share(busy - window.own),
+                    .steal_fraction = share(window.steal)};
 }
 
 CpuLoad::CpuLoad(std::vector<int> cpus) : cpus_(std::move(cpus)) {
@@ -142,13 +148,17 @@ CpuLoad::CpuLoad(std::vector<int> cpus) : cpus_(std::move(cpus)) {
 std::optional<CpuTimes> CpuLoad::since_boot() const {
   auto times = parse_cpu_times(read_lines("/proc/stat", text_), cpus_,
                                1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)));
-  if (times) times->own = process_cpu_seconds();
+  if (!times) return times;
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  times->elapsed = times->cpus * now.count();
+  times->own = process_cpu_seconds();
   return times;
 }
 
 std::optional<LoadShares> CpuLoad::shares() const {
   const auto now = since_boot();
-  return begin_ && now ? load_between(*begin_, *now) : std::nullopt;
+  const auto window = begin_ && now ? time_between(*begin_, *now) : std::nullopt;
+  return window ? load_of(*window) : std::nullopt;
 }
 
 std::optional<double> CpuLoad::foreign_share() const {

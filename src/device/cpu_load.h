@@ -13,13 +13,14 @@ struct LoadShares {
   double steal_fraction = 0;    ///< taken by the hypervisor
 };
 
-/// Time of some CPUs since the machine started, in seconds of one CPU.
+/// Time of some CPUs since the machine started, or between two readings, in seconds of one CPU.
 struct CpuTimes {
   int cpus = 0;      ///< how many
   double total = 0;  ///< of all together
   double busy = 0;   ///< of it neither idle nor stolen
   double steal = 0;
-  double own = 0;  ///< that this process used, on whatever CPU
+  double own = 0;      ///< that this process used, on whatever CPU
+  double elapsed = 0;  ///< by the clock, for each of them; 0: not known
 };
 
 /// What this process has used since it started.
@@ -32,21 +33,15 @@ struct CpuTimes {
                                                       std::span<const int> cpus,
                                                       double tick_seconds);
 
-/// What happened between two readings of the same CPUs. Empty where less than 50 ms passed (the
-/// kernel counts in ticks of 10 ms), or a CPU came or went.
-[[nodiscard]] std::optional<LoadShares> load_between(const CpuTimes& begin, const CpuTimes& end);
+/// What happened between two readings of the same CPUs. Empty where a CPU came or went.
+[[nodiscard]] std::optional<CpuTimes> time_between(const CpuTimes& begin, const CpuTimes& end);
+/// What happened in two windows of the same CPUs together.
+[[nodiscard]] CpuTimes operator+(const CpuTimes& one, const CpuTimes& other);
 
-/// Load over windows each of which is too short to tell: turns of a process whose neighbour
-/// computes in between.
-class GatheredLoad {
- public:
-  /// The load of this window; where it is too short for `load_between`, of all windows together
-  /// since the last answer, once they last a second. Else empty.
-  [[nodiscard]] std::optional<LoadShares> add(const CpuTimes& begin, const CpuTimes& end);
-
- private:
-  CpuTimes gathered_;  ///< what happened in the windows
-};
+/// The load of a window. Empty where it is shorter than 50 ms, as the kernel counts in ticks of
+/// 10 ms. Idle time, which it counts exactly, tells better than ticks what CPUs were busy: that is
+/// the rest of the time that passed, where the kernel tells of all of it.
+[[nodiscard]] std::optional<LoadShares> load_of(const CpuTimes& window);
 
 /// How busy somebody else keeps CPUs, from its making or its last restart until it is asked. Only
 /// its making allocates. For one thread.

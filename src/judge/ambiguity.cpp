@@ -57,6 +57,7 @@ struct Disturbances {
   Disturbance throttled;
   Disturbance shared;
   Size short_slices = 0;
+  Size unknown = 0;  ///< slices of which nobody knows whether something disturbed them
 };
 
 void add(double fraction, Disturbance& disturbance) {
@@ -67,12 +68,14 @@ void add(double fraction, Disturbance& disturbance) {
 Disturbances disturbances_of(const SamplesRecord& samples) {
   Disturbances found;
   for (const SliceRecord& slice : samples.slices) {
-    if (slice.clean) continue;
+    if (is_clean(slice)) continue;
     if (is_short(slice, samples))  // even if nothing else had disturbed it
       ++found.short_slices;
-    else if (slice.foreign_cpu_fraction.value_or(0) > kCleanForeignFraction)
+    else if (!slice.clean)
+      ++found.unknown;
+    else if (slice.foreign_cpu_fraction > kCleanForeignFraction)
       add(*slice.foreign_cpu_fraction, found.foreign);
-    else if (slice.steal_fraction.value_or(0) > kCleanStealFraction)
+    else if (slice.steal_fraction > kCleanStealFraction)
       add(*slice.steal_fraction, found.stolen);
     else if (slice.placement == "mixed")
       add(0, found.moved);
@@ -84,16 +87,18 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
   return found;
 }
 
-/// What disturbed most of the slices that are not clean; nothing where that is not known.
+/// What keeps most of the slices from being clean; nothing where that cannot be told.
 std::string disturbance_text(const SamplesRecord& samples) {
-  const auto [foreign, stolen, moved, throttled, shared, too_short] = disturbances_of(samples);
+  const auto [foreign, stolen, moved, throttled, shared, too_short, unknown] =
+      disturbances_of(samples);
   const auto mean_of = [](const Disturbance& one) {
     return percent(one.sum / static_cast<double>(one.slices));
   };
-  const Size most = std::max(
-      {foreign.slices, stolen.slices, moved.slices, throttled.slices, shared.slices, too_short});
+  const Size most = std::max({foreign.slices, stolen.slices, moved.slices, throttled.slices,
+                              shared.slices, too_short, unknown});
   if (most == 0) return {};
   if (too_short == most) return text_of(short_slices(samples)) + ": a longer --max-time";
+  if (unknown == most) return "what else ran is not known: a longer --max-time";
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));
   if (stolen.slices == most)

@@ -1,5 +1,8 @@
 #include "src/measure/counted_repetitions.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -58,6 +61,25 @@ Size clean_repetitions(const SamplesRecord& samples) {
   const LogTimes classes = clean_log_times(samples);
   const LogTimes::value_type* counted = counted_class(classes);
   return counted == nullptr ? 0 : std::ssize(counted->second);
+}
+
+std::vector<bool> are_unknown(const SamplesRecord& samples) {
+  std::vector<Size> balance(samples.repetitions.size());  // unknown slices less the others
+  for (const SliceRecord& slice : samples.slices)
+    if (slice.repetition >= 0 && slice.repetition < std::ssize(balance))
+      balance[static_cast<std::size_t>(slice.repetition)] += slice.clean ? -1 : 1;
+  std::vector<bool> unknown;
+  for (std::size_t at = 0; at < balance.size(); ++at)
+    unknown.push_back(samples.repetitions[at].clean_slices.value_or(0) == 0 && balance[at] > 0);
+  return unknown;
+}
+
+Size unknown_repetitions(const SamplesRecord& samples) {
+  return std::ranges::count(are_unknown(samples), true);
+}
+
+std::string unknown_text(Size unknown) {
+  return unknown == 0 ? std::string() : fmt::format(", {} unknown", unknown);
 }
 
 }  // namespace ptbench

@@ -44,4 +44,12 @@ struct MeanError {
 /// Clean repetitions of the class that counts for a run.
 [[nodiscard]] Size clean_repetitions(const SamplesRecord& samples);
 
+/// For each repetition, whether it is not known if something disturbed it: it has no clean slice,
+/// and that is so of most of its slices. Such a repetition counts as little as a disturbed one.
+[[nodiscard]] std::vector<bool> are_unknown(const SamplesRecord& samples);
+/// How many are unknown.
+[[nodiscard]] Size unknown_repetitions(const SamplesRecord& samples);
+/// What stands behind how many are clean: ", 5 unknown"; empty where there are none.
+[[nodiscard]] std::string unknown_text(Size unknown);
+
 }  // namespace ptbench

@@ -76,7 +76,7 @@ void warn_of_sharing(RunRecord& run) {
       {.code = "device-shared",
        .message =
            fmt::format("another process used the GPU in {} of {} slices, up to {} of it", shared,
-                       slices.size(), format_percent(most->device_foreign_fraction.value_or(0))),
+                       slices.size(), format_percent(most->device_foreign_fraction.value())),
        .remedy = "End what else uses the GPU (nvidia-smi lists it), or take another device."});
 }
 

@@ -122,8 +122,9 @@ SliceConditions MachineProbe::end() {
   SliceConditions conditions;
   conditions.core_latency_begin = latency_of(begin_);
   conditions.core_latency_end = latency_of(end);
-  if (times_begin_ && times_end)
-    if (const auto load = gathered_.add(*times_begin_, *times_end)) {
+  if (times_begin_ && times_end) conditions.cpu_times = time_between(*times_begin_, *times_end);
+  if (conditions.cpu_times)
+    if (const auto load = load_of(*conditions.cpu_times)) {
       conditions.foreign_cpu_fraction = load->foreign_fraction;
       conditions.steal_fraction = load->steal_fraction;
     }

@@ -56,7 +56,6 @@ class MachineProbe final : public SliceProbe {
   const ActivityInterface* activity_ = nullptr;  ///< then; null where the device's engine has none
   EnergyMeter energy_;
   CpuLoad load_;
-  GatheredLoad gathered_;  ///< over slices
   DeviceConditions begin_;
   std::chrono::steady_clock::time_point next_glance_;
   ClockGlances glances_;

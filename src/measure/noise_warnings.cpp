@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/units.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/device_warnings.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/short_slices.h"
@@ -48,7 +49,7 @@ std::vector<double> known(const std::vector<SliceRecord>& slices, SliceValue val
 
 std::vector<SliceRecord> clean_slices(const RunRecord& run) {
   std::vector<SliceRecord> clean;
-  std::ranges::copy_if(run.samples.slices, std::back_inserter(clean), &SliceRecord::clean);
+  std::ranges::copy_if(run.samples.slices, std::back_inserter(clean), is_clean);
   return clean;
 }
 
@@ -155,10 +156,13 @@ void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
       "{}",
       most_clean_repetitions(run.samples), run.samples.repetitions.size(), kLeastRepetitions);
   const ShortSlices too_short = short_slices(run.samples);
+  const Size unknown = unknown_repetitions(run.samples);
+  const bool lack_time = too_short.prevail() || 2 * unknown > std::ssize(run.samples.repetitions);
   if (too_short.prevail()) message += "; " + text_of(too_short);
+  if (unknown > 0) message += fmt::format("; what else ran is not known of {}", unknown);
   warn(run, {.code = "few-clean-repetitions",
              .message = std::move(message),
-             .remedy = too_short.prevail()
+             .remedy = lack_time
                            ? "Use a longer --max-time: repetitions share it."
                            : fmt::format("Run on a quiet machine, or with more {} and --max-time.",
                                          repeats_option(context))});

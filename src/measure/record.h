@@ -100,7 +100,7 @@ struct SliceRecord {
   Size repetition = 0;
   Size first = 0;  ///< index into step_seconds
   Size count = 0;
-  bool clean = false;
+  std::optional<bool> clean = std::nullopt;    ///< nothing disturbed it; empty: not known
   std::optional<double> median_seconds;        ///< of a step
   std::optional<double> core_latency_seconds;  ///< the worse of both ends
   std::optional<std::string> placement;        ///< "near", "far", "mixed"; empty on one core

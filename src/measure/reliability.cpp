@@ -25,7 +25,8 @@ Trust trust_of(const Reliability& found) {
 }
 
 std::string clean_text(const Reliability& reliability) {
-  return fmt::format("{} of {} repetitions clean", reliability.clean, reliability.repetitions);
+  return fmt::format("{} of {} repetitions clean{}", reliability.clean, reliability.repetitions,
+                     unknown_text(reliability.unknown));
 }
 
 }  // namespace
@@ -35,6 +36,7 @@ Reliability reliability_of(const RunRecord& run) {
   if (!has_throughput(run)) return found;
   found.half_width = half_width_of(run.throughput);
   found.clean = clean_repetitions(run.samples);
+  found.unknown = unknown_repetitions(run.samples);
   found.repetitions = std::ssize(run.samples.repetitions);
   found.trust = trust_of(found);
   return found;

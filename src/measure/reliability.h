@@ -28,7 +28,8 @@ struct Reliability {
   /// Half the width of the 95 % interval of the throughput across the repetitions that speak for
   /// it, as a share of it; empty where there is no interval.
   std::optional<double> half_width = std::nullopt;
-  Size clean = 0;        ///< repetitions that are clean, in the placement that speaks for the run
+  Size clean = 0;    ///< repetitions that are clean, in the placement that speaks for the run
+  Size unknown = 0;  ///< of which it is not known whether something disturbed them
   Size repetitions = 0;  ///< all, clean or not
 
   [[nodiscard]] bool is_reliable() const { return trust == Trust::reliable; }
@@ -41,7 +42,8 @@ struct Reliability {
 [[nodiscard]] Reliability reliability_of(const RunRecord& run);
 
 /// "reliable to ± 0.9 %", "not reliable: 0 of 5 repetitions clean", "not reliable: ± 14 %, 4 of 5
-/// repetitions clean"; empty for `not_measured`.
+/// repetitions clean", "not reliable: 0 of 5 repetitions clean, 5 unknown"; empty for
+/// `not_measured`.
 [[nodiscard]] std::string text_of(const Reliability& reliability);
 
 /// "0.93 %", "14 %": a share with two significant digits, for the half width of an interval.

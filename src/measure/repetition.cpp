@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/measure/repetition_times.h"
+#include "src/measure/slice_probe.h"
 #include "src/measure/statistics.h"
 
 namespace ptbench {
@@ -20,7 +21,7 @@ std::pair<Placement, Size> clean_placement(std::span<const SliceRecord> slices) 
   std::map<Placement, Size> counts;
   std::pair<Placement, Size> most{std::nullopt, 0};
   for (const SliceRecord& slice : slices)
-    if (slice.clean && ++counts[slice.placement] >= most.second)
+    if (is_clean(slice) && ++counts[slice.placement] >= most.second)
       most = {slice.placement, counts[slice.placement]};
   return most;
 }
@@ -33,7 +34,7 @@ std::optional<double> lower_quartile(const SamplesRecord& record,
   if (record.steps_per_sample != 1) return std::nullopt;
   std::vector<double> seconds;
   for (const SliceRecord& slice : record.slices) {
-    if (!slice.clean || slice.placement != repetition.placement) continue;
+    if (!is_clean(slice) || slice.placement != repetition.placement) continue;
     const auto begin = record.step_seconds.begin() + slice.first;
     seconds.insert(seconds.end(), begin, begin + slice.count);
   }
@@ -48,7 +49,7 @@ RepetitionRecord repetition_of(std::span<const SliceRecord> slices) {
   const auto [placement, clean] = clean_placement(slices);
   std::vector<double> medians;
   for (const SliceRecord& slice : slices)
-    if (slice.median_seconds && (clean == 0 || (slice.clean && slice.placement == placement)))
+    if (slice.median_seconds && (clean == 0 || (is_clean(slice) && slice.placement == placement)))
       medians.push_back(*slice.median_seconds);
   RepetitionRecord repetition;
   repetition.clean_slices = clean;

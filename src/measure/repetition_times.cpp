@@ -8,6 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/measure/prior_noise.h"
+#include "src/measure/slice_probe.h"
 #include "src/measure/statistics.h"
 #include "src/measure/summarize_run.h"
 
@@ -18,8 +19,8 @@ bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
 /// Whether the slice is one of those of its repetition that speak for it.
 bool speaks(const SliceRecord& slice, const RepetitionRecord& repetition) {
-  const bool is_clean = repetition.clean_slices.value_or(0) >= 1;
-  return !is_clean || (slice.clean && slice.placement == repetition.placement);
+  const bool has_clean = repetition.clean_slices.value_or(0) >= 1;
+  return !has_clean || (is_clean(slice) && slice.placement == repetition.placement);
 }
 
 std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number) {

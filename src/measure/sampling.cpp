@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/base/error.h"
+#include "src/measure/span_loads.h"
 
 namespace ptbench {
 namespace {
@@ -58,6 +59,7 @@ class Measurement {
       if (in_slice_) end_slice(config_.slice_seconds);
       (void)stop_if_interrupted();
     }
+    loads_.finish(samples_.slices);
     samples_.elapsed_seconds = elapsed();
     return std::move(samples_);
   }
@@ -179,15 +181,27 @@ class Measurement {
     slice.first = first_of_slice_;
     slice.count = std::ssize(samples_.step_seconds) - first_of_slice_;
     slice.clean = true;
+    std::optional<CpuTimes> window;
     if (config_.probe != nullptr) {  // without one, a slice is clean
       SliceConditions conditions = config_.probe->end();
-      // What the driver counts of others in a turn, it counts over the turns of those in lockstep.
-      if (config_.turns != nullptr) conditions.device_foreign_fraction.reset();
+      if (config_.turns != nullptr) window = take_window(conditions);
       classify(slice, conditions);
-      slice.clean = slice.clean && slice_seconds_ >= kLeastSliceShare * whole_seconds;
+      if (slice_seconds_ < kLeastSliceShare * whole_seconds) slice.clean = false;
     }
-    slice.clean = slice.clean && !slice_has_gap_;
-    if (slice.count > 0) samples_.slices.push_back(std::move(slice));
+    if (slice_has_gap_) slice.clean = false;
+    if (slice.count == 0) return;
+    samples_.slices.push_back(std::move(slice));
+    if (window) loads_.add(samples_.slices.size() - 1, *window, samples_.slices);
+  }
+
+  /// In a turn, the driver counts of others what those in lockstep do in theirs. What the kernel
+  /// counts of a turn too short for it is told of a span: returns that window.
+  static std::optional<CpuTimes> take_window(SliceConditions& conditions) {
+    conditions.device_foreign_fraction.reset();
+    if (!conditions.cpu_times || tells_load(*conditions.cpu_times)) return std::nullopt;
+    conditions.foreign_cpu_fraction.reset();
+    conditions.steal_fraction.reset();
+    return conditions.cpu_times;
   }
 
   /// The fastest step of the warm-up counts, with a margin: a sample that turns out too short has
@@ -292,6 +306,7 @@ class Measurement {
   Size first_of_slice_ = 0;
   double slice_seconds_ = 0;     ///< that this slice's samples lasted
   double measured_seconds_ = 0;  ///< that all samples lasted
+  SpanLoads loads_;              ///< of turns
   Samples samples_;
 };
 

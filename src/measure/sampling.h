@@ -30,7 +30,7 @@ struct SamplingConfig {
   SliceProbe* probe = nullptr;
   /// Slices are turns that it grants, until it grants no more: the stop rule is not asked, and
   /// there is no stop reason. Null: slices follow each other. What is left out of a turn counts as
-  /// warm-up.
+  /// warm-up. Turns too short to tell of load take that of the span of turns that contains them.
   TurnSource* turns = nullptr;
 };
 

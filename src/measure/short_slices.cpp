@@ -23,7 +23,7 @@ ShortSlices short_slices(const SamplesRecord& samples) {
   ShortSlices found;
   std::vector<double> lengths;
   for (const SliceRecord& slice : samples.slices) {
-    if (slice.clean) continue;
+    if (is_clean(slice)) continue;
     ++found.unclean;
     if (is_short(slice, samples)) lengths.push_back(*slice_seconds(slice, samples));
   }

@@ -21,6 +21,22 @@ std::optional<std::string> placement_over(const SliceConditions& conditions) {
   return first == last ? std::string(name_of(first)) : "mixed";
 }
 
+/// Whether something that is known disturbed it.
+bool is_disturbed(const SliceRecord& slice) {
+  return slice.placement == "mixed" || slice.foreign_cpu_fraction > kCleanForeignFraction ||
+         slice.steal_fraction > kCleanStealFraction || is_throttled(slice) || is_shared(slice);
+}
+
+/// False stays false: what else disturbed the slice is seen by whoever measures it.
+void judge(SliceRecord& slice) {
+  if (slice.clean == false) return;
+  slice.clean.reset();
+  if (is_disturbed(slice))
+    slice.clean = false;
+  else if (slice.foreign_cpu_fraction && slice.steal_fraction)
+    slice.clean = true;
+}
+
 }  // namespace
 
 void classify(SliceRecord& slice, const SliceConditions& conditions) {
@@ -38,10 +54,15 @@ void classify(SliceRecord& slice, const SliceConditions& conditions) {
   slice.device_other_processes = conditions.device_other_processes;
   slice.device_foreign_fraction = conditions.device_foreign_fraction;
   slice.device_joules = conditions.device_joules;
-  slice.clean = !conditions.cores_disturbed && slice.placement != "mixed" &&
-                conditions.foreign_cpu_fraction.value_or(0) <= kCleanForeignFraction &&
-                conditions.steal_fraction.value_or(0) <= kCleanStealFraction &&
-                !is_throttled(slice) && !is_shared(slice);
+  slice.clean.reset();
+  if (conditions.cores_disturbed) slice.clean = false;
+  judge(slice);
+}
+
+void take_load(SliceRecord& slice, const LoadShares& load) {
+  slice.foreign_cpu_fraction = load.foreign_fraction;
+  slice.steal_fraction = load.steal_fraction;
+  judge(slice);
 }
 
 bool is_throttled(const SliceRecord& slice) {
@@ -53,7 +74,7 @@ bool is_throttled(const SliceRecord& slice) {
 }
 
 bool is_shared(const SliceRecord& slice) {
-  return slice.device_foreign_fraction.value_or(0) > kCleanForeignFraction;
+  return slice.device_foreign_fraction > kCleanForeignFraction;  // not where it is not known
 }
 
 }  // namespace ptbench

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "src/device/cpu_load.h"
 #include "src/device/throttling.h"
 #include "src/measure/record.h"
 
@@ -11,9 +12,11 @@ namespace ptbench {
 struct SliceConditions {
   std::optional<double> core_latency_begin = std::nullopt;  ///< seconds, one way; empty on one core
   std::optional<double> core_latency_end = std::nullopt;
-  /// Others' share of the time of the cores in use; in short slices as of GatheredLoad.
+  /// Others' share of the time of the cores in use; empty also where the slice is too short to tell.
   std::optional<double> foreign_cpu_fraction = std::nullopt;
-  std::optional<double> steal_fraction = std::nullopt;        ///< taken by the hypervisor
+  std::optional<double> steal_fraction = std::nullopt;  ///< taken by the hypervisor; as above
+  /// What the cores in use did, from which load is told, of however short a slice.
+  std::optional<CpuTimes> cpu_times = std::nullopt;
   std::optional<double> frequency_hertz = std::nullopt;       ///< the lower of both ends
   std::optional<double> mean_frequency_hertz = std::nullopt;  ///< over the slice
   /// Somebody else had a core at either end, so that the latencies tell of no placement.
@@ -59,9 +62,16 @@ inline constexpr double kRareSlices = 0.05;
 
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
 /// shares, frequency, energy, devices, and whether it is clean: little load of others, no steal,
-/// undisturbed cores in one placement, no device that was throttled or shared. What is not known
-/// does not make it unclean. Disturbed cores have no placement.
+/// undisturbed cores in one placement, no device that was throttled or shared. Where nothing of
+/// that is known to have disturbed it, but load and steal are not known, nor is whether it is
+/// clean. Disturbed cores have no placement.
 void classify(SliceRecord& slice, const SliceConditions& conditions);
+
+/// Fills in the load of a slice that was classified without knowing it.
+void take_load(SliceRecord& slice, const LoadShares& load);
+
+/// Whether the slice is known to be clean.
+[[nodiscard]] inline bool is_clean(const SliceRecord& slice) { return slice.clean == true; }
 
 /// Whether a device was slower than its settings let it be, at either end of the slice. Reasons of
 /// unknown names do not count.

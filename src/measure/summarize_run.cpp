@@ -11,6 +11,7 @@
 
 #include "src/device/energy.h"
 #include "src/measure/counted_repetitions.h"
+#include "src/measure/slice_probe.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
@@ -20,7 +21,7 @@ namespace {
 constexpr double kLevel = 0.95;
 
 bool is_clean_in(const SliceRecord& slice, const std::string& placement) {
-  return slice.clean && slice.placement.value_or(std::string(kOneCore)) == placement;
+  return is_clean(slice) && slice.placement.value_or(std::string(kOneCore)) == placement;
 }
 
 /// Samples of the clean slices of `placement`; all of them where there are none.

@@ -40,7 +40,6 @@ class ProgramProbe final : public SliceProbe {
   std::vector<int> cpus_;
   CpuLoad load_;
   ClockWatch clock_;  ///< in slices that are no turns, which are short
-  GatheredLoad gathered_;
   EnergyMeter energy_;
   Turn plan_{.seconds = kSliceSeconds};
   View begin_;

@@ -120,7 +120,7 @@ DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
   record_.strategy.overlap = decided.overlap;
   Choices after = communication_in(choices);
   if (role_.leads() && after != before)
-    keep_communication(std::move(after), load.foreign_share().value_or(0));
+    keep_communication(std::move(after), load.foreign_share());
   return decided;
 }
 
@@ -133,13 +133,13 @@ Choices RunChoices::communication_in(const Choices& choices) const {
 
 void RunChoices::keep(const Choices& choices, const CpuLoad& load) {
   if (!store_->lacks(choices)) return;
-  const double foreign_share = load.foreign_share().value_or(0);
+  const std::optional<double> foreign_share = load.foreign_share();
   store_->save(choices);
-  if (foreign_share > kQuiet) warn_of_load("operators", "operators were", foreign_share);
+  if (foreign_share > kQuiet) warn_of_load("operators", "operators were", *foreign_share);
 }
 
 /// Beside the operators. A plan file that was there before stays as it is.
-void RunChoices::keep_communication(Choices decided, double foreign_share) {
+void RunChoices::keep_communication(Choices decided, std::optional<double> foreign_share) {
   decided = joined(std::move(decided), operators_);
   keep_for_repetitions(decided);
   if (store_->named_by_user() && !store_->is_final()) store_->save(decided);
@@ -148,7 +148,7 @@ void RunChoices::keep_communication(Choices decided, double foreign_share) {
   (void)cache.load();
   cache.save(decided);
   if (foreign_share > kQuiet)
-    warn_of_load("communication", "ranks' communication was", foreign_share);
+    warn_of_load("communication", "ranks' communication was", *foreign_share);
 }
 
 /// In the file of which the processes that come after a preparation plan.

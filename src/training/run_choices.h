@@ -49,7 +49,7 @@ class RunChoices {
   [[nodiscard]] Choices choose_for(const TrainingShape& shape, Choices known);
   [[nodiscard]] Choices communication_in(const Choices& choices) const;
   void keep(const Choices& choices, const CpuLoad& load);
-  void keep_communication(Choices decided, double foreign_share);
+  void keep_communication(Choices decided, std::optional<double> foreign_share);
   void keep_for_repetitions(const Choices& choices) const;
   void warn_of_load(std::string_view kind, std::string_view timed, double foreign_share);
 

@@ -204,6 +204,14 @@ TEST_CASE("step times lie in the order in which they were measured, by what thei
   CHECK(series_called(charts[0], "median of a slice").points.size() == 12);
 }
 
+TEST_CASE("slices of unknown load are apart from clean and unclean ones") {
+  RunRecord run = made_run({.strategy = "serial", .clean = 2});
+  run.samples.slices.back().clean.reset();
+  const Chart chart = charts_of({file_of({run})}, "steps").at(0);
+  CHECK(series_called(chart, "not known to be clean").points.size() == 5);
+  CHECK(series_called(chart, "not clean").points.size() == 5);
+}
+
 TEST_CASE("records without samples show the medians of their slices") {
   RunRecord run = made_run({.strategy = "serial"});
   run.samples.step_seconds.clear();

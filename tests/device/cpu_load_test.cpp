@@ -61,50 +61,56 @@ TEST_CASE("what neither this process used nor was idle is foreign, and steal is 
           "[device]") {
   const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20};
   CpuTimes end{.cpus = 2, .total = 102, .busy = 51.2, .steal = 1.1, .own = 21};
-  const auto load = load_between(begin, end);
+  const auto load = load_of(time_between(begin, end).value());
   REQUIRE(load.has_value());
   CHECK(load->foreign_fraction == Approx(0.1));
   CHECK(load->steal_fraction == Approx(0.05));
 
   end.own = 30;  // ticks and the scheduler's own count disagree; or we ran on other CPUs too
-  CHECK(load_between(begin, end)->foreign_fraction == 0);
+  CHECK(load_of(time_between(begin, end).value())->foreign_fraction == 0);
 }
 
-TEST_CASE("windows too short to tell of load are gathered until they do", "[device]") {
-  const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20};
-  CpuTimes quiet = begin;  // 40 ms of two CPUs, of which this process has one
-  quiet.total += 0.08;
-  quiet.busy += 0.04;
-  quiet.own += 0.04;
-  CpuTimes disturbed = quiet;
-  disturbed.busy += 0.04;
-  GatheredLoad gathered;
-  for (int round = 0; round < 2; ++round) {
-    for (int turn = 0; turn < 25; ++turn)
-      CHECK_FALSE(gathered.add(begin, turn == 3 ? disturbed : quiet).has_value());
-    const auto load = gathered.add(begin, quiet);
-    REQUIRE(load.has_value());
-    CHECK(load->foreign_fraction == Approx(0.04 / 2.08));
+TEST_CASE("windows of the same CPUs add up", "[device]") {
+  const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20, .elapsed = 7};
+  const CpuTimes end{.cpus = 2, .total = 102, .busy = 51, .steal = 1.5, .own = 20.5, .elapsed = 9};
+  const CpuTimes window = time_between(begin, end).value();
+  CHECK(window.total == 2);
+  CHECK(window.busy == 1);
+  CHECK(window.steal == 0.5);
+  CHECK(window.own == 0.5);
+  CHECK(window.elapsed == 2);
+  const CpuTimes both = window + window;
+  CHECK(both.cpus == 2);
+  CHECK(both.total == 4);
+  CHECK(both.busy == 2);
+  CHECK(both.steal == 1);
+  CHECK(both.own == 1);
+  CHECK(both.elapsed == 4);
+}
+
+TEST_CASE("time that was not idle was busy, whatever ticks say", "[device]") {
+  // One CPU that this process had all the time, while the kernel counted two ticks too many.
+  CpuTimes window{.cpus = 1, .total = 1.02, .busy = 1.02, .own = 1, .elapsed = 1};
+  CHECK(load_of(window)->foreign_fraction == Approx(0.0).margin(1e-12));
+  window.own = 0.6;
+  CHECK(load_of(window)->foreign_fraction == Approx(0.4));
+  window.busy = 0.62;  // idle for the rest
+  CHECK(load_of(window)->foreign_fraction == Approx(0.0).margin(1e-12));
+  SECTION("where the kernel does not tell of all time, what it tells counts") {
+    window = {.cpus = 1, .total = 0.5, .busy = 0.25, .own = 0.2, .elapsed = 1};
+    CHECK(load_of(window)->foreign_fraction == Approx(0.1));
   }
-  CpuTimes whole = begin;  // 0.5 s, which tells by itself
-  whole.total += 1;
-  whole.busy += 0.5;
-  CHECK(gathered.add(begin, whole)->foreign_fraction == Approx(0.5));
-  CHECK_FALSE(gathered.add(begin, quiet).has_value());
-  CpuTimes fewer = quiet;  // one went offline
-  fewer.cpus = 1;
-  CHECK_FALSE(gathered.add(begin, fewer).has_value());
 }
 
 TEST_CASE("load below the kernel's resolution is not known", "[device]") {
   const CpuTimes begin{.cpus = 2, .total = 100, .busy = 50, .steal = 1, .own = 20};
   CpuTimes end = begin;
   end.total += 0.09;  // 45 ms of two CPUs
-  CHECK_FALSE(load_between(begin, end).has_value());
+  CHECK_FALSE(load_of(time_between(begin, end).value()).has_value());
   end.total += 0.02;
-  CHECK(load_between(begin, end).has_value());
+  CHECK(load_of(time_between(begin, end).value()).has_value());
   end.cpus = 1;  // one went offline
-  CHECK_FALSE(load_between(begin, end).has_value());
+  CHECK_FALSE(time_between(begin, end).has_value());
 }
 
 TEST_CASE("this machine tells the times of its CPUs", "[device]") {

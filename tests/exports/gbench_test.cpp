@@ -80,6 +80,21 @@ TEST_CASE("a repetition that is not clean says so", "[exports]") {
   CHECK(entries[2].at("label") == "not clean, foreign-load");
 }
 
+TEST_CASE("exports say of which repetitions nobody knows whether they are clean", "[exports]") {
+  NamedResult result = sweep_result();
+  for (RunRecord& run : result.result.runs) {
+    for (SliceRecord& slice : run.samples.slices) slice.clean.reset();
+    for (RepetitionRecord& repetition : run.samples.repetitions) repetition.clean_slices = 0;
+  }
+  const Json document = exported_json("gbench", {result});
+  CHECK(entries_named(document, "mlp/ddp/n2/b32/fp32").at(0).at("label") ==
+        "not known to be clean, foreign-load");
+  const auto exported = [&](const char* format) {
+    return exported_json(format, {result}).dump();
+  };
+  CHECK_THAT(exported("gha-bigger"), Catch::Contains("0 of 3 repetitions clean, 3 unknown"));
+}
+
 TEST_CASE("runs without figures say why", "[exports]") {
   const Json document = exported_json("gbench", {sweep_result()});
   const Json failed = entries_named(document, "mlp/ddp/n4/b16/fp32").at(0);

@@ -44,6 +44,13 @@ TEST_CASE("steal that a clean slice may have is not what kept one from being cle
              !Catch::Contains("the hypervisor took"));
 }
 
+TEST_CASE("unknown load is told as that", "[measure]") {
+  const Process process{.clean = false};
+  RunRecord fresh = run_of({process, process, process});
+  for (SliceRecord& slice : fresh.samples.slices) slice.clean.reset();
+  CHECK_THAT(why_not(fresh), Catch::EndsWith("what else ran is not known: a longer --max-time"));
+}
+
 TEST_CASE("a device that was throttled or shared is named", "[measure]") {
   const Process unclean{.clean = false};
   RunRecord fresh = run_of({unclean, unclean, unclean});

@@ -35,7 +35,7 @@ TEST_CASE("of an emulated device's slices stays what has no speed, as one", "[me
   CHECK(run.samples.step_seconds.empty());
   REQUIRE(run.samples.slices.size() == 1);
   const SliceRecord& slice = run.samples.slices.front();
-  CHECK_FALSE(slice.clean);
+  CHECK(slice.clean == false);
   CHECK(slice.first == 0);
   CHECK(slice.count == 0);
   CHECK(slice.device_temperature_celsius == 71);
@@ -52,7 +52,7 @@ TEST_CASE("an emulated device that nothing disturbs has a clean slice, whatever 
   RunRecord run;
   run.samples.slices = {timed_slice({"gpu_idle"})};
   leave_out_durations(run);
-  CHECK(run.samples.slices.at(0).clean);
+  CHECK(run.samples.slices.at(0).clean == true);
 }
 
 TEST_CASE("an emulated device that tells nothing has no slices", "[measure]") {

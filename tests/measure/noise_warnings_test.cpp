@@ -150,6 +150,19 @@ TEST_CASE("too few clean repetitions are told where several were asked for", "[m
   CHECK(warned(run).empty());
 }
 
+TEST_CASE("repetitions of unknown load ask for more time", "[measure]") {
+  RunRecord run = quiet_run();
+  for (SliceRecord& slice : run.samples.slices) slice.clean.reset();
+  for (RepetitionRecord& repetition : run.samples.repetitions) repetition.clean_slices = 0;
+  run.step_seconds.ci95.reset();
+  add_noise_warnings(run, kContext);
+  REQUIRE(codes_of(run) == std::set<std::string>{"few-clean-repetitions"});
+  CHECK_THAT(run.warnings[0].message,
+             Catch::StartsWith("0 of 5 repetitions") &&
+                 Catch::EndsWith("; what else ran is not known of 5"));
+  CHECK_THAT(run.warnings[0].remedy, Catch::Contains("a longer --max-time"));
+}
+
 TEST_CASE("slices too short to be clean ask for more time", "[measure]") {
   RunRecord run = quiet_run();
   run.step_seconds.ci95.reset();

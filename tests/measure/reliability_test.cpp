@@ -46,6 +46,21 @@ TEST_CASE("too few clean repetitions are not reliable, however narrow the interv
   CHECK(reliability_of(run_of(3, 5, std::nullopt)).trust == Trust::few_clean);
 }
 
+TEST_CASE("repetitions of which nobody knows whether they are clean are no evidence, and are told") {
+  RunRecord run = run_of(0, 5, 0.001);
+  for (Size repetition = 0; repetition < 5; ++repetition)
+    for (Size slice = 0; slice < 3; ++slice)
+      run.samples.slices.push_back({.repetition = repetition, .clean = std::nullopt});
+  run.samples.slices[0].clean = false;   // most of its repetition's are unknown
+  run.samples.slices[13].clean = false;  // and of this one, which is not clean
+  run.samples.slices[14].clean = false;
+  const Reliability found = reliability_of(run);
+  CHECK(found.trust == Trust::few_clean);
+  CHECK(found.clean == 0);
+  CHECK(found.unknown == 4);
+  CHECK(text_of(found) == "not reliable: 0 of 5 repetitions clean, 4 unknown");
+}
+
 TEST_CASE("clean repetitions of unlike placements are no evidence for each other") {
   RunRecord run = run_of(4, 4, 0.01);
   for (const std::size_t far : {2U, 3U}) run.samples.repetitions[far].placement = "far";

@@ -219,11 +219,11 @@ TEST_CASE("slices cover the samples, half a second each, and the probe stands at
   CHECK(probe.glances == 40);  // one after each sample
   CHECK(samples.slices[1].first == 16);
   CHECK(samples.slices[1].count == 16);
-  CHECK(samples.slices[1].clean);
+  CHECK(samples.slices[1].clean == true);
   CHECK(samples.slices[1].placement == "near");
   CHECK(samples.slices[2].placement == "far");
   CHECK(samples.slices[2].count == 8);
-  CHECK(samples.slices[2].clean);  // a quarter of a second: long enough for load to show
+  CHECK(samples.slices[2].clean == true);  // a quarter of a second: long enough for load to show
 }
 
 TEST_CASE("a slice that is too short to see load is not clean", "[measure]") {
@@ -232,7 +232,7 @@ TEST_CASE("a slice that is too short to see load is not clean", "[measure]") {
   FixedSteps rule(7);
   const Samples samples = run.measure(rule, {.warmup_steps = 1, .probe = &probe});
   REQUIRE(samples.slices.size() == 1);
-  CHECK_FALSE(samples.slices.front().clean);
+  CHECK(samples.slices.front().clean == false);
 }
 
 TEST_CASE("a long step is a slice", "[measure]") {
@@ -254,7 +254,7 @@ TEST_CASE("foreign load prolongs a repetition until slices are clean again", "[m
   CleanSlices rule(2, 0.4);
   const Samples samples = run.measure(rule, {.warmup_steps = 0, .probe = &probe});
   CHECK(samples.slices.size() == 4);
-  CHECK_FALSE(samples.slices[1].clean);
+  CHECK(samples.slices[1].clean == false);
 }
 
 TEST_CASE("what was measured before an interruption is kept", "[measure]") {
@@ -375,7 +375,7 @@ TEST_CASE("steps that other programs slow down are no gaps", "[measure]") {
   run.step_seconds = [usual](Size step) { return step % 3 == 0 ? 2.2 * usual : usual; };
   const Samples samples = run.measure(rule, {.warmup_steps = 0});
   CHECK(samples.standstill.count == 0);
-  for (const SliceRecord& slice : samples.slices) CHECK(slice.clean);
+  for (const SliceRecord& slice : samples.slices) CHECK(slice.clean == true);
 }
 
 namespace {
@@ -421,12 +421,95 @@ TEST_CASE("who else takes turns does not share a device in them", "[measure]") {
   FakeRun run = with_steps_of(0x1p-7);
   FixedSamples rule(1);
   FakeTurns turns(1);
-  ScriptedProbe probe(run, {{.device_other_processes = 1, .device_foreign_fraction = 0.5}});
+  SliceConditions shared = quiet(30e-9);
+  shared.device_other_processes = 1;
+  shared.device_foreign_fraction = 0.5;
+  ScriptedProbe probe(run, {shared});
   const Samples samples = run.measure(rule, {.warmup_steps = 5, .probe = &probe, .turns = &turns});
   REQUIRE(samples.slices.size() == 1);
-  CHECK(samples.slices[0].clean);
+  CHECK(samples.slices[0].clean == true);
   CHECK(samples.slices[0].device_other_processes == 1);
   CHECK_FALSE(samples.slices[0].device_foreign_fraction.has_value());
+}
+
+namespace {
+
+/// Of a turn in which others had so much of its one core.
+SliceConditions turn_with(double foreign_seconds, double seconds = 0.1) {
+  SliceConditions conditions = quiet(30e-9);
+  conditions.foreign_cpu_fraction = 1;  // what ticks make of so short a time
+  conditions.cpu_times = CpuTimes{.cpus = 1,
+                                  .total = seconds,
+                                  .busy = seconds,
+                                  .own = seconds - foreign_seconds,
+                                  .elapsed = seconds};
+  return conditions;
+}
+
+/// The slices of turns of a tenth of a second that the probe tells of.
+std::vector<SliceRecord> slices_of_turns(const std::vector<SliceConditions>& script) {
+  FakeRun run = with_steps_of(0x1p-7);
+  FixedSamples rule(1);
+  FakeTurns turns(std::ssize(script));
+  turns.seconds = 0.1;
+  ScriptedProbe probe(run, script);
+  return run.measure(rule, {.warmup_steps = 5, .probe = &probe, .turns = &turns}).slices;
+}
+
+bool are_all(const std::vector<SliceRecord>& slices, std::optional<bool> clean) {
+  return std::ranges::all_of(slices,
+                             [&](const SliceRecord& slice) { return slice.clean == clean; });
+}
+
+}  // namespace
+
+TEST_CASE("turns take the load of the span that contains them", "[measure]") {
+  std::vector<SliceConditions> script(20, turn_with(0));
+  SECTION("clean on a quiet machine, all of them") {
+    const std::vector<SliceRecord> slices = slices_of_turns(script);
+    CHECK(are_all(slices, true));
+    CHECK(slices.front().foreign_cpu_fraction == 0.0);
+    CHECK(slices.back().steal_fraction == 0.0);
+  }
+  SECTION("not clean beside a load, even where single turns look quiet") {
+    for (std::size_t turn = 0; turn < 20; turn += 2) script[turn] = turn_with(0.09);
+    const std::vector<SliceRecord> slices = slices_of_turns(script);
+    CHECK(are_all(slices, false));
+    CHECK(slices[1].foreign_cpu_fraction.value() > 0.4);
+  }
+  SECTION("of a second each") {
+    script[0] = turn_with(0.08);
+    const std::vector<SliceRecord> slices = slices_of_turns(script);
+    CHECK(are_all({slices.begin(), slices.begin() + 9}, false));
+    CHECK(are_all({slices.begin() + 11, slices.end()}, true));
+  }
+  SECTION("the rest that of the last span and of themselves") {
+    script.resize(14, turn_with(0));
+    for (std::size_t turn = 11; turn < 14; ++turn) script[turn] = turn_with(0.1);
+    const std::vector<SliceRecord> slices = slices_of_turns(script);
+    CHECK(slices[5].foreign_cpu_fraction == 0.0);
+    CHECK(slices[13].foreign_cpu_fraction.value() == Approx(3.0 / 14).epsilon(0.1));
+    CHECK(slices[13].clean == false);
+  }
+}
+
+TEST_CASE("turns too short for any span are of unknown load, and not clean", "[measure]") {
+  const std::vector<SliceRecord> few = slices_of_turns(std::vector(4, turn_with(0)));
+  CHECK(are_all(few, std::nullopt));
+  CHECK_FALSE(few.front().foreign_cpu_fraction.has_value());
+  CHECK(are_all(slices_of_turns(std::vector(6, turn_with(0))), true));
+  SliceConditions blind = quiet(30e-9);
+  blind.foreign_cpu_fraction.reset();
+  blind.steal_fraction.reset();
+  CHECK(are_all(slices_of_turns(std::vector(20, blind)), std::nullopt));
+}
+
+TEST_CASE("a turn long enough to tell its load tells it", "[measure]") {
+  SliceConditions whole = turn_with(0.15, 0.3);
+  whole.foreign_cpu_fraction = 0.5;
+  const std::vector<SliceRecord> slices = slices_of_turns({whole});
+  CHECK(slices.at(0).foreign_cpu_fraction == 0.5);
+  CHECK(slices.at(0).clean == false);
 }
 
 TEST_CASE("the beginning of a turn is left out: its first step, and 8 ms", "[measure]") {

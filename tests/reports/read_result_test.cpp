@@ -111,6 +111,17 @@ TEST_CASE("everything beside the field table is read", "[reports]") {
   CHECK(run.scaling.value().mode == ScalingMode::strong);
 }
 
+TEST_CASE("a slice may not know whether it is clean", "[reports]") {
+  ResultFile file = whole_file();
+  file.runs.at(1).samples.slices.at(0).clean.reset();
+  const std::string text = to_json(file);
+  CHECK(ordered_json::parse(text)
+            .at(ordered_json::json_pointer("/runs/1/samples/slices/0/clean"))
+            .is_null());
+  const ResultFile read = read_result(text, "r.json");
+  CHECK_FALSE(read.runs.at(1).samples.slices.at(0).clean.has_value());
+}
+
 TEST_CASE("a file of schema 1 stays readable", "[reports]") {
   const ResultFile file = read_result_file(PTBENCH_TEST_DATA "/results/result-v1.json");
   REQUIRE(file.runs.size() == 4);

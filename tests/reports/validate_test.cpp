@@ -63,6 +63,9 @@ TEST_CASE("records that are written are valid", "[reports]") {
     file.runs = {testing::bare_run(status, "for a reason")};
     CHECK(text_of(schema().problems_of(json::parse(to_json(file)))).empty());
   }
+  file.runs = {testing::full_run()};
+  file.runs[0].samples.slices.at(0).clean.reset();
+  CHECK(text_of(schema().problems_of(json::parse(to_json(file)))).empty());
   file.runs.clear();
   file.environment = {};
   file.generator.git_commit.reset();
