@@ -166,7 +166,8 @@ class Bench:
 def step_of(run_record, replicas):
     """What the report needs of one repetition."""
     repetition = run_record["samples"]["repetitions"][0]
-    foreign = [one["foreign_cpu_fraction"] or 0 for one in run_record["samples"]["slices"]]
+    foreign = [one["foreign_cpu_fraction"] for one in run_record["samples"]["slices"]
+               if one["foreign_cpu_fraction"] is not None]
     return {
         "step_seconds": repetition["median_seconds"],
         "placement": ONE_CORE if replicas == 1 else repetition["placement"],

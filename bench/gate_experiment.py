@@ -63,11 +63,12 @@ def slices_of(folder):
 
 def circumstances(folders):
     slices = [one for folder in folders for one in slices_of(folder)]
-    foreign = [one["foreign_cpu_fraction"] or 0 for one in slices]
+    known = [one["foreign_cpu_fraction"] for one in slices if one["foreign_cpu_fraction"] is not None]
+    foreign = f"{100 * statistics.mean(known):.1f} %" if known else "unknown"
     places = [one["placement"] or "one core" for one in slices]
     counts = ", ".join(f"{places.count(name)} {name}" for name in sorted(set(places)))
-    clean = sum(one["clean"] for one in slices)
-    return f"{100 * statistics.mean(foreign):.1f} %", f"{clean}/{len(slices)}", counts
+    clean = sum(one["clean"] is True for one in slices)
+    return foreign, f"{clean}/{len(slices)}", counts
 
 
 def placement_of(folder):

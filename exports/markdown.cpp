@@ -21,9 +21,12 @@ std::string throughput_text(const RunRecord& run) {
   return text;
 }
 
-std::string speedup_text(const RunRecord& run) {
+/// "1.43"; "0.78 (all 5 rounds)" where the throughput is of others.
+std::string speedup_text(const ResultFile& result, const RunRecord& run) {
   const auto speedup = run.scaling ? finite(run.scaling->speedup) : std::nullopt;
-  return speedup ? fmt::format("{:.2f}", *speedup) : std::string();
+  if (!speedup) return {};
+  const std::string rounds = rounds_text(run, find_run(result, run.scaling->baseline));
+  return fmt::format("{:.2f}{}", *speedup, rounds.empty() ? "" : fmt::format(" ({})", rounds));
 }
 
 /// "71.7 ± 1.2 %".
@@ -37,13 +40,14 @@ std::string verified_text(const RunRecord& run) {
   return status == VerificationStatus::not_run ? std::string() : std::string(name_of(status));
 }
 
-std::string row_of(const RunRecord& run) {
+std::string row_of(const ResultFile& result, const RunRecord& run) {
   const bool measured = outcome_of(run) == Outcome::measured;
   std::vector<std::string> cells(5);
   std::string remarks;
   if (measured) {
     cells = {throughput_text(run), format_duration(*run.step_seconds.median),
-             clean_repetitions_text(run.samples), speedup_text(run), known_efficiency_text(run)};
+             clean_repetitions_text(run.samples), speedup_text(result, run),
+             known_efficiency_text(run)};
     remarks = fmt::format("{}", fmt::join(remarks_of(run), ", "));
   } else {
     remarks = reason_of(run);
@@ -62,7 +66,7 @@ std::string table_of(const ResultFile& result) {
   text +=
       "| run | samples/s | step | clean repetitions | speedup | efficiency | verified | remarks |\n"
       "|---|--:|--:|--:|--:|--:|---|---|\n";
-  for (const RunRecord& run : result.runs) text += row_of(run);
+  for (const RunRecord& run : result.runs) text += row_of(result, run);
   return text;
 }
 

@@ -87,6 +87,15 @@ HtmlCell clean_cell(const ResultFile& /*file*/, const RunRecord& run) {
           .sort = fmt::format("{}", found.clean)};
 }
 
+HtmlCell speedup_cell(const ResultFile& file, const RunRecord& run) {
+  if (!has_throughput(run) || !run.scaling) return {};
+  const auto& speedup = run.scaling->speedup;
+  HtmlCell cell = number_cell(speedup, fmt::format("{:.2f}", speedup.value_or(0)));
+  const std::string rounds = rounds_text(run, find_run(file, run.scaling->baseline));
+  if (!rounds.empty()) cell.note = "of " + rounds;
+  return cell;
+}
+
 HtmlCell verification_cell(const ResultFile& /*file*/, const RunRecord& run) {
   HtmlCell cell{.text = std::string(name_of(run.verification.status))};
   std::ranges::replace(cell.text, '_', ' ');
@@ -164,10 +173,7 @@ const std::array kColumns{
               throughput_cell},
     RunColumn{{"speedup", "against serial training on one replica's threads", true},
               Presence::where_it_is_known,
-              measured<[](const RunRecord& run) {
-                const auto speedup = run.scaling ? run.scaling->speedup : std::nullopt;
-                return number_cell(speedup, fmt::format("{:.2f}", speedup.value_or(0)));
-              }>},
+              speedup_cell},
     RunColumn{{"efficiency", "speedup over ranks", true},
               Presence::where_it_is_known,
               measured<[](const RunRecord& run) {

@@ -179,6 +179,18 @@ std::string all_cores_line(const ResultFile& file, const RunRecord& all_cores) {
       fastest->strategy.name, fastest->strategy.world_size, threads);
 }
 
+/// What a row's speedup is of, where its throughput is of something else.
+std::string basis_line(const ResultFile& file, const RunRecord& run) {
+  const std::string rounds =
+      rounds_text(run, run.scaling ? find_run(file, run.scaling->baseline) : nullptr);
+  if (rounds.empty()) return {};
+  const CountedRepetitions counted = counted_repetitions(run.samples);
+  return fmt::format("{}: speedup and efficiency are of {} that it and its baseline took in turns, "
+                     "samples/s of its {}{} repetition{}",
+                     run.id, rounds, counted.count(), counted.are_clean() ? " clean" : "",
+                     counted.count() == 1 ? "" : "s");
+}
+
 /// "90.0 ± 1.3 %".
 std::string share_text(const std::optional<double>& share,
                        const std::optional<Interval>& interval) {
@@ -192,6 +204,8 @@ std::string share_text(const std::optional<double>& share,
 std::vector<std::string> scaling_lines(const ResultFile& file) {
   const std::vector<ScalingFamily> families = scaling_families(file.runs);
   std::vector<std::string> lines;
+  for (const RunRecord& run : file.runs)
+    if (std::string line = basis_line(file, run); !line.empty()) lines.push_back(std::move(line));
   for (const RunRecord& run : file.runs)
     if (std::string line = all_cores_line(file, run); !line.empty())
       lines.push_back(std::move(line));
@@ -236,6 +250,18 @@ std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
   return fmt::format("{} lost, most of all to {} ({}): {}", percent(1 - efficiency),
                      words_of(largest->cause), percent(largest->share),
                      advice_on(largest->cause, run));
+}
+
+std::string rounds_text(const RunRecord& run, const RunRecord* baseline) {
+  if (!run.scaling || !run.scaling->rounds) return {};
+  const Size rounds = *run.scaling->rounds;
+  const bool clean = run.scaling->basis == RatioBasis::clean_rounds;
+  const auto is_of_them = [&](const RunRecord& one) {
+    const CountedRepetitions counted = counted_repetitions(one.samples);
+    return counted.are_clean() == clean && counted.count() == rounds;
+  };
+  if (is_of_them(run) && (baseline == nullptr || is_of_them(*baseline))) return {};
+  return clean ? fmt::format("{} clean rounds", rounds) : fmt::format("all {} rounds", rounds);
 }
 
 std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline) {

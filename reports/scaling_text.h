@@ -32,6 +32,11 @@ namespace ptbench {
 /// be told.
 [[nodiscard]] std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline);
 
+/// "all 5 rounds", "3 clean rounds": what speedup, efficiency and loss of the run rest on, where that
+/// is not what its throughput, or its baseline's, rests on. Empty where they are of the same
+/// repetitions; where `baseline` is null, it is not looked at.
+[[nodiscard]] std::string rounds_text(const RunRecord& run, const RunRecord* baseline);
+
 /// "90.0 ± 1.3 %", the half width of its 95 % interval in points; "90.0 %" without one, empty where
 /// it is not known.
 [[nodiscard]] std::string efficiency_text(const RunRecord& run);

@@ -45,6 +45,10 @@ ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const 
   ScalingRecord scaling;
   scaling.mode = plan.mode;
   scaling.baseline = plan.baseline;
+  if (&run != &baseline) {
+    scaling.basis = basis_of(run, baseline);
+    if (scaling.basis != RatioBasis::apart) scaling.rounds = pairs_in_turns(run, baseline);
+  }
   scaling.speedup = speedup_over(run, baseline);
   scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);
   if (const RunRecord* all = with_same_work(find(results, plan.all_cores), run)) {

@@ -36,9 +36,9 @@ struct ScalingPlan {
 /// there, placement classes need not match: a serial run on one core has none. Where the same
 /// rounds speak for both, and these rounds' times correlate (r > 0, one-sided level 5 %, so that
 /// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Where at
-/// least 3 repetitions of the one took turns with the other's (`RepetitionRecord::lockstep`), clean
-/// or not, ratio and h are those of the differences of these: the other's throughput is then what
-/// it was in these turns. Empty with fewer than 3 repetitions on either side.
+/// least 3 repetitions of the one took turns with the other's (`RepetitionRecord::lockstep`), the
+/// ratio is that of the throughputs in these, and h that of their differences: of the clean ones
+/// where there are 3, else of all (`basis_of`). Empty with fewer than 3 repetitions on either side.
 /// `efficiency_vs_all_cores_ci95` is made in the same way.
 ///
 /// Where n ranks are on H hosts, as many on each, and one run of the same `one_rank` has n/H ranks

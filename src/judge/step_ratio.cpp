@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/measure/counted_repetitions.h"
+#include "src/measure/repetition_times.h"
 #include "src/measure/spread.h"
 #include "src/measure/statistics.h"
 
@@ -17,39 +19,87 @@ namespace {
 
 constexpr double kRatioLevel = 0.95;
 
-/// Where both repetitions were placed; empty where they were placed otherwise. A run on one core
-/// has no placement, and goes with any.
-std::optional<std::string> common_placement(const RepetitionRecord& one,
-                                            const RepetitionRecord& other) {
-  if (one.placement && other.placement && *one.placement != *other.placement) return {};
-  return one.placement.value_or(other.placement.value_or(""));
+/// The repetitions of two runs that took turns with each other, and what of them is compared.
+struct RoundsInTurns {
+  RatioBasis basis = RatioBasis::apart;  ///< apart: there are not enough
+  std::vector<std::size_t> run;          ///< places of repetitions, one a round
+  std::vector<std::size_t> other;
+  std::vector<double> differences;  ///< of logarithms of mean steps: the run's less the other's
+
+  [[nodiscard]] Size count() const { return std::ssize(run); }
+};
+
+SpeakingSlices slices_of(RatioBasis basis) {
+  return basis == RatioBasis::clean_rounds ? SpeakingSlices::clean : SpeakingSlices::all;
 }
 
-/// The differences of repetitions that took turns with one of the other run and were placed as that
-/// was, clean or not, as what disturbs one disturbs the other: logarithms of mean steps, less the
-/// other's. Of the placement that most of them had. Empty where there are fewer than
-/// `kLeastRepetitions`.
-std::vector<double> differences_in_lockstep(const RunRecord& run, const RunRecord& other) {
-  std::map<std::string, std::size_t> others;  // by set
-  const std::vector<std::optional<double>> other_means = log_means(other.samples);
-  for (std::size_t at = 0; at < other_means.size(); ++at)
-    if (const auto& set = other.samples.repetitions[at].lockstep; set && other_means[at])
-      others.emplace(*set, at);
-  std::map<std::string, std::vector<double>> by_placement;
-  const std::vector<std::optional<double>> means = log_means(run.samples);
-  for (std::size_t at = 0; at < means.size(); ++at) {
-    const RepetitionRecord& repetition = run.samples.repetitions[at];
-    const auto found =
-        repetition.lockstep && means[at] ? others.find(*repetition.lockstep) : others.end();
+/// Where both repetitions were placed; empty where they were placed otherwise. A run on one core
+/// has no placement, and goes with any; so does one whose cores were disturbed throughout.
+std::optional<std::string> common_placement(const std::optional<std::string>& one,
+                                            const std::optional<std::string>& other) {
+  if (one && other && *one != *other) return {};
+  return one ? *one : other.value_or("");
+}
+
+std::map<std::string, std::size_t> places_by_set(const SamplesRecord& samples) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t at = 0; at < samples.repetitions.size(); ++at)
+    if (const auto& set = samples.repetitions[at].lockstep) places.emplace(*set, at);
+  return places;
+}
+
+bool is_clean(const RepetitionRecord& repetition) {
+  return repetition.clean_slices.value_or(0) >= 1;
+}
+
+/// Of repetitions that were placed as those of the other run, the placement that most of them had;
+/// none where there are fewer than `kLeastRepetitions`.
+RoundsInTurns rounds_of_basis(const SamplesRecord& run, const SamplesRecord& other,
+                              RatioBasis basis) {
+  const std::map<std::string, std::size_t> others = places_by_set(other);
+  const std::vector<std::optional<double>> means = log_means(run, slices_of(basis));
+  const std::vector<std::optional<double>> other_means = log_means(other, slices_of(basis));
+  std::map<std::string, RoundsInTurns> by_placement;
+  for (const auto& [set, at] : places_by_set(run)) {
+    const auto found = others.find(set);
     if (found == others.end()) continue;
-    const auto placement = common_placement(repetition, other.samples.repetitions[found->second]);
-    if (placement) by_placement[*placement].push_back(*means[at] - *other_means[found->second]);
+    const std::size_t beside = found->second;
+    if (!means[at] || !other_means[beside]) continue;
+    const bool clean = is_clean(run.repetitions[at]) && is_clean(other.repetitions[beside]);
+    if (basis == RatioBasis::clean_rounds && !clean) continue;
+    const auto placement = common_placement(placement_at(run, static_cast<Size>(at)),
+                                            placement_at(other, static_cast<Size>(beside)));
+    if (!placement) continue;
+    RoundsInTurns& rounds = by_placement[*placement];
+    rounds.run.push_back(at);
+    rounds.other.push_back(beside);
+    rounds.differences.push_back(*means[at] - *other_means[beside]);
   }
-  std::vector<double> differences;
-  for (auto& [placement, of_it] : by_placement)
-    if (of_it.size() > differences.size()) differences = std::move(of_it);
-  if (std::ssize(differences) < kLeastRepetitions) differences.clear();
-  return differences;
+  RoundsInTurns most;
+  for (auto& [placement, rounds] : by_placement)
+    if (rounds.count() > most.count()) most = std::move(rounds);
+  if (most.count() < kLeastRepetitions) return {};
+  most.basis = basis;
+  return most;
+}
+
+/// The clean rounds where there are enough; else all, as what disturbs one of them disturbs the
+/// other.
+RoundsInTurns rounds_in_turns(const RunRecord& run, const RunRecord& other) {
+  RoundsInTurns clean = rounds_of_basis(run.samples, other.samples, RatioBasis::clean_rounds);
+  if (clean.basis != RatioBasis::apart) return clean;
+  return rounds_of_basis(run.samples, other.samples, RatioBasis::all_rounds);
+}
+
+/// The mean step over that of the other, each over all steps of the rounds, as throughputs are: all
+/// that take turns have the same time in each round. Where samples were left out, by the means of
+/// the rounds.
+double step_ratio_in(const RoundsInTurns& rounds, const RunRecord& run, const RunRecord& other) {
+  const SpeakingSlices slices = slices_of(rounds.basis);
+  const auto own = pooled_mean_seconds(run.samples, rounds.run, slices);
+  const auto beside = pooled_mean_seconds(other.samples, rounds.other, slices);
+  if (is_positive(own) && is_positive(beside)) return *own / *beside;
+  return std::exp(mean(rounds.differences));
 }
 
 double unpaired_half_width(const CountedRepetitions& run, const CountedRepetitions& base,
@@ -94,9 +144,9 @@ std::optional<double> step_of(const RunRecord& run) {
 
 std::optional<double> step_beside(const RunRecord& run, const RunRecord& other) {
   const std::optional<double> step = step_of(run);
-  const std::vector<double> differences = differences_in_lockstep(run, other);
-  if (!step || differences.empty()) return step_of(other);
-  return *step * std::exp(-mean(differences));
+  const RoundsInTurns rounds = rounds_in_turns(run, other);
+  if (!step || rounds.basis == RatioBasis::apart) return step_of(other);
+  return *step / step_ratio_in(rounds, run, other);
 }
 
 double speedup_over(const RunRecord& run, const RunRecord& other) {
@@ -107,15 +157,22 @@ double speedup_over(const RunRecord& run, const RunRecord& other) {
 }
 
 Size pairs_in_turns(const RunRecord& run, const RunRecord& other) {
-  return std::ssize(differences_in_lockstep(run, other));
+  return rounds_in_turns(run, other).count();
+}
+
+RatioBasis basis_of(const RunRecord& run, const RunRecord& other) {
+  return rounds_in_turns(run, other).basis;
 }
 
 std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,
                                        bool in_rounds, const PriorNoise& prior) {
   const CountedRepetitions run = counted_repetitions(the_run.samples);
   const CountedRepetitions base = counted_repetitions(the_base.samples);
-  const std::vector<double> in_turns = differences_in_lockstep(the_run, the_base);
-  if (!in_turns.empty()) return paired_half_width(run, base, in_turns, prior);
+  const RoundsInTurns rounds = rounds_in_turns(the_run, the_base);
+  if (rounds.basis == RatioBasis::all_rounds)
+    return half_width(own_spread_of({&rounds.differences, 1}), rounds.count(), kRatioLevel);
+  if (rounds.basis == RatioBasis::clean_rounds)
+    return paired_half_width(run, base, rounds.differences, prior);
   if (std::min(run.count(), base.count()) < kLeastRepetitions) return {};
   const double unpaired = unpaired_half_width(run, base, prior);
   const bool comparable =

@@ -11,21 +11,34 @@
 
 namespace ptbench {
 
+namespace {
+
+bool took_turns(const SamplesRecord& samples) {
+  return std::ranges::count_if(samples.repetitions, [](const RepetitionRecord& repetition) {
+           return repetition.lockstep.has_value();
+         }) >= kLeastRepetitions;
+}
+
+}  // namespace
+
 CountedRepetitions counted_repetitions(const SamplesRecord& samples) {
   const std::vector<RepetitionTime> times = median_times(samples);
-  const std::vector<std::optional<double>> means = log_means(samples);
   const LogTimes classes = by_class(times);
   const LogTimes::value_type* counted = counted_class(classes);
+  const bool too_few = counted != nullptr && std::ssize(counted->second) < kLeastRepetitions;
+  if (too_few && took_turns(samples)) counted = nullptr;
+  const auto slices = counted == nullptr ? SpeakingSlices::all : SpeakingSlices::clean;
+  const std::vector<std::optional<double>> medians = log_medians(samples, slices);
+  const std::vector<std::optional<double>> means = log_means(samples, slices);
   CountedRepetitions result;
   if (counted != nullptr) result.placement = counted->first;
   for (std::size_t place = 0; place < times.size(); ++place) {
-    const double seconds = samples.repetitions[place].median_seconds.value_or(0);
     const RepetitionTime& time = times[place];
     const bool counts = counted == nullptr || (time.log_time && time.placement == counted->first);
-    if (!counts || !(seconds > 0)) continue;
+    if (!counts || !medians[place]) continue;
     result.places.push_back(place);
-    result.log_medians.push_back(std::log(seconds));
-    result.log_means.push_back(means[place].value_or(result.log_medians.back()));
+    result.log_medians.push_back(*medians[place]);
+    result.log_means.push_back(means[place].value_or(*medians[place]));
   }
   return result;
 }

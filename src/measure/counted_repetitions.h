@@ -12,14 +12,18 @@
 namespace ptbench {
 
 /// The repetitions that count for a run: the clean ones of `counted_class`, or all that have a
-/// median where none is clean.
+/// median, with all of their slices, where none is clean. Of a run that took turns with others
+/// (`RepetitionRecord::lockstep`, of at least `kLeastRepetitions`) all count where fewer than
+/// `kLeastRepetitions` are clean: so few say less of its ratio to the others than the turns that it
+/// had with them.
 struct CountedRepetitions {
-  std::string placement;            ///< class; empty: none is clean
+  std::string placement;            ///< class; empty: all count, clean or not
   std::vector<std::size_t> places;  ///< among all repetitions, ascending
   std::vector<double> log_medians;  ///< of seconds, one a place
   std::vector<double> log_means;  ///< of their mean steps: the median's where samples are left out
 
   [[nodiscard]] Size count() const { return std::ssize(places); }
+  [[nodiscard]] bool are_clean() const { return !placement.empty(); }
 };
 [[nodiscard]] CountedRepetitions counted_repetitions(const SamplesRecord& samples);
 

@@ -63,6 +63,9 @@ inline constexpr std::array kValuesOf<VerificationStatus>{
     VerificationStatus::not_run};
 template <>
 inline constexpr std::array kValuesOf<ScalingMode>{ScalingMode::weak, ScalingMode::strong};
+template <>
+inline constexpr std::array kValuesOf<RatioBasis>{RatioBasis::clean_rounds, RatioBasis::all_rounds,
+                                                  RatioBasis::apart};
 
 inline bool is_unknown(const FieldValue& value) {
   return std::holds_alternative<std::monostate>(value);

@@ -43,6 +43,15 @@ std::string_view name_of(ScalingMode mode) {
   throw Defect("a scaling mode without a name");
 }
 
+std::string_view name_of(RatioBasis basis) {
+  switch (basis) {
+    case RatioBasis::clean_rounds: return "clean_rounds";
+    case RatioBasis::all_rounds: return "all_rounds";
+    case RatioBasis::apart: return "apart";
+  }
+  throw Defect("a basis without a name");
+}
+
 void remove_warning(RunRecord& run, std::string_view code) {
   std::erase_if(run.warnings, [code](const WarningRecord& old) { return old.code == code; });
 }

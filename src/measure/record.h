@@ -34,6 +34,14 @@ enum class VerificationStatus { passed, weak, failed, not_run };
 enum class ScalingMode { weak, strong };
 [[nodiscard]] std::string_view name_of(ScalingMode mode);
 
+/// Which repetitions of two runs a ratio of their throughputs rests on.
+enum class RatioBasis {
+  clean_rounds,  ///< in which both took turns with each other, and were clean
+  all_rounds,    ///< in which they took turns, clean or not: too few are clean
+  apart,         ///< those that speak for the throughput of each: the ratio is that of throughputs
+};
+[[nodiscard]] std::string_view name_of(RatioBasis basis);
+
 /// A confidence interval.
 struct Interval {
   double low = 0;
@@ -275,6 +283,8 @@ struct PredictedRecord {
 struct ScalingRecord {
   ScalingMode mode = ScalingMode::weak;
   std::optional<std::string> baseline;  ///< id of a run
+  std::optional<RatioBasis> basis = std::nullopt;  ///< of speedup, efficiency and loss
+  std::optional<Size> rounds = std::nullopt;       ///< that it is of; empty: `apart`
   std::optional<double> speedup;
   std::optional<double> efficiency;
   std::optional<Interval> efficiency_ci95;

@@ -23,18 +23,24 @@ bool speaks(const SliceRecord& slice, const RepetitionRecord& repetition) {
   return !has_clean || (is_clean(slice) && slice.placement == repetition.placement);
 }
 
-std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number) {
-  const RepetitionRecord& repetition = samples.repetitions[static_cast<std::size_t>(number)];
-  double sum = 0;
-  std::size_t count = 0;
-  for (const SliceRecord& slice : samples.slices) {
-    if (slice.repetition != number || !speaks(slice, repetition)) continue;
-    const auto part = slice_samples(slice, samples.step_seconds);
-    sum = std::accumulate(part.begin(), part.end(), sum);
-    count += part.size();
-  }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number,
+                                      SpeakingSlices slices) {
+  const auto place = static_cast<std::size_t>(number);
+  return pooled_mean_seconds(samples, {&place, 1}, slices);
+}
+
+/// Of the medians of all slices of a repetition; its own where they know none.
+std::optional<double> median_of_slices(const SamplesRecord& samples, Size number) {
+  std::vector<double> medians;
+  for (const SliceRecord& slice : samples.slices)
+    if (slice.repetition == number && slice.median_seconds)
+      medians.push_back(*slice.median_seconds);
+  if (!medians.empty()) return median(medians);
+  return samples.repetitions[static_cast<std::size_t>(number)].median_seconds;
+}
+
+std::optional<double> log_of(const std::optional<double>& seconds) {
+  return seconds && is_time(*seconds) ? std::optional(std::log(*seconds)) : std::nullopt;
 }
 
 std::optional<double> log_hertz_of(const SamplesRecord& samples, Size number) {
@@ -79,7 +85,36 @@ std::optional<std::vector<RepetitionTime>> quartile_times(const SamplesRecord& s
 
 std::optional<double> mean_seconds(const SamplesRecord& samples, Size number) {
   const auto& kept = samples.repetitions[static_cast<std::size_t>(number)].mean_seconds;
-  return kept ? kept : mean_of_samples(samples, number);
+  return kept ? kept : mean_of_samples(samples, number, SpeakingSlices::clean);
+}
+
+std::optional<double> pooled_mean_seconds(const SamplesRecord& samples,
+                                          std::span<const std::size_t> places,
+                                          SpeakingSlices slices) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const SliceRecord& slice : samples.slices) {
+    const auto place = static_cast<std::size_t>(slice.repetition);
+    if (std::ranges::find(places, place) == places.end()) continue;
+    if (slices == SpeakingSlices::clean && !speaks(slice, samples.repetitions.at(place))) continue;
+    const auto part = slice_samples(slice, samples.step_seconds);
+    sum = std::accumulate(part.begin(), part.end(), sum);
+    count += part.size();
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+std::optional<std::string> placement_at(const SamplesRecord& samples, Size number) {
+  const auto& placement = samples.repetitions[static_cast<std::size_t>(number)].placement;
+  if (placement) return placement;
+  std::map<std::string, Size> counts;
+  for (const SliceRecord& slice : samples.slices)
+    if (slice.repetition == number && slice.placement) ++counts[*slice.placement];
+  counts.erase("mixed");
+  if (counts.empty()) return std::nullopt;
+  return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })
+      ->first;
 }
 
 void keep_means(SamplesRecord& samples) {
@@ -98,12 +133,25 @@ std::optional<std::vector<RepetitionTime>> mean_times(const SamplesRecord& sampl
   return times;
 }
 
-std::vector<std::optional<double>> log_means(const SamplesRecord& samples) {
+std::vector<std::optional<double>> log_means(const SamplesRecord& samples, SpeakingSlices slices) {
   std::vector<std::optional<double>> logs;
-  for (std::size_t number = 0; number < samples.repetitions.size(); ++number) {
-    const double seconds = mean_seconds(samples, static_cast<Size>(number))
-                               .value_or(samples.repetitions[number].median_seconds.value_or(0));
-    logs.push_back(is_time(seconds) ? std::optional(std::log(seconds)) : std::nullopt);
+  for (Size number = 0; const RepetitionRecord& repetition : samples.repetitions) {
+    std::optional<double> seconds;
+    if (slices == SpeakingSlices::all) seconds = mean_of_samples(samples, number, slices);
+    if (!seconds) seconds = mean_seconds(samples, number);
+    logs.push_back(log_of(seconds ? seconds : repetition.median_seconds));
+    ++number;
+  }
+  return logs;
+}
+
+std::vector<std::optional<double>> log_medians(const SamplesRecord& samples,
+                                               SpeakingSlices slices) {
+  std::vector<std::optional<double>> logs;
+  for (Size number = 0; const RepetitionRecord& repetition : samples.repetitions) {
+    const bool all = slices == SpeakingSlices::all;
+    logs.push_back(log_of(all ? median_of_slices(samples, number) : repetition.median_seconds));
+    ++number;
   }
   return logs;
 }

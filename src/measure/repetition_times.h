@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
@@ -31,10 +32,25 @@ struct RepetitionTime {
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> quartile_times(
     const SamplesRecord& samples);
 
-/// The mean step of the repetition of that number over the slices that speak for it: the clean ones
-/// of its placement, or all where it has none. Empty where samples were left out and it was not
-/// kept.
+/// Which slices speak for a repetition.
+enum class SpeakingSlices {
+  clean,  ///< of its placement; all where it has none
+  all,    ///< clean or not
+};
+
+/// The mean step of the repetition of that number over the slices that speak for it. Empty where
+/// samples were left out and it was not kept.
 [[nodiscard]] std::optional<double> mean_seconds(const SamplesRecord& samples, Size number);
+
+/// The mean step over the slices that speak for these repetitions, all of them together. Empty where
+/// samples were left out.
+[[nodiscard]] std::optional<double> pooled_mean_seconds(const SamplesRecord& samples,
+                                                        std::span<const std::size_t> places,
+                                                        SpeakingSlices slices);
+
+/// Where the cores were during that repetition: its placement, else that of most of its slices.
+/// Empty on one core, and where no slice knows it.
+[[nodiscard]] std::optional<std::string> placement_at(const SamplesRecord& samples, Size number);
 
 /// Keeps the mean of each repetition, so that samples may be left out.
 void keep_means(SamplesRecord& samples);
@@ -43,8 +59,14 @@ void keep_means(SamplesRecord& samples);
 [[nodiscard]] std::optional<std::vector<RepetitionTime>> mean_times(const SamplesRecord& samples);
 
 /// The natural logarithm of the mean step of each repetition; its median where that is not known,
-/// empty where it has neither.
-[[nodiscard]] std::vector<std::optional<double>> log_means(const SamplesRecord& samples);
+/// empty where it has neither. Where samples were left out, the clean slices speak in any case.
+[[nodiscard]] std::vector<std::optional<double>> log_means(
+    const SamplesRecord& samples, SpeakingSlices slices = SpeakingSlices::clean);
+
+/// The natural logarithm of the median of each repetition; where all slices speak, the median of
+/// their medians. Empty where it has none.
+[[nodiscard]] std::vector<std::optional<double>> log_medians(const SamplesRecord& samples,
+                                                             SpeakingSlices slices);
 
 /// What of a repetition's steps is compared.
 enum class Statistic {

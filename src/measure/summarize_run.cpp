@@ -24,11 +24,14 @@ bool is_clean_in(const SliceRecord& slice, const std::string& placement) {
   return is_clean(slice) && slice.placement.value_or(std::string(kOneCore)) == placement;
 }
 
-/// Samples of the clean slices of `placement`; all of them where there are none.
-std::vector<double> counted_samples(const SamplesRecord& samples, const std::string& placement) {
+/// Samples of the clean slices of the repetitions that count; all of them where there are none.
+std::vector<double> counted_samples(const SamplesRecord& samples,
+                                    const CountedRepetitions& repetitions) {
   std::vector<double> counted;
   for (const SliceRecord& slice : samples.slices) {
-    if (!is_clean_in(slice, placement)) continue;
+    if (!is_clean_in(slice, repetitions.placement)) continue;
+    const auto place = static_cast<std::size_t>(slice.repetition);
+    if (std::ranges::find(repetitions.places, place) == repetitions.places.end()) continue;
     const auto part = slice_samples(slice, samples.step_seconds);
     counted.insert(counted.end(), part.begin(), part.end());
   }
@@ -202,7 +205,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   const LogTimes classes = clean_log_times(samples);
   const CountedRepetitions counted = counted_repetitions(samples);
   if (!samples.step_seconds.empty())
-    summarize_samples(counted_samples(samples, counted.placement), run.step_seconds);
+    summarize_samples(counted_samples(samples, counted), run.step_seconds);
   summarize_repetitions(counted, prior, run.step_seconds);
   summarize_placements(classes, run.step_seconds);
   summarize_rates(counted, prior, run);

@@ -15,7 +15,8 @@ namespace ptbench {
 /// step. A record without samples keeps them empty.
 ///
 /// The placement class with the most clean repetitions speaks for the run (near, where two have as
-/// many); without a clean one all repetitions do, and the prior is not asked. `step_seconds.median`
+/// many); without a clean one, or with too few of a run that took turns (`CountedRepetitions`), all
+/// repetitions do, clean or not, and the prior is not asked. `step_seconds.median`
 /// is the geometric mean of its repetitions' medians; `ci95` and `run_to_run_sd` are across them,
 /// from three on; percentiles, mean, least and largest are of the samples in its clean slices.
 /// Energy is of the same slices. Throughput, its interval and utilisation are of the mean step (the

@@ -6,6 +6,8 @@
 #include <random>
 
 #include "src/judge/scaling_loss.h"
+#include "src/measure/repetition.h"
+#include "src/measure/repetition_times.h"
 #include "src/measure/summarize_run.h"
 
 namespace ptbench {
@@ -283,6 +285,133 @@ TEST_CASE("repetitions that took turns are compared with each other, whatever el
   const ScalingRecord two = scaled({"a", "b", "c", "d"}, {"c", "a", "e"});
   CHECK(width(two) == width(apart));
   CHECK(two.speedup == apart.speedup);
+}
+
+namespace {
+
+/// A round of a run.
+struct RoundMade {
+  std::vector<double> steps;         ///< of a slice each, in seconds; ten samples
+  std::optional<bool> clean = true;  ///< whether the slices are
+  bool only_first = false;           ///< or just the first of them
+};
+
+/// Took turns in rounds of the same number.
+RunRecord run_in_rounds(Made made, const std::vector<RoundMade>& rounds) {
+  made.medians.clear();
+  RunRecord run = run_made(made);
+  SamplesRecord& samples = run.samples;
+  samples.steps_per_sample = 1;
+  for (const RoundMade& round : rounds) {
+    SamplesRecord process;
+    for (const double step : round.steps) {
+      process.slices.push_back({.first = std::ssize(process.step_seconds),
+                                .count = 10,
+                                .clean = round.only_first && step != round.steps.front()
+                                             ? std::optional(false)
+                                             : round.clean,
+                                .median_seconds = step,
+                                .core_latency_seconds = {},
+                                .placement = made.placement,
+                                .foreign_cpu_fraction = {},
+                                .steal_fraction = {},
+                                .frequency_hertz = {}});
+      process.step_seconds.insert(process.step_seconds.end(), 10, step);
+    }
+    RepetitionRecord repetition = repetition_of(process.slices);
+    repetition.lockstep = "set-" + std::to_string(samples.repetitions.size());
+    for (SliceRecord& slice : process.slices) {
+      slice.repetition = std::ssize(samples.repetitions);
+      slice.first += std::ssize(samples.step_seconds);
+      samples.slices.push_back(slice);
+    }
+    samples.step_seconds.insert(samples.step_seconds.end(), process.step_seconds.begin(),
+                                process.step_seconds.end());
+    samples.repetitions.push_back(repetition);
+  }
+  keep_means(samples);
+  summarize_run(run, kPrior);
+  return run;
+}
+
+/// What a reader makes of two rows.
+double ratio_of_throughputs(const std::vector<RunRecord>& runs) {
+  return runs[1].throughput.value.value() / runs[0].throughput.value.value();
+}
+
+const Made kSerial{.strategy = "serial"};
+const Made kDdp{.ranks = 2};
+
+}  // namespace
+
+TEST_CASE("the speedup of a row is that of the throughputs shown", "[measure]") {
+  // Steps of serial and of ddp, whose rounds have unlike speeds.
+  std::vector<RoundMade> of_serial{{{0.010, 0.011}}, {{0.013, 0.012}}, {{0.015}}, {{0.011}}};
+  std::vector<RoundMade> of_ddp{{{0.012, 0.014}}, {{0.016, 0.015}}, {{0.019}}, {{0.013}}};
+  const auto scaled = [&] {
+    return compared({run_in_rounds(kSerial, of_serial), run_in_rounds(kDdp, of_ddp)});
+  };
+  const auto make_unclean = [](std::vector<RoundMade>& rounds, std::size_t from) {
+    for (std::size_t at = from; at < rounds.size(); ++at) rounds[at].clean = false;
+  };
+  RatioBasis basis = RatioBasis::all_rounds;
+  SECTION("over clean rounds") { basis = RatioBasis::clean_rounds; }
+  SECTION("over all rounds, where none is clean") {
+    make_unclean(of_serial, 0);
+    make_unclean(of_ddp, 0);
+  }
+  SECTION("over all rounds, where too few of both are clean") {
+    make_unclean(of_serial, 2);
+    make_unclean(of_ddp, 1);
+  }
+  SECTION("over all rounds, where one lucky slice is clean") {
+    make_unclean(of_serial, 1);
+    make_unclean(of_ddp, 1);
+    of_ddp[0] = {.steps = {0.004, 0.03, 0.03}, .only_first = true};
+  }
+  SECTION("over all rounds, where nobody knows what is clean") {
+    for (RoundMade& round : of_serial) round.clean.reset();
+    for (RoundMade& round : of_ddp) round.clean.reset();
+  }
+  const std::vector<RunRecord> runs = scaled();
+  const ScalingRecord& scaling = runs[1].scaling.value();
+  CHECK(scaling.basis == basis);
+  CHECK(scaling.rounds == 4);
+  CHECK(scaling.speedup.value() == Approx(ratio_of_throughputs(runs)).epsilon(kExact));
+  CHECK(scaling.efficiency.value() == Approx(*scaling.speedup / 2).epsilon(kExact));
+  const Interval interval = scaling.efficiency_ci95.value();
+  CHECK(interval.low < *scaling.efficiency);
+  CHECK(interval.high > *scaling.efficiency);
+}
+
+TEST_CASE("clean rounds speak for a ratio where there are enough", "[measure]") {
+  std::vector<RoundMade> of_serial(5, {{0.01}});
+  std::vector<RoundMade> of_ddp(5, {{0.0125}});
+  of_ddp[4] = {.steps = {0.05}, .clean = false};
+  const auto scaled = [&] {
+    return compared({run_in_rounds(kSerial, of_serial), run_in_rounds(kDdp, of_ddp)});
+  };
+  SECTION("of both") {
+    const ScalingRecord scaling = scaled()[1].scaling.value();
+    CHECK(scaling.basis == RatioBasis::clean_rounds);
+    CHECK(scaling.rounds == 4);
+    CHECK(scaling.speedup.value() == Approx(1.6));
+  }
+  SECTION("and all where fewer of either are clean") {
+    for (const std::size_t round : {0U, 1U}) of_serial[round].clean = false;
+    const ScalingRecord scaling = scaled()[1].scaling.value();
+    CHECK(scaling.basis == RatioBasis::all_rounds);
+    CHECK(scaling.rounds == 5);
+    CHECK(scaling.speedup.value() == Approx(2 * 0.01 / ((4 * 0.0125 + 0.05) / 5)));
+  }
+}
+
+TEST_CASE("what did not take turns is compared apart", "[measure]") {
+  const auto runs = compared({serial(), run_made({.ranks = 2})});
+  CHECK(runs[1].scaling.value().basis == RatioBasis::apart);
+  CHECK_FALSE(runs[1].scaling->rounds);
+  CHECK(runs[1].scaling->speedup.value() == Approx(ratio_of_throughputs(runs)).epsilon(kExact));
+  CHECK_FALSE(runs[0].scaling.value().basis);
 }
 
 TEST_CASE("intervals of paired rounds cover the truth as often as they say", "[measure]") {

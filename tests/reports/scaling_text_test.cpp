@@ -175,6 +175,33 @@ TEST_CASE("where nothing was lost there is no advice", "[reports]") {
   CHECK(line_of(noisy) == "ddp n2: efficiency 92.0 %, which noise hides from 100 %");
 }
 
+TEST_CASE("a row says which rounds its speedup is of where its throughput is of others",
+          "[reports]") {
+  RunRecord run = run_of("ddp", 2, 0.78);
+  const RunRecord baseline = run_of("serial", 1, 1);
+  CHECK(rounds_text(run, &baseline).empty());  // apart
+  run.scaling->basis = RatioBasis::clean_rounds;
+  run.scaling->rounds = 3;
+  CHECK(rounds_text(run, &baseline).empty());
+  SECTION("all, where its own are clean") {
+    run.scaling->basis = RatioBasis::all_rounds;
+    CHECK(rounds_text(run, &baseline) == "all 3 rounds");
+    CHECK_THAT(scaling_lines({.runs = {baseline, run}}).at(0),
+               Contains("speedup and efficiency are of all 3 rounds") &&
+                   Contains("samples/s of its 3 clean repetitions"));
+  }
+  SECTION("fewer than it has") {
+    run.samples.repetitions.push_back(run.samples.repetitions.back());
+    CHECK(rounds_text(run, &baseline) == "3 clean rounds");
+  }
+  SECTION("fewer than its baseline has") {
+    RunRecord longer = baseline;
+    longer.samples.repetitions.push_back(longer.samples.repetitions.back());
+    CHECK(rounds_text(run, &longer) == "3 clean rounds");
+    CHECK(rounds_text(run, nullptr).empty());
+  }
+}
+
 TEST_CASE("fewer than three clean repetitions tell no cause", "[reports]") {
   RunRecord run = ddp(mostly(&ScalingLossRecord::communication));
   CHECK_THAT(line_of(run), Contains("most of all"));
