@@ -19,10 +19,9 @@ Size clean_count(const SamplesRecord& samples) {
   });
 }
 
-/// Empty where it is not known.
-std::optional<bool> cleanness_of(const RepetitionRecord& repetition, bool is_unknown) {
-  if (is_unknown || !repetition.clean_slices) return std::nullopt;
-  return *repetition.clean_slices > 0;
+std::string remark_on(const RepetitionRecord& repetition, bool is_unknown) {
+  if (is_unknown || !repetition.clean_slices) return "not known to be clean";
+  return *repetition.clean_slices > 0 ? "" : "not clean";
 }
 
 /// Steps in the slices of the repetition of that number; empty where it has none.
@@ -83,10 +82,11 @@ std::vector<RepetitionStep> repetition_steps(const RunRecord& run) {
   const std::vector<bool> unknown = are_unknown(run.samples);
   for (Size number = 0; const RepetitionRecord& repetition : run.samples.repetitions) {
     if (is_positive(repetition.median_seconds))
-      steps.push_back({.number = number,
-                       .seconds = *repetition.median_seconds,
-                       .steps = steps_of(run.samples, number),
-                       .clean = cleanness_of(repetition, unknown.at(static_cast<std::size_t>(number)))});
+      steps.push_back(
+          {.number = number,
+           .seconds = *repetition.median_seconds,
+           .steps = steps_of(run.samples, number),
+           .remark = remark_on(repetition, unknown.at(static_cast<std::size_t>(number)))});
     ++number;
   }
   if (steps.empty() && is_positive(run.step_seconds.median))

@@ -39,7 +39,7 @@ struct RepetitionStep {
   Size number = 0;            ///< of the repetition, from 0
   double seconds = 0;         ///< its median step
   std::optional<Size> steps;  ///< that it counted; empty: not known
-  std::optional<bool> clean = std::nullopt;  ///< nothing disturbed it; empty: not known
+  std::string remark = {};    ///< "not clean", "not known to be clean"; empty: clean
 };
 /// The repetitions of a run whose median step is known. A run that knows no repetition has one, of
 /// its own median.

@@ -79,9 +79,9 @@ void put_times(double time, const char* unit, Json& entry) {
   entry["time_unit"] = unit;
 }
 
-void put_label(const RunRecord& run, std::optional<bool> clean, Json& entry) {
+void put_label(const RunRecord& run, const std::string& remark, Json& entry) {
   std::vector<std::string> words = remarks_of(run);
-  if (clean != true) words.insert(words.begin(), clean ? "not clean" : "not known to be clean");
+  if (!remark.empty()) words.insert(words.begin(), remark);
   if (!words.empty()) entry["label"] = fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -94,7 +94,7 @@ Json repetition_entry(const RunRecord& run, const RepetitionStep& step, Size fam
   put_times(kUnitsPerSecond * step.seconds, kUnit, entry);
   if (const auto batch = run.strategy.global_batch)
     entry["items_per_second"] = static_cast<double>(*batch) / step.seconds;
-  put_label(run, step.clean, entry);
+  put_label(run, step.remark, entry);
   return entry;
 }
 

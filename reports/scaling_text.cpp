@@ -185,10 +185,11 @@ std::string basis_line(const ResultFile& file, const RunRecord& run) {
       rounds_text(run, run.scaling ? find_run(file, run.scaling->baseline) : nullptr);
   if (rounds.empty()) return {};
   const CountedRepetitions counted = counted_repetitions(run.samples);
-  return fmt::format("{}: speedup and efficiency are of {} that it and its baseline took in turns, "
-                     "samples/s of its {}{} repetition{}",
-                     run.id, rounds, counted.count(), counted.are_clean() ? " clean" : "",
-                     counted.count() == 1 ? "" : "s");
+  return fmt::format(
+      "{}: speedup and efficiency are of {} that it and its baseline took in turns, "
+      "samples/s of its {}{} repetition{}",
+      run.id, rounds, counted.count(), counted.are_clean() ? " clean" : "",
+      counted.count() == 1 ? "" : "s");
 }
 
 /// "90.0 ± 1.3 %".

@@ -32,8 +32,8 @@ namespace ptbench {
 /// be told.
 [[nodiscard]] std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline);
 
-/// "all 5 rounds", "3 clean rounds": what speedup, efficiency and loss of the run rest on, where that
-/// is not what its throughput, or its baseline's, rests on. Empty where they are of the same
+/// "all 5 rounds", "3 clean rounds": what speedup, efficiency and loss of the run rest on, where
+/// that is not what its throughput, or its baseline's, rests on. Empty where they are of the same
 /// repetitions; where `baseline` is null, it is not looked at.
 [[nodiscard]] std::string rounds_text(const RunRecord& run, const RunRecord* baseline);
 

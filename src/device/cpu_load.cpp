@@ -129,8 +129,7 @@ CpuTimes operator+(const CpuTimes& one, const CpuTimes& other) {
 
 std::optional<LoadShares> load_of(const CpuTimes& window) {
   if (window.total < kLeastSeconds * window.cpus) return std::nullopt;
-  const bool is_whole =
-      std::abs(window.total - window.elapsed) <= kMostMiscounted * window.elapsed;
+  const bool is_whole = std::abs(window.total - window.elapsed) <= kMostMiscounted * window.elapsed;
   const double total = is_whole ? window.elapsed : window.total;
   const double busy = total - (window.total - window.busy);
   const auto share = [total](double part) { return std::clamp(part / total, 0.0, 1.0); };

@@ -57,7 +57,8 @@ struct Disturbances {
   Disturbance throttled;
   Disturbance shared;
   Size short_slices = 0;
-  Size unknown = 0;  ///< slices of which nobody knows whether something disturbed them
+  Size unknown = 0;    ///< slices of unknown load
+  Size unwatched = 0;  ///< in which nobody knows whether a device was throttled
 };
 
 void add(double fraction, Disturbance& disturbance) {
@@ -72,7 +73,7 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
     if (is_short(slice, samples))  // even if nothing else had disturbed it
       ++found.short_slices;
     else if (!slice.clean)
-      ++found.unknown;
+      ++(slice.foreign_cpu_fraction ? found.unwatched : found.unknown);
     else if (slice.foreign_cpu_fraction > kCleanForeignFraction)
       add(*slice.foreign_cpu_fraction, found.foreign);
     else if (slice.steal_fraction > kCleanStealFraction)
@@ -89,15 +90,16 @@ Disturbances disturbances_of(const SamplesRecord& samples) {
 
 /// What keeps most of the slices from being clean; nothing where that cannot be told.
 std::string disturbance_text(const SamplesRecord& samples) {
-  const auto [foreign, stolen, moved, throttled, shared, too_short, unknown] =
+  const auto [foreign, stolen, moved, throttled, shared, too_short, unknown, unwatched] =
       disturbances_of(samples);
   const auto mean_of = [](const Disturbance& one) {
     return percent(one.sum / static_cast<double>(one.slices));
   };
   const Size most = std::max({foreign.slices, stolen.slices, moved.slices, throttled.slices,
-                              shared.slices, too_short, unknown});
+                              shared.slices, too_short, unknown, unwatched});
   if (most == 0) return {};
   if (too_short == most) return text_of(short_slices(samples)) + ": a longer --max-time";
+  if (unwatched == most) return "whether the GPU was throttled is not known";
   if (unknown == most) return "what else ran is not known: a longer --max-time";
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));

@@ -134,6 +134,8 @@ SliceConditions MachineProbe::end() {
   conditions.joules = joules;
   if (begin_.accelerator && end.accelerator)
     add_accelerators(*begin_.accelerator, *end.accelerator, conditions);
+  conditions.device_unwatched =
+      (begin_.accelerator || end.accelerator) && !conditions.device_throttling;
   return conditions;
 }
 

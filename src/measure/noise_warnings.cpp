@@ -150,6 +150,15 @@ bool has_few_repetitions(const SamplesRecord& samples) {
   return !samples.repetitions.empty() && most_clean_repetitions(samples) < kLeastRepetitions;
 }
 
+/// Whether most slices are of unknown load, as where turns end too early.
+bool lack_load(const SamplesRecord& samples) {
+  return 2 * std::ranges::count_if(samples.slices,
+                                   [](const SliceRecord& slice) {
+                                     return !slice.clean && !slice.foreign_cpu_fraction;
+                                   }) >
+         std::ssize(samples.slices);
+}
+
 void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
   std::string message = fmt::format(
       "{} of {} repetitions are clean and of one placement: an interval that can be trusted needs "
@@ -157,12 +166,12 @@ void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
       most_clean_repetitions(run.samples), run.samples.repetitions.size(), kLeastRepetitions);
   const ShortSlices too_short = short_slices(run.samples);
   const Size unknown = unknown_repetitions(run.samples);
-  const bool lack_time = too_short.prevail() || 2 * unknown > std::ssize(run.samples.repetitions);
   if (too_short.prevail()) message += "; " + text_of(too_short);
-  if (unknown > 0) message += fmt::format("; what else ran is not known of {}", unknown);
+  if (unknown > 0)
+    message += fmt::format("; whether something disturbed them is not known of {}", unknown);
   warn(run, {.code = "few-clean-repetitions",
              .message = std::move(message),
-             .remedy = lack_time
+             .remedy = too_short.prevail() || lack_load(run.samples)
                            ? "Use a longer --max-time: repetitions share it."
                            : fmt::format("Run on a quiet machine, or with more {} and --max-time.",
                                          repeats_option(context))});

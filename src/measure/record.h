@@ -282,7 +282,7 @@ struct PredictedRecord {
 
 struct ScalingRecord {
   ScalingMode mode = ScalingMode::weak;
-  std::optional<std::string> baseline;  ///< id of a run
+  std::optional<std::string> baseline;             ///< id of a run
   std::optional<RatioBasis> basis = std::nullopt;  ///< of speedup, efficiency and loss
   std::optional<Size> rounds = std::nullopt;       ///< that it is of; empty: `apart`
   std::optional<double> speedup;

@@ -28,8 +28,8 @@ struct Reliability {
   /// Half the width of the 95 % interval of the throughput across the repetitions that speak for
   /// it, as a share of it; empty where there is no interval.
   std::optional<double> half_width = std::nullopt;
-  Size clean = 0;    ///< repetitions that are clean, in the placement that speaks for the run
-  Size unknown = 0;  ///< of which it is not known whether something disturbed them
+  Size clean = 0;        ///< repetitions that are clean, in the placement that speaks for the run
+  Size unknown = 0;      ///< of which it is not known whether something disturbed them
   Size repetitions = 0;  ///< all, clean or not
 
   [[nodiscard]] bool is_reliable() const { return trust == Trust::reliable; }

@@ -42,8 +42,8 @@ enum class SpeakingSlices {
 /// samples were left out and it was not kept.
 [[nodiscard]] std::optional<double> mean_seconds(const SamplesRecord& samples, Size number);
 
-/// The mean step over the slices that speak for these repetitions, all of them together. Empty where
-/// samples were left out.
+/// The mean step over the slices that speak for these repetitions, all of them together. Empty
+/// where samples were left out.
 [[nodiscard]] std::optional<double> pooled_mean_seconds(const SamplesRecord& samples,
                                                         std::span<const std::size_t> places,
                                                         SpeakingSlices slices);

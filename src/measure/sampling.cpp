@@ -182,16 +182,18 @@ class Measurement {
     slice.count = std::ssize(samples_.step_seconds) - first_of_slice_;
     slice.clean = true;
     std::optional<CpuTimes> window;
+    bool device_unwatched = false;
     if (config_.probe != nullptr) {  // without one, a slice is clean
       SliceConditions conditions = config_.probe->end();
       if (config_.turns != nullptr) window = take_window(conditions);
+      device_unwatched = conditions.device_unwatched;
       classify(slice, conditions);
       if (slice_seconds_ < kLeastSliceShare * whole_seconds) slice.clean = false;
     }
     if (slice_has_gap_) slice.clean = false;
     if (slice.count == 0) return;
     samples_.slices.push_back(std::move(slice));
-    if (window) loads_.add(samples_.slices.size() - 1, *window, samples_.slices);
+    if (window) loads_.add(*window, device_unwatched, samples_.slices);
   }
 
   /// In a turn, the driver counts of others what those in lockstep do in theirs. What the kernel

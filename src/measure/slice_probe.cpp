@@ -28,12 +28,12 @@ bool is_disturbed(const SliceRecord& slice) {
 }
 
 /// False stays false: what else disturbed the slice is seen by whoever measures it.
-void judge(SliceRecord& slice) {
+void judge(SliceRecord& slice, bool device_unwatched) {
   if (slice.clean == false) return;
   slice.clean.reset();
   if (is_disturbed(slice))
     slice.clean = false;
-  else if (slice.foreign_cpu_fraction && slice.steal_fraction)
+  else if (slice.foreign_cpu_fraction && slice.steal_fraction && !device_unwatched)
     slice.clean = true;
 }
 
@@ -56,13 +56,13 @@ void classify(SliceRecord& slice, const SliceConditions& conditions) {
   slice.device_joules = conditions.device_joules;
   slice.clean.reset();
   if (conditions.cores_disturbed) slice.clean = false;
-  judge(slice);
+  judge(slice, conditions.device_unwatched);
 }
 
-void take_load(SliceRecord& slice, const LoadShares& load) {
+void take_load(SliceRecord& slice, const LoadShares& load, bool device_unwatched) {
   slice.foreign_cpu_fraction = load.foreign_fraction;
   slice.steal_fraction = load.steal_fraction;
-  judge(slice);
+  judge(slice, device_unwatched);
 }
 
 bool is_throttled(const SliceRecord& slice) {

@@ -12,7 +12,8 @@ namespace ptbench {
 struct SliceConditions {
   std::optional<double> core_latency_begin = std::nullopt;  ///< seconds, one way; empty on one core
   std::optional<double> core_latency_end = std::nullopt;
-  /// Others' share of the time of the cores in use; empty also where the slice is too short to tell.
+  /// Others' share of the time of the cores in use; empty also where the slice is too short to
+  /// tell.
   std::optional<double> foreign_cpu_fraction = std::nullopt;
   std::optional<double> steal_fraction = std::nullopt;  ///< taken by the hypervisor; as above
   /// What the cores in use did, from which load is told, of however short a slice.
@@ -25,7 +26,8 @@ struct SliceConditions {
   // Of devices that are no CPUs, all together:
   std::optional<double> device_temperature_celsius = std::nullopt;  ///< the higher of both ends
   std::optional<ThrottleReasons> device_throttling = std::nullopt;  ///< at either end
-  std::optional<int> device_other_processes = std::nullopt;         ///< more at either end
+  bool device_unwatched = false;  ///< nobody knows whether one was throttled
+  std::optional<int> device_other_processes = std::nullopt;  ///< more at either end
   /// Largest share of a device that another process used for a while within the slice.
   std::optional<double> device_foreign_fraction = std::nullopt;
   std::optional<double> device_joules = std::nullopt;
@@ -63,12 +65,14 @@ inline constexpr double kRareSlices = 0.05;
 /// Fills in what the conditions say of a slice: latency (the worse of both ends), placement,
 /// shares, frequency, energy, devices, and whether it is clean: little load of others, no steal,
 /// undisturbed cores in one placement, no device that was throttled or shared. Where nothing of
-/// that is known to have disturbed it, but load and steal are not known, nor is whether it is
-/// clean. Disturbed cores have no placement.
+/// that is known to have disturbed it, but load and steal are not known, or whether a device was
+/// throttled, nor is whether it is clean. Disturbed cores have no placement. Nobody need know how
+/// much others used a device: drivers do not tell in containers, nor apart in turns.
 void classify(SliceRecord& slice, const SliceConditions& conditions);
 
-/// Fills in the load of a slice that was classified without knowing it.
-void take_load(SliceRecord& slice, const LoadShares& load);
+/// Fills in the load of a slice that was classified without knowing it. It is clean at most where
+/// devices were watched.
+void take_load(SliceRecord& slice, const LoadShares& load, bool device_unwatched = false);
 
 /// Whether the slice is known to be clean.
 [[nodiscard]] inline bool is_clean(const SliceRecord& slice) { return slice.clean == true; }

@@ -22,10 +22,10 @@ bool tells_load(const CpuTimes& window) { return lasts(window, kLeastSliceShare 
 
 SpanLoads::SpanLoads() { waiting_.reserve(kReservedSlices); }
 
-void SpanLoads::add(std::size_t slice, const CpuTimes& window, std::span<SliceRecord> slices) {
+void SpanLoads::add(const CpuTimes& window, bool device_unwatched, std::span<SliceRecord> slices) {
   if (!waiting_.empty() && gathered_.cpus != window.cpus) finish(slices);  // one came or went
   gathered_ = waiting_.empty() ? window : gathered_ + window;
-  waiting_.push_back(slice);
+  waiting_.push_back({.slice = slices.size() - 1, .device_unwatched = device_unwatched});
   if (!lasts(gathered_, kSpanSeconds)) return;
   settle(gathered_, slices);
   last_ = gathered_;
@@ -43,7 +43,7 @@ void SpanLoads::finish(std::span<SliceRecord> slices) {
 
 void SpanLoads::settle(const CpuTimes& span, std::span<SliceRecord> slices) {
   if (const auto load = load_of(span))
-    for (const std::size_t slice : waiting_) take_load(slices[slice], *load);
+    for (const Waiting& one : waiting_) take_load(slices[one.slice], *load, one.device_unwatched);
   waiting_.clear();
 }
 

@@ -119,8 +119,7 @@ DdpOptions RunChoices::decide_communication(const TrainingShape& shape,
   record_.strategy.bucket_bytes = decided.bucket_bytes;
   record_.strategy.overlap = decided.overlap;
   Choices after = communication_in(choices);
-  if (role_.leads() && after != before)
-    keep_communication(std::move(after), load.foreign_share());
+  if (role_.leads() && after != before) keep_communication(std::move(after), load.foreign_share());
   return decided;
 }
 

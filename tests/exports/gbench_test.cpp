@@ -89,9 +89,7 @@ TEST_CASE("exports say of which repetitions nobody knows whether they are clean"
   const Json document = exported_json("gbench", {result});
   CHECK(entries_named(document, "mlp/ddp/n2/b32/fp32").at(0).at("label") ==
         "not known to be clean, foreign-load");
-  const auto exported = [&](const char* format) {
-    return exported_json(format, {result}).dump();
-  };
+  const auto exported = [&](const char* format) { return exported_json(format, {result}).dump(); };
   CHECK_THAT(exported("gha-bigger"), Catch::Contains("0 of 3 repetitions clean, 3 unknown"));
 }
 

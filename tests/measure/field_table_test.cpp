@@ -24,7 +24,7 @@ FieldValue distinct_value(const Field& field, std::size_t index) {
   for (const FieldValue& value :
        {FieldValue{std::string(field.path)}, FieldValue{static_cast<double>(number) + 0.5},
         FieldValue{number}, FieldValue{true}, FieldValue{"failed"}, FieldValue{"max_time"},
-        FieldValue{"strong"}, FieldValue{"samples/s"}})
+        FieldValue{"strong"}, FieldValue{"all_rounds"}, FieldValue{"samples/s"}})
     if (field.set(scratch, value)) return value;
   FAIL("nothing can be set to " << field.path);
   return {};

@@ -149,6 +149,7 @@ TEST_CASE("the probe tells what a device told at both ends", "[measure]") {
   CHECK(slice.device_temperature_celsius == 71);
   REQUIRE(slice.device_throttling.has_value());
   CHECK(slice.device_throttling->bits == 0x5);
+  CHECK_FALSE(slice.device_unwatched);
   CHECK(slice.device_other_processes == 2);
   CHECK(slice.device_foreign_fraction == 0.2);
   CHECK(slice.device_joules == 150);
@@ -208,6 +209,12 @@ TEST_CASE("what a device does not tell stays unknown", "[measure]") {
   CHECK_FALSE(empty.frequency_hertz.has_value());
   CHECK_FALSE(empty.mean_frequency_hertz.has_value());
   CHECK_FALSE(empty.device_throttling.has_value());
+  CHECK_FALSE(empty.device_unwatched);  // it is no accelerator
+
+  TellingDevice mute({{accelerator(1e9, {}), accelerator(1e9, {})}});
+  MachineProbe blind(mute);
+  blind.begin();
+  CHECK(blind.end().device_unwatched);
 }
 
 TEST_CASE("an energy counter that begins anew tells nothing of its slice", "[measure]") {

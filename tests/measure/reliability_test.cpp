@@ -46,11 +46,12 @@ TEST_CASE("too few clean repetitions are not reliable, however narrow the interv
   CHECK(reliability_of(run_of(3, 5, std::nullopt)).trust == Trust::few_clean);
 }
 
-TEST_CASE("repetitions of which nobody knows whether they are clean are no evidence, and are told") {
+TEST_CASE(
+    "repetitions of which nobody knows whether they are clean are no evidence, and are told") {
   RunRecord run = run_of(0, 5, 0.001);
   for (Size repetition = 0; repetition < 5; ++repetition)
     for (Size slice = 0; slice < 3; ++slice)
-      run.samples.slices.push_back({.repetition = repetition, .clean = std::nullopt});
+      run.samples.slices.emplace_back().repetition = repetition;
   run.samples.slices[0].clean = false;   // most of its repetition's are unknown
   run.samples.slices[13].clean = false;  // and of this one, which is not clean
   run.samples.slices[14].clean = false;

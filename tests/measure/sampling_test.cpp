@@ -363,8 +363,8 @@ TEST_CASE("a gap that no step explains makes its slice unclean", "[measure]") {
   const Samples samples = run.measure(rule, {.warmup_steps = 2});
   CHECK(samples.standstill.count == 1);
   CHECK(samples.standstill.seconds == Approx(3).epsilon(0.01));
-  const auto unclean =
-      std::ranges::count_if(samples.slices, [](const SliceRecord& slice) { return !slice.clean; });
+  const auto unclean = std::ranges::count_if(
+      samples.slices, [](const SliceRecord& slice) { return slice.clean == false; });
   CHECK(unclean == 1);
 }
 

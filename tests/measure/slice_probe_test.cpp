@@ -87,6 +87,17 @@ TEST_CASE("whether a slice of unknown load is clean is not known", "[measure]") 
   }
 }
 
+TEST_CASE("whether a slice is clean is not known where nobody watched its device", "[measure]") {
+  SliceConditions unwatched = unloaded({});
+  unwatched.device_unwatched = true;
+  SliceRecord slice = classified(unwatched);
+  CHECK_FALSE(slice.clean.has_value());
+  take_load(slice, {}, true);
+  CHECK_FALSE(slice.clean.has_value());
+  take_load(slice, {.foreign_fraction = 0.8}, true);
+  CHECK(slice.clean == false);
+}
+
 TEST_CASE("a slice takes the load that is told later", "[measure]") {
   SliceRecord slice = classified({});
   SECTION("and is clean where that is little") {

@@ -60,8 +60,7 @@ TEST_CASE("the header is fixed columns and the field table, whatever the runs ho
   const auto rows = read_csv(to_csv(ResultFile{}));
   REQUIRE(rows.size() == 1);
   const std::vector<std::string> fixed{
-      "host",     "cpu", "commit", "created", "clean_repetitions", "unknown_repetitions",
-      "warnings"};
+      "host", "cpu", "commit", "created", "clean_repetitions", "unknown_repetitions", "warnings"};
   REQUIRE(rows[0].size() == fixed.size() + field_table().size());
   CHECK(std::equal(fixed.begin(), fixed.end(), rows[0].begin()));
   for (std::size_t i = 0; i < field_table().size(); ++i)
@@ -77,7 +76,7 @@ TEST_CASE("the columns before the fields tell where a row comes from", "[reports
   const std::vector<std::string> begin(rows[1].begin(), rows[1].begin() + 7);
   CHECK(begin == std::vector<std::string>{"vm-17", "Some Maker CPU", "abc1234",
                                           "2025-06-30T12:34:56Z", "1", "0", "few-samples odd"});
-  file.runs[0].samples.slices.push_back({.repetition = 1, .clean = std::nullopt});
+  file.runs[0].samples.slices.emplace_back().repetition = 1;
   CHECK(read_csv(to_csv(file))[1][5] == "1");
 }
 

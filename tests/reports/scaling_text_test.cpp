@@ -47,7 +47,7 @@ RunRecord ddp(const ScalingLossRecord& loss) {
   return run;
 }
 
-ScalingLossRecord mostly(std::optional<double> ScalingLossRecord::* term) {
+ScalingLossRecord mostly(std::optional<double> ScalingLossRecord::*term) {
   ScalingLossRecord loss{.compute_slowdown = 0.01,
                          .batch_effect = 0.0,
                          .communication = 0.01,
@@ -186,9 +186,10 @@ TEST_CASE("a row says which rounds its speedup is of where its throughput is of 
   SECTION("all, where its own are clean") {
     run.scaling->basis = RatioBasis::all_rounds;
     CHECK(rounds_text(run, &baseline) == "all 3 rounds");
-    CHECK_THAT(scaling_lines({.runs = {baseline, run}}).at(0),
-               Contains("speedup and efficiency are of all 3 rounds") &&
-                   Contains("samples/s of its 3 clean repetitions"));
+    ResultFile file;
+    file.runs = {baseline, run};
+    CHECK_THAT(scaling_lines(file).at(0), Contains("speedup and efficiency are of all 3 rounds") &&
+                                              Contains("samples/s of its 3 clean repetitions"));
   }
   SECTION("fewer than it has") {
     run.samples.repetitions.push_back(run.samples.repetitions.back());
