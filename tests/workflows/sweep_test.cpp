@@ -164,6 +164,41 @@ TEST_CASE("a sweep over ranks adds its baseline, and compares with it", "[workfl
   CHECK(again["runs"][2]["scaling"]["speedup"] == scaling["speedup"]);
 }
 
+namespace {
+
+/// Of a run's repetitions.
+std::ptrdiff_t count_clean(const nlohmann::json& run) {
+  return std::ranges::count_if(run["samples"]["repetitions"], [](const nlohmann::json& repetition) {
+    return repetition["clean_slices"].get<int>() > 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a sweep in turns calls nothing clean of unknown load, and rests a row on one basis",
+          "[workflows]") {
+  const RunCommand place;
+  const ProgramResult result =
+      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "1,2", "--threads", "1", "--rounds", "3",
+                    "--max-time", "3", "-o", "s.json"});
+  CAPTURE(result.errors);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json file = place.json("s.json");
+  check_schema(file);
+  const nlohmann::json& baseline = file["runs"][0];
+  for (const nlohmann::json& run : file["runs"]) {
+    for (const nlohmann::json& slice : run["samples"]["slices"])
+      CHECK((slice["clean"] != true || slice["foreign_cpu_fraction"].is_number()));
+    const nlohmann::json scaling = run["scaling"];
+    if (scaling.is_null() || scaling["rounds"] != 3) continue;
+    const bool of_all = count_clean(run) < 3 && count_clean(baseline) < 3;
+    if (scaling["basis"] == "clean_rounds" || of_all)
+      CHECK(scaling["speedup"].get<double>() ==
+            Approx(run["throughput"]["value"].get<double>() /
+                   baseline["throughput"]["value"].get<double>()));
+  }
+}
+
 TEST_CASE("strong scaling skips ranks that cannot share the batch", "[workflows]") {
   const RunCommand place;
   const ProgramResult result =
