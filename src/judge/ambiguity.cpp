@@ -107,7 +107,7 @@ std::string disturbance_text(const SamplesRecord& samples) {
     return fmt::format("the hypervisor took {} of the cores' time", mean_of(stolen));
   if (throttled.slices == most) return "the GPU was throttled";
   if (shared.slices == most) return "another process used the GPU";
-  return "the cores were near and far in turn";
+  return "the cores were sometimes near and sometimes far";
 }
 
 /// Clean repetitions in other classes: "2 were far".
@@ -205,15 +205,15 @@ std::string interval_text(const LogChange& change) {
 
 std::string why_clock(double clock_change, Verdict by_time, Verdict by_cycles) {
   return fmt::format(
-      "the cores' clock was {} in NEW: {} by time, {} at one clock, and whether the step follows "
-      "the clock does not show; let both take turns (`ptbench gate`)",
+      "the cores' clock was {} in NEW: {} by time, {} at one clock, and it is not clear whether "
+      "the step follows the clock; let both take turns (`ptbench gate`)",
       clock_text(clock_change), name_of(by_time), name_of(by_cycles));
 }
 
 std::string why_same_in_cycles(double clock_change, Verdict by_time) {
   return fmt::format(
-      "{} by time, with a clock of the cores that was {}; if NEW itself makes it so, "
-      "`ptbench gate` tells",
+      "{} by time, with a clock of the cores that was {}; `ptbench gate` shows whether NEW itself "
+      "changes the clock",
       name_of(by_time), clock_text(clock_change));
 }
 

@@ -70,7 +70,7 @@ void warn_of_no_baseline(RunRecord& run, const std::string& id, const RunRecord*
   run.warnings.push_back(
       {.code = kNoBaseline,
        .message = fmt::format("no speedup and efficiency: the baseline '{}' {}", id, why),
-       .remedy = "Mend what keeps it from being measured, then go on with --resume."});
+       .remedy = "Fix what keeps it from being measured, then continue with --resume."});
 }
 
 /// The runs of a sweep, with what each is compared with.

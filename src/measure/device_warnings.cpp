@@ -40,10 +40,10 @@ std::string remedy_of_throttling(const std::map<ThrottleReason, Size>& counts) {
              "raise the limit (nvidia-smi -pl).";
     case ThrottleReason::sw_thermal_slowdown:
     case ThrottleReason::hw_thermal_slowdown:
-      return "See to cooling, or fix the clocks lower (as root: nvidia-smi -lgc).";
+      return "Improve the cooling, or fix lower clocks (as root: nvidia-smi -lgc).";
     case ThrottleReason::hw_power_brake_slowdown:
-      return "See to the power supply, which asks the GPU to slow down.";
-    default: return "See to cooling and power supply: nvidia-smi -q -d PERFORMANCE tells more.";
+      return "Check the power supply, which asks the GPU to slow down.";
+    default: return "Check cooling and power supply: nvidia-smi -q -d PERFORMANCE says more.";
   }
 }
 
@@ -77,7 +77,8 @@ void warn_of_sharing(RunRecord& run) {
        .message =
            fmt::format("another process used the GPU in {} of {} slices, up to {} of it", shared,
                        slices.size(), format_percent(most->device_foreign_fraction.value())),
-       .remedy = "End what else uses the GPU (nvidia-smi lists it), or take another device."});
+       .remedy =
+           "Close other programs on the GPU (nvidia-smi lists them), or use another device."});
 }
 
 }  // namespace

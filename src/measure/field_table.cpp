@@ -47,7 +47,7 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::status>("status", none, "ok, failed, skipped or interrupted"),
     field<&Run::reason>("reason", none, "why the status is not ok"),
 
-    field<&Run::engine, &EngineRecord::name>("engine.name", none, "who trained"),
+    field<&Run::engine, &EngineRecord::name>("engine.name", none, "what trained"),
     field<&Run::engine, &EngineRecord::version>("engine.version", none, "of the engine"),
     field<&Run::engine, &EngineRecord::command>("engine.command", none,
                                                 "that was started, null: ptbench trained"),
@@ -62,7 +62,7 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::workload, &WorkloadRecord::flops_per_sample>(
         "workload.flops_per_sample", operations, "forward and backward of one sample"),
     field<&Run::workload, &WorkloadRecord::tokens_per_step>(
-        "workload.tokens_per_step", count, "of all ranks, where a program tells them"),
+        "workload.tokens_per_step", count, "of all ranks, where a program reports them"),
 
     field<&Run::strategy, &Strategy::name>("strategy.name", none, "how the step is spread"),
     field<&Run::strategy, &Strategy::world_size>("strategy.world_size", count, "ranks or replicas"),
@@ -83,7 +83,7 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::strategy, &Strategy::graph>("strategy.graph", none,
                                             "each step is given to the device as one graph"),
     field<&Run::strategy, &Strategy::communicator>("strategy.communicator", none,
-                                                   "who moves gradients"),
+                                                   "what moves gradients"),
     field<&Run::strategy, &Strategy::sends_values>(
         "strategy.sends_values", none, "the communicator sends values over a link or network"),
     field<&Run::strategy, &Strategy::launcher>("strategy.launcher", none,
@@ -123,14 +123,14 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::samples, &SamplesRecord::slowdown>("samples.slowdown", fraction,
                                                    "each step was made longer by this, on purpose"),
     field<&Run::samples, &SamplesRecord::slowdown_realized>(
-        "samples.slowdown_realized", fraction, "by which the steps measured really were longer"),
+        "samples.slowdown_realized", fraction, "by how much the measured steps really were longer"),
 
     field<&Run::step_seconds, &Steps::median>("step_seconds.median", seconds,
                                               "median time of a step"),
     field<&Run::step_seconds, &Steps::mean>("step_seconds.mean", seconds, "mean time of a step"),
     field<&Run::step_seconds, &Steps::stddev>("step_seconds.stddev", seconds,
                                               "standard deviation of the samples"),
-    field<&Run::step_seconds, &Steps::min>("step_seconds.min", seconds, "least sample"),
+    field<&Run::step_seconds, &Steps::min>("step_seconds.min", seconds, "smallest sample"),
     field<&Run::step_seconds, &Steps::max>("step_seconds.max", seconds, "largest sample"),
     field<&Run::step_seconds, &Steps::p10>("step_seconds.p10", seconds,
                                            "10th percentile of the samples"),
@@ -184,7 +184,7 @@ constexpr auto kFields = std::to_array<Field>({
     field<&Run::link, &LinkRecord::bandwidth_bytes_per_second>(
         "link.bandwidth_bytes_per_second", bytes_per_second, "between two hosts, each way at once"),
     field<&Run::link, &LinkRecord::communicator>("link.communicator", none,
-                                                 "who carried these messages"),
+                                                 "what carried these messages"),
 
     field<&Run::memory, &MemoryRecord::before_bytes>("memory.before_bytes", bytes,
                                                      "resident before planning: program and data"),

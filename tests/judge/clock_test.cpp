@@ -100,8 +100,8 @@ TEST_CASE("steps that follow a clock that wanders are compared by cycles", "[mea
       testing::compare_two(of_cycles(kCycles, kCalm), of_cycles(kCycles, kCalmLow));
   CHECK(calm.verdict == Verdict::same);
   CHECK(calm.reason ==
-        "slower by time, with a clock of the cores that was 5 % lower; if NEW itself makes it so, "
-        "`ptbench gate` tells");
+        "slower by time, with a clock of the cores that was 5 % lower; `ptbench gate` shows "
+        "whether NEW itself changes the clock");
 
   const RunComparison hidden =
       testing::compare_two(of_cycles(kCycles, kLow), of_cycles(1.05 * kCycles, kHigh));
@@ -123,8 +123,8 @@ TEST_CASE("clocks that differ between the sides alone leave open what steps foll
       testing::compare_two(of_cycles(kCycles, high), of_cycles(kCycles, low));
   CHECK(open.verdict == Verdict::ambiguous);
   CHECK(open.reason ==
-        "the cores' clock was 5 % lower in NEW: slower by time, same at one clock, and whether the "
-        "step follows the clock does not show; let both take turns (`ptbench gate`)");
+        "the cores' clock was 5 % lower in NEW: slower by time, same at one clock, and it is not "
+        "clear whether the step follows the clock; let both take turns (`ptbench gate`)");
   CHECK(open.clock_change == Approx(-0.05));
   // Where both say the same, that holds.
   CHECK(testing::compare_two(of_cycles(kCycles, high), of_cycles(1.2 * kCycles, low)).verdict ==

@@ -352,7 +352,8 @@ TEST_CASE("too few clean repetitions are ambiguous, with what disturbed them", "
         "1 clean repetition of NEW near, 3 are needed: the hypervisor took 3.2 % of the cores' "
         "time");
   CHECK(reason({good, good, {.placement = "mixed", .clean = false}}) ==
-        "2 clean repetitions of NEW near, 3 are needed: the cores were near and far in turn");
+        "2 clean repetitions of NEW near, 3 are needed: the cores were sometimes near and "
+        "sometimes far");
   CHECK(reason({good, good}) == "2 clean repetitions of NEW near, 3 are needed");
   CHECK(reason({good, good, {.placement = "far"}, {.placement = "far"}}) ==
         "2 clean repetitions of NEW near, 3 are needed: 2 were far");
