@@ -14,8 +14,8 @@ namespace {
   return bf16::pair_up(bf16::load(first), bf16::load(second));
 }
 
-/// Factors of one product: one or two blocks of 16 outputs, of each of which positions lie side by
-/// side, and of channels, of which words of two positions do.
+/// Factors of one product: one or two blocks of 16 outputs, where positions lie side by side, and
+/// blocks of channels, where words of two positions do.
 struct Factors {
   std::array<const Bf16*, 2> left{};
   Size pitch = 0;  ///< elements from output to output

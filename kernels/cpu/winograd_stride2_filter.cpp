@@ -157,7 +157,7 @@ class Stride2Filter {
   template <class Rows>
   [[PTBENCH_AVX512]] void transform_weights(const Memory& memory, Size first, Size columns) const {
     const Size inputs = inputs_ / kBlock;
-    alignas(64) float turned[kWeightBlock] = {};  // of which these rows' taps are brought
+    alignas(64) float turned[kWeightBlock] = {};  // these rows' taps are taken from it
     for (Size column = 0; column < columns; ++column)
       for (Size input = 0; input < inputs; ++input) {
         const Size output = first + column;

@@ -38,8 +38,8 @@ ProductSpec product_of(Size edge, ElementType type) {
           .result = kept_type(type)};
 }
 
-/// Rows of the largest matrices of which three take no more than half of what is free; 0 where
-/// only small ones do.
+/// Rows of the largest matrices such that three take at most half of the free memory; 0 where only
+/// small ones do.
 Size edge_for(const CudaDevice& device, ElementType type) {
   const Bytes most = device.free_memory() / 2;
   Size edge = device.multiprocessors() >= kManyMultiprocessors ? kLargeEdge : kMediumEdge;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr Size kMostEntries = 200;  // of a history: more cannot be told apart in a chart
 
-/// Whether the file is JSON of an array. What is no regular file is read once, as a result.
+/// Whether the file is a JSON array. A file that is not regular is read once, as a result.
 bool is_array(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;

@@ -33,8 +33,8 @@ void reduce_floats_alone(Isa isa, Values values, Reduction reduction, ResultType
 
 }  // namespace
 
-/// Leaves waiting for `after` to who waits for the ticket. An event that is recorded again stands
-/// for what it was recorded for before.
+/// The waiter for the ticket also waits for `after`. An event that is recorded again stands for
+/// what it was recorded for before.
 Communicator::Ticket SoloCommunicator::identity(const Event* after) {
   ++started_;
   if (after == nullptr) return Ticket{started_};

@@ -59,7 +59,7 @@ bool is_within(const SliceRecord& slice, const SamplesRecord& samples) {
          slice.repetition >= 0 && slice.repetition < std::ssize(samples.repetitions);
 }
 
-/// The mean over repetitions, of which `pooled` had `before` and has the others of `samples` now.
+/// The mean over repetitions: `before` of them were in `pooled`, and those of `samples` are new.
 void pool_realized_slowdown(const SamplesRecord& samples, Size before, SamplesRecord& pooled) {
   if (!samples.slowdown_realized || !pooled.slowdown_realized) {
     keep_first(pooled.slowdown_realized, samples.slowdown_realized);

@@ -26,8 +26,8 @@ using std::chrono::steady_clock;
 
 // Between two looks at a process whose end the kernel does not announce.
 constexpr ChildProcess::Duration kPause{20};
-// For a program to start. One that takes longer, as one that is stopped before it has, is taken for
-// started, and who waits for it has a deadline.
+// For a program to start. A program that takes longer, because it is stopped for instance, counts
+// as started: its caller has a deadline of its own.
 constexpr ChildProcess::Duration kLongestStart{2000};
 constexpr std::size_t kPiece = 4096;  // bytes that are read at once
 // For the rest of a group once its leader has ended.

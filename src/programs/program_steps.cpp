@@ -35,7 +35,7 @@ constexpr double kLeastHelp = 0.02;
 
 /// As long as its steps, a program may rest or do something else.
 constexpr double kBesideSteps = 4;
-/// No interval counts for more seconds: who waits may have been stopped itself.
+/// No interval counts for more seconds: this process may have been stopped while it waited.
 constexpr double kLongestInterval = 1;
 
 }  // namespace

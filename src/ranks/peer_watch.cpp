@@ -180,7 +180,7 @@ class PeerWatch::State {
       if (links_.peers[at].socket.is_open()) outboxes_[at].send_to(links_.peers[at].socket);
   }
 
-  /// Once the thread has ended. Who reads nothing any more is waited for no longer than the others.
+  /// Call once the thread has ended. A rank that reads nothing any more gets no extra time.
   void say_last_words() {
     const auto end = steady_clock::now() + kLastWords;
     const auto send_all = [&] {
@@ -302,7 +302,7 @@ class PeerWatch::State {
                     std::chrono::duration<double>(timeout_).count(), phase_of(rank), why));
   }
 
-  /// Who waits for others has learnt it; who is busy by itself, or hangs, has not.
+  /// A rank that waits for others has learnt it; a rank that is busy by itself, or hangs, has not.
   void see_to_end(const GivenUp& by, Pulse::Duration interval) {
     kill_stopped();
     over_for_ += std::min(interval, Pulse::kLongestLook);

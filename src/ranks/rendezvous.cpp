@@ -285,7 +285,7 @@ class RankGathering::State {
       turn_away(stranger);
       return;
     }
-    // Ranks say at once who they are: who has said nothing for longest is none.
+    // Ranks say at once who they are: the caller that has been silent for longest is none.
     if (strangers.size() >= peers.size() + kMostStrangers) {
       turn_away(strangers.front());
       strangers.erase(strangers.begin());

@@ -161,7 +161,7 @@ Admission join_ranks(const RankCard& own, const MeetingPoint& point) {
   const FindRankZero find_rank_zero = way_to_rank_zero(point);
   for (;;) {
     Descriptor socket = find_rank_zero(point, begin + point.timeout);
-    // Who is refused unheard has an answer all the same.
+    // A rank that is refused before it was heard still gets an answer.
     (void)send_message(socket, encode(card_for(own, socket)));
     const auto end = steady_clock::now() + point.timeout + meeting::kAnswerGrace;
     SocketMessage message = receive_message(socket, end);

@@ -86,7 +86,7 @@ void SessionResults::resume(RunRecord earlier) {
   records_.insert(records_.begin(), std::move(earlier));
 }
 
-/// Who asks this process alone to end means the run.
+/// A request to end this process alone means the whole run.
 bool SessionResults::was_interrupted(const ChildExit& ended) const {
   return around_.interrupt.requested() || is_interrupt_signal(ended.signal);
 }

@@ -65,8 +65,8 @@ std::string overlap_key(const RunConfig& config, const std::string& communicator
   return fmt::format("overlap of {} over {}", config.id, way_of(config, communicator));
 }
 
-/// The rounds of a trial, as rank 0 counts and times them: two to warm up, of which the second
-/// tells how long a step is, and then some of a fixed time.
+/// The rounds of a trial, as rank 0 counts and times them: two to warm up, the second of them to
+/// see how long a step is, and then some of a fixed time.
 class TrialRounds {
  public:
   explicit TrialRounds(const Clock& clock) : clock_(clock), begin_(clock.now()) {}

@@ -29,7 +29,7 @@ namespace {
 // gloo ends the process where more arrives than was expected: so what differs in length has another
 // name, and its ranks wait for each other until one of them is late.
 
-/// Of a collective: of those before it, of which a rank can be ahead of others, and of its length.
+/// Tells a collective from those before it, since ranks can be ahead of others. Has its length.
 std::uint32_t tag_of(std::uint32_t number, Bytes bytes) {
   constexpr std::uint32_t kGolden = 2654435769U;  // 2^32 over the golden ratio
   return (number & 0xfffU) << 20U | static_cast<std::uint32_t>(bytes * kGolden) >> 12U;
