@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/onednn_library.h"
+#include "kernels/cpu/onednn_versions.h"
 #include "src/base/error.h"
 #include "src/device/isa.h"
 
@@ -79,7 +80,8 @@ std::string version() {
 
 std::string instructions() {
   (void)cpu();
-  switch (dnnl_get_effective_cpu_isa()) {
+  const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+  switch (isa) {
     case dnnl_cpu_isa_sse41: return "sse41";
     case dnnl_cpu_isa_avx: return "avx";
     case dnnl_cpu_isa_avx2: return "avx2";
@@ -88,32 +90,35 @@ std::string instructions() {
     case dnnl_cpu_isa_avx512_core_vnni: return "avx512_core_vnni";
     case dnnl_cpu_isa_avx512_core_bf16: return "avx512_core_bf16";
     case dnnl_cpu_isa_avx512_core_amx: return "avx512_core_amx";
-    default: return "other";
+    default: break;
   }
+  const std::string_view name = version_specific_name(isa);
+  return std::string(name.empty() ? "other" : name);
 }
 
 bool has_amx() {
   (void)cpu();
-  return dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_amx;
+  // A set's bits hold those of all sets below it.
+  constexpr auto kAmx = static_cast<unsigned>(dnnl_cpu_isa_avx512_core_amx);
+  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kAmx) == kAmx;
 }
 
 Bytes WeightLayout::bytes() const { return descriptor_->desc.get_size(); }
 
 std::string WeightLayout::text() const {
-  const dnnl_memory_desc_t& desc = descriptor_->desc.data;
-  const auto& blocking = desc.format_desc.blocking;
+  const memory::desc& desc = descriptor_->desc;
   std::string text;
-  for (int i = 0; i < blocking.inner_nblks; ++i)
-    text += fmt::format("{}{}", blocking.inner_blks[i], "oihw"[blocking.inner_idxs[i]]);
+  for (const InnerBlock& block : inner_blocks(desc))
+    text += fmt::format("{}{}", block.elements, "oihw"[block.dimension]);
   if (text.empty()) text = "plain";
-  for (int i = 0; i < desc.ndims; ++i)
-    text += fmt::format("{}{}", i == 0 ? '/' : 'x', blocking.strides[i]);
-  return fmt::format("{}:{}", desc.data_type == dnnl_bf16 ? "bf16" : "f32", text);
+  text += fmt::format("/{}", fmt::join(strides_of(desc), "x"));
+  const bool is_bf16 = element_type_of(desc) == memory::data_type::bf16;
+  return fmt::format("{}:{}", is_bf16 ? "bf16" : "f32", text);
 }
 
 std::optional<WeightLayout> WeightLayout::part(Range outputs, Range inputs) const {
   const memory::desc& whole = descriptor_->desc;
-  memory::dims dims = whole.dims();
+  memory::dims dims = dimensions_of(whole);
   memory::dims offsets(dims.size(), 0);
   dims[0] = outputs.size();
   dims[1] = inputs.size();

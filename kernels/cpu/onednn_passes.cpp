@@ -10,6 +10,7 @@
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/onednn_library.h"
+#include "kernels/cpu/onednn_versions.h"
 #include "src/base/error.h"
 
 namespace ptbench::onednn {
@@ -28,7 +29,7 @@ dnnl::primitive_attr attributes(Epilogue epilogue = {}) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops ops;
   if (epilogue.add) ops.append_sum();
-  if (epilogue.relu) ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (epilogue.relu) append_relu(ops);
   attributes.set_post_ops(ops);
   return attributes;
 }
@@ -144,14 +145,15 @@ memory::desc weights_or_any(const std::optional<WeightLayout>& wanted, const mem
 }
 
 /// Turns to another kernel, if there is one, where generating this one would read beyond the end of
-/// a table, by up to a block (oneDNN 2.6, skipped_bd_mask in jit_brgemm_amx_uker.cpp). What is read
-/// there is not used, but AddressSanitizer's heap may have nothing mapped behind it.
+/// a table. What is read there is not used, but AddressSanitizer's heap may have nothing mapped
+/// behind it.
 template <class Desc>
 void avoid_reads_beyond(Desc& desc) {
 #if defined(__SANITIZE_ADDRESS__)
   const auto reads_beyond = [&desc] {
     const std::string_view name = desc.impl_info_str();
-    return name.starts_with("brgconv") && name.find("amx") != std::string_view::npos;
+    return kReadsBeyondTables && name.starts_with("brgconv") &&
+           name.find("amx") != std::string_view::npos;
   };
   while (reads_beyond() && desc.next_impl()) {
   }
@@ -184,7 +186,6 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
   const std::string what = fmt::format("inner product {}x{}x{}, {}", shape.rows, shape.inputs,
                                        shape.outputs, name_of(pass));
   return optimised(what, [&] {
-    const dnnl::engine& engine = cpu();
     const memory::dims dims = {shape.outputs, shape.inputs};
     const ElementType input_type = pass == Pass::data ? shape.input_gradient_type : shape.type;
     const Tensors t{
@@ -193,9 +194,9 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
         .bias = {{shape.outputs}, memory::data_type::f32, memory::format_tag::a},
         .output = {{shape.rows, shape.outputs}, type_of(shape.type), memory::format_tag::ab}};
     const auto forward = [&](const memory::desc& input, const memory::desc& with, bool relu) {
-      return inner_product_forward::primitive_desc(
-          {dnnl::prop_kind::forward_training, input, with, t.bias, t.output},
-          attributes({.relu = relu}), engine);
+      return described<inner_product_forward>(attributes({.relu = relu}),
+                                              dnnl::prop_kind::forward_training, input, with,
+                                              t.bias, t.output);
     };
     const auto planned = [&](const auto& desc, const memory::desc& chosen) {
       return std::make_shared<PlannedPass>(what, desc, arguments_of(pass, t, chosen),
@@ -211,12 +212,12 @@ std::shared_ptr<const PassPlan> plan_inner_product(const InnerProductShape& shap
     const memory::desc any = weights_or_any(std::nullopt, dims, shape.type);
     const auto hint = forward(input, shape.type == ElementType::f32 ? t.weights : any, false);
     if (pass == Pass::weights) {
-      const inner_product_backward_weights::primitive_desc desc(
-          {t.input, t.weights, t.bias, t.output}, attributes(), engine, hint);
+      const auto desc = described_after<inner_product_backward_weights>(
+          hint, attributes(), t.input, t.weights, t.bias, t.output);
       return planned(desc, desc.diff_weights_desc());
     }
-    const inner_product_backward_data::primitive_desc desc({t.input, t.weights, t.output},
-                                                           attributes(), engine, hint);
+    const auto desc = described_after<inner_product_backward_data>(hint, attributes(), t.input,
+                                                                   t.weights, t.output);
     return planned(desc, desc.weights_desc());
   });
 }
@@ -230,7 +231,6 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Pass p
   const Conv2dSpec spec{.input = shape.input, .outputs = shape.outputs, .window = shape.window};
   const std::string what = fmt::format("{}, {}", key_of(spec), name_of(pass));
   return optimised(what, [&] {
-    const dnnl::engine& engine = cpu();
     const Window& w = shape.window;
     const memory::dims dims = {shape.outputs, shape.input.channels, w.kernel_height,
                                w.kernel_width};
@@ -249,24 +249,22 @@ std::shared_ptr<const PassPlan> plan_convolution(const Conv2dSpec& shape, Pass p
       return std::make_shared<PlannedPass>(what, desc, arguments_of(pass, t, chosen),
                                            layout_of(chosen));
     };
-    convolution_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, kAlgorithm, t.input,
-         pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
-         t.output, strides, padding, padding},
-        attributes({.add = shape.add}), engine);
+    auto forward = described<convolution_forward>(
+        attributes({.add = shape.add}), dnnl::prop_kind::forward_training, kAlgorithm, t.input,
+        pass == Pass::forward ? t.weights : weights_or_any(std::nullopt, dims, shape.type), t.bias,
+        t.output, strides, padding, padding);
     if (pass == Pass::forward) {
       avoid_reads_beyond(forward);
       return planned(forward, forward.weights_desc());
     }
     if (pass == Pass::weights) {
-      const convolution_backward_weights::primitive_desc desc(
-          {kAlgorithm, t.input, t.weights, t.bias, t.output, strides, padding, padding},
-          attributes(), engine, forward);
+      const auto desc = described_after<convolution_backward_weights>(
+          forward, attributes(), kAlgorithm, t.input, t.weights, t.bias, t.output, strides, padding,
+          padding);
       return planned(desc, desc.diff_weights_desc());
     }
-    convolution_backward_data::primitive_desc desc(
-        {kAlgorithm, t.input, t.weights, t.output, strides, padding, padding}, attributes(), engine,
-        forward);
+    auto desc = described_after<convolution_backward_data>(
+        forward, attributes(), kAlgorithm, t.input, t.weights, t.output, strides, padding, padding);
     avoid_reads_beyond(desc);
     return planned(desc, desc.weights_desc());
   });

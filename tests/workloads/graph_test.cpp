@@ -8,7 +8,7 @@
 namespace ptbench {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 constexpr Size kHuge = Size{1} << 40U;
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace ptbench;
 using namespace ptbench::testing;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using nlohmann::ordered_json;
 
 /// A whole model file around a text for each part.

@@ -16,7 +16,7 @@ namespace {
 
 using namespace ptbench;
 using namespace ptbench::testing;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 /// A file's bytes from its header and its data; the length in front is true unless given.
 std::string weights_bytes(const std::string& header, const std::string& data) {
