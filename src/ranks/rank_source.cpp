@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/number.h"
+#include "src/ranks/launchers.h"
 #include "src/ranks/rank_card.h"
 
 namespace ptbench {
@@ -17,97 +18,8 @@ namespace {
 
 constexpr std::uint64_t kMostPort = 65535;
 constexpr std::size_t kMostAddress = 512;
-// Slurm's steps that nobody asked for (batch, extern, interactive) have ids from here on.
-constexpr std::uint64_t kSpecialStep = 0xffff'fff0U;
-
-/// The variables with which one kind of launcher tells a process its place.
-struct Dialect {
-  RankSource source;
-  const char* rank;
-  const char* world_size;
-  const char* local_rank;
-  const char* local_ranks;  ///< null: not told
-  const char* mark;         ///< that nobody sets by hand; null: there is no launcher
-};
-
-// Where ranks of PTBENCH_* are, and those that Slurm counts no nodes for, they learn as they meet.
-constexpr std::array kDialects{
-    Dialect{RankSource::ptbench, "PTBENCH_RANK", "PTBENCH_WORLD_SIZE", "PTBENCH_LOCAL_RANK",
-            nullptr, nullptr},
-    Dialect{RankSource::torchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-            "TORCHELASTIC_RUN_ID"},
-    Dialect{RankSource::open_mpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-            "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK"},
-    Dialect{RankSource::hydra, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
-            "MPI_LOCALRANKID"},
-    Dialect{RankSource::slurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", nullptr,
-            "SLURM_PROCID"},
-};
-
-/// The environment, read strictly.
-class Variables {
- public:
-  explicit Variables(const RankClues& clues) : clues_(clues) {}
-
-  /// An empty one is as good as none.
-  [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
-    auto value = clues_.variable(name);
-    return value && !value->empty() ? std::move(value) : std::nullopt;
-  }
-  [[nodiscard]] bool has(const std::string& name) const { return text(name).has_value(); }
-
-  [[nodiscard]] std::optional<std::uint64_t> number(const std::string& name) const {
-    const auto value = text(name);
-    return value ? parse_whole(*value) : std::nullopt;
-  }
-
-  /// In [least, most], or a usage error; empty where it is not set.
-  [[nodiscard]] std::optional<Size> count(const std::string& name, std::uint64_t least,
-                                          std::uint64_t most) const {
-    const auto value = text(name);
-    if (!value) return std::nullopt;
-    const auto number = parse_whole(*value);
-    if (!number || *number < least || *number > most)
-      throw usage_error(fmt::format("{} is '{}': it takes a whole number from {} to {}", name,
-                                    printable(*value), least, most),
-                        fmt::format("correct it, or unset {}", name));
-    return static_cast<Size>(*number);
-  }
-
- private:
-  const RankClues& clues_;
-};
-
-Error missing_beside(std::string_view missing, std::string_view given) {
-  return usage_error(fmt::format("{} is set, and {} is not", given, missing),
-                     fmt::format("set {} too, or unset {}", missing, given));
-}
-
-/// Whether the launcher of `dialect` started this process, or may have meant to.
-bool speaks(const Dialect& dialect, const Variables& variables) {
-  switch (dialect.source) {
-    // Slurm and others set PMI_RANK too, without the rest.
-    case RankSource::hydra: return variables.has("PMI_RANK") && variables.has("MPI_LOCALRANKID");
-    case RankSource::slurm: {
-      // In a batch script or an allocation's shell the same variables are set, for one process.
-      const auto step = variables.number("SLURM_STEP_ID");
-      const auto tasks = variables.number(
-          variables.has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS");
-      return step && *step < kSpecialStep && tasks && *tasks > 1;
-    }
-    // LOCAL_RANK alone is other launchers' too.
-    case RankSource::ptbench:
-      return variables.has(dialect.rank) || variables.has(dialect.world_size) ||
-             variables.has(dialect.local_rank);
-    default: return variables.has(dialect.rank) || variables.has(dialect.world_size);
-  }
-}
-
-/// The variable that counts the ranks of the same step as the rest: an allocation may have more.
-std::string world_size_variable(const Dialect& dialect, const Variables& variables) {
-  const bool step = dialect.source == RankSource::slurm && variables.has("SLURM_STEP_NUM_TASKS");
-  return step ? "SLURM_STEP_NUM_TASKS" : dialect.world_size;
-}
+/// What the name of a job begins with that is known by where its ranks meet.
+constexpr std::string_view kMasterJob = "MASTER_ADDR:MASTER_PORT ";
 
 /// Checked against each other; `names` are what they are called, rank first.
 RankPlace consistent(RankPlace place, std::optional<Size> local_ranks,
@@ -129,15 +41,15 @@ RankPlace consistent(RankPlace place, std::optional<Size> local_ranks,
   return place;
 }
 
-RankPlace place_in(const Dialect& dialect, const Variables& variables) {
-  const std::string world_name = world_size_variable(dialect, variables);
+RankPlace place_in(const Launcher& launcher, const Variables& variables) {
+  const std::string world_name = world_size_variable(launcher, variables);
   const auto world_size = variables.count(world_name, 1, kMostRanks);
-  const auto rank = variables.count(dialect.rank, 0, kMostRanks - 1);
-  const auto local_rank = variables.count(dialect.local_rank, 0, kMostRanks - 1);
-  const std::string given = rank ? dialect.rank : world_size ? world_name : dialect.local_rank;
-  if (!rank) throw missing_beside(dialect.rank, given);
+  const auto rank = variables.count(launcher.rank, 0, kMostRanks - 1);
+  const auto local_rank = variables.count(launcher.local_rank, 0, kMostRanks - 1);
+  const std::string given = rank ? launcher.rank : world_size ? world_name : launcher.local_rank;
+  if (!rank) throw missing_beside(launcher.rank, given);
   if (!world_size) throw missing_beside(world_name, given);
-  RankPlace place{.source = dialect.source,
+  RankPlace place{.source = launcher.source,
                   .rank = *rank,
                   .world_size = *world_size,
                   .local_rank = local_rank.value_or(*rank),
@@ -146,15 +58,16 @@ RankPlace place_in(const Dialect& dialect, const Variables& variables) {
                   .job = {},
                   .place = {},
                   .address = {}};
-  const auto local_ranks = dialect.local_ranks == nullptr
+  const auto local_ranks = launcher.local_ranks == nullptr
                                ? std::nullopt
-                               : variables.count(dialect.local_ranks, 1, kMostRanks);
-  const bool in_parts = local_ranks.value_or(*world_size) < *world_size ||
-                        (dialect.source == RankSource::slurm &&
-                         variables.number("SLURM_STEP_NUM_NODES").value_or(1) > 1);
+                               : variables.count(launcher.local_ranks, 1, kMostRanks);
+  const bool in_parts =
+      local_ranks.value_or(*world_size) < *world_size ||
+      (launcher.hosts != nullptr && variables.number(launcher.hosts).value_or(1) > 1);
   // On one host it is the rank.
-  if (!local_rank && in_parts) throw missing_beside(dialect.local_rank, given);
-  place = consistent(std::move(place), local_ranks, {dialect.rank, world_name, dialect.local_rank});
+  if (!local_rank && in_parts) throw missing_beside(launcher.local_rank, given);
+  place =
+      consistent(std::move(place), local_ranks, {launcher.rank, world_name, launcher.local_rank});
   const bool are_joined = variables.has("PTBENCH_HOST_ID");
   place.several_hosts = in_parts && !are_joined;
   place.one_host = !in_parts && local_ranks.has_value();
@@ -217,7 +130,13 @@ std::string bare_host(std::string_view host) {
   return std::string(is_bracketed ? host.substr(1, host.size() - 2) : host);
 }
 
-/// What the job's key was made from, where that is an address.
+/// Whether variables say where ranks of any launcher meet.
+bool has_master(const Variables& variables) {
+  return variables.has("MASTER_ADDR") && variables.has("MASTER_PORT");
+}
+
+/// Where the ranks meet, if their variables say so: all that torchrun starts, and those of other
+/// launchers that are on several hosts, or whose job is known by that place.
 MeetingAddress address_in(const RankPlace& place, const Variables& variables) {
   if (const auto address = given_address(variables)) {
     const std::size_t colon = address->rfind(':');
@@ -227,7 +146,8 @@ MeetingAddress address_in(const RankPlace& place, const Variables& variables) {
         .host = bare_host(address->substr(0, colon)),
         .port = static_cast<std::uint16_t>(parse_whole(address->substr(colon + 1)).value_or(0))};
   }
-  if (place.source == RankSource::torchrun)
+  const bool from_master = place.several_hosts || place.job.starts_with(kMasterJob);
+  if (from_master && has_master(variables))
     return {.variables = "MASTER_ADDR and MASTER_PORT",
             .variable = "MASTER_ADDR",
             .host = bare_host(variables.text("MASTER_ADDR").value_or("")),
@@ -245,31 +165,46 @@ std::string secret_in(const Variables& variables) {
   return " token " + *token;
 }
 
-/// "NAME value" of the first of `names` that is set.
-std::optional<std::string> first_set(const Variables& variables,
-                                     std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const auto value = variables.text(name)) return fmt::format("{} {}", name, *value);
-  return std::nullopt;
+/// What names the job of ranks that have no PTBENCH_ADDR.
+std::string launcher_job(const RankPlace& place, const Variables& variables) {
+  if (place.source == RankSource::options || place.source == RankSource::ptbench)
+    throw usage_error("PTBENCH_ADDR is not set: the ranks would not find each other",
+                      "set PTBENCH_ADDR to host:port, the same for all ranks of a run");
+  const auto job = job_named_by(place.source, variables);
+  if (job) return *job;
+  const bool names_none = place.source == RankSource::hydra;
+  if (place.source == RankSource::torchrun || (!names_none && has_master(variables)))
+    return std::string(kMasterJob) + master_address(variables);
+  return fmt::format("launcher process {}", place.launcher);
 }
 
-/// What names the job, as its launcher says.
-std::string launcher_job(const RankPlace& place, const Variables& variables) {
-  std::string launcher = fmt::format("launcher process {}", place.launcher);
-  switch (place.source) {
-    case RankSource::torchrun: return "MASTER_ADDR:MASTER_PORT " + master_address(variables);
-    case RankSource::open_mpi:
-      return first_set(variables, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}).value_or(launcher);
-    // What names a job of Slurm or Open MPI may be of the job that the launcher itself is part of.
-    case RankSource::hydra: return launcher;
-    case RankSource::slurm:
-      return fmt::format("SLURM_JOB_ID.SLURM_STEP_ID {}.{}",
-                         variables.text("SLURM_JOB_ID").value_or("0"),
-                         variables.text("SLURM_STEP_ID").value_or("0"));
-    default:
-      throw usage_error("PTBENCH_ADDR is not set: the ranks would not find each other",
-                        "set PTBENCH_ADDR to host:port, the same for all ranks of a run");
-  }
+/// PMIx alone gives each process a rank, and does not say of how many; one of Slurm's steps of one
+/// task has it too.
+void require_number_of_ranks(const Variables& variables) {
+  if (!variables.has("PMIX_RANK") || variables.number("SLURM_STEP_NUM_TASKS") == 1) return;
+  throw usage_error(
+      "PMIX_RANK says that a launcher started this process as a rank, and nothing says how many "
+      "ranks there are",
+      "set PTBENCH_WORLD_SIZE to their number (prterun -x PTBENCH_WORLD_SIZE=2), or unset "
+      "PMIX_RANK "
+      "if each process is to be a run of its own");
+}
+
+/// Where each of several processes would be a run of its own, they would all write the same files.
+void refuse_more_ranks(const RankClues& clues, const RankPlace& place) {
+  if (place.source == RankSource::options || place.source == RankSource::ptbench) return;
+  const auto claim = find_more_ranks(clues, place.source, place.world_size);
+  if (!claim) return;
+  throw usage_error(
+      fmt::format(
+          "{} {} and {} {} say that a launcher started {} processes, and this run would use "
+          "{} of them",
+          claim->rank, claim->number, claim->world_size, claim->ranks, claim->ranks,
+          place.world_size),
+      fmt::format(
+          "set PTBENCH_RANK, PTBENCH_WORLD_SIZE and PTBENCH_ADDR=host:port for each process "
+          "to make one run of them, or unset {} if each is to be a run of its own",
+          claim->world_size));
 }
 
 }  // namespace
@@ -281,7 +216,14 @@ std::string_view name_of(RankSource source) {
     case RankSource::torchrun: return "torchrun";
     case RankSource::open_mpi: return "Open MPI";
     case RankSource::hydra: return "MPICH or Intel MPI";
+    case RankSource::mvapich: return "MVAPICH2";
+    case RankSource::flux: return "Flux";
+    case RankSource::jsrun: return "jsrun";
     case RankSource::slurm: return "Slurm";
+    case RankSource::pals: return "PALS";
+    case RankSource::pmi: return "PMI";
+    case RankSource::pmix: return "PMIx";
+    case RankSource::unknown: return "a launcher that ptbench does not know";
     case RankSource::single: return "nobody";
   }
   return "unknown";
@@ -294,12 +236,15 @@ RankPlace find_rank(const RankClues& clues) {
     place = *given;
   } else {
     const auto spoken = std::ranges::find_if(
-        kDialects, [&](const Dialect& dialect) { return speaks(dialect, variables); });
-    if (spoken == kDialects.end()) return place;
-    place = place_in(*spoken, variables);
-    // Wrappers around a rank pass variables on; who set them is the launcher of all.
-    if (spoken->mark != nullptr && variables.has(spoken->mark))
-      place.launcher = clues.setter(spoken->mark);
+        launchers(), [&](const Launcher& launcher) { return speaks(launcher, variables); });
+    if (spoken == launchers().end()) require_number_of_ranks(variables);
+    if (spoken != launchers().end()) {
+      place = place_in(*spoken, variables);
+      // Wrappers around a rank pass variables on; who set them is the launcher of all.
+      if (spoken->mark != nullptr && variables.has(spoken->mark))
+        place.launcher = clues.setter(spoken->mark);
+    }
+    refuse_more_ranks(clues, place);
   }
   if (place.world_size == 1) return place;
   const auto address = given_address(variables);
@@ -312,19 +257,26 @@ RankPlace find_rank(const RankClues& clues) {
 
 std::optional<RankPlace> find_launched_rank(const RankClues& clues) {
   const Variables variables(clues);
-  for (const Dialect& dialect : kDialects) {
-    if (!speaks(dialect, variables)) continue;
-    const auto rank = variables.number(dialect.rank);
-    const auto world_size = variables.number(world_size_variable(dialect, variables));
+  for (const Launcher& launcher : launchers()) {
+    if (!speaks(launcher, variables)) continue;
+    const auto rank = variables.number(launcher.rank);
+    const auto world_size = variables.number(world_size_variable(launcher, variables));
     if (!rank || !world_size) continue;
     if (*world_size < 2 || *world_size > kMostRanks || *rank >= *world_size) return std::nullopt;
     RankPlace place;
-    place.source = dialect.source;
+    place.source = launcher.source;
     place.rank = static_cast<Size>(*rank);
     place.world_size = static_cast<Size>(*world_size);
     return place;
   }
-  return std::nullopt;
+  require_number_of_ranks(variables);
+  const auto claim = find_more_ranks(clues, RankSource::single, 1);
+  if (!claim) return std::nullopt;
+  RankPlace place;
+  place.source = RankSource::unknown;
+  place.rank = claim->number;
+  place.world_size = claim->ranks;
+  return place;
 }
 
 std::string describe(const RankPlace& place, const std::vector<std::string>& hosts,
@@ -343,6 +295,7 @@ std::string without(RankSource source) {
     case RankSource::options: return "leave --rank and --world-size out";
     case RankSource::ptbench: return "unset PTBENCH_RANK and PTBENCH_WORLD_SIZE";
     case RankSource::torchrun: return "start it without torchrun (or unset RANK and WORLD_SIZE)";
+    case RankSource::unknown: return "start it without the launcher";
     default: return fmt::format("start it without {}", name_of(source));
   }
 }

@@ -19,7 +19,14 @@ enum class RankSource : std::uint8_t {
   torchrun,  ///< RANK, WORLD_SIZE and LOCAL_RANK, as PyTorch's launchers set them
   open_mpi,  ///< OMPI_COMM_WORLD_*
   hydra,     ///< MPICH and Intel MPI: PMI_RANK with MPI_LOCALRANKID
+  mvapich,   ///< MV2_COMM_WORLD_*
+  flux,      ///< FLUX_TASK_RANK
+  jsrun,     ///< LSF's: JSM_NAMESPACE_*
   slurm,     ///< a step of several tasks
+  pals,      ///< mpiexec of HPE Cray: PALS_RANKID
+  pmi,       ///< PMI_RANK and PMI_SIZE, of whatever launcher
+  pmix,      ///< PMIX_RANK, as prterun sets it, with PTBENCH_WORLD_SIZE
+  unknown,   ///< a launcher that ptbench does not know, which says that there are several ranks
   single,    ///< nobody: it is the run
 };
 
@@ -37,6 +44,8 @@ struct RankClues {
   /// The process that set a variable for this one and the other ranks of this host: what these have
   /// in common where their launcher names no job.
   std::function<int(const std::string&)> setter;
+  /// The names of all variables; null: those of launchers that ptbench does not know are not seen.
+  std::function<std::vector<std::string>()> names;
 };
 
 /// Which rank of which job this process is.
@@ -54,12 +63,14 @@ struct RankPlace {
 };
 
 /// Asks the options, then the environment. Throws a usage error that names the variable where one
-/// is missing beside others, is no number in its range, or contradicts another.
+/// is missing beside others, is no number in its range, or contradicts another; and where
+/// variables, of any launcher, say that there are more ranks than the place that was found is one
+/// of.
 [[nodiscard]] RankPlace find_rank(const RankClues& clues);
 
 /// Whether the environment makes this process one of several ranks, for who is no rank of a run:
 /// source, rank and world size, no more. Empty also where variables are missing or make no sense,
-/// which is the business of ranks.
+/// which is the business of ranks; a usage error where there are ranks and nobody says how many.
 [[nodiscard]] std::optional<RankPlace> find_launched_rank(const RankClues& clues);
 
 /// "ranks from torchrun: 2 on 1 host (vm), communicator shm"; for rank 0 to say, once they have

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,6 +40,22 @@ bool may_differ(OptionScope scope) {
 std::optional<std::string> variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::vector<std::string> variable_names() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    names.emplace_back(std::string_view(*entry).substr(0, std::string_view(*entry).find('=')));
+  return names;
+}
+
+/// What is known without options.
+RankClues clues_of_environment() {
+  RankClues clues;
+  clues.variable = variable;
+  clues.setter = nearest_ancestor_without;
+  clues.names = variable_names;
+  return clues;
 }
 
 /// The launcher's failure, not a refusal of what the row asks for.
@@ -203,11 +220,11 @@ RankCard card_of(const RankPlace& place, const Topology& topology,
 }
 
 RankPlace find_place(const RunOptions& options) {
-  return find_rank({.rank = options.place.rank,
-                    .world_size = options.place.world_size,
-                    .local_rank = options.place.local_rank,
-                    .variable = variable,
-                    .setter = nearest_ancestor_without});
+  RankClues clues = clues_of_environment();
+  clues.rank = options.place.rank;
+  clues.world_size = options.place.world_size;
+  clues.local_rank = options.place.local_rank;
+  return find_rank(clues);
 }
 
 RunOptions with(const Welcome& welcome, RunOptions options, const RankPlace& place) {
@@ -273,16 +290,12 @@ MeetingPoint meeting_point(const RankPlace& place, const std::string& communicat
 }
 
 std::optional<RankPlace> place_among_ranks() {
-  RankClues clues;
-  clues.variable = variable;
-  if (!find_launched_rank(clues)) return std::nullopt;
+  if (!find_launched_rank(clues_of_environment())) return std::nullopt;
   return find_place(RunOptions());
 }
 
 void refuse_outside_ranks(std::string_view command) {
-  RankClues clues;
-  clues.variable = variable;
-  const auto place = find_launched_rank(clues);
+  const auto place = find_launched_rank(clues_of_environment());
   if (!place) return;
   throw usage_error(
       fmt::format("ptbench {} starts its own ranks, and this process is rank {} of {} from {}",

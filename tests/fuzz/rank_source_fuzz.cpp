@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "src/ranks/rank_source.h"
 #include "tests/fuzz/hostile_input.h"
@@ -23,11 +24,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
   clues.setter = [](const std::string&) { return 1; };
+  clues.names = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : variables) names.push_back(entry.first);
+    return names;
+  };
   ptbench::fuzz::expect_usage_error_at_most([&] {
     const ptbench::RankPlace place = ptbench::find_rank(clues);
     const bool possible = place.rank >= 0 && place.rank < place.world_size && place.local_rank >= 0;
     if (!possible || (place.world_size > 1 && place.job.empty())) std::abort();
   });
-  (void)ptbench::find_launched_rank(clues);
+  ptbench::fuzz::expect_usage_error_at_most([&] { (void)ptbench::find_launched_rank(clues); });
   return 0;
 }

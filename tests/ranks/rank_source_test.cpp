@@ -1,9 +1,12 @@
 // Where a process's rank comes from, without touching this process's environment.
 #include "src/ranks/rank_source.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/support/refusal.h"
 
@@ -21,7 +24,13 @@ RankClues clues_of(const Environment& environment) {
             const auto found = environment.find(name);
             return found == environment.end() ? std::nullopt : std::optional(found->second);
           },
-          .setter = [](const std::string&) { return 77; }};
+          .setter = [](const std::string&) { return 77; },
+          .names =
+              [environment] {
+                std::vector<std::string> names;
+                for (const auto& entry : environment) names.push_back(entry.first);
+                return names;
+              }};
 }
 
 RankPlace found(const Environment& environment) { return find_rank(clues_of(environment)); }
@@ -168,8 +177,132 @@ TEST_CASE("variables of an allocation are not those of a step of several tasks",
   CHECK(found(with(slurm(), {{"SLURM_STEP_ID", "4294967290"}})).source == RankSource::single);
   CHECK(found(with(slurm(), {{"SLURM_STEP_NUM_TASKS", "1"}})).source == RankSource::single);
   CHECK(found(without_variable(slurm(), "SLURM_STEP_NUM_TASKS")).source == RankSource::slurm);
-  // What srun sets for its tasks, and no launcher of MPI.
-  CHECK(found({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}).source == RankSource::single);
+  // What srun sets for its tasks.
+  CHECK(found(with(slurm(), {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}})).source == RankSource::slurm);
+  const Environment one_task{{"PMI_RANK", "0"},      {"PMI_SIZE", "1"},
+                             {"PMIX_RANK", "0"},     {"PALS_RANKID", "0"},
+                             {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"},
+                             {"SLURM_NTASKS", "4"},  {"SLURM_PROCID", "0"}};
+  CHECK(found(one_task).world_size == 1);
+}
+
+TEST_CASE("launchers of supercomputers are known", "[app]") {
+  const auto check = [](const Environment& environment, RankSource source, const char* job) {
+    const RankPlace place = found(environment);
+    CAPTURE(name_of(source));
+    CHECK(place.source == source);
+    CHECK(place.rank == 1);
+    CHECK(place.world_size == 2);
+    CHECK(place.local_rank == 1);
+    CHECK(place.job == job);
+    CHECK(place.launcher == 77);
+    const auto launched = find_launched_rank(clues_of(environment));
+    REQUIRE(launched);
+    CHECK(launched->source == source);
+    CHECK(launched->world_size == 2);
+  };
+  check({{"MV2_COMM_WORLD_RANK", "1"},
+         {"MV2_COMM_WORLD_SIZE", "2"},
+         {"MV2_COMM_WORLD_LOCAL_RANK", "1"},
+         {"MV2_COMM_WORLD_LOCAL_SIZE", "2"}},
+        RankSource::mvapich, "launcher process 77");
+  const Environment flux{{"FLUX_TASK_RANK", "1"},
+                         {"FLUX_JOB_SIZE", "2"},
+                         {"FLUX_TASK_LOCAL_ID", "1"},
+                         {"FLUX_JOB_NNODES", "1"},
+                         {"FLUX_JOB_ID", "4711"}};
+  check(flux, RankSource::flux, "FLUX_JOB_ID 4711");
+  check({{"JSM_NAMESPACE_RANK", "1"},
+         {"JSM_NAMESPACE_SIZE", "2"},
+         {"JSM_NAMESPACE_LOCAL_RANK", "1"},
+         {"PMIX_RANK", "1"},
+         {"PMIX_NAMESPACE", "7"}},
+        RankSource::jsrun, "PMIX_NAMESPACE 7");
+  const Environment pals{
+      {"PALS_RANKID", "1"}, {"PALS_LOCAL_RANKID", "1"}, {"PALS_APID", "a-1"},   {"PMI_RANK", "1"},
+      {"PMI_SIZE", "2"},    {"PMI_LOCAL_RANK", "1"},    {"PMI_LOCAL_SIZE", "2"}};
+  check(pals, RankSource::pals, "PALS_APID a-1");
+  check({{"PALS_RANKID", "1"}, {"PALS_NRANKS", "2"}, {"PALS_APID", "b"}}, RankSource::pals,
+        "PALS_APID b");
+  check({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, RankSource::pmi, "launcher process 77");
+  check({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "prterun-1"}, {"PTBENCH_WORLD_SIZE", "2"}},
+        RankSource::pmix, "PMIX_NAMESPACE prterun-1");
+
+  // Slurm may start Flux's brokers, and on a Cray sets PALS_RANKID itself.
+  CHECK(found(with(with(slurm(), {{"SLURM_PROCID", "0"}}), flux)).source == RankSource::flux);
+  CHECK(found(with(slurm(), pals)).source == RankSource::slurm);
+  const Environment task{{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "1"}};
+  CHECK(found(with(slurm(), task)).world_size == 1);
+  CHECK(found(with(flux, {{"FLUX_JOB_NNODES", "2"}})).several_hosts);
+  CHECK_THAT(refusal(without_variable(flux, "FLUX_JOB_SIZE")),
+             Contains("FLUX_TASK_RANK is set, and FLUX_JOB_SIZE is not"));
+  CHECK(found({{"FLUX_JOB_SIZE", "2"}}).source == RankSource::single);
+}
+
+TEST_CASE("ranks of a launcher that names no job meet where MASTER_ADDR says", "[app]") {
+  const Environment master{{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29577"}};
+  const RankPlace place = found(with(without_variable(open_mpi(), "PMIX_NAMESPACE"), master));
+  CHECK(place.source == RankSource::open_mpi);
+  CHECK(place.job == "MASTER_ADDR:MASTER_PORT node1:29577");
+  CHECK(place.address.host == "node1");
+  // It is somebody else's where the job has a name and one host.
+  CHECK(found(with(open_mpi(), master)).job == "PMIX_NAMESPACE 4097261569");
+  CHECK(found(with(open_mpi(), master)).address.host.empty());
+  CHECK(found(with(hydra(), master)).job == "launcher process 77");
+  const RankPlace apart =
+      found(with(with(open_mpi(), master),
+                 {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}}));
+  CHECK(apart.several_hosts);
+  CHECK(apart.address.host == "node1");
+}
+
+TEST_CASE("more processes than a run uses are refused, whatever started them", "[app]") {
+  const auto check = [](const char* rank, const char* size) {
+    const Environment environment{{rank, "1"}, {size, "2"}};
+    CHECK_THAT(
+        refusal(environment),
+        Contains(fmt::format("{} 1 and {} 2 say that a launcher started 2 processes, and this "
+                             "run would use 1 of them",
+                             rank, size)) &&
+            Contains("set PTBENCH_RANK, PTBENCH_WORLD_SIZE and PTBENCH_ADDR=host:port") &&
+            Contains(fmt::format("or unset {}", size)));
+    const auto launched = find_launched_rank(clues_of(environment));
+    REQUIRE(launched);
+    CHECK(launched->source == RankSource::unknown);
+    CHECK(launched->world_size == 2);
+    RankClues options = clues_of(environment);
+    options.rank = 0;
+    options.world_size = 1;
+    CHECK(find_rank(options).world_size == 1);
+    CHECK(
+        found(with(environment, {{"PTBENCH_RANK", "0"}, {"PTBENCH_WORLD_SIZE", "1"}})).world_size ==
+        1);
+  };
+  check("HOROVOD_RANK", "HOROVOD_SIZE");
+  check("MPT_RANK", "MPT_WORLD_SIZE");
+  check("XY_WORLD_RANK", "XY_WORLD_SIZE");
+  check("XY_RANKID", "XY_NRANKS");
+  check("XY_RANK", "XY_NPROCS");
+  // A world of one inside a larger one.
+  CHECK_THAT(
+      refusal(with(open_mpi(), {{"RANK", "0"}, {"WORLD_SIZE", "1"}})),
+      Contains("OMPI_COMM_WORLD_RANK 2 and OMPI_COMM_WORLD_SIZE 4") && Contains("1 of them"));
+  CHECK_THAT(refusal({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "prterun-1"}}),
+             Contains("nothing says how many ranks") && Contains("set PTBENCH_WORLD_SIZE"));
+
+  // What is no launcher's.
+  for (const Environment& other : {Environment{{"HOROVOD_RANK", "0"}, {"HOROVOD_SIZE", "1"}},
+                                   {{"BATCH_SIZE", "64"}},
+                                   {{"XY_RANK", "3"}, {"XY_SIZE", "2"}},
+                                   {{"XY_RANK", "high"}, {"XY_SIZE", "2"}},
+                                   {{"XY_RANK", "0"}, {"XY_SIZE", "large"}},
+                                   {{"HISTSIZE", "1000"}, {"XY_RANK", "0"}},
+                                   {{"OMPI_UNIVERSE_SIZE", "4"}},
+                                   {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},
+                                   {{"SIZE", "2"}, {"NRANKS", "2"}}}) {
+    CHECK(found(other).source == RankSource::single);
+    CHECK_FALSE(find_launched_rank(clues_of(other)));
+  }
 }
 
 TEST_CASE("a world of one needs no meeting", "[app]") {

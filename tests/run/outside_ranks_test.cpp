@@ -97,20 +97,26 @@ TEST_CASE("ranks of mpirun find each other by the job's name", "[run]") {
   CHECK_THAT(results[0].errors, Contains("ranks from Open MPI: 2"));
 }
 
-TEST_CASE("ranks of mpiexec find each other through the shells around them", "[run]") {
+TEST_CASE("ranks of launchers that name no job find each other through the shells around them",
+          "[run]") {
+  const auto [launcher, variables] = GENERATE(table<std::string, std::string>({
+      {"MPICH or Intel MPI", "PMI_RANK=$RANK PMI_SIZE=2 MPI_LOCALRANKID=$RANK MPI_LOCALNRANKS=2"},
+      {"PMI", "PMI_RANK=$RANK PMI_SIZE=2"},
+      {"MVAPICH2", "MV2_COMM_WORLD_RANK=$RANK MV2_COMM_WORLD_SIZE=2"},
+  }));
   const OutsideRanks ranks;
   const std::string script = fmt::format(
-      "for RANK in 0 1; do PMI_RANK=$RANK PMI_SIZE=2 MPI_LOCALRANKID=$RANK MPI_LOCALNRANKS=2 sh -c "
+      "for RANK in 0 1; do {} sh -c "
       "'{} run -w linear -s ddp --threads 1 --steps 5 --verify off --timeout 20; exit $?' & "
       "started=\"$started $!\"; done; for rank in $started; do wait $rank || exit; done",
-      PTBENCH_EXECUTABLE);
+      variables, PTBENCH_EXECUTABLE);
   const ProgramResult result =
       run_program({"/bin/bash", "-c", script},
                   {.folder = ranks.files().path("."),
                    .environment = {"XDG_CACHE_HOME=" + ranks.files().path("cache").string()}});
   CAPTURE(result.errors);
   CHECK(result.exit_code == 0);
-  CHECK_THAT(result.errors, Contains("ranks from MPICH or Intel MPI: 2 on 1 host"));
+  CHECK_THAT(result.errors, Contains("ranks from " + launcher + ": 2 on 1 host"));
 }
 
 TEST_CASE("ranks that do not belong together all say why", "[run]") {
@@ -220,6 +226,12 @@ TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") 
             "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
   check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank needs --world-size");
   check_all(ranks({{{"--steps", "5"}, {"RANK=0"}}}), 1, "RANK is set, and WORLD_SIZE is not");
+  // Each would be a run of its own.
+  check_all(ranks({{{"--steps", "5"}, {"HOROVOD_RANK=0", "HOROVOD_SIZE=2"}},
+                   {{"--steps", "5"}, {"HOROVOD_RANK=1", "HOROVOD_SIZE=2"}}}),
+            1, "say that a launcher started 2 processes, and this run would use 1 of them");
+  check_all(ranks({{{"--steps", "5"}, {"PMIX_RANK=1", "PMIX_NAMESPACE=prterun-1"}}}), 1,
+            "PMIX_RANK says that a launcher started this process as a rank");
 }
 
 TEST_CASE("commands that start ranks refuse to be one of several", "[run]") {
@@ -233,6 +245,10 @@ TEST_CASE("commands that start ranks refuse to be one of several", "[run]") {
       {"Open MPI", {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"}},
       {"MPICH or Intel MPI", {"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALRANKID=1"}},
       {"Slurm", {"SLURM_PROCID=1", "SLURM_NTASKS=2", "SLURM_STEP_ID=0"}},
+      {"PALS", {"PALS_RANKID=1", "PMI_RANK=1", "PMI_SIZE=2"}},
+      {"Flux", {"FLUX_TASK_RANK=1", "FLUX_JOB_SIZE=2"}},
+      {"jsrun", {"JSM_NAMESPACE_RANK=1", "JSM_NAMESPACE_SIZE=2"}},
+      {"a launcher that ptbench does not know", {"HOROVOD_RANK=1", "HOROVOD_SIZE=2"}},
       {"PTBENCH_RANK", {"PTBENCH_RANK=1", "PTBENCH_WORLD_SIZE=2"}}};
   for (const auto& [name, environment] : launchers) {
     const ProgramResult result = run_program(
