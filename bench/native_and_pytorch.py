@@ -111,7 +111,7 @@ def measured(cell, arguments):
         run([*command, "-o", str(path)], arguments, codes=(0, 2))  # 2: an engine failed
         result = json.loads(path.read_text(encoding="utf-8"))
     return {"command": shlex.join([*preloaded(), *command]), "created": result["created"], "generator": result["generator"],
-            "cpu": result["environment"]["cpu"], "runs": [kept(record) for record in result["runs"]]}
+            "cpu": result["environment"]["cpu"], "os": result["environment"]["host"]["os"], "runs": [kept(record) for record in result["runs"]]}
 
 
 def has_cell(cell, arguments):
@@ -229,7 +229,7 @@ def origin_of(file):
     """What the figures rest on, in a line: refused where builds were several or dirty."""
     cells = list(file["cells"].values())
     commit = evidence.require_origin([cell["generator"] for cell in cells])
-    machines = sorted({f"{cell['cpu']['model']}, {cell['cpu']['cores']} cores" for cell in cells})
+    machines = sorted({f"{cell['cpu']['model']}, {cell['cpu']['cores']} cores, {cell['os']}" for cell in cells})
     days = sorted({cell["created"][:10] for cell in cells})
     return f"{' and '.join(machines)}; commit {commit}, {'–'.join(dict.fromkeys((days[0], days[-1])))}; " \
            f"PyTorch {file['pytorch']}"

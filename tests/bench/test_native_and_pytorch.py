@@ -23,7 +23,7 @@ def record(engine, seconds, ratio=None, memory=2**20, clean=range(8), pairs=8):
 
 def cell(*peers, own=None):
     return {"generator": ORIGIN,
-            "cpu": {"model": "Some CPU", "cores": 2}, "created": "2026-01-02T00:00:00Z", "command": "ptbench sweep",
+            "cpu": {"model": "Some CPU", "cores": 2}, "os": "Debian GNU/Linux 13 (trixie)", "created": "2026-01-02T00:00:00Z", "command": "ptbench sweep",
             "runs": [own or record("native", 0.01), *peers]}
 
 
@@ -70,7 +70,7 @@ class Table(unittest.TestCase):
 
     def test_builds_that_are_several_are_not_published(self):
         file = {"pytorch": "2", "cells": {"mlp-fp32-serial": cell(), "mlp-fp32-ddp": cell()}}
-        self.assertEqual(both.origin_of(file), "Some CPU, 2 cores; commit abc1234, 2026-01-02; PyTorch 2")
+        self.assertEqual(both.origin_of(file), "Some CPU, 2 cores, Debian GNU/Linux 13 (trixie); commit abc1234, 2026-01-02; PyTorch 2")
         file["cells"]["mlp-fp32-ddp"]["generator"] = {**ORIGIN, "git_commit": "def5678"}
         with self.assertRaises(evidence.Unpublishable):
             both.origin_of(file)
