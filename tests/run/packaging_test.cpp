@@ -43,8 +43,8 @@ TEST_CASE("the container is built by the commands of the README", "[run]") {
 TEST_CASE("the container has the system that packages are made for", "[run]") {
   const std::vector<std::string> bases = instructions("FROM");
   REQUIRE(bases.size() == 2);
-  CHECK(bases[0] == "debian:12 AS build");
-  CHECK(bases[1] == "debian:12");
+  CHECK(bases[0] == "debian:13 AS build");
+  CHECK(bases[1] == "debian:13");
   CHECK(source_text(".dockerignore") == "build\n");  // built elsewhere, perhaps for another system
 }
 
