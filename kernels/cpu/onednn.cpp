@@ -125,7 +125,7 @@ std::optional<WeightLayout> WeightLayout::part(Range outputs, Range inputs) cons
   offsets[0] = outputs.begin;
   offsets[1] = inputs.begin;
   const memory::desc part = whole.submemory_desc(dims, offsets, true);
-  if (part.is_zero()) return std::nullopt;
+  if (is_empty(part)) return std::nullopt;
   return layout_of(part);
 }
 
@@ -166,7 +166,7 @@ std::unique_ptr<Kernel> bind_reorder(const WeightLayout& from, const void* sourc
     memory input = at(from.descriptor().desc, source);
     memory output = at(to.descriptor().desc, target);
     return std::make_unique<BoundKernel>(
-        "reorder of weights", dnnl::reorder(input, output),
+        "reorder of weights", reorder_between(input, output),
         std::vector<BoundKernel::Argument>{{DNNL_ARG_FROM, input}, {DNNL_ARG_TO, output}});
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +86,41 @@ struct InnerBlock {
   return desc.get_data_type();
 #else
   return desc.data_type();
+#endif
+}
+
+/// A copy that changes layout or type.
+[[nodiscard]] inline dnnl::reorder reorder_between(const memory& from, const memory& to) {
+#if DNNL_VERSION_MAJOR >= 3
+  // oneDNN 3.7's direct copy takes rows with gaps between them for dense ones. It adds nothing to
+  // what the target holds, so that one that adds zero times that goes another way, and reads
+  // nothing.
+  dnnl::reorder::primitive_desc plan(from, to);
+  const auto has_gaps = [](const memory::desc& desc) {
+    std::size_t bytes = memory::data_type_size(desc.get_data_type());
+    for (const auto dimension : desc.get_dims()) bytes *= static_cast<std::size_t>(dimension);
+    return desc.get_size() != bytes;
+  };
+  const bool is_direct = std::string_view(plan.impl_info_str()).starts_with("jit_direct_copy");
+  if (is_direct && (has_gaps(from.get_desc()) || has_gaps(to.get_desc()))) {
+    dnnl::post_ops nothing;
+    nothing.append_sum(0.0F);
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(nothing);
+    plan = dnnl::reorder::primitive_desc(from, to, attributes);
+  }
+  return dnnl::reorder(plan);
+#else
+  return {from, to};
+#endif
+}
+
+/// Whether it describes nothing, as what oneDNN returns for a part that its words cannot describe.
+[[nodiscard]] inline bool is_empty(const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get(true) == nullptr || desc.is_zero();
+#else
+  return desc.is_zero();
 #endif
 }
 
