@@ -152,7 +152,9 @@ TEST_CASE("each launcher's variables say the rank and name the job", "[app]") {
 }
 
 TEST_CASE("options come first, then ptbench's own variables, torchrun, mpirun, srun", "[app]") {
-  Environment all = with(with(with(slurm(), hydra()), open_mpi()), torchrun());
+  // No launcher tells of more ranks than the first one.
+  Environment all = with(with(with(with(slurm(), hydra()), open_mpi()), torchrun()),
+                         {{"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "4"}});
   all["PTBENCH_ADDR"] = "localhost:1";
   RankClues options = clues_of(all);
   options.rank = 3;
