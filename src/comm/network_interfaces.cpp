@@ -20,6 +20,7 @@ namespace {
 struct NamedAddress {
   std::string name;
   std::string address;  ///< as numbers
+  bool is_loopback = false;
 };
 
 socklen_t size_of(const sockaddr& address) {
@@ -40,7 +41,9 @@ std::vector<NamedAddress> interface_addresses() {
     if (getnameinfo(entry->ifa_addr, size_of(*entry->ifa_addr), text.data(), text.size(), nullptr,
                     0, NI_NUMERICHOST) != 0)
       continue;
-    found.push_back({.name = entry->ifa_name, .address = text.data()});
+    found.push_back({.name = entry->ifa_name,
+                     .address = text.data(),
+                     .is_loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0});
   }
   return found;
 }
@@ -58,6 +61,17 @@ std::string interface_with(std::string_view address) {
   const std::vector<NamedAddress> all = interface_addresses();
   const auto found = std::ranges::find(all, address, &NamedAddress::address);
   return found == all.end() ? std::string() : found->name;
+}
+
+std::string own_network_address() {
+  std::string other;
+  for (const NamedAddress& one : interface_addresses()) {
+    const bool is_of_link = one.address.find('%') != std::string::npos;
+    if (one.is_loopback || is_of_link) continue;
+    if (one.address.find(':') == std::string::npos) return one.address;
+    if (other.empty()) other = one.address;
+  }
+  return other;
 }
 
 void require_interface(std::string_view interface) {

@@ -1,9 +1,36 @@
 #include "src/ranks/host_choice.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "src/base/error.h"
+#include "src/comm/network_interfaces.h"
+
 namespace ptbench {
+namespace {
+
+constexpr std::uint64_t kMostPretended = 64;
+/// "Reaches" a host of any name: runs the command here, and says that it is on that host.
+constexpr const char* kPretendingShell =
+    R"(sh -c 'PTBENCH_HOST_ID=$0; export PTBENCH_HOST_ID; exec sh -c "$1"')";
+
+/// The first of them is this host, by an address that the others could reach.
+HostChoice pretended_hosts(const OptionInfo& option, Size count) {
+  HostChoice hosts{.slots = {{.host = own_network_address(), .ranks = 1}},
+                   .shell = kPretendingShell};
+  if (hosts.slots.front().host.empty())
+    throw usage_error(
+        fmt::format("--{}: this machine has no network address but that of loopback", option.name),
+        "connect it to a network, or use --nproc");
+  for (Size number = 2; number <= count; ++number)
+    hosts.slots.push_back({.host = fmt::format("pretended-{}", number), .ranks = 1});
+  return hosts;
+}
+
+}  // namespace
 
 OptionRow<HostChoice> hosts_option(OptionInfo info) {
   info.name = "hosts";
@@ -23,6 +50,18 @@ OptionRow<HostChoice> host_shell_option(OptionInfo info) {
   info.fallback = kUsualShell;
   info.example = "ssh -p 2222";
   return text_option(std::move(info), &HostChoice::shell);
+}
+
+OptionRow<HostChoice> try_hosts_option(OptionInfo info) {
+  info.name = "try-hosts";
+  info.value = "N";
+  info.help = "pretend that this machine is so many hosts of one rank each, to try --hosts";
+  info.example = "2";
+  info.domain = whole_domain(2, kMostPretended);
+  return {std::move(info), [](HostChoice& hosts, const OptionInfo& option, std::string_view text) {
+            hosts = pretended_hosts(
+                option, static_cast<Size>(whole_value(option, text, 2, kMostPretended)));
+          }};
 }
 
 }  // namespace ptbench

@@ -23,5 +23,7 @@ struct HostChoice {
 /// `info`: what a command says besides.
 [[nodiscard]] OptionRow<HostChoice> hosts_option(OptionInfo info);
 [[nodiscard]] OptionRow<HostChoice> host_shell_option(OptionInfo info);
+/// --try-hosts: so many hosts of one rank each, all of which are this machine under another name.
+[[nodiscard]] OptionRow<HostChoice> try_hosts_option(OptionInfo info);
 
 }  // namespace ptbench

@@ -138,6 +138,19 @@ TEST_CASE("run --hosts has ranks of several hosts meet", "[run]") {
              Contains("3 on 2 hosts (") && Contains("other), communicator shm+gloo"));
 }
 
+TEST_CASE("run --try-hosts pretends that this machine is several hosts", "[run]") {
+  if (own_address().empty() || !is_built("gloo")) skip("no network, or no gloo");
+  const Launch launch;
+  const ProgramResult result = launch(joined({"run", "--try-hosts", "2"}, kShort));
+  CAPTURE(result.errors, result.output);
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json record = launch.files().json("r.json")["runs"][0];
+  check_hosts(record, {"pretended-2"});
+  CHECK(record["strategy"]["hosts"] == 2);
+  CHECK(record["strategy"]["communicator"] == "shm+gloo");
+  CHECK_THAT(result.errors, Contains("2 on 2 hosts (") && Contains("pretended-2)"));
+}
+
 TEST_CASE("a host that is not reached ends the run with its name", "[run]") {
   const std::string own = own_address();
   if (own.empty() || !is_built("gloo")) skip("no network, or no gloo");
