@@ -106,11 +106,11 @@ void append_machine(RunOptionRows& rows) {
                                                        .scope = OptionScope::repetitions})));
   rows.push_back(option_of_part(
       &RunOptions::hosts, host_shell_option({.group = group, .scope = OptionScope::repetitions})));
-  rows.push_back(option_of_part(
-      &RunOptions::hosts,
-      try_hosts_option({.group = group,
-                        .excludes = {"hosts", "shell", "nproc", "rank", "program"},
-                        .scope = OptionScope::repetitions})));
+  rows.push_back(
+      option_of_part(&RunOptions::hosts,
+                     try_hosts_option({.group = group,
+                                       .excludes = {"hosts", "shell", "nproc", "rank", "program"},
+                                       .scope = OptionScope::repetitions})));
   rows.push_back(
       flag_option({.name = "oversubscribe",
                    .group = group,
