@@ -69,11 +69,13 @@ double largest_gradient(Strategy& strategy) {
 class Verification {
  public:
   Verification(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
-               const VerificationBounds& bounds)
+               const VerificationBounds& bounds, const Clock& clock, ComparedSteps& steps)
       : tested_(tested),
         oracle_(oracle),
         ranks_(ranks),
         bounds_(bounds),
+        clock_(clock),
+        steps_(steps),
         gradients_(bounds.gradients) {
     tested.replica().keep_gradients(true);
     oracle.replica().keep_gradients(true);
@@ -121,7 +123,7 @@ class Verification {
     const double tested_scale = 1 / double{tested_.replica().scaler().scale()};
     const double oracle_scale = 1 / double{oracle_.replica().scaler().scale()};
     const Size updates = tested_.updates();
-    const auto loss = static_cast<double>(tested_.step());
+    const double loss = step(tested_, steps_.tested);
     const std::optional<std::string> problem = ranks_.gather_results();
     const bool applied = tested_.updates() != updates;
     // The oracle still stands where both began; its optimizer is the one that was asked for.
@@ -129,7 +131,7 @@ class Verification {
         applied ? check_update(oracle_, tested_, oracle_.replica().step().optimizer, updates + 1,
                                tested_scale)
                 : UpdateCheck{.worst = check_nothing_changed(oracle_, tested_)};
-    const auto expected = static_cast<double>(oracle_.step());
+    const double expected = step(oracle_, steps_.oracle);
     const bool oracle_applied = oracle_.updates() != updates;
     if (!std::isfinite(expected)) {
       unknown(
@@ -158,6 +160,14 @@ class Verification {
     if (raise_rate(update)) return;
     ++*record_.steps;
     if (updates > 0) ++stateful_;
+  }
+
+  /// Its loss; `seconds` gets how long it took.
+  double step(Strategy& side, std::vector<double>& seconds) {
+    const double begin = clock_.now();
+    const auto loss = static_cast<double>(side.step());
+    seconds.push_back(clock_.now() - begin);
+    return loss;
   }
 
   /// Nothing can be told of the match but that there is none.
@@ -310,6 +320,8 @@ class Verification {
   Strategy& oracle_;
   VerifiedRanks& ranks_;
   VerificationBounds bounds_;
+  const Clock& clock_;
+  ComparedSteps& steps_;
   GradientCheck gradients_;
   VerificationRecord record_;
   Size tried_ = 0;     ///< steps, skipped and repeated ones among them
@@ -321,9 +333,9 @@ class Verification {
 }  // namespace
 
 VerificationRecord verify(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
-                          const VerificationBounds& bounds,
-                          const std::function<bool()>& keep_going) {
-  return Verification(tested, oracle, ranks, bounds).run(keep_going);
+                          const VerificationBounds& bounds, const std::function<bool()>& keep_going,
+                          const Clock& clock, ComparedSteps& steps) {
+  return Verification(tested, oracle, ranks, bounds, clock, steps).run(keep_going);
 }
 
 }  // namespace ptbench

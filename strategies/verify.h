@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <string_view>
+#include <vector>
 
+#include "src/base/clock.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
 #include "strategies/gradient_check.h"
@@ -35,6 +37,12 @@ inline constexpr Size kStatefulSteps = 3;
 /// of it than how long it is.
 inline constexpr double kWeakDirection = 0.5;
 
+/// How long the steps took that were compared, in which both sides take turns.
+struct ComparedSteps {
+  std::vector<double> tested;  ///< seconds
+  std::vector<double> oracle;  ///< seconds
+};
+
 /// Compares single steps of `tested` and `oracle`, each from equal states: before every step the
 /// oracle's parameters, running statistics, optimizer state and loss scaler are copied to the
 /// tested side, by way of `ranks` to all of its ranks. So rounding that takes a ReLU to the other
@@ -47,8 +55,10 @@ inline constexpr double kWeakDirection = 0.5;
 /// compared in any case. The record's steps, rate, error (the largest share of its bound that a
 /// difference reached, times the bound of gradients), tolerance and worst tensor are filled in.
 /// What does not match is `failed`, with the reason; what was compared too little is `weak`.
+/// `steps` gets their seconds by `clock`.
 [[nodiscard]] VerificationRecord verify(Strategy& tested, Strategy& oracle, VerifiedRanks& ranks,
                                         const VerificationBounds& bounds,
-                                        const std::function<bool()>& keep_going);
+                                        const std::function<bool()>& keep_going, const Clock& clock,
+                                        ComparedSteps& steps);
 
 }  // namespace ptbench

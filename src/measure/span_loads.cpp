@@ -10,7 +10,7 @@ constexpr double kSpanSeconds = 1;
 /// Of a whole process that had less than a second: as long as a slice that is no turn.
 constexpr double kLeastSpanSeconds = kSliceSeconds;
 /// No more turns of a repetition wait than that; beyond it the vector grows between slices.
-constexpr std::size_t kReservedSlices = 256;
+constexpr std::size_t kReservedTurns = 256;
 
 bool lasts(const CpuTimes& window, double seconds) {
   return window.cpus > 0 && window.total >= seconds * window.cpus;
@@ -20,7 +20,7 @@ bool lasts(const CpuTimes& window, double seconds) {
 
 bool tells_load(const CpuTimes& window) { return lasts(window, kLeastSliceShare * kSliceSeconds); }
 
-SpanLoads::SpanLoads() { waiting_.reserve(kReservedSlices); }
+SpanLoads::SpanLoads() { waiting_.reserve(kReservedTurns); }
 
 void SpanLoads::add(const CpuTimes& window, bool device_unwatched, std::span<SliceRecord> slices) {
   if (!waiting_.empty() && gathered_.cpus != window.cpus) finish(slices);  // one came or went

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "src/judge/engine_ratio.h"
+#include "src/judge/precision_ratio.h"
 #include "src/judge/scaling.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/straggler.h"
@@ -88,6 +89,7 @@ ResultFile Sweep::result(std::size_t side) const {
   }
   add_scaling(result.runs, plans, around_.prior);
   add_engine_ratios(result.runs, engines, around_.prior);
+  add_precision_warnings(result.runs, around_.prior);
   result.runs.insert(result.runs.end(), others_[side].begin(), others_[side].end());
   return result;
 }

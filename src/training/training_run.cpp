@@ -20,6 +20,7 @@
 #include "src/measure/step_phases.h"
 #include "src/training/first_look.h"
 #include "src/training/host_link.h"
+#include "src/training/precision_pace.h"
 #include "src/training/rank_facts.h"
 #include "src/training/rank_memory.h"
 #include "src/training/rank_probe.h"
@@ -211,9 +212,11 @@ class TrainingRun {
       watch_.count(compared, std::max(compared + 1, kAppliedSteps));
       return !watch_.is_interrupted();
     };
-    VerificationRecord found = run_verification(role, context, check, plan_, keep_going);
+    Verified found = run_verification(role, context, check, plan_, keep_going);
     if (!role.leads()) return;
-    record_.verification = std::move(found);
+    record_.verification = std::move(found.record);
+    if (std::optional<WarningRecord> warning = warning_of_pace(record_.strategy, found.steps))
+      record_.warnings.push_back(*std::move(warning));
     watch_.stop_if_interrupted();
     report_verified(record_);
   }

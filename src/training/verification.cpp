@@ -177,11 +177,16 @@ class HostContext {
   TrainingContext context_;
 };
 
+/// Whether both sides train the same batch on the same device, at their own pace.
+bool is_same_work(const RunConfig& config, const VerificationPlan& plan) {
+  return !plan.on_host && !config.device.is_emulated && config.options.slowdown == 0 &&
+         plan.tested.batch == plan.oracle->batch;
+}
+
 /// On rank 0; the others make the steps of `tested` too. `context` and `choices` are the oracle's.
-VerificationRecord compare_with_oracle(const TrainingContext& context, const VerificationPlan& plan,
-                                       const Choices& choices, Strategy& tested,
-                                       VerifiedRanks& ranks,
-                                       const std::function<bool()>& keep_going) {
+Verified compare_with_oracle(const TrainingContext& context, const VerificationPlan& plan,
+                             const Choices& choices, Strategy& tested, VerifiedRanks& ranks,
+                             const std::function<bool()>& keep_going) {
   const auto oracle =
       build_serial(context, *plan.oracle,
                    std::make_shared<const ProgramPlan>(context.graph, plan.oracle->lowering(),
@@ -189,19 +194,23 @@ VerificationRecord compare_with_oracle(const TrainingContext& context, const Ver
   start_weights(context.config, oracle->replica().program());
   oracle->replica().follow_statistics_every(plan.statistics_period);
   const double begin = context.clock.now();
-  return verify(tested, *oracle, ranks, plan.bounds, [&] {
+  const auto goes_on = [&] {
     // How long an emulated device takes says nothing.
     const bool in_time =
         context.config.device.is_emulated || context.clock.now() - begin < kLongestSeconds;
     return keep_going() && in_time;
-  });
+  };
+  Verified found;
+  found.record = verify(tested, *oracle, ranks, plan.bounds, goes_on, context.clock, found.steps);
+  if (!is_same_work(context.config, plan)) found.steps = {};
+  return found;
 }
 
 /// The same on the CPU, with the candidates that are the safest bets: how fast an oracle is does
 /// not matter.
-VerificationRecord compare_on_host(const TrainingContext& tested_context,
-                                   const VerificationPlan& plan, Strategy& tested,
-                                   VerifiedRanks& ranks, const std::function<bool()>& keep_going) {
+Verified compare_on_host(const TrainingContext& tested_context, const VerificationPlan& plan,
+                         Strategy& tested, VerifiedRanks& ranks,
+                         const std::function<bool()>& keep_going) {
   const HostContext host(tested_context);
   const TrainingContext& context = host.get();
   const Choices choices =
@@ -211,24 +220,24 @@ VerificationRecord compare_on_host(const TrainingContext& tested_context,
 
 }  // namespace
 
-VerificationRecord run_verification(const RankRole& role, const TrainingContext& context,
-                                    const VerificationPlan& plan,
-                                    const std::shared_ptr<const ProgramPlan>& planned,
-                                    const std::function<bool()>& keep_going) {
+Verified run_verification(const RankRole& role, const TrainingContext& context,
+                          const VerificationPlan& plan,
+                          const std::shared_ptr<const ProgramPlan>& planned,
+                          const std::function<bool()>& keep_going) {
   const auto tested = build_training(context, plan.tested, planned);
   start_weights(context.config, tested->replica().program());
   if (context.config.graph) (void)tested->record_steps();  // what is timed is what is verified
   VerifiedRanks ranks(*tested, context.control, role.conductor(), context.data_parallel.timeout,
                       context.data_parallel.broadcast_buffers);
-  VerificationRecord record;
+  Verified found;
   role.in_step(*tested,
                [&] {
-                 record = plan.on_host ? compare_on_host(context, plan, *tested, ranks, keep_going)
-                                       : compare_with_oracle(context, plan, planned->choices(),
-                                                             *tested, ranks, keep_going);
+                 found = plan.on_host ? compare_on_host(context, plan, *tested, ranks, keep_going)
+                                      : compare_with_oracle(context, plan, planned->choices(),
+                                                            *tested, ranks, keep_going);
                },
                {.timer = nullptr, .look = [&] { ranks.follow(); }});
-  return record;
+  return found;
 }
 
 }  // namespace ptbench

@@ -33,13 +33,18 @@ struct VerificationPlan {
 [[nodiscard]] VerificationPlan plan_verification(const TrainingContext& context,
                                                  const TrainingShape& shape);
 
+/// What a verification found.
+struct Verified {
+  VerificationRecord record;
+  ComparedSteps steps;  ///< where both sides did the same work on one device; else none
+};
+
 /// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
 /// the most. `planned`: the run's program, whose choices hold the oracle's too. All ranks call it;
-/// the record is rank 0's.
-[[nodiscard]] VerificationRecord run_verification(const RankRole& role,
-                                                  const TrainingContext& context,
-                                                  const VerificationPlan& plan,
-                                                  const std::shared_ptr<const ProgramPlan>& planned,
-                                                  const std::function<bool()>& keep_going);
+/// what is found is rank 0's.
+[[nodiscard]] Verified run_verification(const RankRole& role, const TrainingContext& context,
+                                        const VerificationPlan& plan,
+                                        const std::shared_ptr<const ProgramPlan>& planned,
+                                        const std::function<bool()>& keep_going);
 
 }  // namespace ptbench

@@ -124,6 +124,7 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
   const RanksSpec spec =
       spec_of(GENERATE(ddp_strategy(), ddp_flat_strategy(), ddp_central_strategy()), 2);
   VerificationRecord record;
+  ComparedSteps steps;
   std::vector<PhasesRecord> phases(2);
   run_deferred_ranks(2, Eagerness::none, [&](const DeferredRank& rank) {
     Conductor conductor(rank.control, spec.options.timeout);
@@ -137,7 +138,8 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
       RankTraining oracle(conv_graph(), in_turn(spec), rank.backend, alone, alone_control);
       oracle.strategy().replica().follow_statistics_every(2);
       conductor.lead(training.strategy());
-      record = verify(training.strategy(), oracle.strategy(), ranks, {}, [] { return true; });
+      record = verify(
+          training.strategy(), oracle.strategy(), ranks, {}, [] { return true; }, clock, steps);
       conductor.stop();
       conductor.lead(training.strategy());
       phases[0] = measure_phases(training.strategy(), clock, [] { return true; }).phases;
@@ -152,6 +154,8 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
   });
   INFO(record.reason.value_or(""));
   CHECK(record.status == VerificationStatus::passed);
+  CHECK(std::ssize(steps.tested) >= kAppliedSteps);
+  CHECK(steps.oracle.size() == steps.tested.size());
   for (const PhasesRecord& of_rank : phases) {
     REQUIRE(of_rank.forward);
     REQUIRE(of_rank.communication_exposed);

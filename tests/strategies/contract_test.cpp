@@ -219,7 +219,7 @@ TEST_CASE("an update in the midst of backward changes no bit", "[strategies]") {
   const CpuBackend cpu(device);
   const Workload workload = find_workload("mlp");
   std::vector<std::string> candidates;
-  if (has_bf16_products()) candidates = {"pairs 1x2", "pairs 2x1"};
+  if (has_bf16_products()) candidates = {"pairs 1x2", "pairs 2x1", "widened 1x2"};
   if (detect_bf16_products() == Bf16Products::amx) candidates.emplace_back("tiles 1x2");
   for (const std::string& candidate : candidates) {
     CAPTURE(candidate);

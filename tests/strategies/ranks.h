@@ -178,7 +178,9 @@ inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec
       RankTraining oracle(graph, in_turn(spec), backend, alone, alone_control);
       oracle.strategy().replica().follow_statistics_every(spec.world_size);
       conductor.lead(tested);
-      record = verify(tested, oracle.strategy(), ranks, {}, [] { return true; });
+      ComparedSteps steps;
+      record =
+          verify(tested, oracle.strategy(), ranks, {}, [] { return true; }, SteadyClock(), steps);
       conductor.stop();
     } else {
       conductor.follow(tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});

@@ -19,7 +19,8 @@ inline VerificationRecord verify_alone(
   ControlChannel alone(std::make_unique<SoloCommunicator>(memory));
   Conductor conductor(alone, kPatience);
   VerifiedRanks ranks(tested, alone, conductor, kPatience, true);
-  return verify(tested, oracle, ranks, bounds, keep_going);
+  ComparedSteps steps;
+  return verify(tested, oracle, ranks, bounds, keep_going, SteadyClock(), steps);
 }
 
 }  // namespace ptbench::testing
