@@ -5,18 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "reports/from_json.h"
+#include "src/base/input_file.h"
 #include "src/base/text.h"
-#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
@@ -28,6 +25,7 @@ constexpr std::string_view kFamily = "ptbench.result/";
 constexpr std::string_view kSchema = "ptbench.result/2";  // what is written
 constexpr std::array<std::string_view, 2> kReadable{"ptbench.result/1", kSchema};
 constexpr std::size_t kDeepest = 64;
+constexpr InputRule kResultRule{.largest = kLargestResultFile, .pipes = true};
 constexpr const char* kSmaller =
     "split its runs into several files, or leave their step_seconds out";
 
@@ -262,39 +260,11 @@ ResultFile ResultParser::finish() {
   return file;
 }
 
-Error cannot_read(const fs::path& path, const std::string& reason) {
-  return result_error(path.string(), fmt::format("cannot be read: {}", reason));
-}
-
-void refuse_large(const fs::path& path, std::uintmax_t size) {
-  if (size <= kLargestResultFile) return;
-  throw result_error(path.string(),
-                     fmt::format("has {}, more than the {} that are read", format_bytes(size),
-                                 format_bytes(kLargestResultFile)),
-                     kSmaller);
-}
-
 std::string text_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status))
-    throw cannot_read(path, error ? error.message() : "there is no such file");
-  if (fs::is_directory(status)) throw cannot_read(path, "it is a directory");
-  std::string text;
-  if (fs::is_regular_file(status)) {
-    const std::uintmax_t size = fs::file_size(path, error);
-    refuse_large(path, error ? 0 : size);
-    text.reserve(error ? 0 : size);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(path, std::generic_category().message(errno));
-  std::vector<char> block(1 << 16);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
-    refuse_large(path, text.size());
-  }
-  if (file.bad()) throw cannot_read(path, "reading failed");
-  return text;
+  return read_input(path, kResultRule, [&](const InputProblem& problem) {
+    if (problem.is_large) return result_error(path.string(), problem.predicate, kSmaller);
+    return result_error(path.string(), problem.predicate);
+  });
 }
 
 /// What `read` makes of the file's text.

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <new>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "reports/trace_json.h"
 #include "reports/trace_merge.h"
 #include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/text.h"
-#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
@@ -23,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using ParsedJson = nlohmann::json;
 
-constexpr std::uintmax_t kLargestTrace = 512ULL << 20;
+constexpr InputRule kTraceRule{.largest = Bytes{512} << 20U};
 constexpr Size kMostRanks = 1'000'000;
 constexpr double kLongest = 1e15;  // microseconds
 
@@ -136,19 +132,9 @@ class Reader {
 };
 
 std::string whole_text(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error))
-    throw trace_error(path.string(), error ? fmt::format("cannot be read: {}", error.message())
-                                           : "cannot be read: it is no regular file");
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error || size > kLargestTrace)
-    throw trace_error(path.string(), fmt::format("is larger than the {} that are read",
-                                                 format_bytes(kLargestTrace)));
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw trace_error(path.string(),
-                      fmt::format("cannot be read: {}", std::generic_category().message(errno)));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_input(path, kTraceRule, [&](const InputProblem& problem) {
+    return trace_error(path.string(), problem.predicate);
+  });
 }
 
 }  // namespace

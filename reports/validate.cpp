@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -16,12 +15,14 @@
 
 #include "reports/json_text.h"
 #include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/text.h"
 
 namespace ptbench {
 namespace {
 
 using ParsedJson = nlohmann::json;
+constexpr InputRule kSchemaRule{.largest = Bytes{16} << 20U};
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
 /// valijson tells a place as "<root>", "[runs]", "[0]", …
@@ -126,13 +127,12 @@ std::vector<SchemaProblem> beyond_schema(const ParsedJson& document) {
 }
 
 ParsedJson read_json(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const auto fail = [&](const char* what) {
+  const auto fail = [&](const std::string& what) {
     return capability_error(fmt::format("the schema '{}' {}", single_line(path.string()), what),
                             "install ptbench again: its schema belongs to it");
   };
-  if (!file) throw fail("cannot be read");
-  ParsedJson json = ParsedJson::parse(file, nullptr, false);
+  const auto refuse = [&](const InputProblem& problem) { return fail(problem.predicate); };
+  ParsedJson json = ParsedJson::parse(read_input(path, kSchemaRule, refuse), nullptr, false);
   if (!json.is_object()) throw fail("is no JSON Schema");
   return json;
 }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,8 +11,8 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/log.h"
-#include "src/base/units.h"
 #include "workloads/file_text.h"
 #include "workloads/json_fields.h"
 #include "workloads/layers.h"
@@ -28,7 +26,7 @@ using model_file::kInput;
 using model_file::kSchema;
 using nlohmann::json;
 
-constexpr Bytes kLargestFile = Bytes{16} << 20U;
+constexpr InputRule kModelRule{.largest = Bytes{16} << 20U};
 constexpr std::size_t kMostLayers = 10'000;
 constexpr Size kMostSamples = 1'000'000'000'000;  // as --batch-size and --samples
 constexpr Size kMostClasses = std::numeric_limits<std::int32_t>::max();  // labels are 32 bits wide
@@ -316,27 +314,11 @@ void refuse_catalog_name(const std::string& name, const std::string& path) {
 }  // namespace
 
 Workload read_model(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    throw usage_error(fmt::format("there is no model file '{}'", printable(path)),
-                      "check the path");
-  if (!std::filesystem::is_regular_file(status))
-    throw usage_error(fmt::format("'{}' is not a regular file", printable(path)),
-                      "give a model file, see docs/models.md");
-  const Bytes bytes = std::filesystem::file_size(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (error || !stream)
-    throw usage_error(fmt::format("the model file '{}' cannot be read", printable(path)),
-                      "check its permissions");
-  if (bytes > kLargestFile)
-    throw usage_error(fmt::format("the model file '{}' has {}, and at most {} are read",
-                                  printable(path), format_bytes(bytes), format_bytes(kLargestFile)),
-                      "describe a smaller model");
-  std::string text(bytes, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(bytes));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  Workload workload = parse_model(text, path);
+  const auto refuse = [&](const InputProblem& problem) {
+    return usage_error(fmt::format("the model file '{}' {}", printable(path), problem.predicate),
+                       "name a JSON file that describes a model, see docs/models.md");
+  };
+  Workload workload = parse_model(read_input(path, kModelRule, refuse), path);
   refuse_catalog_name(workload.name, path);
   workload.model_file = path;
   return workload;

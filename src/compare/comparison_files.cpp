@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 struct ComparisonReporter {
   std::string_view extension;
   std::string (*write)(const Comparison&, std::span<const ResultFile> fresh);
+  void (*check)() = nullptr;  ///< see Reporter
 };
 
 /// Of a format that tells the verdicts alone.
@@ -35,7 +36,7 @@ std::string verdicts(const Comparison& comparison, std::span<const ResultFile> /
 constexpr std::array kReporters{ComparisonReporter{".md", verdicts<comparison_markdown>},
                                 ComparisonReporter{".json", verdicts<comparison_json>},
                                 ComparisonReporter{".xml", verdicts<comparison_junit>},
-                                ComparisonReporter{".html", to_page}};
+                                ComparisonReporter{".html", to_page, check_page_needs}};
 
 const ComparisonReporter& reporter_for(const std::string& output) {
   const auto* const reporter = std::ranges::find(kReporters, fs::path(output).extension().string(),
@@ -44,6 +45,7 @@ const ComparisonReporter& reporter_for(const std::string& output) {
     throw usage_error(
         fmt::format("--output '{}' ends in no known format", single_line(output)),
         "name a file that ends in .md, .json, .xml or .html, or - for JSON on standard output");
+  if (reporter->check != nullptr) reporter->check();
   return *reporter;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <limits>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <ranges>
@@ -22,6 +23,7 @@
 #include "reports/read_result.h"
 #include "src/base/error.h"
 #include "src/base/function_ref.h"
+#include "src/base/input_file.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/compare/compared_files.h"
@@ -32,6 +34,9 @@ namespace ptbench {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Lines are read one at a time, and their length is limited.
+constexpr InputRule kHistoryRule{.largest = std::numeric_limits<Bytes>::max()};
 
 /// Where a line of the file lies.
 struct Line {
@@ -78,13 +83,6 @@ class LineScan {
   FunctionRef<void(const Line&)> tell_;
   Line line_{.number = 1};
 };
-
-/// A pipe or a device may have no end.
-void require_regular_file(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error))
-    throw history_error(file, "cannot be read: it is no regular file");
-}
 
 void for_each_line(const fs::path& file, std::ifstream& stream,
                    FunctionRef<void(const Line&)> tell) {
@@ -225,10 +223,10 @@ auto within_memory(const fs::path& file, const Read& read) {
 std::ifstream ResultHistory::open_to_read() const {
   std::error_code error;
   if (!fs::exists(file_, error)) return {};
-  require_regular_file(file_);
-  std::ifstream stream(file_, std::ios::binary);
-  if (!stream) throw history_error(file_, "cannot be read");
-  return stream;
+  return open_input(
+             file_, kHistoryRule,
+             [&](const InputProblem& problem) { return history_error(file_, problem.predicate); })
+      .stream;
 }
 
 std::vector<ResultFile> ResultHistory::last(Size count, std::span<const ResultFile> without) const {

@@ -22,7 +22,8 @@ constexpr std::array<Reporter, 4> kReporters{
     {{".json", "the whole record, schema ptbench.result/2", to_json},
      {".csv", "one row a run, the record's scalar fields", to_csv},
      {".md", "a report with table, conclusion, warnings and environment", to_markdown},
-     {".html", "a page with charts and tables, in one file that works offline", to_page, true}}};
+     {".html", "a page with charts and tables, in one file that works offline", to_page, true,
+      check_page_needs}}};
 
 std::vector<std::string> known_extensions() {
   std::vector<std::string> known;
@@ -59,6 +60,7 @@ const Reporter& find_reporter(std::string_view output) {
   const std::string extension = std::filesystem::path(output).extension().string();
   const auto* const reporter = std::ranges::find(kReporters, extension, &Reporter::extension);
   if (reporter == kReporters.end()) throw unknown_output(output, extension);
+  if (reporter->check != nullptr) reporter->check();
   return *reporter;
 }
 

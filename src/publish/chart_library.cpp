@@ -3,32 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string_view>
-#include <vector>
 
+#include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/text.h"
 
 namespace ptbench {
 namespace {
 
-/// Minified first. The package's names were written in both ways.
-std::vector<std::string> places() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables
-  if (const char* const named = std::getenv("PTBENCH_CHART_JS")) return {named};
-  const std::string folder = "/usr/share/javascript/chart.js/";
-  return {folder + "chart.min.js", folder + "Chart.min.js", folder + "chart.js",
-          folder + "Chart.js"};
-}
+constexpr const char* kVariable = "PTBENCH_CHART_JS";
+constexpr InputRule kLibraryRule{.largest = Bytes{4} << 20U};
 
-/// Empty where the file cannot be read, or is far larger than the library.
-std::string text_of(const std::string& path) {
-  constexpr std::size_t kMostBytes = 4 << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  return text.size() > kMostBytes ? std::string() : text;
+/// Minified first. The package's names were written in both ways.
+constexpr std::array kPlaces{
+    "/usr/share/javascript/chart.js/chart.min.js", "/usr/share/javascript/chart.js/Chart.min.js",
+    "/usr/share/javascript/chart.js/chart.js", "/usr/share/javascript/chart.js/Chart.js"};
+
+Error unusable(const std::string& file, std::string_view what) {
+  return usage_error(fmt::format("{}={}: the file {}", kVariable, single_line(file), what),
+                     fmt::format("name a copy of Chart.js 3, or unset {} to use Debian's "
+                                 "libjs-chart.js",
+                                 kVariable));
 }
 
 /// Whether the text can stand in a script element: nothing in it ends the element.
@@ -41,20 +39,38 @@ bool can_be_inlined(std::string_view text) {
          text.find("<!--") == std::string_view::npos;
 }
 
+/// Throws where the file is not the library.
+std::string library_text(const std::string& path) {
+  const auto refuse = [&](const InputProblem& problem) {
+    return unusable(path, problem.predicate);
+  };
+  const std::string text = read_input(path, kLibraryRule, refuse);
+  if (text.find("Chart") == std::string::npos || !can_be_inlined(text))
+    throw unusable(path, "is not Chart.js, or cannot stand in a page");
+  return valid_utf8(text);
+}
+
 }  // namespace
 
 ChartLibrary read_chart_library() {
-  const std::vector<std::string> all = places();
-  for (const std::string& path : all) {
-    std::string text = text_of(path);
-    if (text.find("Chart") == std::string::npos) continue;
-    if (!can_be_inlined(text)) continue;
-    return {.text = valid_utf8(text), .problem = {}};
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables
+  if (const char* const named = std::getenv(kVariable)) {
+    if (*named == '\0')
+      return {.text = {},
+              .problem = fmt::format("Charts show no values on hover: {} is empty.", kVariable)};
+    return {.text = library_text(named), .problem = {}};
+  }
+  for (const char* path : kPlaces) {
+    try {
+      return {.text = library_text(path), .problem = {}};
+    } catch (const Error&) {
+      continue;
+    }
   }
   return {.text = {},
           .problem = fmt::format("Charts show no values on hover: Chart.js is not at {}. Install "
                                  "libjs-chart.js and make the page again.",
-                                 single_line(all.front()))};
+                                 kPlaces.front())};
 }
 
 }  // namespace ptbench

@@ -11,7 +11,8 @@ struct ChartLibrary {
 };
 
 /// Chart.js 3, from Debian's libjs-chart.js, or from the file that the variable PTBENCH_CHART_JS
-/// names.
+/// names; none where the variable is empty. Throws a usage error where it names anything else than
+/// a copy of Chart.js.
 [[nodiscard]] ChartLibrary read_chart_library();
 
 }  // namespace ptbench

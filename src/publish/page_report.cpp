@@ -73,6 +73,8 @@ std::string page_report(std::span<const ResultFile> results, std::vector<Chart> 
   return page_html(content);
 }
 
+void check_page_needs() { (void)read_chart_library(); }
+
 std::string to_page(const ResultFile& file) {
   const std::span results(&file, 1);
   return page_report(results, make_charts({.results = results}));

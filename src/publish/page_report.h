@@ -17,6 +17,9 @@ namespace ptbench {
                                       std::vector<Chart> charts,
                                       const Comparison* comparison = nullptr);
 
+/// Throws the usage error of a page that cannot be made as the environment asks for it.
+void check_page_needs();
+
 /// The page of one result, with every chart that it allows.
 [[nodiscard]] std::string to_page(const ResultFile& file);
 /// The page of a comparison, with every chart that the results of NEW, `fresh`, allow.

@@ -1,13 +1,12 @@
 #include "src/session/noise_store.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "reports/output_file.h"
 #include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/install_paths.h"
 #include "src/base/text.h"
 
@@ -17,13 +16,17 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kSchema = "ptbench.noise/1";
+constexpr InputRule kNoiseRule{.largest = Bytes{16} << 20U};
 
 /// Objects only, so that members can be asked for; an empty one where there is nothing to be read.
 Json read_hosts(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();  // the parser's own reading throws where the file is a directory
-  const Json document = Json::parse(text.str(), nullptr, false);
+  Json document;
+  try {
+    const auto refuse = [](const InputProblem& problem) { return usage_error(problem.predicate); };
+    document = Json::parse(read_input(file, kNoiseRule, refuse), nullptr, false);
+  } catch (const Error&) {
+    return Json::object();
+  }
   if (!document.is_object() || document.value("schema", Json()) != kSchema) return Json::object();
   Json hosts = document.value("hosts", Json());
   return hosts.is_object() ? hosts : Json::object();

@@ -3,27 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/hash.h"
+#include "src/base/input_file.h"
 #include "src/base/install_paths.h"
 #include "src/base/log.h"
-#include "src/base/units.h"
 
 namespace ptbench {
 namespace {
 
 constexpr const char* kSchema = "ptbench.plan/1";
 
-/// The largest plan file that is read, in bytes; a plan has some dozen kilobytes.
-constexpr std::uintmax_t kLargestPlan = 16ULL << 20;
+/// A plan has some dozen kilobytes.
+constexpr InputRule kPlanRule{.largest = Bytes{16} << 20U};
 
 Error broken_plan(const std::string& path, const std::string& what) {
   return usage_error(fmt::format("plan file '{}' {}", printable(path), what),
@@ -38,30 +35,14 @@ struct Plan {
   Choices choices;
 };
 
-/// A regular file, since opening a pipe may wait for ever. Throws a usage error for anything else.
-std::ifstream open_plan(const std::string& path) {
-  const auto cannot_read = [&](const std::string& reason) {
-    return usage_error(fmt::format("plan file '{}' cannot be read: {}", printable(path), reason),
-                       "name a file that a run wrote with --plan, or one that is not there yet");
-  };
-  std::error_code failure;
-  const std::filesystem::file_status status = std::filesystem::status(path, failure);
-  if (failure) throw cannot_read(failure.message());
-  if (std::filesystem::is_directory(status)) throw cannot_read("it is a directory");
-  if (!std::filesystem::is_regular_file(status)) throw cannot_read("it is no regular file");
-  if (const std::uintmax_t size = std::filesystem::file_size(path, failure);
-      !failure && size > kLargestPlan)
-    throw cannot_read(fmt::format("it has {}, more than the {} that are read", format_bytes(size),
-                                  format_bytes(kLargestPlan)));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(std::generic_category().message(errno));
-  return file;
-}
-
 /// Throws a usage error for anything that is not a plan.
 Plan read_plan(const std::string& path) {
-  std::ifstream file = open_plan(path);
-  const nlohmann::json plan = nlohmann::json::parse(file, nullptr, false);
+  const auto refuse = [&](const InputProblem& problem) {
+    return usage_error(fmt::format("plan file '{}' {}", printable(path), problem.predicate),
+                       "name a file that a run wrote with --plan, or one that is not there yet");
+  };
+  const nlohmann::json plan =
+      nlohmann::json::parse(read_input(path, kPlanRule, refuse), nullptr, false);
   if (!plan.is_object() || plan.value("schema", nlohmann::json()) != kSchema ||
       !plan.contains("choices") || !plan["choices"].is_object())
     throw broken_plan(path, fmt::format("is no plan ({})", kSchema));

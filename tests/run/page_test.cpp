@@ -1,4 +1,6 @@
 // Pages as users have ptbench make them.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/run/command.h"
@@ -10,7 +12,7 @@ using Catch::Contains;
 using Catch::EndsWith;
 using Catch::StartsWith;
 
-constexpr const char* kNoLibrary = "PTBENCH_CHART_JS=/nonexistent/chart.js";
+constexpr const char* kNoLibrary = "PTBENCH_CHART_JS=";
 
 ProgramResult ptbench(const RunCommand& run, std::vector<std::string> arguments,
                       std::vector<std::string> environment = {}) {
@@ -73,9 +75,36 @@ TEST_CASE("without gnuplot and Chart.js a page has tables and says what it lacks
   REQUIRE(result.exit_code == 0);
   const std::string html = run.text("one.html");
   check_page(html);
-  CHECK_THAT(html, Contains("Install libjs-chart.js") && Contains("install gnuplot-nox"));
+  CHECK_THAT(html, Contains("PTBENCH_CHART_JS is empty") && Contains("install gnuplot-nox"));
   CHECK_THAT(html, Contains("There is no drawing of this chart") && Contains("as a table"));
   CHECK_THAT(html, !Contains("<img"));
+}
+
+TEST_CASE("what is no copy of Chart.js is refused before anything is measured", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--threads", "1", "--steps", "20", "-o", "one.json"}).exit_code ==
+          0);
+  REQUIRE(mkfifo(run.path("pipe.js").c_str(), 0600) == 0);
+  run.write("other.js", "alert(1)");
+  run.write("large.js", "Chart");
+  std::filesystem::resize_file(run.path("large.js"), 1ULL << 30);
+  for (const char* file :
+       {".", "/dev/zero", "/dev/null", "absent.js", "pipe.js", "other.js", "large.js"}) {
+    CAPTURE(file);
+    const std::string variable = std::string("PTBENCH_CHART_JS=") + file;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"run", "-w", "linear", "--steps", "1000000000", "-o", "p.html"},
+          {"sweep", "-w", "linear", "--steps", "1000000000", "-o", "p.html"},
+          {"gate", "--base", "x", "--new", "y", "-w", "linear", "-o", "p.html"},
+          {"compare", "one.json", "one.json", "-o", "p.html"},
+          {"chart", "one.json", "-o", "p.html"}}) {
+      const ProgramResult result = ptbench(run, command, {variable});
+      CHECK(result.exit_code == 1);
+      CHECK_THAT(result.errors, Contains(variable + ": the file ") &&
+                                    Contains("ptbench: remedy: name a copy of Chart.js 3"));
+      CHECK(!std::filesystem::exists(run.path("p.html")));
+    }
+  }
 }
 
 TEST_CASE("a result in which every run failed makes a page", "[run]") {

@@ -431,13 +431,14 @@ TEST_CASE("shapes that do not fit are named with the file and the layer", "[work
 
 TEST_CASE("model files that cannot be read are refused", "[workloads]") {
   const TemporaryDirectory folder;
-  CHECK_THROWS_WITH(find_workload("absent.json"), Contains("no model file 'absent.json'"));
+  CHECK_THROWS_WITH(find_workload("absent.json"),
+                    Contains("'absent.json' cannot be read: No such file"));
   std::filesystem::create_directory(folder.path() / "d.json");
   CHECK_THROWS_WITH(read_model((folder.path() / "d.json").string()),
-                    Contains("is not a regular file"));
+                    Contains("cannot be read: it is a directory"));
   const std::string large = folder.write("large.json", "{");
   std::filesystem::resize_file(large, (16U << 20U) + 1);
-  CHECK_THROWS_WITH(read_model(large), Contains("at most 16.0 MiB are read"));
+  CHECK_THROWS_WITH(read_model(large), Contains("more than the 16.0 MiB that are read"));
   std::filesystem::resize_file(large, 16U << 20U);
   CHECK_THROWS_WITH(read_model(large), Contains("this is not JSON"));
   CHECK_THROWS_WITH(read_model(folder.write("empty.json", "")), Contains("this is not JSON"));
