@@ -70,8 +70,9 @@ constexpr std::array<Line, 19> kLines{{
      {"{strategy.name}", "device {strategy.devices}", "world size {strategy.world_size}",
       "{strategy.threads:thread}", "{strategy.precision}", "global batch {strategy.global_batch}"}},
     {"training",
-     {"data {data.source}", "{data.samples:sample} an epoch", "{optimizer.name}",
-      "lr {optimizer.lr}", "momentum {optimizer.momentum}"}},
+     {"data {data.source}", "{data.samples:sample} an epoch",
+      "{data.left_out} of them left out (no full batch)", "{optimizer.name}", "lr {optimizer.lr}",
+      "momentum {optimizer.momentum}"}},
     {"throughput",
      {"{throughput.value}", "95 % interval {throughput.ci95_low} to {throughput.ci95_high}",
       "{throughput.tokens_per_second}"},
@@ -174,6 +175,10 @@ std::string text_of(const RunRecord& run, std::string_view path) {
   if (path == "strategy.devices") return devices_text(run.strategy.devices);
   if (path == "ranks.compute_seconds") return range_over_ranks(run, &RankRecord::compute_seconds);
   if (path == "ranks.wait_seconds") return range_over_ranks(run, &RankRecord::wait_seconds);
+  if (path == "data.left_out")
+    return run.data.samples_left_out.value_or(0) > 0
+               ? human_text(*run.data.samples_left_out, Unit::count)
+               : "";
   if (path == "samples.repetitions")
     return run.samples.repetitions.empty() ? "" : fmt::format("{}", run.samples.repetitions.size());
   if (path == "workload.input_shape")

@@ -67,7 +67,7 @@ std::string advice_on_sharing() {
 }
 
 std::string advice_on_wait(const RunRecord& run) {
-  const std::optional<Straggler> straggler = find_straggler(run.ranks);
+  const std::optional<Straggler> straggler = find_straggler(run);
   const std::string options = straggler ? slowing_options(run, straggler->rank) : "";
   if (options.empty() && shares_cores(run)) return advice_on_sharing();
   if (!straggler)

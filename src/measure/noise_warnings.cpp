@@ -22,6 +22,7 @@
 namespace ptbench {
 namespace {
 
+constexpr const char* kShortWarmup = "short-warmup";
 constexpr double kFrequencyChange = 1.05;  // steps scale with it: more than is to be resolved
 constexpr double kMeanAboveMedian = 0.02;
 constexpr Bytes kNoticeableSwap = 1U << 20;  // less is the kernel tidying up
@@ -298,8 +299,20 @@ void add_standstill_warning(RunRecord& run, const Standstill& standstill) {
                   "container) or holds the cores; those slices do not count as clean."});
 }
 
+void add_warmup_warning(RunRecord& run, const Samples& samples) {
+  if (!samples.warmup_was_cut) return;
+  warn(run, {.code = kShortWarmup,
+             .message = fmt::format("the time for warming up was over after {} steps, before steps "
+                                    "had settled: the first of those that were measured may be "
+                                    "slower than the rest",
+                                    samples.warmup_discarded),
+             .remedy = "Give a longer --max-time."});
+}
+
 void mark_quick(RunRecord& run) {
   run.samples.quick = true;
+  for (WarningRecord& warning : run.warnings)
+    if (warning.code == kShortWarmup) warning.remedy = "Measure without --quick.";
   warn(run, {.code = "quick",
              .message = "a first look: one repetition, which does not tell what others would",
              .remedy = "Measure without --quick before you rely on it."});

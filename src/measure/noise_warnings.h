@@ -24,6 +24,10 @@ struct NoiseContext {
 /// Warns of steps that stood still while the run was measured: stood-still. Nothing without any.
 void add_standstill_warning(RunRecord& run, const Standstill& standstill);
 
+/// Warns of a warm-up that had to end before steps had settled: short-warmup. Nothing where it had
+/// not.
+void add_warmup_warning(RunRecord& run, const Samples& samples);
+
 /// Marks the run as a first look, and warns that it is no more: quick.
 void mark_quick(RunRecord& run);
 

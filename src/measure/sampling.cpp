@@ -78,6 +78,7 @@ class Measurement {
       watch_pace(last);
       report(true, samples_.warmup_discarded, last, elapsed());
     }
+    samples_.warmup_was_cut = !config_.warmup_steps && !has_settled(last);
   }
 
   /// Compares the mean of each window of steps with that of the one before.
@@ -95,10 +96,15 @@ class Measurement {
   bool is_warm(double last_step_seconds) const {
     const Size done = samples_.warmup_discarded;
     if (config_.warmup_steps) return done >= *config_.warmup_steps;
+    const bool time_is_over = elapsed() >= config_.warmup_limit_seconds;
+    return has_settled(last_step_seconds) || (time_is_over && done >= kWarmupStepsWhenSlow);
+  }
+
+  /// What an automatic warm-up waits for, or has waited for long enough.
+  bool has_settled(double last_step_seconds) const {
+    const Size done = samples_.warmup_discarded;
+    if (done >= kWarmupStepsWhenSlow && last_step_seconds > kSlowStepSeconds) return true;
     const double seconds = elapsed();
-    if (done >= kWarmupStepsWhenSlow &&
-        (last_step_seconds > kSlowStepSeconds || seconds >= config_.warmup_limit_seconds))
-      return true;
     return done >= kWarmupSteps && seconds >= kWarmupSeconds &&
            (steady_ || seconds >= kLongestWarmupSeconds);
   }

@@ -58,6 +58,8 @@ struct Samples {
   Standstill standstill;                  ///< gaps that no step explains
   std::optional<StopReason> stop_reason;  ///< empty when interrupted, and of turns
   bool interrupted = false;
+  /// An automatic warm-up ended since its time was over, and not since steps had settled.
+  bool warmup_was_cut = false;
   std::optional<double> started_unix_seconds = std::nullopt;  ///< measure() knows no wall clock
 };
 

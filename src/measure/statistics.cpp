@@ -51,6 +51,22 @@ double quantile(std::span<const double> sorted, double p) {
   return sorted[below] + share * (sorted[below + 1] - sorted[below]);
 }
 
+double weighted_quantile(std::span<const Weighted> sorted, double p) {
+  ensure(!sorted.empty(), "a quantile of nothing");
+  ensure(p >= 0 && p <= 1, "a quantile outside [0, 1]");
+  double all = 0;  // from the middle of the first weight to the middle of the last
+  for (const Weighted& one : sorted) all += one.weight;
+  all -= (sorted.front().weight + sorted.back().weight) / 2;
+  double left = p * all;
+  for (std::size_t at = 0; at + 1 < sorted.size(); ++at) {
+    const double gap = (sorted[at].weight + sorted[at + 1].weight) / 2;
+    if (left < gap)
+      return sorted[at].value + left / gap * (sorted[at + 1].value - sorted[at].value);
+    left -= gap;
+  }
+  return sorted.back().value;
+}
+
 double median(std::span<const double> values) { return quantile(ascending(values), 0.5); }
 
 Summary summarize(std::span<const double> values) {

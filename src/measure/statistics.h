@@ -22,6 +22,15 @@ namespace ptbench {
 /// Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996 (NumPy's and R's default).
 [[nodiscard]] double quantile(std::span<const double> sorted, double p);
 
+/// A value and how much it counts, above 0.
+struct Weighted {
+  double value = 0;
+  double weight = 1;
+};
+/// The same of ascending values that do not count alike: linear between points that stand in the
+/// middle of their weights. With equal weights it is `quantile`.
+[[nodiscard]] double weighted_quantile(std::span<const Weighted> sorted, double p);
+
 /// Quantile 1/2 of values in any order.
 [[nodiscard]] double median(std::span<const double> values);
 

@@ -39,12 +39,20 @@ bool has_larger_share(std::string_view list, Size rank) {
          shares[static_cast<std::size_t>(rank)] > std::ranges::min(shares);
 }
 
+/// Whether computing is told apart from waiting for others: ptbench's own strategies always do.
+bool tells_waiting(const RunRecord& run) {
+  const PhasesRecord& phases = run.phases_seconds;
+  return run.engine.name.value_or("native") == "native" || phases.communication ||
+         phases.communication_exposed;
+}
+
 }  // namespace
 
-std::optional<Straggler> find_straggler(std::span<const RankRecord> ranks) {
+std::optional<Straggler> find_straggler(const RunRecord& run) {
+  if (!tells_waiting(run)) return {};
   std::vector<double> others;
   const RankRecord* slowest = nullptr;
-  for (const RankRecord& rank : ranks) {
+  for (const RankRecord& rank : run.ranks) {
     if (!is_positive(rank.compute_seconds)) continue;
     others.push_back(*rank.compute_seconds);
     if (slowest == nullptr || *rank.compute_seconds > *slowest->compute_seconds) slowest = &rank;
@@ -70,7 +78,7 @@ bool shares_cores(const RunRecord& run) {
 
 void add_straggler_warning(RunRecord& run) {
   remove_warning(run, kStraggler);
-  const std::optional<Straggler> straggler = find_straggler(run.ranks);
+  const std::optional<Straggler> straggler = find_straggler(run);
   if (!straggler) return;
   const std::string options = slowing_options(run, straggler->rank);
   if (options.empty() && shares_cores(run)) return;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 
 #include "src/base/size.h"
@@ -14,8 +13,10 @@ struct Straggler {
   Size rank = 0;
   double share = 0;  ///< by which it computes longer than the median of the others
 };
-/// The slowest rank, if it computes over 5 % longer than the median of the others.
-[[nodiscard]] std::optional<Straggler> find_straggler(std::span<const RankRecord> ranks);
+/// The slowest rank, if it computes over 5 % longer than the median of the others. None of a
+/// program that tells no communication: its ranks wait for each other within what it calls
+/// computing.
+[[nodiscard]] std::optional<Straggler> find_straggler(const RunRecord& run);
 /// The options that make `rank` compute longer than others on purpose, as the run's id tells:
 /// "--shares", "--slow-rank", or "--shares and --slow-rank"; empty: none.
 [[nodiscard]] std::string slowing_options(const RunRecord& run, Size rank);

@@ -24,31 +24,60 @@ bool is_clean_in(const SliceRecord& slice, const std::string& placement) {
   return is_clean(slice) && slice.placement.value_or(std::string(kOneCore)) == placement;
 }
 
-/// Samples of the clean slices of the repetitions that count; all of them where there are none.
-std::vector<double> counted_samples(const SamplesRecord& samples,
-                                    const CountedRepetitions& repetitions) {
-  std::vector<double> counted;
-  for (const SliceRecord& slice : samples.slices) {
-    if (!is_clean_in(slice, repetitions.placement)) continue;
-    const auto place = static_cast<std::size_t>(slice.repetition);
-    if (std::ranges::find(repetitions.places, place) == repetitions.places.end()) continue;
-    const auto part = slice_samples(slice, samples.step_seconds);
-    counted.insert(counted.end(), part.begin(), part.end());
+/// Samples, and what each counts in percentiles: all of a slice together as much as those of any
+/// other, as in the median of a repetition.
+struct CountedSamples {
+  std::vector<double> seconds;
+  std::vector<Weighted> weighted;
+
+  void add(std::span<const double> slice) {
+    const double weight = 1 / static_cast<double>(slice.size());
+    for (const double value : slice) {
+      seconds.push_back(value);
+      weighted.push_back({.value = value, .weight = weight});
+    }
   }
-  return counted.empty() ? samples.step_seconds : counted;
+};
+
+/// Samples of the clean slices of the repetitions that count; all of them where there are none.
+CountedSamples counted_samples(const SamplesRecord& samples,
+                               const CountedRepetitions& repetitions) {
+  const auto counts = [&](const SliceRecord& slice) {
+    const auto place = static_cast<std::size_t>(slice.repetition);
+    return is_clean_in(slice, repetitions.placement) &&
+           std::ranges::find(repetitions.places, place) != repetitions.places.end();
+  };
+  CountedSamples counted;
+  for (const bool all : {false, true}) {
+    for (const SliceRecord& slice : samples.slices)
+      if (all || counts(slice)) counted.add(slice_samples(slice, samples.step_seconds));
+    if (!counted.seconds.empty()) return counted;
+  }
+  counted.add(samples.step_seconds);
+  return counted;
 }
 
-void summarize_samples(std::span<const double> samples, StepSecondsRecord& record) {
-  const Summary summary = summarize(samples);
+void summarize_samples(CountedSamples samples, StepSecondsRecord& record) {
+  const Summary summary = summarize(samples.seconds);
   record.median = summary.median;
   record.mean = summary.mean;
   record.stddev = summary.standard_deviation;
   record.min = summary.min;
   record.max = summary.max;
-  record.p10 = summary.p10;
-  record.p90 = summary.p90;
-  record.p95 = summary.p95;
-  record.p99 = summary.p99;
+  std::ranges::sort(samples.weighted, {}, &Weighted::value);
+  record.p10 = weighted_quantile(samples.weighted, 0.10);
+  record.p90 = weighted_quantile(samples.weighted, 0.90);
+  record.p95 = weighted_quantile(samples.weighted, 0.95);
+  record.p99 = weighted_quantile(samples.weighted, 0.99);
+}
+
+/// One repetition far from many others may draw their mean out of the middle of all samples.
+void contain_median(StepSecondsRecord& record) {
+  if (!record.median || !record.p10) return;
+  record.p10 = std::min(*record.p10, *record.median);
+  for (std::optional<double>* const upper : {&record.p90, &record.p95, &record.p99, &record.max})
+    *upper = std::max(**upper, *record.median);
+  record.min = std::min(*record.min, *record.p10);
 }
 
 /// Half width of the interval of the mean of `logs`, one for each that counts; empty for too few.
@@ -207,6 +236,7 @@ void summarize_run(RunRecord& run, const PriorNoise& prior) {
   if (!samples.step_seconds.empty())
     summarize_samples(counted_samples(samples, counted), run.step_seconds);
   summarize_repetitions(counted, prior, run.step_seconds);
+  contain_median(run.step_seconds);
   summarize_placements(classes, run.step_seconds);
   summarize_rates(counted, prior, run);
   summarize_energy(samples, counted.placement, run.energy);

@@ -21,6 +21,7 @@
 #include "src/measure/repetition.h"
 #include "src/measure/sampling.h"
 #include "src/measure/step_protocol.h"
+#include "src/measure/straggler.h"
 #include "src/measure/summarize_run.h"
 #include "src/process/process_tree.h"
 #include "src/programs/program_phases.h"
@@ -103,6 +104,7 @@ class ProgramRun {
     samples.started_unix_seconds = started;
     samples.warmup_discarded += steps_.dropped();
     add_standstill_warning(record_, samples.standstill);
+    add_warmup_warning(record_, samples);
     warn_of_helpers();
     add_repetition(samples, record_.samples);
     if (samples.interrupted) record_.status = Status::interrupted;
@@ -229,6 +231,7 @@ class ProgramRun {
     record_.phases_seconds = phases_of(observed.front());
     for (std::size_t rank = 0; rank < observed.size(); ++rank)
       record_.ranks.at(rank).compute_seconds = compute_seconds_of(phases_of(observed[rank]));
+    add_straggler_warning(record_);
     if (OutputFile* file = around_.files.trace()) write_traces(*file, observed, window);
   }
 

@@ -42,6 +42,7 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
       });
   samples.started_unix_seconds = started;
   add_standstill_warning(record_, samples.standstill);
+  add_warmup_warning(record_, samples);
   record_.time_to_target_seconds = target.seconds();
   if (target.missed() && !samples.interrupted) warn_of_missed_target();
   return samples;

@@ -287,6 +287,23 @@ TEST_CASE("without enough clean repetitions nothing is said of their interval", 
   CHECK(warned(run) == std::set<std::string>{"few-clean-repetitions"});
 }
 
+TEST_CASE("a warm-up that was cut short is told with what gives it more time", "[measure]") {
+  RunRecord run;
+  Samples samples;
+  samples.warmup_discarded = 9;
+  add_warmup_warning(run, samples);
+  CHECK(run.warnings.empty());
+  samples.warmup_was_cut = true;
+  add_warmup_warning(run, samples);
+  REQUIRE(run.warnings.size() == 1);
+  CHECK(run.warnings[0].code == "short-warmup");
+  CHECK_THAT(run.warnings[0].message, Contains("over after 9 steps"));
+  CHECK_THAT(run.warnings[0].remedy, Contains("a longer --max-time"));
+  mark_quick(run);
+  REQUIRE(run.warnings.size() == 2);
+  CHECK(run.warnings[0].remedy == "Measure without --quick.");
+}
+
 TEST_CASE("a slowdown on purpose is told", "[measure]") {
   RunRecord run = quiet_run();
   run.samples.slowdown = 0.05;

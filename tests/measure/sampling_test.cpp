@@ -66,6 +66,18 @@ TEST_CASE("automatic warm-up lasts 30 steps and 0.3 s", "[measure]") {
   }
 }
 
+TEST_CASE("a warm-up that its limit cut short says so", "[measure]") {
+  FixedSamples rule(1);
+  const SamplingConfig short_limit{.warmup_limit_seconds = 0.5};
+  CHECK(with_steps_of(0x1p-4).measure(rule, short_limit).warmup_was_cut);
+  CHECK_FALSE(with_steps_of(0x1p-4).measure(rule).warmup_was_cut);
+  CHECK_FALSE(with_steps_of(0x1p-7).measure(rule, short_limit).warmup_was_cut);
+  CHECK_FALSE(with_steps_of(0.2).measure(rule, short_limit).warmup_was_cut);
+  CHECK_FALSE(with_steps_of(0x1p-4)
+                  .measure(rule, {.warmup_steps = 2, .warmup_limit_seconds = 0.1})
+                  .warmup_was_cut);
+}
+
 TEST_CASE("warm-up goes on while steps become faster, but not for ever", "[measure]") {
   FixedSamples rule(1);
   FakeRun run;

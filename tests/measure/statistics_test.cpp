@@ -85,12 +85,36 @@ TEST_CASE("a summary is ordered", "[measure]") {
   }
 }
 
+TEST_CASE("a weighted quantile of equal weights is a quantile", "[measure]") {
+  std::mt19937_64 random(5);
+  std::lognormal_distribution<double> distribution(0, 1);
+  for (std::size_t n = 1; n < 40; ++n) {
+    std::vector<double> values(n);
+    for (double& value : values) value = distribution(random);
+    std::ranges::sort(values);
+    std::vector<Weighted> weighted;
+    for (const double value : values) weighted.push_back({.value = value, .weight = 0.25});
+    for (const double p : {0.0, 0.1, 0.37, 0.5, 0.9, 1.0})
+      CHECK(weighted_quantile(weighted, p) == Approx(quantile(values, p)));
+  }
+}
+
+TEST_CASE("what weighs more has more of the quantiles", "[measure]") {
+  // 1 counts as much as 2, 3, 4 and 5 together.
+  const std::vector<Weighted> values{{1, 4}, {2, 1}, {3, 1}, {4, 1}, {5, 1}};
+  CHECK(weighted_quantile(values, 0) == 1);
+  CHECK(weighted_quantile(values, 0.2) == Approx(1 + 1.1 / 2.5));
+  CHECK(weighted_quantile(values, 0.5) == Approx(2.25));
+  CHECK(weighted_quantile(values, 1) == 5);
+}
+
 TEST_CASE("nothing has no statistics", "[measure]") {
   const std::vector<double> nothing;
   CHECK_THROWS_AS(mean(nothing), Defect);
   CHECK_THROWS_AS(standard_deviation(nothing), Defect);
   CHECK_THROWS_AS(median(nothing), Defect);
   CHECK_THROWS_AS(quantile(std::vector{1.0}, 1.5), Defect);
+  CHECK_THROWS_AS(weighted_quantile({}, 0.5), Defect);
   CHECK_THROWS_AS(quantile(std::vector{1.0}, std::nan("")), Defect);
 }
 

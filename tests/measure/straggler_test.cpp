@@ -1,8 +1,6 @@
 #include "src/measure/straggler.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,17 +21,34 @@ RankRecord rank_of(Size rank, double compute, double wait) {
 }  // namespace
 
 TEST_CASE("a rank that computes far longer than the others is named", "[measure]") {
-  std::vector<RankRecord> ranks{rank_of(0, 0.0100, 0), rank_of(1, 0.0112, 0), rank_of(2, 0.0101, 0),
-                                rank_of(3, 0.0099, 0)};
-  const Straggler straggler = find_straggler(ranks).value();
+  RunRecord run;
+  run.ranks = {rank_of(0, 0.0100, 0), rank_of(1, 0.0112, 0), rank_of(2, 0.0101, 0),
+               rank_of(3, 0.0099, 0)};
+  const Straggler straggler = find_straggler(run).value();
   CHECK(straggler.rank == 1);
   CHECK(straggler.share == Approx(0.12));
-  ranks[1].compute_seconds = 0.0104;
-  CHECK_FALSE(find_straggler(ranks));
-  ranks[1].compute_seconds.reset();
-  CHECK_FALSE(find_straggler(ranks));
-  CHECK_FALSE(find_straggler(std::span(ranks).first(1)));
-  CHECK(find_straggler(std::vector{rank_of(0, 2, 0), rank_of(1, 1, 0)}).value().rank == 0);
+  run.ranks[1].compute_seconds = 0.0104;
+  CHECK_FALSE(find_straggler(run));
+  run.ranks[1].compute_seconds.reset();
+  CHECK_FALSE(find_straggler(run));
+  run.ranks.resize(1);
+  CHECK_FALSE(find_straggler(run));
+  run.ranks = {rank_of(0, 2, 0), rank_of(1, 1, 0)};
+  CHECK(find_straggler(run).value().rank == 0);
+}
+
+TEST_CASE("a program's ranks are compared where it tells when they wait", "[measure]") {
+  RunRecord run;
+  run.ranks = {rank_of(0, 2, 0), rank_of(1, 1, 0)};
+  run.engine.name = "native";
+  CHECK(find_straggler(run));
+  run.engine.name = "program";
+  CHECK_FALSE(find_straggler(run));
+  run.phases_seconds.communication = 0.1;
+  CHECK(find_straggler(run));
+  run.phases_seconds.communication.reset();
+  run.phases_seconds.communication_exposed = 0.1;
+  CHECK(find_straggler(run));
 }
 
 TEST_CASE("the warning of a straggler goes where there is none", "[measure]") {

@@ -1,10 +1,12 @@
 #include "src/measure/summarize_run.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "src/measure/repetition.h"
 #include "tests/judge/simulated_runs.h"
 
 namespace ptbench {
@@ -118,6 +120,48 @@ TEST_CASE("the median of a run is the geometric mean of its repetitions", "[meas
   CHECK(run.throughput.value.value() == Approx(100 / (3.1 / 3 * 0.005)));
   CHECK(run.throughput.ci95->low == Approx(*run.throughput.value * std::exp(-half)).epsilon(1e-6));
   CHECK(run.throughput.ci95->high == Approx(*run.throughput.value * std::exp(half)).epsilon(1e-6));
+}
+
+/// Adds a slice of so many equal samples, clean and near.
+void add_slice(Size repetition, Size count, double seconds, SamplesRecord& samples) {
+  SliceRecord slice;
+  slice.repetition = repetition;
+  slice.first = std::ssize(samples.step_seconds);
+  slice.count = count;
+  slice.clean = true;
+  slice.placement = "near";
+  slice.median_seconds = seconds;
+  samples.step_seconds.insert(samples.step_seconds.end(), static_cast<std::size_t>(count), seconds);
+  samples.slices.push_back(slice);
+}
+
+/// One process whose first slices have few slow steps, and the later ones many fast ones.
+RunRecord slow_at_first(Size slow_slices, Size fast_slices) {
+  RunRecord run;
+  for (Size slice = 0; slice < slow_slices; ++slice) add_slice(0, 10, 0.05, run.samples);
+  for (Size slice = 0; slice < fast_slices; ++slice) add_slice(0, 250, 0.002, run.samples);
+  run.samples.repetitions = {repetition_of(run.samples.slices)};
+  return summarized(run);
+}
+
+TEST_CASE("percentiles contain the median, whatever slices are like", "[measure]") {
+  for (Size slow = 0; slow < 8; ++slow) {
+    CAPTURE(slow);
+    const StepSecondsRecord steps = slow_at_first(slow, 4).step_seconds;
+    const std::vector<double> ordered{*steps.min, *steps.p10, *steps.median, *steps.p90,
+                                      *steps.p95, *steps.p99, *steps.max};
+    CHECK(std::ranges::is_sorted(ordered));
+  }
+  // All of the slow slices' samples are 2 % of all samples, and lasted half of the time.
+  const StepSecondsRecord steps = slow_at_first(4, 4).step_seconds;
+  CHECK(steps.median == Approx(0.026));
+  CHECK(steps.p10 == Approx(0.002));
+  CHECK(steps.p90 == Approx(0.05));
+  RunRecord outlier = run_of_seconds(std::vector<double>(20, 0.006));
+  outlier.samples.repetitions.front().median_seconds = 0.0001;
+  const StepSecondsRecord drawn = summarized(outlier).step_seconds;
+  CHECK(*drawn.p10 <= *drawn.median);
+  CHECK(*drawn.min <= *drawn.p10);
 }
 
 TEST_CASE("an interval needs three repetitions", "[measure]") {

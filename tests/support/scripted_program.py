@@ -6,6 +6,8 @@ stop=N            closes its connection after N steps; exit=CODE ends with that
 at=N fault=NAME   misbehaves before it reports step N: see FAULTS
 hello=JSON        members of its hello, in place of the usual ones
 loss=X            of each step; phases=1 tells phases where they are wanted
+meet=MS           with phases, ranks meet in the last so many ms of a step, late=MS fewer on rank 1;
+                  meet_as=NAME is what they call that
 real=MS           each step really sleeps so long, and is timed; unit=N tells its times in N ns
 before=NAME       what it does first: talk, read, wander, daemon, loader, connect, silence
 """
@@ -128,6 +130,12 @@ def report(link, steps, phases):
             message["phases"] += [[number, "forward", start, start + third],
                                   [number, "backward", start + third, start + 3 * third],
                                   [number, "unheard-of", start, end]]
+        if "meet" in options:
+            late = float(options.get("late", 0)) if options.get("rank") == "1" else 0
+            meeting = round((float(options["meet"]) - late) * MS)
+            message["phases"] = [phase for number, start, end in steps for phase in
+                                 ([number, "backward", start, end - meeting],
+                                  [number, options.get("meet_as", "communication"), end - meeting, end])]
     link.send(message)
 
 

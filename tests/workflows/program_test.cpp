@@ -100,6 +100,31 @@ TEST_CASE("each step of several ranks lasts as long as the slowest", "[workflows
   CHECK_FALSE(run.text("traces/rank1.json").empty());
 }
 
+TEST_CASE("a rank for which the others wait in communication is named", "[workflows][program]") {
+  const RunCommand run;
+  const auto record_with = [&](const std::string& words) {
+    return record_of(run, measure(run, scripted("n={n} durations=8 phases=1 meet=4 " + words),
+                                  {"-n", "2", "--steps", "20"}));
+  };
+  const auto stragglers_of = [](const nlohmann::json& record) {
+    std::vector<std::string> messages;
+    for (const auto& warning : record["warnings"])
+      if (warning["code"] == "straggler") messages.push_back(warning["message"]);
+    return messages;
+  };
+  for (const char* phase : {"communication", "communication_exposed"}) {
+    const nlohmann::json slow = record_with(std::string("late=2 meet_as=") + phase);
+    CHECK(slow["ranks"][0]["compute_seconds"].get<double>() == Approx(4e-3));
+    CHECK(slow["ranks"][1]["compute_seconds"].get<double>() == Approx(6e-3));
+    const std::vector<std::string> messages = stragglers_of(slow);
+    REQUIRE(messages.size() == 1);
+    CHECK_THAT(messages.front(), Contains("rank 1 computes 50.0 % longer"));
+  }
+  CHECK(stragglers_of(record_with("late=0")).empty());
+  // Who waits within what he calls computing computes as long as the rank that he waits for.
+  CHECK(stragglers_of(record_with("late=2 meet_as=optimizer")).empty());
+}
+
 TEST_CASE("programs are repeated in fresh processes", "[workflows][program]") {
   const RunCommand run;
   const ProgramResult result = run(
