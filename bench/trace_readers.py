@@ -5,9 +5,9 @@
     bench/trace_readers.py trace
 
 Traces a run of each kind, and of several ranks, on the CPU, or takes folders that --trace has written,
-of any device, and has the released HTA make its four analyses of each: temporal breakdown, overlap of
-communication and computation, idle time, profiler steps. What it finds is checked against the trace
-itself, and a trace that is merged is looked at too, unless it is of an emulated device, of which none
+of any device, and has the released HTA make its analyses of each: temporal breakdown, overlap of
+communication and computation, idle time, profiler steps, launches of kernels, lengths of queues, sequences of
+kernels, the critical path. What it finds is checked against the trace itself, and a trace that is merged is looked at too, unless it is of an emulated device, of which none
 can be. HTA is installed from PyPI into a virtual environment of its own, build/trace-readers, which is
 kept. Exit code 1 if anything is not as it should be.
 """
@@ -23,7 +23,7 @@ import tempfile
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PACKAGE = "HolisticTraceAnalysis==0.5.*"
+PACKAGES = ["HolisticTraceAnalysis==0.5.*", "pandas<3"]  # with pandas 3 it finds no call stacks
 STEPS = 4
 COMPUTES = 7  # the stream of replica 0, on a CPU
 RUNS = {
@@ -40,7 +40,7 @@ RUNS = {
 }
 # Run by the environment's Python: prints what HTA says of a folder as one JSON object.
 ANALYSIS = """
-import json, logging, sys, warnings
+import json, logging, sys, tempfile, warnings
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
 from hta.trace_analysis import TraceAnalysis
@@ -50,12 +50,28 @@ temporal = analysis.get_temporal_breakdown(visualize=False)
 overlap = analysis.get_comm_comp_overlap(visualize=False)
 idle = analysis.get_idle_time_breakdown(ranks=ranks, visualize=False)
 idle = idle[0] if isinstance(idle, tuple) else idle
+launches = analysis.get_cuda_kernel_launch_stats(ranks=ranks, visualize=False)
+queues = analysis.get_queue_length_time_series(ranks=ranks)
+summary = analysis.get_queue_length_summary(ranks=ranks)
+with tempfile.TemporaryDirectory() as folder:
+    sequences = analysis.get_frequent_cuda_kernel_sequences(
+        operator_name="backward", output_dir=folder, min_pattern_len=1, visualize=False)
+path = analysis.critical_path_analysis(rank=0, annotation="ProfilerStep", instance_id=1)
 print(json.dumps({
     "ranks": ranks,
     "steps": [int(step) for step in analysis.get_profiler_steps()],
     "temporal": json.loads(temporal.to_json(orient="records")),
     "overlap": json.loads(overlap.to_json(orient="records")),
-    "idle": json.loads(idle.to_json(orient="records"))}))
+    "idle": json.loads(idle.to_json(orient="records")),
+    "launches": [{"rank": rank, "count": len(rows),
+                  "shortest": float(rows[["cpu_duration", "gpu_duration"]].min().min()),
+                  "least_delay": float(rows["launch_delay"].min())}
+                 for rank, rows in sorted(launches.items())],
+    "queues": [{"rank": rank, "least": int(rows["queue_length"].min()),
+                "most": int(rows["queue_length"].max())} for rank, rows in sorted(queues.items())],
+    "streams": 0 if summary is None else len(summary),
+    "sequences": len(sequences),
+    "critical_path": bool(path[1])}))
 """
 
 
@@ -65,7 +81,7 @@ def reader(folder):
     if not python.exists():
         venv.create(folder, with_pip=True)
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                    PACKAGE], check=True)
+                    *PACKAGES], check=True)
     return python
 
 
@@ -94,6 +110,7 @@ class Trace:
         self.steps = [int(name.removeprefix("ProfilerStep#")) for name in names]
         self.asked = first["ptbench"]["steps"]["asked"]
         self.ranks = first["distributedInfo"]["world_size"]
+        self.tells_activity = "source" in first["ptbench"].get("activity", {})
         self.is_emulated = first["ptbench"].get("emulated", False)
         self.events = sum(len(file["traceEvents"]) for file in self.files.values())
         self.communicates = any(name.startswith("nccl") for name, _ in self.kernels(0))
@@ -111,6 +128,29 @@ class Trace:
         return max(sorted(set(streams)), key=streams.count, default=COMPUTES)
 
 
+def launch_problems_of(found, trace):
+    """The same of the kernels' launches, which cost no time but on a device that tells of its own."""
+    problems = []
+    if [row["rank"] for row in found["launches"]] != list(range(trace.ranks)):
+        problems.append(f"launches of ranks {[row['rank'] for row in found['launches']]}")
+    for row in found["launches"]:
+        if row["count"] == 0:
+            problems.append(f"rank {row['rank']} launches nothing")
+        elif not trace.tells_activity and (row["shortest"] < 0 or row["least_delay"] < 0):
+            problems.append(f"rank {row['rank']} has kernels of {row['shortest']:g} µs, begun "
+                            f"{row['least_delay']:g} µs after their launch")
+    for row in found["queues"]:
+        if row["least"] < 0 or row["most"] < 1:
+            problems.append(f"rank {row['rank']} has queues of {row['least']} to {row['most']} kernels")
+    if len(found["queues"]) != trace.ranks or found["streams"] == 0:
+        problems.append(f"queues of {len(found['queues'])} ranks, {found['streams']} streams")
+    if found["sequences"] == 0:
+        problems.append("no sequence of kernels in backward")
+    if not found["critical_path"]:
+        problems.append("no critical path")
+    return problems
+
+
 def problems_of(found, trace):
     """What HTA does not see as it is."""
     problems = []
@@ -126,6 +166,7 @@ def problems_of(found, trace):
             problems.append(f"rank {row['rank']} computes nothing")
         if communicates and row["non_compute_time(us)"] < 0:
             problems.append(f"rank {row['rank']} communicates less than nothing")
+    problems += launch_problems_of(found, trace)
     shares = [row["comp_comm_overlap_pctg"] for row in found["overlap"]]
     if communicates and any(share is None or not 0 <= share <= 100 for share in shares):
         problems.append(f"overlap {shares}")

@@ -135,7 +135,7 @@ std::string to_trace_json(const TraceOrigin& origin, const TraceRecorder& record
                                            .world_size = origin.world_size,
                                            .device_numbers = origin.device_numbers},
                                           activity);
-  if (origin.is_emulated) keep_order_only(rows);
+  origin.is_emulated ? keep_order_only(rows) : keep_whole_microseconds(rows);
   for (const TraceRow& row : rows) lines.add(row);
   return trace_text(head_of(origin, recorder, activity), lines.text());
 }

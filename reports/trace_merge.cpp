@@ -86,9 +86,10 @@ ClockOffset offset_of(const RankTrace& base, const RankTrace& other) {
   return offset;
 }
 
-/// By rank 0's clock, to the nanosecond.
+/// By rank 0's clock. A whole number of microseconds away, so that whole ones stay whole: clocks
+/// are not told apart by less.
 double shifted(double microseconds, double seconds) {
-  return std::round(1e3 * microseconds - 1e9 * seconds) / 1e3;
+  return std::round(1e3 * (microseconds - std::round(1e6 * seconds))) / 1e3;
 }
 
 }  // namespace

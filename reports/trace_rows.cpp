@@ -76,10 +76,10 @@ const PhaseRow& phase_row(StepPhase phase) { return kPhases[static_cast<std::siz
 
 std::int64_t nanoseconds(double seconds) { return std::llround(1e9 * seconds); }
 
-/// The next whole microsecond, for moments after 0.
+/// The whole microsecond before, for moments after 0.
 std::int64_t whole_microsecond(std::int64_t nanoseconds) {
   constexpr std::int64_t kMicrosecond = 1000;
-  return (nanoseconds + kMicrosecond - 1) / kMicrosecond * kMicrosecond;
+  return nanoseconds / kMicrosecond * kMicrosecond;
 }
 double microseconds(double seconds) { return static_cast<double>(nanoseconds(seconds)) / 1e3; }
 
@@ -253,8 +253,6 @@ class Rows {
     args.update(more);
     add(kKernel, std::move(name), {device_of(rank_, replica), line}, when.begin, when.end,
         std::move(args));
-    rows_.back().begin = whole_microsecond(rows_.back().begin);
-    rows_.back().end = whole_microsecond(rows_.back().end);
   }
 
   void add_collectives() {
@@ -303,6 +301,7 @@ class Rows {
       add(by_driver ? "cuda_driver" : "cuda_runtime", activity.name,
           {process_of(rank_), kFirstCaller + activity.line}, activity.begin, activity.end,
           {{"correlation", correlation}});
+      rows_.back().is_of_device = true;
       return;
     }
     Json args{{"device", replica}, {"stream", activity.line}, {"correlation", correlation}};
@@ -312,6 +311,7 @@ class Rows {
                                                                             : "gpu_memset";
     add(category, activity.name, {device_of(rank_, replica), activity.line}, activity.begin,
         activity.end, std::move(args));
+    rows_.back().is_of_device = true;
   }
 
   const TraceRecorder& recorder_;
@@ -329,6 +329,16 @@ class Rows {
 std::vector<TraceRow> trace_rows(const TraceRecorder& recorder, const TracedProcess& process,
                                  const ActivityLog* activity) {
   return Rows(recorder, process, activity).take();
+}
+
+void keep_whole_microseconds(std::vector<TraceRow>& rows) {
+  constexpr std::int64_t kAfterLaunch = 1000;
+  for (TraceRow& row : rows) {
+    if (row.is_of_device) continue;
+    const std::int64_t later = row.category == kKernel ? kAfterLaunch : 0;
+    row.begin = whole_microsecond(row.begin) + later;
+    row.end = whole_microsecond(row.end) + later;
+  }
 }
 
 void keep_order_only(std::vector<TraceRow>& rows) {

@@ -46,6 +46,7 @@ struct TraceRow {
   std::int64_t begin = 0;  ///< nanoseconds of the clock
   std::int64_t end = 0;
   nlohmann::ordered_json args;
+  bool is_of_device = false;  ///< as the device itself told it
 };
 
 /// Whose rows they are.
@@ -71,6 +72,13 @@ struct TracedProcess {
 [[nodiscard]] std::vector<TraceRow> trace_rows(const TraceRecorder& recorder,
                                                const TracedProcess& process,
                                                const ActivityLog* activity = nullptr);
+
+/// Moves the begin and the end of each row to a whole microsecond, but for what devices told
+/// themselves: of kernels to the one after, so that they follow their launch, of all others to the
+/// one before. Rows of a line nest and follow each other as they did. Holistic Trace Analysis moves
+/// the begin up and the end down, which gives a row between two microseconds a negative duration,
+/// and counts a kernel that begins with its launch before it.
+void keep_whole_microseconds(std::vector<TraceRow>& rows);
 
 /// Replaces times by their places in the order of all times, a microsecond each: what is left of
 /// the times of a device that has no speed.

@@ -144,7 +144,7 @@ void summarize_rates(const CountedRepetitions& counted, const PriorNoise& prior,
 /// Of a step, over the slices whose samples count, as far as their energy is known: other programs
 /// take theirs too. Empty where it is of none.
 std::optional<double> joules_per_step(const SamplesRecord& samples, const std::string& placement,
-                                      std::optional<double> SliceRecord::*joules_of) {
+                                      std::optional<double> SliceRecord::* joules_of) {
   const bool any_clean = std::ranges::any_of(
       samples.slices, [&](const SliceRecord& slice) { return is_clean_in(slice, placement); });
   const auto steps_per_sample = static_cast<double>(samples.steps_per_sample.value_or(1));

@@ -1,11 +1,16 @@
+import importlib.util
 import json
+import os
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 
 import scripts  # finds the modules below
 import trace_readers
+
+PTBENCH = os.environ.get("PTBENCH_TEST_EXECUTABLE")
 
 
 def trace_in(folder, kernels, activity=None, ranks=1):
@@ -25,6 +30,8 @@ def trace_in(folder, kernels, activity=None, ranks=1):
 def found(**other):
     """What HTA says of a trace of one rank."""
     return {"ranks": [0], "steps": [3, 4], "overlap": [{"comp_comm_overlap_pctg": None}],
+            "launches": [{"rank": 0, "count": 2, "shortest": 0, "least_delay": 0}],
+            "queues": [{"rank": 0, "least": 0, "most": 1}], "streams": 1, "sequences": 1, "critical_path": True,
             "temporal": [{"rank": 0, "compute_time(us)": 5, "non_compute_time(us)": -1}], **other}
 
 
@@ -65,8 +72,21 @@ class TraceReaders(unittest.TestCase):
         self.assertEqual(trace_readers.problems_of(found(), alone), [])
         self.assertIn("ranks [] of 1", trace_readers.problems_of(found(ranks=[]), alone))
         self.assertIn("1 steps of 2", trace_readers.problems_of(found(steps=[3]), alone))
+        for wrong, words in (({"launches": [{"rank": 0, "count": 2, "shortest": -1, "least_delay": 0}]}, "-1 µs"),
+                             ({"launches": []}, "launches of ranks []"),
+                             ({"queues": [{"rank": 0, "least": -1, "most": 1}]}, "queues of -1 to 1 kernels"),
+                             ({"queues": []}, "queues of 0 ranks"), ({"sequences": 0}, "no sequence"),
+                             ({"critical_path": False}, "no critical path")):
+            self.assertIn(words, "; ".join(trace_readers.problems_of(found(**wrong), alone)))
         together = trace_in(self.folder, [("ncclKernel_Reduce", 20)])
         self.assertIn("overlap [None]", trace_readers.problems_of(found(), together))
+
+
+    @unittest.skipUnless(importlib.util.find_spec("hta") and PTBENCH, "there is no HolisticTraceAnalysis, or no program")
+    def test_holistic_trace_analysis_reads_traces_of_this_build(self):
+        for name in ("serial linear", "ddp mlp, 2 ranks"):
+            with self.subTest(name):
+                self.assertEqual(trace_readers.check(PTBENCH, sys.executable, name, trace_readers.RUNS[name])[1], [])
 
 
 if __name__ == "__main__":

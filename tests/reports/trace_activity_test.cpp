@@ -94,10 +94,16 @@ TEST_CASE("what a device did has its nanoseconds, what mirrors threads whole mic
   const json kernel = rows_of_category(trace, "kernel").at(0);
   CHECK(kernel.at("ts") == 1012.25);
   CHECK(kernel.at("dur") == 2.25);
-  CHECK_FALSE(has_whole_times(rows_of_category(trace, "gpu_user_annotation").at(0)));
+  for (const json& row : rows_of_category(trace, "gpu_user_annotation"))
+    CHECK(has_whole_times(row));
   const json mirror = json::parse(to_trace_json(origin_of_rank(0), recorder));
-  for (const json& row : rows_of_category(mirror, "kernel")) CHECK(has_whole_times(row));
-  CHECK_FALSE(has_whole_times(rows_of_category(mirror, "cpu_op").at(0)));
+  int rows = 0;
+  for (const json& row : mirror.at("traceEvents")) {
+    if (row.at("ph") != "X") continue;
+    CHECK(has_whole_times(row));
+    ++rows;
+  }
+  CHECK(rows > 20);
 }
 
 TEST_CASE("the trace of an emulated device has places in an order for times", "[reports]") {

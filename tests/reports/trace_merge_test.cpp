@@ -1,6 +1,7 @@
 #include "reports/trace_merge.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -66,6 +67,15 @@ TEST_CASE("clocks that differ are told apart by the ends of collectives", "[repo
     for (const json& event : merged.at("traceEvents"))
       if (event.value("name", "") == "ProfilerStep#12")
         CHECK(event.at("ts").get<double>() == Approx(1100));
+  }
+}
+
+TEST_CASE("whole microseconds stay whole on another clock", "[reports]") {
+  std::vector<RankTrace> traces{trace_of(0), trace_of(1, 12.5 + 0.3e-6, "another")};
+  const json merged = json::parse(merge_traces(traces, compare_clocks(traces)));
+  for (const json& event : merged.at("traceEvents")) {
+    const double begin = event.at("ts");
+    CHECK(begin == std::floor(begin));
   }
 }
 
