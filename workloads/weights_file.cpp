@@ -7,14 +7,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/input_file.h"
 #include "src/base/log.h"
+#include "src/base/python_line.h"
 #include "src/base/suggest.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
@@ -28,6 +29,8 @@ using nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
 
+/// How much is read is compared with the free memory, once the header has told it.
+constexpr InputRule kWeightsRule{.largest = std::numeric_limits<Bytes>::max()};
 constexpr Bytes kLengthBytes = 8;             // the header's length, before the header
 constexpr Bytes kMaximumHeader = 16U << 20U;  // some hundred thousand tensors
 constexpr int kMostLevels = 4;                // tensor, field, array, and one to spare
@@ -40,6 +43,7 @@ struct Entry {
   Shape shape;
   Bytes begin = 0;
   Bytes end = 0;
+  bool is_passed_over = false;  ///< read past: it is no weight
 
   [[nodiscard]] Bytes bytes() const { return end - begin; }
 };
@@ -93,25 +97,41 @@ Shape shape_of(const Place& place, const json& fields) {
   return Shape(sizes);
 }
 
-void check_type(const Place& place, const json& fields) {
+/// The number of steps that a batch norm of PyTorch has seen, which nothing here needs.
+bool is_step_count(std::string_view tensor) {
+  constexpr std::string_view kCount = "num_batches_tracked";
+  return tensor == kCount || tensor.ends_with("." + std::string(kCount));
+}
+
+/// Bytes of a value. Throws unless it is a float, or the count of a batch norm.
+Bytes read_type(const Place& place, const json& fields) {
   const json& type = field_of(place, fields, "dtype");
   if (!type.is_string()) throw place.error("has a 'dtype' that is not a string");
   const auto& text = type.get_ref<const std::string&>();
-  if (text != "F32") throw place.error(fmt::format("is {}, and only F32 is read", shown(text)));
+  if (text == "I64" && is_step_count(place.tensor)) return sizeof(std::int64_t);
+  if (text == "F32") return sizeof(float);
+  throw usage_error(
+      fmt::format("'{}' is not a usable weights file: tensor {} is {}, and only F32 is read",
+                  printable(place.path), in_quotes(place.tensor), shown(text)),
+      fmt::format("save them as float32: {}",
+                  python_line("from safetensors.torch import load_file, save_file; "
+                              "save_file({k: v.float().contiguous() for k, v in "
+                              "load_file(f).items()}, f)",
+                              {place.path})));
 }
 
 Entry read_entry(const Place& place, const json& fields) {
   if (!fields.is_object()) throw place.error("is not described by an object");
-  check_type(place, fields);
+  const Bytes value_bytes = read_type(place, fields);
   const Shape shape = shape_of(place, fields);
   const std::vector<Bytes> offsets = numbers_of(place, fields, "data_offsets");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     throw place.error("has 'data_offsets' that are not [begin, end]");
-  Bytes bytes = sizeof(float);
+  Bytes bytes = value_bytes;
   for (const Size dimension : shape.dimensions())
     if (__builtin_mul_overflow(bytes, static_cast<Bytes>(dimension), &bytes))
       throw place.error("has an absurd shape, " + text_of(shape));
-  const Entry entry{place.tensor, shape, offsets[0], offsets[1]};
+  const Entry entry{place.tensor, shape, offsets[0], offsets[1], is_step_count(place.tensor)};
   if (entry.bytes() != bytes)
     throw place.error(fmt::format("of shape {} takes {} bytes, and its data_offsets give it {}",
                                   text_of(shape), bytes, entry.bytes()));
@@ -179,20 +199,11 @@ const NamedTensor* find(std::span<const NamedTensor> tensors, const std::string&
 }  // namespace
 
 std::vector<NamedTensor> read_weights(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    throw usage_error(fmt::format("there is no weights file '{}'", printable(path)),
-                      "check the path");
-  if (!std::filesystem::is_regular_file(status))
-    throw usage_error(fmt::format("'{}' is not a regular file", printable(path)),
-                      "give a .safetensors file");
-  const Bytes bytes = std::filesystem::file_size(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (error || !stream)
-    throw usage_error(fmt::format("the weights file '{}' cannot be read", printable(path)),
-                      "check its permissions");
-  return read_weights(stream, bytes, path);
+  InputFile file = open_input(path, kWeightsRule, [&](const InputProblem& problem) {
+    return usage_error(fmt::format("the weights file '{}' {}", printable(path), problem.predicate),
+                       "name a .safetensors file that you may read");
+  });
+  return read_weights(file.stream, file.bytes, path);
 }
 
 std::vector<NamedTensor> read_weights(std::istream& stream, Bytes bytes, const std::string& path) {
@@ -219,6 +230,10 @@ std::vector<NamedTensor> read_weights(std::istream& stream, Bytes bytes, const s
         "use a machine with more memory");
   std::vector<NamedTensor> tensors;
   for (const Entry& entry : entries) {
+    if (entry.is_passed_over) {
+      stream.ignore(static_cast<std::streamsize>(entry.bytes()));
+      continue;
+    }
     NamedTensor& tensor = tensors.emplace_back();
     tensor.name = entry.name;
     tensor.shape = entry.shape;

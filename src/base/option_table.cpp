@@ -19,9 +19,15 @@ std::string join(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// A value that works when it is pasted: many defaults are told in words, "auto: as measured".
+std::string example_of(const OptionInfo& option) {
+  if (!option.example.empty()) return option.example;
+  const bool is_choice = std::ranges::find(option.choices, option.fallback) != option.choices.end();
+  return option.choices.empty() || is_choice ? option.fallback : option.choices.front();
+}
+
 std::string remedy_for(const OptionInfo& option) {
-  std::string example = option.example.empty() ? option.fallback : option.example;
-  if (example.empty() && !option.choices.empty()) example = option.choices.front();
+  const std::string example = example_of(option);
   if (example.empty()) return {};
   if (option.argument) return fmt::format("for instance {}", example);
   return fmt::format("for instance {} {}", option.spelling(), example);

@@ -13,6 +13,16 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
+/// One other letter makes another word of a short one, most of all the first letter: "gelu" and
+/// "relu". Letters that changed places do not.
+bool may_be_a_slip(std::string word, std::string name) {
+  constexpr std::size_t kShort = 4;
+  if (word.empty() || word.size() > kShort || word.front() == name.front()) return true;
+  std::ranges::sort(word);
+  std::ranges::sort(name);
+  return word == name;
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -36,13 +46,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 2;  // one slip in three letters, and one more
+  std::size_t best_distance = word.size() / 5 + 2;  // one slip in five letters, and one more
   const std::string wanted = in_lower_case(word);
   for (const std::string& candidate : candidates) {
     const std::string name = in_lower_case(candidate);
     const bool begins = wanted.size() >= 2 && name != wanted && name.starts_with(wanted);
     const std::size_t distance = begins ? 1 : edit_distance(wanted, name);
-    if (distance < best_distance && distance < candidate.size()) {
+    if (distance < best_distance && distance < candidate.size() && may_be_a_slip(wanted, name)) {
       best = candidate;
       best_distance = distance;
     }

@@ -1,11 +1,13 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cli/command_table.h"
+#include "src/device/memory.h"
 #include "src/process/standard_streams.h"
 
 namespace ptbench {
@@ -32,7 +34,15 @@ ExitCode guarded_main(const std::vector<std::string>& command_line) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    return report(usage_error("out of memory", "choose a smaller --batch-size or --samples"));
+    return report(usage_error(
+        "out of memory",
+        remedy_for_no_memory("choose a smaller --batch-size or model, or free memory")));
+  } catch (const std::system_error& error) {
+    if (const auto failure = finish_standard_output()) return report(*failure);
+    // A thread that cannot be had, for want of addresses or of processes.
+    if (error.code() != std::errc::resource_unavailable_try_again) return report_defect(error);
+    return report(usage_error("no more threads can be started",
+                              remedy_for_no_memory("raise the limit of processes, ulimit -u")));
   } catch (const std::exception& error) {
     // Libraries that print throw errors of their own when they cannot.
     if (const auto failure = finish_standard_output()) return report(*failure);

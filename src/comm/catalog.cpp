@@ -27,6 +27,12 @@ RankCommunicators make_solo(const CommunicatorSetup& setup) {
           .control = std::make_unique<SoloCommunicator>(setup.memory)};
 }
 
+void require_engine_of(std::string_view communicator, EngineNeed need) {
+  const std::vector<CommunicatorRow> rows = communicator_catalog();
+  const auto row = std::ranges::find(rows, communicator, &CommunicatorRow::name);
+  if (row != rows.end() && !row->engine.empty()) require_engine(row->engine, need);
+}
+
 }  // namespace
 
 std::vector<CommunicatorRow> communicator_catalog() {
@@ -132,10 +138,10 @@ void require_interface_of(const std::vector<std::string>& names, std::string_vie
   require_interface(interface);
 }
 
-void require_communicator(std::string_view name) {
-  const std::vector<CommunicatorRow> rows = communicator_catalog();
-  const auto row = std::ranges::find(rows, name, &CommunicatorRow::name);
-  if (row != rows.end() && !row->engine.empty()) require_engine(row->engine);
+void require_communicator(std::string_view name) { require_engine_of(name, EngineNeed::one_host); }
+
+void require_communicator_between_hosts(std::string_view name) {
+  require_engine_of(name, EngineNeed::several_hosts);
 }
 
 }  // namespace ptbench

@@ -64,6 +64,8 @@ inline constexpr std::string_view kAutomaticCommunicator = "auto";
 
 /// Throws a capability error for a communicator whose engine module cannot be had.
 void require_communicator(std::string_view name);
+/// The same where it is to reach other hosts.
+void require_communicator_between_hosts(std::string_view name);
 
 /// The row of that name; of "auto" the best for a world of that many ranks, on GPUs or not. Throws
 /// a defect for a name that nobody knows.

@@ -21,6 +21,11 @@
 namespace ptbench {
 namespace {
 
+/// Debian's, with what building needs.
+std::string_view package_of(std::string_view engine) {
+  return engine == "mpi" ? "libopenmpi-dev" : "libgloo-dev";
+}
+
 Module open_engine(std::string_view name, const std::filesystem::path& modules) {
   return load_module(modules, name, kEngineInterface, kEngineAbi);
 }
@@ -31,18 +36,22 @@ EngineProbe probe_of(std::string_view name, const Module& module) {
             .state = name_of(module.state),
             .detail = module.path.string(),
             .remedy = {}};
-  ModuleFault fault = fault_of(
-      module, fmt::format("build ptbench where {} is found (docs/dependencies.md) and install it, "
-                          "or use --communicator shm",
-                          name));
+  ModuleFault fault =
+      fault_of(module, fmt::format("install {} and build ptbench again: scripts/setup, then "
+                                   "scripts/build release ptbench (docs/dependencies.md)",
+                                   package_of(name)));
   return {.state = name_of(module.state),
           .detail = std::move(fault.detail),
           .remedy = std::move(fault.remedy)};
 }
 
-void require_usable(std::string_view name, const EngineProbe& probe) {
-  if (!probe.usable)
-    throw capability_error(fmt::format("--communicator {}: {}", name, probe.detail), probe.remedy);
+void require_usable(std::string_view name, const EngineProbe& probe, EngineNeed need) {
+  if (probe.usable) return;
+  if (need == EngineNeed::several_hosts)
+    throw capability_error(fmt::format("several hosts need {}: {}", name, probe.detail),
+                           fmt::format("on each host {}", probe.remedy));
+  throw capability_error(fmt::format("--communicator {}: {}", name, probe.detail),
+                         fmt::format("use --communicator shm, or {}", probe.remedy));
 }
 
 /// What ranks of a host share: where all are on one host, which `own` is for then, the memory that
@@ -60,7 +69,8 @@ const RanksOfHosts& hosts_of(const CommunicatorSetup& setup, Communicator& words
 RankCommunicators make(std::string_view name, const CommunicatorSetup& setup, bool has_leaders,
                        const std::filesystem::path& modules) {
   const Module module = open_engine(name, modules);
-  require_usable(name, probe_of(name, module));
+  require_usable(name, probe_of(name, module),
+                 setup.apart != nullptr ? EngineNeed::several_hosts : EngineNeed::one_host);
   std::unique_ptr<Communicator> control = make_control_of(setup);
   std::unique_ptr<Communicator> host = control->split(0, setup.rank, setup.timeout);
   std::optional<RanksOfHosts> own;
@@ -85,8 +95,8 @@ EngineProbe probe_engine(std::string_view name, const std::filesystem::path& mod
   return probe_of(name, open_engine(name, modules));
 }
 
-void require_engine(std::string_view name, const std::filesystem::path& modules) {
-  require_usable(name, probe_engine(name, modules));
+void require_engine(std::string_view name, EngineNeed need, const std::filesystem::path& modules) {
+  require_usable(name, probe_engine(name, modules), need);
 }
 
 RankCommunicators make_engine(std::string_view name, const CommunicatorSetup& setup,

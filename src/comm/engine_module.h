@@ -21,8 +21,11 @@ struct EngineProbe {
 [[nodiscard]] EngineProbe probe_engine(
     std::string_view name, const std::filesystem::path& modules = install_paths().modules);
 
+/// What an engine is needed for: several hosts have no shared memory to go back to.
+enum class EngineNeed : std::uint8_t { one_host, several_hosts };
+
 /// Throws a capability error (exit 5) where the engine of that name cannot be had.
-void require_engine(std::string_view name,
+void require_engine(std::string_view name, EngineNeed need,
                     const std::filesystem::path& modules = install_paths().modules);
 
 /// For rows of the catalog: data travel by that engine, control messages between the host's

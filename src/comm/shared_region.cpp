@@ -19,6 +19,7 @@
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/comm/shared_wait.h"
+#include "src/device/memory.h"
 
 namespace ptbench {
 namespace {
@@ -86,12 +87,12 @@ int usable_cores() {
 }
 
 /// The kernel counts shared memory as a file.
-const char* remedy_for(int error_number) {
+std::string remedy_for(int error_number) {
   switch (error_number) {
     case EFBIG: return "raise the limit of file sizes (ulimit -f), which applies to shared memory";
     case EMFILE:
     case ENFILE: return "raise the limit of open files (ulimit -n)";
-    default: return "raise the limit of addresses (ulimit -v), or use fewer ranks";
+    default: return remedy_for_no_memory("use fewer ranks");
   }
 }
 

@@ -67,6 +67,33 @@ Size most_ranks(const RunConfig& config, const Graph& graph, double available) {
   return fitting;
 }
 
+/// Where memory can come from, without a smaller run.
+const char* more_memory(const RunConfig& config) {
+  if (!config.device.is_cpu()) return "a device with more memory";
+  return is_memory_of_group() ? "a higher limit of the control group (of the container)"
+                              : "a machine with more memory";
+}
+
+/// Of a run of which not even one rank with one sample fits: names what takes most.
+std::string remedy_for_one(const RunConfig& config, const Graph& graph) {
+  RunConfig one = config;
+  one.options.nproc = 1;
+  const MemoryPrediction parts = estimate_memory(graph, 1, config.type, config.optimizer);
+  const auto data = static_cast<Bytes>(config.device.is_cpu() ? data_bytes(one, graph) : 0);
+  const Bytes weights = parts.parameters + parts.gradients + parts.optimizer;
+  if (data >= std::max(weights, parts.activations))
+    return fmt::format("{} of that are the samples: use fewer --samples, or {}", format_bytes(data),
+                       more_memory(config));
+  if (weights >= parts.activations)
+    return fmt::format(
+        "{} of that are the parameters, with their gradients and the optimizer's "
+        "state: use a smaller model, or {}",
+        format_bytes(weights), more_memory(config));
+  return fmt::format(
+      "the activations of one sample take {}: use a model with smaller layers, or {}",
+      format_bytes(parts.activations), more_memory(config));
+}
+
 std::string remedy_for(const RunConfig& config, const Graph& graph, double available) {
   const Size ranks = most_ranks(config, graph, available);
   const Size batch = largest_batch(config, graph, available);
@@ -75,7 +102,7 @@ std::string remedy_for(const RunConfig& config, const Graph& graph, double avail
   if (ranks > 0) remedy = fmt::format("use --nproc {}{}", ranks, ranks > 1 ? " or less" : "");
   if (batch > 0)
     remedy += fmt::format("{} {} {} or less", ranks > 0 ? ", or" : "use", option, batch);
-  return remedy.empty() ? "use fewer --samples, or free memory" : remedy;
+  return remedy.empty() ? remedy_for_one(config, graph) : remedy;
 }
 
 /// Of a run whose model lies on another device.

@@ -23,6 +23,7 @@ class ByteFile {
   /// Throws unless `path` is a regular file that this process may read.
   explicit ByteFile(std::filesystem::path path);
 
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// The path in quotes, for messages.
   [[nodiscard]] std::string name() const;
 

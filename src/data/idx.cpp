@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/base/python_line.h"
 #include "src/data/byte_file.h"
 #include "src/data/directory_files.h"
 #include "src/data/pixel_source.h"
@@ -19,6 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;  // the type code of the third header byte
+
+/// What numpy calls the other types.
+constexpr const char* kOtherTypes =
+    "{8: 'u1', 9: 'i1', 11: '>i2', 12: '>i4', 13: '>f4', 14: '>f8'}";
 
 constexpr std::size_t kNumberBytes = 4;
 constexpr std::size_t kImageRank = 3;
@@ -42,6 +47,34 @@ void read_whole(ByteFile& file, std::span<std::uint8_t> target) {
     throw usage_error(fmt::format("{} is shorter than an IDX header", file.name()), kMendFile);
 }
 
+/// The command that replaces the file by one of bytes in `rank` dimensions. Images of fractions
+/// from 0 to 1 become bytes from 0 to 255.
+std::string conversion(const ByteFile& file, std::size_t rank) {
+  const char* const values =
+      rank == kLabelRank
+          ? "a.reshape(-1)"
+          : "np.rint(a.reshape(len(a), *(s[1:3] if s[3:] in ((), (1,)) else s[-2:])) * (255 if "
+            "a.dtype.kind == 'f' and a.max() <= 1 else 1))";
+  return fmt::format(
+      "convert it (the old file stays, its name ends in .old): {}",
+      python_line(fmt::format("b = {}(f).read(); n = b[3]; "
+                              "s = tuple(np.frombuffer(b, '>u4', n, 4).tolist()); "
+                              "a = np.frombuffer(b, {}[b[2]], -1, 4 + 4 * n).reshape(s); a = {}; "
+                              "os.rename(f, f + '.old'); o = open(f.removesuffix('.gz'), 'wb'); "
+                              "o.write(bytes([0, 0, 8, a.ndim]) + np.array(a.shape, '>u4')"
+                              ".tobytes() + a.astype('u1').tobytes())",
+                              file.compressed() ? "gzip.open" : "(lambda f: open(f, 'rb'))",
+                              kOtherTypes, values),
+                  {file.path()}));
+}
+
+/// Whether what the header says can be converted.
+bool can_be_converted(std::uint8_t type, std::uint8_t dimensions, std::size_t rank) {
+  constexpr std::array<std::uint8_t, 6> kTypes{kUnsignedBytes, 0x09, 0x0B, 0x0C, 0x0D, 0x0E};
+  if (std::ranges::find(kTypes, type) == kTypes.end()) return false;
+  return dimensions == rank || dimensions == rank + 1;  // one channel, a column of labels
+}
+
 /// Throws unless the file holds bytes in `rank` dimensions.
 void read_magic(ByteFile& file, std::size_t rank) {
   std::array<std::uint8_t, kNumberBytes> magic{};
@@ -54,7 +87,9 @@ void read_magic(ByteFile& file, std::size_t rank) {
     throw usage_error(fmt::format("{} holds values of type 0x{:02x} in {} dimensions, not bytes "
                                   "(0x08) in {}",
                                   file.name(), magic[2], magic[3], rank),
-                      "check that images and labels are not exchanged");
+                      can_be_converted(magic[2], magic[3], rank)
+                          ? conversion(file, rank)
+                          : "check that images and labels are not exchanged");
 }
 
 /// Throws if there are no samples, or samples of no size.

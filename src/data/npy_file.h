@@ -18,10 +18,17 @@ struct NpyHeader {
   Shape shape;
 };
 
-/// Reads the header's text, a Python dictionary. `name` (the file's) and `remedy` are for messages:
-/// throws a usage error for everything but one with the three keys of the format, each once.
+/// What helps against a file that cannot be read.
+struct NpyRemedies {
+  std::string damaged;
+  std::string records;  ///< of several fields (a structured type)
+};
+
+/// Reads the header's text, a Python dictionary. `name` (the file's) and the remedies are for
+/// messages: throws a usage error for everything but one with the three keys of the format, each
+/// once.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view text, const std::string& name,
-                                         const std::string& remedy);
+                                         const NpyRemedies& remedies);
 
 /// Samples as they lie in the file: N × features or N × channels × rows × columns.
 struct NpySamples {

@@ -16,8 +16,8 @@ namespace {
 /// whole numbers, {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 784), }.
 class HeaderParser {
  public:
-  HeaderParser(std::string_view text, const std::string& name, const std::string& remedy)
-      : rest_(text), name_(name), remedy_(remedy) {}
+  HeaderParser(std::string_view text, const std::string& name, const NpyRemedies& remedies)
+      : rest_(text), name_(name), remedies_(remedies) {}
 
   NpyHeader parse() {
     expect('{');
@@ -36,7 +36,7 @@ class HeaderParser {
 
  private:
   [[nodiscard]] Error wrong(const std::string& what) const {
-    return usage_error(fmt::format("{} {}", name_, what), remedy_);
+    return usage_error(fmt::format("{} {}", name_, what), remedies_.damaged);
   }
   [[nodiscard]] Error damaged(const std::string& what) const {
     return wrong(fmt::format("has a damaged NPY header: {}", what));
@@ -102,7 +102,9 @@ class HeaderParser {
   void read_type() {
     skip_space();
     if (rest_.starts_with('[') || rest_.starts_with('('))
-      throw wrong("holds records of several fields (a structured type)");
+      throw usage_error(
+          fmt::format("{} holds records of several fields (a structured type)", name_),
+          remedies_.records);
     header_.type = shown(read_string());
   }
 
@@ -149,7 +151,7 @@ class HeaderParser {
 
   std::string_view rest_;
   const std::string& name_;
-  const std::string& remedy_;
+  const NpyRemedies& remedies_;
   NpyHeader header_;
   bool has_type_ = false;
   bool has_order_ = false;
@@ -159,8 +161,8 @@ class HeaderParser {
 }  // namespace
 
 NpyHeader parse_npy_header(std::string_view text, const std::string& name,
-                           const std::string& remedy) {
-  return HeaderParser(text, name, remedy).parse();
+                           const NpyRemedies& remedies) {
+  return HeaderParser(text, name, remedies).parse();
 }
 
 }  // namespace ptbench

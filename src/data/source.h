@@ -44,4 +44,8 @@ void check_labels(const DataSource& data, Size classes);
 /// takes.
 void check_shape(const DataSource& data, const Shape& expected, std::string_view workload);
 
+/// Throws the usage error of images that lie with their channels last, rows x columns x channels,
+/// where `expected` has them first: `given` is the shape of a sample in that directory.
+void refuse_channels_last(const std::string& directory, const Shape& given, const Shape& expected);
+
 }  // namespace ptbench

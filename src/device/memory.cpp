@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,33 +72,9 @@ Bytes status_line(std::string_view name) {
   return 0;
 }
 
-}  // namespace
-
-Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
-  if (bytes == 0) return {};
-  const bool huge = bytes >= kHugePage;
-  const Bytes length =
-      round_up(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
-  const Bytes mapped = huge ? length + kHugePage : length;  // room to align the start
-  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED)
-    throw usage_error(fmt::format("no memory for {}: {} asked for: {}", purpose,
-                                  format_bytes(bytes), std::generic_category().message(errno)),
-                      "choose a smaller --batch-size");
-  const auto address = reinterpret_cast<std::uintptr_t>(base);
-  const std::uintptr_t start = huge ? round_up(address, kHugePage) : address;
-  auto* data = reinterpret_cast<std::byte*>(start);
-  if (huge) (void)madvise(data, length, MADV_HUGEPAGE);  // advice only: small pages work too
-  return {data, bytes, [base, mapped](std::byte*) { munmap(base, mapped); }};
-}
-
-Bytes HostMemorySource::footprint(Bytes bytes) const {
-  return round_up(bytes,
-                  bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
-}
-
-Bytes available_memory() {
-  Bytes room = kernel_available();
+/// What the control groups leave, v1 and v2; the largest number where they set no limit.
+Bytes group_available() {
+  Bytes room = std::numeric_limits<Bytes>::max();
   if (const auto group = control_group("")) {
     // Every level above may set a limit of its own.
     for (std::string path = "/sys/fs/cgroup" + *group; path.size() >= 14;
@@ -112,6 +89,50 @@ Bytes available_memory() {
       room = std::min(room, *left);
   }
   return room;
+}
+
+}  // namespace
+
+Buffer HostMemorySource::allocate(Bytes bytes, std::string_view purpose) {
+  if (bytes == 0) return {};
+  const bool huge = bytes >= kHugePage;
+  const Bytes length =
+      round_up(bytes, huge ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+  const Bytes mapped = huge ? length + kHugePage : length;  // room to align the start
+  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    throw usage_error(fmt::format("no memory for {}: {} asked for: {}", purpose,
+                                  format_bytes(bytes), std::generic_category().message(errno)),
+                      remedy_for_no_memory("choose a smaller --batch-size"));
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uintptr_t start = huge ? round_up(address, kHugePage) : address;
+  auto* data = reinterpret_cast<std::byte*>(start);
+  if (huge) (void)madvise(data, length, MADV_HUGEPAGE);  // advice only: small pages work too
+  return {data, bytes, [base, mapped](std::byte*) { munmap(base, mapped); }};
+}
+
+Bytes HostMemorySource::footprint(Bytes bytes) const {
+  return round_up(bytes,
+                  bytes >= kHugePage ? kHugePage : static_cast<Bytes>(sysconf(_SC_PAGESIZE)));
+}
+
+Bytes available_memory() { return std::min(kernel_available(), group_available()); }
+
+bool is_memory_of_group() { return group_available() < kernel_available(); }
+
+std::string remedy_for_no_memory(std::string otherwise) {
+  constexpr Bytes kKibibyte = 1024;
+  struct Limit {
+    decltype(RLIMIT_AS) resource;
+    const char* option;
+  };
+  for (const auto& [resource, option] : {Limit{RLIMIT_AS, "-v"}, Limit{RLIMIT_DATA, "-d"}}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    return fmt::format("raise the limit of this process's addresses, ulimit {}, which is {} KiB",
+                       option, limit.rlim_cur / kKibibyte);
+  }
+  return otherwise;
 }
 
 ResidentMemory growth(const ResidentMemory& less, const ResidentMemory& more) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "src/base/size.h"
@@ -56,6 +57,12 @@ class HostMemorySource final : public MemorySource {
 /// Bytes that this process may still take without swapping: the least of the kernel's MemAvailable
 /// and of what the control groups (v1 and v2) leave.
 [[nodiscard]] Bytes available_memory();
+/// Whether it is a control group that leaves the least, as a container's or a batch system's.
+[[nodiscard]] bool is_memory_of_group();
+
+/// What helps where the kernel gives this process no more memory: names the limit of its addresses
+/// (ulimit -v, or -d) where there is one, else it is `otherwise`.
+[[nodiscard]] std::string remedy_for_no_memory(std::string otherwise);
 
 /// Resident size of a process, in bytes, by who else has these pages.
 struct ResidentMemory {

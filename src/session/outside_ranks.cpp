@@ -236,6 +236,7 @@ RunOptions with(const Welcome& welcome, RunOptions options, const RankPlace& pla
   options.asked_communicator = options.communicator;
   options.communicator =
       communicator_between(welcome.hosts, communicator_asked_for(options, place), place);
+  require_communicator_between_hosts(options.communicator);
   return options;
 }
 

@@ -139,7 +139,11 @@ class TrainingRun {
                                                   .seed = config_.options.seed})
                                 : load_directory(config_.options.data);
     check_labels(data, workload.classes);
-    if (!synthetic) require_memory(config_, workload.build(data.train.sample_shape()));
+    if (!synthetic) {
+      const Shape& shape = data.train.sample_shape();
+      refuse_channels_last(config_.options.data, shape, workload.input_shape);
+      require_memory(config_, workload.build(shape));
+    }
     report_data(data, config_, record_);
     return data;
   }

@@ -23,4 +23,22 @@ TEST_CASE("what resembles nothing gets no suggestion", "[base]") {
   CHECK(did_you_mean("transformer", {"linear", "mlp"}).empty());
 }
 
+TEST_CASE("what is another word gets no suggestion") {
+  const std::vector<std::string> layers{"linear",     "relu",     "gelu",         "conv2d",
+                                        "batch_norm", "max_pool", "average_pool", "flatten"};
+  for (const char* other : {"layer_norm", "group_norm", "rms_norm", "elu", "silu", "selu",
+                            "adaptive_pool", "embedding", "attention", "dropout"}) {
+    CAPTURE(other);
+    CHECK(nearest(other, layers).empty());
+  }
+  CHECK(nearest("gelu", {"relu"}).empty());
+  CHECK(nearest("lmp", {"mlp"}) == "mlp");
+  CHECK(nearest("rleu", layers) == "relu");
+  CHECK(nearest("batchnorm", layers) == "batch_norm");
+  CHECK(nearest("BatchNorm", layers) == "batch_norm");
+  CHECK(nearest("maxpool", layers) == "max_pool");
+  CHECK(nearest("conv", layers) == "conv2d");
+  CHECK(nearest("con2d", layers) == "conv2d");
+}
+
 }  // namespace ptbench

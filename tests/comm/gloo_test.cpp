@@ -29,6 +29,7 @@ namespace ptbench::testing {
 namespace {
 
 using Catch::Contains;
+using Catch::StartsWith;
 
 TestWorld gloo_of(Size ranks) {
   for (const TestWorld& world : test_worlds())
@@ -171,14 +172,23 @@ TEST_CASE("a rank that has sent no messages is not late for a collective", "[com
 
 TEST_CASE("an engine without its module says how to get it", "[comm]") {
   CHECK(probe_engine("gloo", "/nowhere").state == "module absent");
-  try {
-    require_engine("gloo", "/nowhere");
-    FAIL("it is there");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::capability);
-    CHECK_THAT(error.what(), Contains("/nowhere/libptbench_gloo.so"));
-    CHECK_THAT(error.remedy(), Contains("use --communicator shm"));
-  }
+  const auto refusal = [](EngineNeed need) {
+    try {
+      require_engine("gloo", need, "/nowhere");
+    } catch (const Error& error) {
+      return error;
+    }
+    throw std::logic_error("it is there");
+  };
+  const Error here = refusal(EngineNeed::one_host);
+  CHECK(here.code() == ExitCode::capability);
+  CHECK_THAT(here.what(), Contains("/nowhere/libptbench_gloo.so"));
+  CHECK_THAT(here.remedy(), Contains("use --communicator shm"));
+  const Error apart = refusal(EngineNeed::several_hosts);
+  CHECK(apart.code() == ExitCode::capability);
+  CHECK_THAT(apart.what(), StartsWith("several hosts need gloo: there is no module /nowhere/"));
+  CHECK_THAT(apart.remedy(), Contains("libgloo-dev") && Contains("on each host"));
+  CHECK_THAT(apart.remedy(), !Contains("shm"));
 }
 
 TEST_CASE("network interfaces are known by their names", "[comm]") {

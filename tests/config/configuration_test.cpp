@@ -258,4 +258,37 @@ TEST_CASE("ranks that do not fit into memory are refused with the number that do
   CHECK_FALSE(mentions(refused, "--samples"));
 }
 
+TEST_CASE("where not even one sample fits, what takes most is named", "[app]") {
+  const auto refusal_of_model = [](const std::string& layers, const std::string& samples) {
+    const testing::TemporaryDirectory folder;
+    const std::string file =
+        folder.write("m.json", R"({"schema": "ptbench.model/1", "name": "m", "input": [1, 8, 8],)"
+                               R"("classes": 10, "layers": [)" +
+                                   layers + "]}");
+    const RunConfig config = configured({"-w", file, "--samples", samples});
+    return testing::refusal_of([&] {
+      require_memory(config, config.workload.build(config.workload.input_shape));
+      return config;
+    });
+  };
+  const std::string flat = R"({"name": "f", "type": "flatten"},)";
+  const std::string last = R"({"name": "l", "type": "linear", "outputs": 10})";
+  const std::string padded = refusal_of_model(
+      R"({"name": "c", "type": "conv2d", "outputs": 64, "kernel": 3, "padding": 30000},)"
+      R"({"name": "p", "type": "average_pool", "kernel": 60000},)" +
+          flat + last,
+      "64");
+  CHECK(mentions(padded, "the activations of one sample take "));
+  CHECK_FALSE(mentions(padded, "--samples"));
+  const std::string wide =
+      refusal_of_model(flat +
+                           R"({"name": "w", "type": "linear", "outputs": 1000000},)"
+                           R"({"name": "v", "type": "linear", "outputs": 1000000},)" +
+                           last,
+                       "64");
+  CHECK(mentions(wide, "of that are the parameters"));
+  CHECK_FALSE(mentions(wide, "--samples"));
+  CHECK(mentions(refusal_of_model(flat + last, "1000000000000"), "use fewer --samples"));
+}
+
 }  // namespace ptbench

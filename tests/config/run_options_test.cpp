@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "src/base/text.h"
 #include "src/cli/argument_parser.h"
 #include "tests/support/refusal.h"
 
@@ -81,6 +82,29 @@ TEST_CASE("examples and choices are values") {
     for (const std::string& choice : row.info.choices)
       CHECK_NOTHROW(row.set(options, row.info, choice));
   }
+}
+
+TEST_CASE("the remedy of a refused value is a value, and one word of a shell") {
+  const OptionTable<RunOptions> table = run_option_table();
+  int remedies = 0;
+  for (const OptionRow<RunOptions>& row : table.rows()) {
+    INFO(row.info.name);
+    if (row.info.is_flag()) continue;
+    RunOptions options;
+    try {
+      row.set(options, row.info, "");
+    } catch (const Error& error) {
+      if (error.remedy().empty()) continue;
+      const std::string before = "for instance " + row.info.spelling() + " ";
+      REQUIRE(error.remedy().starts_with(before));
+      const std::string value = error.remedy().substr(before.size());
+      INFO(value);
+      CHECK(value == shell_word(value));
+      CHECK_NOTHROW(row.set(options, row.info, value));
+      ++remedies;
+    }
+  }
+  CHECK(remedies >= 20);
 }
 
 TEST_CASE("what is not a value is refused with the option's name and what it takes") {

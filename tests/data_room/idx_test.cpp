@@ -183,7 +183,10 @@ TEST_CASE("files of another kind are refused", "[data]") {
   CHECK_THAT(message_with_idx(kTrainImages, "P5 2 2 255 and so on and on"),
              Catch::Contains("is not an IDX file"));
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3, 2, 2}, std::string(48, 'x'), 0x0D)),
-             Catch::Contains("type 0x0d"));
+             Catch::Contains("type 0x0d") && Catch::Contains("convert it") &&
+                 Catch::Contains(kTrainImages) && !Catch::Contains("exchanged"));
+  CHECK_THAT(message_with_idx(kTrainLabels, idx_bytes({3}, std::string(12, 'x'), 0x0C)),
+             Catch::Contains("type 0x0c") && Catch::Contains("a.reshape(-1)"));
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3}, "abc")),
              Catch::Contains("1 dimensions"));
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({1, 3, 2, 2}, "abcdefghijkl")),

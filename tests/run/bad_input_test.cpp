@@ -117,6 +117,50 @@ TEST_CASE("what is no regular file is no plan, and nothing waits for it", "[run]
   }
 }
 
+TEST_CASE("whatever names a file to be read names a regular one of a sane length", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--steps", "3", "-o", "good.json"}).exit_code == 0);
+  std::filesystem::create_directory(run.path("folder.json"));
+  const std::vector<std::string> linear{"run", "-w", "linear", "--steps", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), linear.begin(), linear.end());
+    return more;
+  };
+  for (const std::string file : {"/dev/zero", "/dev/null", "folder.json", "absent/file.json"}) {
+    std::vector<std::vector<std::string>> commands{with({"--initial-weights", file}),
+                                                   {"compare", file, "good.json"},
+                                                   {"compare", "good.json", file},
+                                                   {"chart", file, "-o", "c.html"},
+                                                   {"export", file, "-f", "csv"},
+                                                   {"validate", file},
+                                                   {"trace-merge", file}};
+    if (file.ends_with(".json")) commands.push_back({"run", "-w", file, "--steps", "3"});
+    if (file != "folder.json") commands.push_back(with({"--data", file}));
+    if (!file.starts_with("absent"))
+      commands.push_back({"compare", "good.json", "--history", file});
+    for (std::vector<std::string>& command : commands) {
+      CAPTURE(file, command);
+      command.insert(command.begin(), PTBENCH_EXECUTABLE);
+      const ProgramResult result = run_program(command, {.folder = run.path(".")});
+      CHECK(result.exit_code == 1);
+      CHECK_THAT(result.errors, Contains(file) && Contains("ptbench: remedy: "));
+    }
+  }
+}
+
+TEST_CASE("a result may come through a pipe", "[run]") {
+  const RunCommand run;
+  REQUIRE(run({"-w", "linear", "--steps", "3", "-o", "good.json"}).exit_code == 0);
+  for (const char* command : {"validate <(cat good.json)", "validate /dev/stdin < good.json",
+                              "export <(cat good.json) -f jsonl"}) {
+    CAPTURE(command);
+    const ProgramResult result = run_program(
+        {"bash", "-c", std::string(PTBENCH_EXECUTABLE) + " " + command}, {.folder = run.path(".")});
+    CAPTURE(result.errors);
+    CHECK(result.exit_code == 0);
+  }
+}
+
 TEST_CASE("an output that is a pipe is refused before anything is measured", "[run]") {
   const RunCommand run;
   const std::string option =
@@ -171,6 +215,26 @@ TEST_CASE("a result that needs more memory than there is is one clear error", "[
                                   Contains("ptbench: remedy: split its runs"));
     CHECK((result.output == "good.json: valid\n") == command.starts_with("validate"));
   }
+}
+#endif
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("a limit of addresses is named where it is the reason", "[run]") {
+  const RunCommand run;
+  const auto limited = [&](const std::string& kibibytes, const std::string& arguments) {
+    return run_program(
+        {"/bin/bash", "-c",
+         "ulimit -v " + kibibytes + "; exec " + PTBENCH_EXECUTABLE + " run " + arguments},
+        {.folder = run.path(""), .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()}});
+  };
+  // Two ranks of 22 parameters.
+  const ProgramResult small = limited("1048576", "-w linear -s ddp -n 2 --threads 1 --steps 3");
+  CAPTURE(small.errors);
+  CHECK(small.exit_code == 0);
+  const ProgramResult large = limited("400000", "-w resnet50 --threads 1 --steps 3");
+  CHECK(large.exit_code == 1);
+  CHECK_THAT(large.errors, Contains("ptbench: remedy: raise the limit of this process's addresses, "
+                                    "ulimit -v, which is 400000 KiB"));
 }
 #endif
 

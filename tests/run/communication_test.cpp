@@ -59,10 +59,17 @@ TEST_CASE("an engine whose module is not there is an absent capability", "[run]"
     if (words[1] == "run") words.insert(words.end(), {"-s", "ddp"});
     const ProgramResult result = run_program(words);
     CHECK(result.exit_code == 5);
-    CHECK_THAT(result.errors, Contains("--communicator gloo: there is no module ") &&
-                                  Contains("libptbench_gloo.so") &&
-                                  Contains("ptbench: remedy: build ptbench where gloo is found"));
+    CHECK_THAT(result.errors,
+               Contains("--communicator gloo: there is no module ") &&
+                   Contains("libptbench_gloo.so") &&
+                   Contains("ptbench: remedy: use --communicator shm, or install libgloo-dev"));
   }
+  const ProgramResult apart =
+      run_program({program, "run", "-s", "ddp", "--hosts", "localhost:1,elsewhere:1"});
+  CHECK(apart.exit_code == 5);
+  CHECK_THAT(apart.errors, Contains("several hosts need gloo: there is no module ") &&
+                               Contains("remedy: on each host install libgloo-dev") &&
+                               !Contains("communicator shm"));
 }
 
 TEST_CASE("a network interface is one of this host's, and of use", "[run]") {

@@ -199,6 +199,16 @@ TEST_CASE("pools look at no more than 2^24 values at once", "[workloads]") {
 TEST_CASE("unknown workloads are refused with a suggestion", "[workloads]") {
   CHECK_THROWS_WITH(find_workload("mpl"), Contains("did you mean 'mlp'?"));
   CHECK_THROWS_WITH(find_workload("resnet"), Contains("unknown workload 'resnet'"));
+  for (const char* name : {"vgg16", "model.onnx", "net.pt", "weights.safetensors"}) {
+    CAPTURE(name);
+    try {
+      (void)find_workload(name);
+      FAIL("it is known");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::usage);
+      CHECK_THAT(error.remedy(), Contains("docs/models.md") && Contains("models/cnn.json"));
+    }
+  }
 }
 
 }  // namespace

@@ -118,9 +118,33 @@ TEST_CASE("writing refuses tensors that contradict themselves") {
 TEST_CASE("weights: what is not a readable file is said to be so") {
   const TemporaryDirectory directory;
   CHECK_THROWS_WITH(read_weights((directory.path() / "absent").string()),
-                    Contains("no weights file") && Contains("absent"));
-  CHECK_THROWS_WITH(read_weights(directory.path().string()), Contains("not a regular file"));
-  CHECK_THROWS_WITH(read_weights("/dev/zero"), Contains("not a regular file"));
+                    Contains("absent' cannot be read: No such file"));
+  CHECK_THROWS_WITH(read_weights(directory.path().string()), Contains("it is a directory"));
+  CHECK_THROWS_WITH(read_weights("/dev/zero"), Contains("it is no regular file"));
+}
+
+TEST_CASE("weights: what PyTorch's batch norms count is passed over") {
+  const std::string header =
+      R"({"bn.num_batches_tracked":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"
+      R"("bn.weight":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+      R"("num_batches_tracked":{"dtype":"I64","shape":[2],"data_offsets":[16,32]},)"
+      R"("fc.bias":{"dtype":"F32","shape":[1],"data_offsets":[32,36]}})";
+  const std::vector<float> values{1, 2, 3};
+  const std::string floats(reinterpret_cast<const char*>(values.data()), sizeof(float) * 3);
+  const TemporaryDirectory directory;
+  const auto read = read_weights(directory.write(
+      "w.safetensors", weights_bytes(header, std::string(8, 'x') + floats.substr(0, 8) +
+                                                 std::string(16, 'y') + floats.substr(8))));
+  REQUIRE(read.size() == 2);
+  CHECK(same(read[0], {"bn.weight", {2}, {1, 2}}));
+  CHECK(same(read[1], {"fc.bias", {1}, {3}}));
+  const auto complaint_of = [](const std::string& name, const std::string& type) {
+    return weights_complaint(weights_bytes(
+        "{\"" + name + "\":{\"dtype\":\"" + type + "\",\"shape\":[1],\"data_offsets\":[0,8]}}",
+        std::string(8, 'x')));
+  };
+  CHECK_THAT(complaint_of("bn.num_batches_tracked", "I32"), Contains("is I32"));
+  CHECK_THAT(complaint_of("counted", "I64"), Contains("is I64, and only F32 is read"));
 }
 
 TEST_CASE("weights: lying lengths are found before anything is read") {
