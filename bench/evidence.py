@@ -48,6 +48,18 @@ def ratio(ratios):
     return Interval(math.exp(logs.middle), low, high, logs.count)
 
 
+def with_interval(value, low, high, text, half_text=None):
+    """"10.7 ± 0.3", or "10.7 (10.1 to 12.0)" where the halves are a fifth apart, or "4 to 12" where the interval is
+    wider than its value or reaches below 0: as src/measure/interval_text.h tells all values. `text` writes a number,
+    `half_text` half a width."""
+    shorter, longer = sorted((value - low, high - value))
+    if low < 0 or high - low > value:
+        return f"{text(low)} to {text(high)}"
+    if longer >= 1.2 * shorter and longer > shorter:
+        return f"{text(value)} ({text(low)} to {text(high)})"
+    return f"{text(value)} ± {(half_text or text)((high - low) / 2)}"
+
+
 def is_within(interval, limit):
     """Whether it is shown that what was measured is at most `limit`: the high end is."""
     return interval.high is not None and interval.high <= limit

@@ -49,8 +49,8 @@ class Source:
 
 
 def plus_minus(value, low, high, unit="", factor=1.0, digits=1):
-    half = factor * (high - low) / 2
-    return f"{factor * value:.{digits}f} ± {half:.{digits}f}{unit}"
+    return evidence.with_interval(factor * value, factor * low, factor * high,
+                                  lambda number: f"{number:.{digits}f}") + unit
 
 
 def table(head, rows):

@@ -149,13 +149,14 @@ def plain(value, digits):
 
 
 def step_text(record):
-    """"10.7 ± 0.3 ms", the median and half its 95 % interval; empty without one."""
+    """"10.7 ± 0.3 ms", the median and its 95 % interval; empty without one."""
     seconds = record["step_seconds"]
     if not seconds["ci95"]:
         return "no interval"
     unit, factor = ("ms", 1e3) if seconds["median"] >= 1e-3 else ("µs", 1e6)
-    half = (seconds["ci95"][1] - seconds["ci95"][0]) / 2
-    return f"{plain(seconds['median'] * factor, 3)} ± {plain(half * factor, 2)} {unit}"
+    low, high = (factor * end for end in seconds["ci95"])
+    return evidence.with_interval(factor * seconds["median"], low, high, lambda number: plain(number, 3),
+                                  lambda half: plain(half, 2)) + f" {unit}"
 
 
 def share_text(record, field):
@@ -163,8 +164,9 @@ def share_text(record, field):
     share, throughput = record["compute"][field], record["throughput"]
     if share is None or not throughput["ci95"]:
         return ""
-    low, high = throughput["ci95"]
-    return f"{100 * share:.0f} ± {plain(100 * share * (high - low) / 2 / throughput['value'], 1)} %"
+    low, high = (100 * share * end / throughput["value"] for end in throughput["ci95"])
+    return evidence.with_interval(100 * share, low, high, lambda number: f"{number:.0f}",
+                                  lambda half: plain(half, 1)) + " %"
 
 
 def clean_rounds(own, peer):

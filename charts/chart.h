@@ -37,7 +37,7 @@ struct Point {
   double y = 0;                        ///< finite
   std::optional<Interval> interval{};  ///< of y
   std::string note{};   ///< what else a reader should know of this value; may be empty
-  bool trusted = true;  ///< false: not a single repetition was clean
+  bool trusted = true;  ///< false: one may not rely on it (`reliability_of`)
 };
 
 enum class SeriesStyle {

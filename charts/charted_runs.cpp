@@ -9,8 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "src/base/units.h"
-#include "src/measure/counted_repetitions.h"
+#include "src/measure/interval_text.h"
 
 namespace ptbench {
 namespace {
@@ -140,7 +139,7 @@ std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results) {
       if (has_throughput(run))
         runs.push_back({.run = &run,
                         .file = &results[at],
-                        .clean_repetitions = clean_repetitions(run.samples),
+                        .reliability = reliability_of(run),
                         .source = sources[at]});
   return runs;
 }
@@ -214,11 +213,12 @@ std::vector<ChartedRun> by_ranks(std::vector<ChartedRun> runs) {
 
 std::string basis_of(std::span<const ChartedRun> runs) {
   if (runs.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(runs, {}, &ChartedRun::clean_repetitions);
-  std::string text = least.clean_repetitions == most.clean_repetitions
-                         ? fmt::format("{}", most.clean_repetitions)
-                         : fmt::format("{} to {}", least.clean_repetitions, most.clean_repetitions);
-  text += most.clean_repetitions == 1 ? " clean repetition each" : " clean repetitions each";
+  const auto clean = [](const ChartedRun& run) { return run.reliability.clean; };
+  const auto [fewest, most] = std::ranges::minmax(runs, {}, clean);
+  std::string text = clean(fewest) == clean(most)
+                         ? fmt::format("{}", clean(most))
+                         : fmt::format("{} to {}", clean(fewest), clean(most));
+  text += clean(most) == 1 ? " clean repetition each" : " clean repetitions each";
   std::set<std::string> machines;
   for (const ChartedRun& run : runs) machines.insert(machine_of(*run.file));
   if (machines.size() > 1) return fmt::format("{}; {} machines", text, machines.size());
@@ -227,10 +227,10 @@ std::string basis_of(std::span<const ChartedRun> runs) {
 
 std::string note_of(const ChartedRun& charted) {
   const RunRecord& run = *charted.run;
-  std::string text = fmt::format("{} samples/s", format_si(*run.throughput.value));
-  const std::size_t repetitions = run.samples.repetitions.size();
-  if (repetitions > 0)
-    text += fmt::format(", {} of {} repetitions clean", charted.clean_repetitions, repetitions);
+  std::string text = rate_with_interval(*run.throughput.value, run.throughput.ci95, "samples/s");
+  const Reliability& found = charted.reliability;
+  if (found.repetitions > 0)
+    text += fmt::format(", {} of {} repetitions clean", found.clean, found.repetitions);
   if (run.status == Status::interrupted) text += ", interrupted";
   return text;
 }

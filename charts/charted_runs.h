@@ -9,6 +9,7 @@
 #include "charts/chart.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
+#include "src/measure/reliability.h"
 
 namespace ptbench {
 
@@ -16,12 +17,12 @@ namespace ptbench {
 struct ChartedRun {
   const RunRecord* run = nullptr;
   const ResultFile* file = nullptr;
-  Size clean_repetitions = 0;
+  Reliability reliability;
   /// What tells its file from the others: host, commit, time; may be empty.
   // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
   std::string source{};
 
-  [[nodiscard]] bool is_trusted() const { return clean_repetitions > 0; }
+  [[nodiscard]] bool is_trusted() const { return reliability.is_reliable(); }
 };
 
 /// The first letters of the commit of the program that measured; empty where it is not known.

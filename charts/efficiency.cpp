@@ -18,7 +18,7 @@ Point efficiency_of(const ChartedRun& charted, const MeasuredRuns& measured) {
   Point point{.x = static_cast<double>(charted.run->strategy.world_size),
               .y = kPercent * *scaling.efficiency,
               .interval = {},
-              .note = scaling_note(charted),
+              .note = scaling_note(charted, measured),
               .trusted = is_trusted(charted, measured)};
   if (const auto& interval = scaling.efficiency_ci95)
     point.interval = Interval{.low = kPercent * interval->low, .high = kPercent * interval->high};

@@ -78,7 +78,7 @@ std::string whole_tics(const std::set<double>& places) {
   return tics_command(tics);
 }
 
-/// Categories without a clean repetition, by a star.
+/// Categories that one may not rely on, which a star marks.
 std::set<std::size_t> doubtful_places(const Chart& chart) {
   std::set<std::size_t> doubtful;
   if (!has_bars(chart)) return doubtful;

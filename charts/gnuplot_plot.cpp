@@ -109,7 +109,7 @@ class Plot {
         add_points(series, look_of(number++, theme_));
     }
     if (!all_trusted_)
-      legend("hollow: not one clean repetition",
+      legend("hollow: not reliable",
              fmt::format("with points pt 6 lc rgb '{}'", colours_of(theme_).faint));
   }
 
@@ -180,7 +180,7 @@ class Plot {
     }
     std::ranges::reverse(legend_);  // as the parts lie above each other
     if (!all_trusted_)
-      legend("* not one clean repetition",
+      legend("* not reliable",
              fmt::format("with points pt 7 lc rgb '{}'", colours_of(theme_).ground));
   }
 

@@ -11,7 +11,7 @@
 #include "charts/charted_runs.h"
 #include "charts/charts.h"
 #include "src/base/units.h"
-#include "src/measure/counted_repetitions.h"
+#include "src/measure/reliability.h"
 
 namespace ptbench {
 namespace {
@@ -102,7 +102,7 @@ Series series_of_line(const Line& line, std::string name) {
     Point point{.x = entry.place,
                 .y = kPercent * *step.median / first,
                 .note = fmt::format("{:.4g} ms", 1e3 * *step.median),
-                .trusted = clean_repetitions(entry.run->samples) > 0};
+                .trusted = reliability_of(*entry.run).is_reliable()};
     if (step.ci95)
       point.interval = Interval{.low = kPercent * step.ci95->low / first,
                                 .high = kPercent * step.ci95->high / first};
@@ -116,9 +116,11 @@ std::vector<std::string> names_of_lines(const std::vector<Line>& lines) {
   traits.reserve(lines.size());
   for (const Line& line : lines) {
     const Entry& first = line.front();
-    traits.push_back(traits_of(
-        {.run = first.run, .file = first.file, .source = first.file->environment.host.name},
-        Along::nothing));
+    traits.push_back(traits_of({.run = first.run,
+                                .file = first.file,
+                                .reliability = reliability_of(*first.run),
+                                .source = first.file->environment.host.name},
+                               Along::nothing));
   }
   return names_of(traits);
 }

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "src/measure/interval_text.h"
+
 namespace ptbench {
 namespace {
 
@@ -30,6 +32,15 @@ AllCores held_against(const ChartedRun& all, const ChartedRun& serial) {
   if (threads && one && *one > 0)
     found.ranks = static_cast<double>(*threads) / static_cast<double>(*one);
   return found;
+}
+
+/// "0.83 ± 0.01 times as fast as serial on all cores".
+std::string against_all_cores(double ratio, const std::optional<Interval>& interval) {
+  if (!interval) return fmt::format("{:.2f} times as fast as serial on all cores", ratio);
+  return is_told_from_one(*interval)
+             ? ratio_with_interval(ratio, *interval) + " times as fast as serial on all cores"
+             : fmt::format("cannot be told from serial on all cores ({:.2f} to {:.2f})",
+                           interval->low, interval->high);
 }
 
 }  // namespace
@@ -87,16 +98,21 @@ bool is_trusted(const ChartedRun& run, const MeasuredRuns& measured) {
   return run.is_trusted() && (serial == nullptr || serial->is_trusted());
 }
 
-std::string scaling_note(const ChartedRun& run) {
+std::string scaling_note(const ChartedRun& run, const MeasuredRuns& measured) {
   const ScalingRecord& scaling = *run.run->scaling;
-  std::string text = fmt::format("{:.1f} % efficiency", 100 * *scaling.efficiency);
+  std::string text =
+      share_with_interval(*scaling.efficiency, scaling.efficiency_ci95) + " efficiency";
   if (scaling.efficiency_vs_all_cores)
-    text += fmt::format(", {:.2f} times as fast as serial on all cores",
-                        *scaling.efficiency_vs_all_cores);
+    text += ", " + against_all_cores(*scaling.efficiency_vs_all_cores,
+                                     scaling.efficiency_vs_all_cores_ci95);
   if (scaling.efficiency_across_hosts)
     text += fmt::format(", {:.1f} % across {} hosts", 100 * *scaling.efficiency_across_hosts,
                         run.run->strategy.hosts.value_or(0));
-  return text + ", " + note_of(run);
+  text += ", " + note_of(run);
+  const ChartedRun* const serial = measured.baseline_of(run).serial;
+  if (serial != nullptr && !serial->is_trusted())
+    text += "; the baseline is " + text_of(serial->reliability);
+  return text;
 }
 
 std::pair<double, double> span_of_ranks(const ScalingGroup& group) {

@@ -45,17 +45,18 @@ struct AllCores {
   double speedup = 0;
   /// Ranks that would use as many threads; empty: not known.
   std::optional<double> ranks;
-  bool trusted = true;  ///< clean repetitions on both sides
+  bool trusted = true;  ///< both sides are reliable
   std::string note;
 };
 [[nodiscard]] std::vector<AllCores> all_cores_of(const ScalingGroup& group,
                                                  const MeasuredRuns& measured);
 
-/// Whether `run` and its baseline were clean at least once.
+/// Whether `run` and its baseline are reliable.
 [[nodiscard]] bool is_trusted(const ChartedRun& run, const MeasuredRuns& measured);
 
-/// "71.7 % efficiency, 17.0 k samples/s, 4 of 5 repetitions clean".
-[[nodiscard]] std::string scaling_note(const ChartedRun& run);
+/// "71.7 ± 1.2 % efficiency, 17.0 k samples/s ± 2 %, 4 of 5 repetitions clean", and what is the
+/// matter with its baseline.
+[[nodiscard]] std::string scaling_note(const ChartedRun& run, const MeasuredRuns& measured);
 
 /// The axis of ranks on which all runs of a group lie.
 [[nodiscard]] Axis axis_of_ranks(const ScalingGroup& group);

@@ -16,7 +16,7 @@ Point speedup_of(const ChartedRun& charted, const MeasuredRuns& measured) {
   Point point{.x = ranks,
               .y = *scaling.speedup,
               .interval = {},
-              .note = scaling_note(charted),
+              .note = scaling_note(charted, measured),
               .trusted = is_trusted(charted, measured)};
   if (const auto& efficiency = scaling.efficiency_ci95)
     point.interval = Interval{.low = ranks * efficiency->low, .high = ranks * efficiency->high};

@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "src/measure/interval_text.h"
 
 namespace ptbench {
 namespace {
@@ -37,6 +38,13 @@ std::string extra_of(const ResultFile& result, const RunRecord& run) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+/// "± 12.3"; "8.2 to 13.9" where halves differ.
+std::string range_of(double value, const Interval& interval) {
+  if (form_of(value, interval) == IntervalForm::half_width)
+    return fmt::format("± {:.3g}", (interval.high - interval.low) / 2);
+  return fmt::format("{:.3g} to {:.3g}", interval.low, interval.high);
+}
+
 void put(const NamedResult& named, const RunRecord& run, const Value& value, Json& entries) {
   const std::optional<double> known = finite(value.value);
   if (!known) return;
@@ -44,7 +52,8 @@ void put(const NamedResult& named, const RunRecord& run, const Value& value, Jso
                 {"unit", value.unit},
                 {"value", value.factor * *known}};
   if (const auto interval = finite(value.interval))
-    entry["range"] = fmt::format("± {:.3g}", value.factor * (interval->high - interval->low) / 2);
+    entry["range"] = range_of(value.factor * *known, {.low = value.factor * interval->low,
+                                                      .high = value.factor * interval->high});
   entry["extra"] = extra_of(named.result, run);
   entries.push_back(std::move(entry));
 }

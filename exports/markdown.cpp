@@ -6,6 +6,7 @@
 #include "reports/markdown_text.h"
 #include "reports/scaling_text.h"
 #include "src/base/units.h"
+#include "src/measure/interval_text.h"
 
 namespace ptbench {
 namespace {
@@ -13,20 +14,15 @@ namespace {
 /// "11.8 k ± 5.1 %".
 std::string throughput_text(const RunRecord& run) {
   const auto value = finite(run.throughput.value);
-  if (!value) return {};
-  std::string text = format_si(*value);
-  const auto interval = finite(run.throughput.ci95);
-  if (interval && *value > 0)
-    text += fmt::format(" ± {:.2g} %", 50 * (interval->high - interval->low) / *value);
-  return text;
+  return value ? rate_with_interval(*value, finite(run.throughput.ci95)) : std::string();
 }
 
 /// "1.43"; "0.78 (all 5 rounds)" where the throughput is of others.
-std::string speedup_text(const ResultFile& result, const RunRecord& run) {
+std::string known_speedup_text(const ResultFile& result, const RunRecord& run) {
   const auto speedup = run.scaling ? finite(run.scaling->speedup) : std::nullopt;
   if (!speedup) return {};
   const std::string rounds = rounds_text(run, find_run(result, run.scaling->baseline));
-  return fmt::format("{:.2f}{}", *speedup, rounds.empty() ? "" : fmt::format(" ({})", rounds));
+  return speedup_text(run) + (rounds.empty() ? "" : fmt::format(" ({})", rounds));
 }
 
 /// "71.7 ± 1.2 %".
@@ -46,7 +42,7 @@ std::string row_of(const ResultFile& result, const RunRecord& run) {
   std::string remarks;
   if (measured) {
     cells = {throughput_text(run), format_duration(*run.step_seconds.median),
-             clean_repetitions_text(run.samples), speedup_text(result, run),
+             clean_repetitions_text(run.samples), known_speedup_text(result, run),
              known_efficiency_text(run)};
     remarks = fmt::format("{}", fmt::join(remarks_of(run), ", "));
   } else {

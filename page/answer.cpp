@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string_view>
+#include <utility>
 
-#include "page/run_words.h"
+#include "reports/run_words.h"
 #include "reports/scaling_text.h"
 #include "src/base/error.h"
-#include "src/judge/step_ratio.h"
+#include "src/judge/ranking.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/reliability.h"
-#include "src/measure/spread.h"
 
 namespace ptbench {
 namespace {
@@ -55,58 +55,14 @@ std::vector<Group> groups_of(std::span<const ResultFile> files) {
   return groups;
 }
 
-/// How many times as fast, and half the width of its 95 % interval.
-struct SpeedRatio {
-  double value = 1;
-  std::optional<double> half_width;
-
-  [[nodiscard]] bool is_told_from_one() const {
-    return half_width && std::abs(value - 1) > *half_width;
-  }
-};
-
-SpeedRatio speed_ratio(const RunRecord& run, const RunRecord& other) {
-  SpeedRatio ratio{.value = *run.throughput.value / *other.throughput.value, .half_width = {}};
-  const std::optional<double> alone = step_of(other);
-  const std::optional<double> beside = step_beside(run, other);
-  if (alone && beside) ratio.value *= *beside / *alone;
-  if (const auto half = ratio_half_width(run, other, false, {}))
-    ratio.half_width = ratio.value * std::sinh(*half);
-  return ratio;
+std::vector<const RunRecord*> runs_of(const Group& group) {
+  std::vector<const RunRecord*> runs;
+  for (const PlacedRun& placed : group.runs) runs.push_back(placed.run);
+  return runs;
 }
 
-/// "1.18 ± 0.03 times as fast as".
-std::string ratio_text(const SpeedRatio& ratio) {
-  if (!ratio.half_width) return fmt::format("{:.2f} times as fast as", ratio.value);
-  return fmt::format("{:.2f} ± {:.2f} times as fast as", ratio.value, *ratio.half_width);
-}
-
-/// Whether the run may be ranked: at least `kLeastRepetitions` clean repetitions tell its speed,
-/// however well.
-bool can_be_ranked(const RunRecord& run) {
-  const Trust trust = reliability_of(run).trust;
-  return trust == Trust::reliable || trust == Trust::too_noisy;
-}
-
-/// The measured runs of a group: those that can be ranked first, the fastest before slower ones.
-std::vector<const RunRecord*> ranking_of(const Group& group) {
-  std::vector<const RunRecord*> ranking;
-  for (const PlacedRun& placed : group.runs)
-    if (has_throughput(*placed.run)) ranking.push_back(placed.run);
-  std::ranges::sort(ranking, [](const RunRecord* one, const RunRecord* other) {
-    if (can_be_ranked(*one) != can_be_ranked(*other)) return can_be_ranked(*one);
-    if (*one->throughput.value != *other->throughput.value)
-      return *one->throughput.value > *other->throughput.value;
-    return one->id < other->id;
-  });
-  return ranking;
-}
-
-/// "17.0 k samples/s ± 0.9 %", or with what is the matter with it.
-std::string speed_with_doubt(const RunRecord& run) {
-  const Reliability found = reliability_of(run);
-  return found.is_reliable() ? throughput_words(run)
-                             : fmt::format("{} ({})", speed_text(run), text_of(found));
+NameStyle style_of(const Group& group) {
+  return {.cores = group.runs.front().file->environment.cpu.cores};
 }
 
 std::string words_of(Status status, Size count) {
@@ -137,30 +93,25 @@ std::string statuses_text(const Group& group) {
 class AnswerMaker {
  public:
   explicit AnswerMaker(const Group& group)
-      : group_(group), ranking_(ranking_of(group)), names_(names_of(ranking_)) {
+      : group_(group),
+        ranking_(ranking_of(runs_of(group))),
+        names_(names_of(ranking_.runs, style_of(group))) {
     answer_.workload = group.workload;
     answer_.host = group.host;
   }
 
   Answer answer() {
-    if (ranking_.empty()) {
+    if (ranking_.runs.empty()) {
       tell_nothing_measured();
       return answer_;
     }
+    tell_fastest();
     tell_reliability();
-    if (!can_be_ranked(first()))
-      tell_unranked();
-    else if (ranking_.size() == 1)
-      tell_only();
-    else
-      tell_fastest();
     tell_scaling();
     return answer_;
   }
 
  private:
-  [[nodiscard]] const RunRecord& first() const { return *ranking_.front(); }
-
   void tell_nothing_measured() {
     answer_.sentence = fmt::format("Nothing was measured: {}.", statuses_text(group_));
     const auto reason = std::ranges::find_if(group_.runs, [](const PlacedRun& placed) {
@@ -173,77 +124,35 @@ class AnswerMaker {
     answer_.loss_advice = "no run was measured";
   }
 
-  void tell_reliability() {
-    const Reliability found = reliability_of(first());
-    answer_.is_reliable = found.is_reliable();
-    answer_.speed = throughput_words(first());
-    answer_.reliability = text_of(found);
-    if (ranking_.size() == 1) return;
-    const auto reliable = std::ranges::count_if(
-        ranking_, [](const RunRecord* run) { return reliability_of(*run).is_reliable(); });
-    answer_.reliability_note =
-        fmt::format("{} of {} measured runs have a reliable throughput", reliable, ranking_.size());
-  }
-
-  void tell_unranked() {
-    const std::string trust = text_of(reliability_of(first()));
-    if (ranking_.size() == 1)
-      answer_.sentence = fmt::format("{} measured {}, but this is {}.", names_.front(),
-                                     speed_text(first()), trust);
-    else
-      answer_.sentence = fmt::format(
-          "Which run is the fastest cannot be said: none of {} has {} clean repetitions. {} "
-          "measured "
-          "most, {}, but is {}.",
-          ranking_.size(), kLeastRepetitions, names_.front(), speed_text(first()), trust);
-  }
-
-  void tell_only() {
-    answer_.fastest = names_.front();
-    answer_.sentence = fmt::format("{} trains {}.", names_.front(), speed_with_doubt(first()));
-  }
-
-  /// Places of ranked runs whose difference from the first is within noise.
-  [[nodiscard]] std::vector<std::size_t> places_like_first() const {
-    std::vector<std::size_t> places;
-    for (std::size_t at = 1; at < ranking_.size() && can_be_ranked(*ranking_[at]); ++at) {
-      const SpeedRatio ratio = speed_ratio(first(), *ranking_[at]);
-      if (ratio.value < 1 || !ratio.is_told_from_one()) places.push_back(at);
-    }
-    return places;
-  }
-
   void tell_fastest() {
-    const std::vector<std::size_t> like = places_like_first();
-    const std::string speed = speed_with_doubt(first());
+    FastestText text = fastest_text(ranking_, names_);
+    answer_.sentence = std::move(text.sentence);
+    answer_.beside = std::move(text.beside);
+    if (ranking_.fastest() == nullptr) return;
     answer_.fastest = names_.front();
-    if (!like.empty()) {
-      const std::string others =
-          like.size() == 1 ? names_[like.front()]
-                           : fmt::format("{} and {} more", names_[like.front()], like.size() - 1);
-      answer_.fastest += " or " + others;
-      answer_.sentence = fmt::format("{} measured most, {}, but noise does not tell it from {}.",
-                                     names_.front(), speed, others);
-    } else if (can_be_ranked(*ranking_[1])) {
-      answer_.sentence = fmt::format("{} is the fastest of {} runs: {}, {} the next, {}.",
-                                     names_.front(), ranking_.size(), speed,
-                                     ratio_text(speed_ratio(first(), *ranking_[1])), names_[1]);
-    } else {
-      answer_.sentence = fmt::format("{} trains {}; no other run has {} clean repetitions.",
-                                     names_.front(), speed, kLeastRepetitions);
-    }
-    tell_faster_doubtful();
+    if (ranking_.rivals.empty()) return;
+    answer_.fastest += " or " + name_of_run(*ranking_.rivals.front());
+    if (const std::size_t more = ranking_.rivals.size() - 1; more > 0)
+      answer_.fastest += fmt::format(" and {} more", more);
   }
 
-  /// A run that measured more, of which that is not known.
-  void tell_faster_doubtful() {
-    const auto doubtful = std::ranges::find_if_not(
-        ranking_, [](const RunRecord* run) { return can_be_ranked(*run); });
-    if (doubtful == ranking_.end() || *(*doubtful)->throughput.value <= *first().throughput.value)
-      return;
-    answer_.beside = fmt::format("{} measured {}, but is {}.",
-                                 names_[static_cast<std::size_t>(doubtful - ranking_.begin())],
-                                 speed_text(**doubtful), text_of(reliability_of(**doubtful)));
+  void tell_reliability() {
+    const RunRecord& first = *ranking_.runs.front();
+    const Reliability found = reliability_of(first);
+    answer_.is_reliable = found.is_reliable();
+    answer_.speed = throughput_words(first);
+    answer_.reliability = text_of(found);
+    if (ranking_.runs.size() == 1) return;
+    const auto reliable = std::ranges::count_if(
+        ranking_.runs, [](const RunRecord* run) { return reliability_of(*run).is_reliable(); });
+    answer_.reliability_note = fmt::format("{} of {} measured runs have a reliable throughput",
+                                           reliable, ranking_.runs.size());
+  }
+
+  /// Of a run of the ranking.
+  [[nodiscard]] const std::string& name_of_run(const RunRecord& run) const {
+    const auto place = std::ranges::find(ranking_.runs, &run);
+    return names_[static_cast<std::size_t>(place - ranking_.runs.begin())];
   }
 
   [[nodiscard]] const RunRecord* baseline_of(const RunRecord& run) const {
@@ -253,33 +162,34 @@ class AnswerMaker {
 
   /// The best that several ranks reached, against serial training.
   void tell_scaling() {
-    const auto found = std::ranges::find_if(ranking_, [](const RunRecord* run) {
-      return run->strategy.world_size > 1 && run->scaling && run->scaling->efficiency;
-    });
-    if (found == ranking_.end()) {
+    const RunRecord* const found = fastest_on_ranks(ranking_);
+    if (found == nullptr) {
       answer_.efficiency_of =
           "no run on several ranks is compared with serial; ptbench sweep -n 1,2 does that";
       answer_.loss_advice = "no run on several ranks lost anything";
       return;
     }
-    const RunRecord& run = **found;
+    const RunRecord& run = *found;
     const RunRecord* const baseline = baseline_of(run);
     answer_.efficiency = efficiency_text(run);
-    answer_.efficiency_of = fmt::format(
-        "{} in {} scaling, against {}", names_[static_cast<std::size_t>(found - ranking_.begin())],
-        name_of(run.scaling->mode), run.scaling->baseline.value_or("serial"));
+    answer_.efficiency_of =
+        fmt::format("{} in {} scaling, against {}", name_of_run(run), name_of(run.scaling->mode),
+                    run.scaling->baseline.value_or("serial"));
+    if (const auto& interval = run.scaling->efficiency_ci95;
+        interval &&
+        form_of(run.scaling->efficiency.value_or(0), *interval) == IntervalForm::ends_alone)
+      answer_.efficiency_of += "; not known well";
+    answer_.is_efficiency_told = is_ratio_reliable(run, baseline);
     for (const RunRecord* side : {&run, baseline})
-      if (side != nullptr && !can_be_ranked(*side)) {
+      if (side != nullptr && !reliability_of(*side).is_reliable())
         answer_.efficiency_of += fmt::format("; {}", text_of(reliability_of(*side)));
-        answer_.is_efficiency_told = false;
-      }
     answer_.loss = largest_loss_text(run, baseline);
     answer_.loss_advice = lost_text(run, baseline);
   }
 
   const Group& group_;
-  std::vector<const RunRecord*> ranking_;
-  std::vector<std::string> names_;  ///< of the ranking
+  Ranking ranking_;
+  std::vector<std::string> names_;  ///< of the runs of the ranking
   Answer answer_;
 };
 

@@ -104,7 +104,7 @@ HtmlCell place_of(const Axis& axis, double x) {
 
 std::string note_of(const Point& point) {
   if (point.trusted) return point.note;
-  return "not reliable: no repetition was clean" + (point.note.empty() ? "" : "; " + point.note);
+  return "not reliable" + (point.note.empty() ? "" : "; " + point.note);
 }
 
 std::vector<HtmlCell> row_of(const Chart& chart, const Series& series, const Point& point) {

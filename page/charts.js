@@ -222,7 +222,7 @@
       line += ` (95 %: ${textOn(chart.y, point.low)} to ${textOn(chart.y, point.high)})`;
     }
     const lines = [line];
-    if (!point.trusted) lines.push('not reliable: no repetition was clean');
+    if (!point.trusted) lines.push('not reliable');
     if (point.note !== '') lines.push(point.note);
     return lines;
   };

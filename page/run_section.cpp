@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "page/html.h"
-#include "page/run_words.h"
 #include "page/sections.h"
 #include "reports/field_text.h"
+#include "reports/run_words.h"
 #include "reports/scaling_text.h"
 #include "src/base/units.h"
 #include "src/measure/counted_repetitions.h"
@@ -68,6 +68,21 @@ HtmlCell status_cell(const ResultFile& /*file*/, const RunRecord& run) {
                                                : "doubt"};
 }
 
+/// A ratio of the run and what it is held against, with what keeps one from relying on it.
+template <std::optional<double> ScalingRecord::* Value,
+          std::optional<std::string> ScalingRecord::* Other, std::string (*Text)(const RunRecord&)>
+HtmlCell ratio_cell(const ResultFile& file, const RunRecord& run) {
+  if (!has_throughput(run) || !run.scaling) return {};
+  HtmlCell cell = number_cell(*run.scaling.*Value, Text(run));
+  const RunRecord* const other = find_run(file, *run.scaling.*Other);
+  if (cell.text.empty() || is_ratio_reliable(run, other)) return cell;
+  const Reliability own = reliability_of(run);
+  cell.note =
+      own.is_reliable() ? other->id + " is " + text_of(reliability_of(*other)) : text_of(own);
+  cell.mark = "doubt";
+  return cell;
+}
+
 HtmlCell throughput_cell(const ResultFile& /*file*/, const RunRecord& run) {
   if (!has_throughput(run)) return {};
   const Reliability found = reliability_of(run);
@@ -88,11 +103,11 @@ HtmlCell clean_cell(const ResultFile& /*file*/, const RunRecord& run) {
 }
 
 HtmlCell speedup_cell(const ResultFile& file, const RunRecord& run) {
-  if (!has_throughput(run) || !run.scaling) return {};
-  const auto& speedup = run.scaling->speedup;
-  HtmlCell cell = number_cell(speedup, fmt::format("{:.2f}", speedup.value_or(0)));
+  HtmlCell cell =
+      ratio_cell<&ScalingRecord::speedup, &ScalingRecord::baseline, speedup_text>(file, run);
+  if (cell.text.empty()) return cell;
   const std::string rounds = rounds_text(run, find_run(file, run.scaling->baseline));
-  if (!rounds.empty()) cell.note = "of " + rounds;
+  if (!rounds.empty()) cell.note = "of " + rounds + (cell.note.empty() ? "" : "; " + cell.note);
   return cell;
 }
 
@@ -102,10 +117,6 @@ HtmlCell verification_cell(const ResultFile& /*file*/, const RunRecord& run) {
   if (run.verification.status == VerificationStatus::failed) cell.mark = "bad";
   if (run.verification.status == VerificationStatus::weak) cell.mark = "doubt";
   return cell;
-}
-
-std::optional<double> efficiency_of(const RunRecord& run) {
-  return run.scaling ? run.scaling->efficiency : std::nullopt;
 }
 
 std::string warning_codes(const RunRecord& run) {
@@ -176,16 +187,11 @@ const std::array kColumns{
               speedup_cell},
     RunColumn{{"efficiency", "speedup over ranks", true},
               Presence::where_it_is_known,
-              measured<[](const RunRecord& run) {
-                return number_cell(efficiency_of(run), efficiency_text(run));
-              }>},
+              ratio_cell<&ScalingRecord::efficiency, &ScalingRecord::baseline, efficiency_text>},
     RunColumn{{"vs all cores", "against serial training on all cores", true},
               Presence::where_it_is_known,
-              measured<[](const RunRecord& run) {
-                return number_cell(
-                    run.scaling ? run.scaling->efficiency_vs_all_cores : std::nullopt,
-                    all_cores_text(run));
-              }>},
+              ratio_cell<&ScalingRecord::efficiency_vs_all_cores, &ScalingRecord::all_cores,
+                         all_cores_text>},
     RunColumn{{"link", "between two hosts, each way: latency and bandwidth"},
               Presence::where_it_is_known,
               measured<[](const RunRecord& run) { return text_cell(link_text(run)); }>},

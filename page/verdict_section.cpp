@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "page/html.h"
 #include "page/sections.h"
 #include "reports/comparison_parts.h"
@@ -25,21 +28,28 @@ std::string remarks_text(const RunComparison& run) {
   return remarks;
 }
 
-HtmlCell seconds_cell(const std::optional<double>& seconds) {
-  return {.text = seconds_text(seconds), .sort = seconds ? number_text(*seconds) : ""};
+/// A text, and the number that it is sorted by.
+HtmlCell sorted_cell(std::string text, const std::optional<double>& number) {
+  return {.text = std::move(text), .sort = number ? number_text(*number) : ""};
+}
+
+/// "45.5 % to 58.9 % (99.9 %)".
+std::string interval_with_level(const RunComparison& run, const DecidingChange& shown) {
+  const std::string text = interval_text(run);
+  return shown.interval ? fmt::format("{} ({:.5g} %)", text, 100 * shown.level) : text;
 }
 
 std::vector<HtmlCell> row_of(const RunComparison& run) {
-  return {{.text = run.id},
-          {.text = std::string(name_of(run.verdict)), .mark = mark_of(run.verdict)},
-          seconds_cell(run.base_seconds),
-          seconds_cell(run.new_seconds),
-          {.text = change_text(run), .sort = run.change ? number_text(*run.change) : ""},
-          {.text = run.change_ci99
-                       ? fmt::format("{} ({:.5g} %)", interval_text(run), 100 * run.interval_level)
-                       : ""},
-          {.text = repetitions_text(run)},
-          {.text = remarks_text(run)}};
+  const auto shown = shown_change(run);
+  return {
+      {.text = run.id},
+      {.text = std::string(name_of(run.verdict)), .mark = mark_of(run.verdict)},
+      sorted_cell(base_text(run), shown ? shown->base_seconds : run.base_seconds),
+      sorted_cell(new_text(run), shown ? shown->new_seconds : run.new_seconds),
+      sorted_cell(change_text(run), shown ? std::optional<double>(shown->change) : std::nullopt),
+      {.text = shown ? interval_with_level(run, *shown) : ""},
+      {.text = repetitions_text(run)},
+      {.text = remarks_text(run)}};
 }
 
 std::string list_of(std::string_view heading, const std::vector<std::string>& texts) {
@@ -68,15 +78,18 @@ std::string verdict_section(const Comparison& comparison) {
       .caption = fmt::format("Step times of BASE and NEW; a change of {} or more is "
                              "looked for",
                              percent_text(comparison.detect)),
-      .columns =
-          {{.heading = "run"},
-           {.heading = "verdict"},
-           {.heading = "BASE", .is_number = true},
-           {.heading = "NEW", .is_number = true},
-           {.heading = "change", .meaning = "of the step time: + is slower", .is_number = true},
-           {.heading = "interval", .is_number = true},
-           {.heading = "clean", .meaning = "clean repetitions of BASE and NEW", .is_number = true},
-           {.heading = "remarks", .is_long = true}},
+      .columns = {{.heading = "run"},
+                  {.heading = "verdict"},
+                  {.heading = "BASE", .is_number = true},
+                  {.heading = "NEW", .is_number = true},
+                  {.heading = "change",
+                   .meaning = "of the step time, by the statistic that decided: + is slower",
+                   .is_number = true},
+                  {.heading = "interval", .is_number = true},
+                  {.heading = "clean",
+                   .meaning = "clean repetitions of BASE and NEW",
+                   .is_number = true},
+                  {.heading = "remarks", .is_long = true}},
       .rows = {},
       .is_sortable = true};
   for (const RunComparison& run : comparison.runs) table.rows.push_back(row_of(run));

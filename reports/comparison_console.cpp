@@ -39,18 +39,15 @@ std::string verdict_cell(Verdict verdict, const ConsoleStyle& style) {
 struct RunRow {
   std::string id;
   std::string seconds;      ///< "6.01 ms -> 6.31 ms"
-  std::string change;       ///< "+5.0 % (4.1 % to 5.9 %)"
+  std::string change;       ///< "median +5.0 % (4.1 % to 5.9 %)"
   std::string repetitions;  ///< "n 5/5"
 };
 
 RunRow row_of(const RunComparison& run) {
-  RunRow row{.id = single_line(run.id),
-             .seconds = seconds_text(run.base_seconds) + " -> " + seconds_text(run.new_seconds),
-             .change = change_text(run),
-             .repetitions = "n " + repetitions_text(run)};
-  if (const std::string interval = interval_text(run); !interval.empty())
-    row.change += fmt::format(" ({})", interval);
-  return row;
+  return {.id = single_line(run.id),
+          .seconds = base_text(run) + " -> " + new_text(run),
+          .change = change_text(run) + bracketed_interval(run),
+          .repetitions = "n " + repetitions_text(run)};
 }
 
 /// Columns as wide as what stands in them.
@@ -67,14 +64,22 @@ struct Widths {
     repetitions = std::max(repetitions, code_points(row.repetitions));
   }
 
-  [[nodiscard]] std::size_t line() const {
-    return kVerdictWidth + id + seconds + change + repetitions + 3 * kGap.size();
+  [[nodiscard]] std::size_t figures() const {
+    return kVerdictWidth + seconds + change + repetitions + 2 * kGap.size();
   }
+  [[nodiscard]] std::size_t line() const { return figures() + id + kGap.size(); }
 };
 
 std::string figures_text(const RunRow& row, const Widths& widths) {
   return fmt::format("{}{}{}{}{}", padded(row.seconds, widths.seconds), kGap,
                      padded(row.change, widths.change), kGap, row.repetitions);
+}
+
+/// Where columns would be too wide for the screen.
+std::string joined_figures(const RunRow& row) {
+  std::vector<std::string> figures{row.seconds, row.change, row.repetitions};
+  std::erase(figures, std::string());
+  return fmt::format("{}", fmt::join(figures, ", "));
 }
 
 /// `text` below a row, within the columns right of the verdicts.
@@ -91,8 +96,10 @@ std::string run_text(const RunComparison& run, const RunRow& row, const Widths& 
   if (widths.line() <= style.columns)
     text += fmt::format("{}{}{}\n", padded(row.id, widths.id), kGap, figures_text(row, widths));
   else
-    text += wrapped(row.id, kVerdictWidth, style.columns) + '\n' +
-            note(figures_text(row, widths), style);
+    text +=
+        wrapped(row.id, kVerdictWidth, style.columns) + '\n' +
+        note(widths.figures() <= style.columns ? figures_text(row, widths) : joined_figures(row),
+             style);
   text += note(run.reason, style);
   if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
     text += note(fmt::format("differs: {}", fmt::join(texts, "; ")), style);

@@ -29,6 +29,17 @@ Json object_of(const std::optional<ReferenceChange>& reference) {
           {"change_ci99", interval(reference->interval)}};
 }
 
+Json object_of(const std::optional<DecidingChange>& deciding) {
+  if (!deciding) return nullptr;
+  return {{"statistic", name_of(deciding->statistic)},
+          {"base_seconds", json_number(deciding->base_seconds)},
+          {"new_seconds", json_number(deciding->new_seconds)},
+          {"change", json_number(deciding->change)},
+          {"interval", interval(deciding->interval)},
+          {"interval_level", json_number(deciding->level)},
+          {"least", json_number(deciding->least)}};
+}
+
 Json object_of(const RunComparison& run) {
   return {{"id", run.id},
           {"verdict", name_of(run.verdict)},
@@ -43,6 +54,7 @@ Json object_of(const RunComparison& run) {
           {"interval_level", run.change_ci99 ? Json(run.interval_level) : Json(nullptr)},
           {"mean_change", json_number(run.mean_change)},
           {"mean_change_ci999", interval(run.mean_change_ci999)},
+          {"deciding", object_of(run.deciding)},
           {"p_value", json_number(run.p_value)},
           {"base_repetitions", run.base_repetitions},
           {"new_repetitions", run.new_repetitions},

@@ -16,9 +16,9 @@ namespace {
 /// What a reader of the report needs to know of a run that did not stay the same.
 std::string message_of(const RunComparison& run) {
   std::string message(name_of(run.verdict));
-  if (run.change)
-    message += fmt::format(": {} -> {}, {} ({})", seconds_text(run.base_seconds),
-                           seconds_text(run.new_seconds), change_text(run), interval_text(run));
+  if (shown_change(run))
+    message += fmt::format(": {} -> {}, {}{}", base_text(run), new_text(run), change_text(run),
+                           bracketed_interval(run));
   if (!run.reason.empty()) message += ": " + run.reason;
   if (const std::vector<std::string> texts = distinctions(run); !texts.empty())
     message += fmt::format("; differs: {}", fmt::join(texts, "; "));

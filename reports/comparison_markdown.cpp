@@ -22,19 +22,22 @@ std::string markdown_row(const RunComparison& run) {
   if (run.left_out)
     remarks += (remarks.empty() ? "" : "; ") + markdown_escaped(left_out_text(run.left_out));
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", verdict, markdown_code(run.id),
-                     seconds_text(run.base_seconds), seconds_text(run.new_seconds),
-                     change_text(run), interval_text(run), repetitions_text(run), remarks);
+                     base_text(run), new_text(run), change_text(run), interval_text(run),
+                     repetitions_text(run), remarks);
 }
 
-/// Of pairs in lockstep, intervals hold at every look together.
+/// Of pairs in lockstep, intervals hold at every look together; those of means are wider.
 std::string interval_heading(const Comparison& comparison) {
-  const auto lowest = std::ranges::min_element(comparison.runs, {}, &RunComparison::interval_level);
-  const auto highest =
-      std::ranges::max_element(comparison.runs, {}, &RunComparison::interval_level);
-  if (lowest == comparison.runs.end()) return "interval";
-  const std::string level = fmt::format("{:.5g} %", 100 * highest->interval_level);
-  return lowest->interval_level == highest->interval_level ? level + " interval"
-                                                           : "interval (" + level + " and less)";
+  double lowest = 1;
+  double highest = 0;
+  for (const RunComparison& run : comparison.runs)
+    if (const auto shown = shown_change(run); shown && shown->interval) {
+      lowest = std::min(lowest, shown->level);
+      highest = std::max(highest, shown->level);
+    }
+  if (highest == 0) return "interval";
+  const std::string level = fmt::format("{:.5g} %", 100 * highest);
+  return lowest == highest ? level + " interval" : "interval (" + level + " and less)";
 }
 
 std::string table_of(const Comparison& comparison, bool same) {

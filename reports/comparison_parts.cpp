@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/error.h"
 #include "src/base/units.h"
 
 namespace ptbench {
@@ -107,15 +108,44 @@ std::vector<std::string> remarks_of(const Comparison& comparison) {
 
 std::string percent_text(double fraction) { return percent_number(fraction) + " %"; }
 
+std::string_view words_of(Statistic statistic) {
+  switch (statistic) {
+    case Statistic::median: return "median";
+    case Statistic::lower_quartile: return "lower quartile";
+    case Statistic::mean: return "mean";
+  }
+  throw Defect("a statistic without words");
+}
+
 std::string change_text(const RunComparison& run) {
-  if (!run.change) return {};
-  const std::string number = percent_number(*run.change);
-  return (number.starts_with('-') ? "" : "+") + number + " %";
+  const auto shown = shown_change(run);
+  if (!shown) return {};
+  const std::string number = percent_number(shown->change);
+  return fmt::format("{} {}{} %", words_of(shown->statistic), number.starts_with('-') ? "" : "+",
+                     number);
 }
 
 std::string interval_text(const RunComparison& run) {
-  if (!run.change_ci99) return {};
-  return percent_text(run.change_ci99->low) + " to " + percent_text(run.change_ci99->high);
+  const auto shown = shown_change(run);
+  if (!shown) return {};
+  if (shown->least) return percent_text(*shown->least) + " at least";
+  if (!shown->interval) return {};
+  return percent_text(shown->interval->low) + " to " + percent_text(shown->interval->high);
+}
+
+std::string bracketed_interval(const RunComparison& run) {
+  const std::string interval = interval_text(run);
+  return interval.empty() ? interval : " (" + interval + ")";
+}
+
+std::string base_text(const RunComparison& run) {
+  const auto shown = shown_change(run);
+  return seconds_text(shown ? shown->base_seconds : run.base_seconds);
+}
+
+std::string new_text(const RunComparison& run) {
+  const auto shown = shown_change(run);
+  return seconds_text(shown ? shown->new_seconds : run.new_seconds);
 }
 
 std::string seconds_text(const std::optional<double>& seconds) {

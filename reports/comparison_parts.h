@@ -49,10 +49,19 @@ inline constexpr std::array kVerdicts{Verdict::same,      Verdict::faster,      
 
 /// "5.0 %".
 [[nodiscard]] std::string percent_text(double fraction);
-/// "+5.0 %"; empty where it is not known.
+/// "median", "mean", "lower quartile".
+[[nodiscard]] std::string_view words_of(Statistic statistic);
+// Of what is shown of a run (`shown_change`):
+/// "mean +5.0 %"; empty where no change is known.
 [[nodiscard]] std::string change_text(const RunComparison& run);
-/// "4.1 % to 5.9 %"; empty where it is not known.
+/// "4.1 % to 5.9 %"; "4.1 % at least" where sides are apart by so much, whatever their interval;
+/// empty where it is not known.
 [[nodiscard]] std::string interval_text(const RunComparison& run);
+/// "(4.1 % to 5.9 %)" after a change; empty where there is nothing to put between brackets.
+[[nodiscard]] std::string bracketed_interval(const RunComparison& run);
+/// "6.01 ms", or "-": of a step of either side, by the statistic that is shown.
+[[nodiscard]] std::string base_text(const RunComparison& run);
+[[nodiscard]] std::string new_text(const RunComparison& run);
 /// "6.01 ms", or "-".
 [[nodiscard]] std::string seconds_text(const std::optional<double>& seconds);
 /// Clean repetitions of both sides, "5/5"; "5/5 paired" where rounds were compared, "5/5 cycles"

@@ -30,13 +30,15 @@ namespace ptbench {
 /// lower_quartile, of each repetition's steps: what `base_seconds`, `new_seconds` and `change` are
 /// of), `change` (0.05: 5 % slower), `change_ci99` ([low, high]) with its `interval_level` (0.99;
 /// nearer to 1 of pairs in lockstep, where the mean has the same), `mean_change` and
-/// `mean_change_ci999` (of the mean step, with a 99.9 % interval), `p_value` (1 where no change was
-/// found), `base_repetitions`, `new_repetitions` (clean ones), `rounds` (that were compared),
-/// `clock_change` (of the cores' clock, as `change`), `in_cycles` (whether times
-/// and changes are as they would be at BASE's clock),
-/// `decided_by` (window or anchor of a history), `window` and `anchor` (of a history: `entries`,
-/// `change`, `change_ci99`), `differences` (of this run, and remarks; texts) and `left_out` (of a
-/// history, for this run's circumstances). What is not known, and what does not apply, is null.
+/// `mean_change_ci999` (of the mean step, with a 99.9 % interval), `deciding` (what the verdict
+/// rests on and texts show: `statistic`, `base_seconds`, `new_seconds`, `change`, `interval` and
+/// its `interval_level`, or `least`, the gap between the sides where no interval decided),
+/// `p_value` (1 where no change was found), `base_repetitions`, `new_repetitions` (clean ones),
+/// `rounds` (that were compared), `clock_change` (of the cores' clock, as `change`), `in_cycles`
+/// (whether times and changes are as they would be at BASE's clock), `decided_by` (window or anchor
+/// of a history), `window` and `anchor` (of a history: `entries`, `change`, `change_ci99`),
+/// `differences` (of this run, and remarks; texts) and `left_out` (of a history, for this run's
+/// circumstances). What is not known, and what does not apply, is null.
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 
 /// JUnit XML: a test case a configuration; slower, failed and missing are failures, ambiguous and

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "reports/scaling_text.h"
+#include "reports/run_words.h"
 #include "src/base/text.h"
-#include "src/base/units.h"
+#include "src/judge/ranking.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/reliability.h"
 #include "src/measure/spread.h"
 
@@ -39,137 +39,123 @@ std::vector<std::pair<std::string, Runs>> by_workload(const ResultFile& file) {
   return groups;
 }
 
-bool is_faster(const RunRecord* one, const RunRecord* other) {
-  return one->throughput.value < other->throughput.value;
-}
-
-// Of several ranks
-
-bool is_scaled(const RunRecord& run) {
-  return run.scaling && run.scaling->speedup && run.strategy.world_size > 1;
-}
-
-/// Whether a ratio of the run and the one of that id may be claimed.
-bool is_told(const ResultFile& file, const RunRecord& run, const std::optional<std::string>& other,
-             const std::optional<Interval>& interval) {
-  return interval && fewest_clean(run, find_run(file, other)) >= kLeastRepetitions;
-}
-
-bool has_told_speedup(const ResultFile& file, const RunRecord& run) {
-  return is_scaled(run) && is_told(file, run, run.scaling->baseline, run.scaling->efficiency_ci95);
-}
-
-/// "1.87 ± 0.03": as many decimals as the half width's first digit has, two at least.
-std::string ratio_text(double ratio, const Interval& interval, double factor) {
-  constexpr double kMostDecimals = 4;
-  const double half = factor * (interval.high - interval.low) / 2;
-  const double decimals =
-      half > 0 ? std::clamp(std::ceil(-std::log10(half)), 2.0, kMostDecimals) : 2.0;
-  return fmt::format("{0:.{2}f} ± {1:.{2}f}", ratio, half, static_cast<int>(decimals));
-}
-
-/// "`ddp` on 2 ranks", with the id where others of the workload are called so too.
-std::string subject_of(const RunRecord& run, const Runs& runs) {
-  const auto alike = std::ranges::count_if(runs, [&](const RunRecord* other) {
-    return is_scaled(*other) && other->strategy.name == run.strategy.name &&
-           other->strategy.world_size == run.strategy.world_size;
-  });
-  const std::string name = code(run.strategy.name);
-  const std::string ranks = fmt::format("on {} ranks", run.strategy.world_size);
-  return alike == 1 ? fmt::format("{} {}", name, ranks)
-                    : fmt::format("{} {} ({})", name, ranks, code(run.id));
-}
-
-/// "serial", "serial in bf16 with 4 threads".
-std::string baseline_text(const RunRecord* baseline) {
+/// "serial", "serial in bf16 with 4 threads"; "serial on one core" beside serial on all of them.
+std::string baseline_text(const RunRecord& baseline, bool is_beside_all_cores) {
+  const StrategyRecord& strategy = baseline.strategy;
   std::string text = "serial";
-  if (baseline == nullptr) return text;
-  const StrategyRecord& strategy = baseline->strategy;
   if (strategy.precision != "fp32") text += " in " + single_line(strategy.precision);
-  if (strategy.threads.value_or(1) > 1) text += fmt::format(" with {} threads", *strategy.threads);
-  return text;
+  const Size threads = strategy.threads.value_or(0);
+  if (threads > 1) text += fmt::format(" with {} threads", threads);
+  return threads == 1 && is_beside_all_cores ? text + " on one core" : text;
 }
 
 /// "serial on both cores".
-std::string all_cores_name(const ResultFile& file, const RunRecord* all_cores) {
-  const Size threads = all_cores != nullptr ? all_cores->strategy.threads.value_or(0) : 0;
+std::string all_cores_text(const RunRecord& all_cores, const ResultFile& file) {
+  const Size threads = all_cores.strategy.threads.value_or(0);
   if (threads == 0) return "serial on as many cores";
   if (file.environment.cpu.cores != threads) return fmt::format("serial on {} cores", threads);
   return threads == 2 ? "serial on both cores" : fmt::format("serial on all {} cores", threads);
 }
 
-std::string speedup_sentence(const ResultFile& file, const RunRecord& run, const Runs& runs) {
-  const ScalingRecord& scaling = *run.scaling;
-  std::string text = fmt::format("{} is {} times as fast as {}", subject_of(run, runs),
-                                 ratio_text(*scaling.speedup, *scaling.efficiency_ci95,
-                                            static_cast<double>(run.strategy.world_size)),
-                                 baseline_text(find_run(file, scaling.baseline)));
-  const auto& interval = scaling.efficiency_vs_all_cores_ci95;
-  if (scaling.efficiency_vs_all_cores && is_told(file, run, scaling.all_cores, interval))
-    text += fmt::format(", and {} times as fast as {}",
-                        ratio_text(*scaling.efficiency_vs_all_cores, *interval, 1),
-                        all_cores_name(file, find_run(file, scaling.all_cores)));
-  return text + '.';
+std::string range_text(const Interval& interval) {
+  return fmt::format("({:.2f} to {:.2f})", interval.low, interval.high);
 }
 
-std::string scaling_sentence(const ResultFile& file, const Runs& runs) {
-  const RunRecord* fastest = nullptr;
-  for (const RunRecord* run : runs)
-    if (has_told_speedup(file, *run) && (fastest == nullptr || is_faster(fastest, run)))
-      fastest = run;
-  if (fastest != nullptr) return speedup_sentence(file, *fastest, runs);
-  return fmt::format(
-      "nothing reliable can be said of several ranks: that takes {} clean repetitions of a run and "
-      "of serial; measure again while nothing else runs, or with more --rounds.",
-      kLeastRepetitions);
-}
-
-// Of runs without ranks
-
-/// Whether noise does not tell that `run` is slower than `fastest`, which has an interval.
-bool may_be_as_fast(const RunRecord& run, const RunRecord& fastest) {
-  const auto& interval = run.throughput.ci95;
-  const double most = interval ? interval->high : run.throughput.value.value_or(0);
-  return reliability_of(run).trust != Trust::not_measured && most >= fastest.throughput.ci95->low;
-}
-
-std::string unreliable_sentence(const Runs& measured) {
-  const RunRecord& best = **std::ranges::max_element(measured, is_faster);
-  if (measured.size() == 1)
-    return fmt::format("{} is {}.", code(best.id), text_of(reliability_of(best)));
-  return fmt::format("no run can be relied on; the fastest, {}, is {}.", code(best.id),
-                     text_of(reliability_of(best)));
-}
-
-std::string fastest_sentence(const Runs& runs) {
-  Runs measured;
-  Runs reliable;
-  for (const RunRecord* run : runs) {
-    const Reliability found = reliability_of(*run);
-    if (found.trust != Trust::not_measured) measured.push_back(run);
-    if (found.is_reliable()) reliable.push_back(run);
+/// What is said of the runs of one workload.
+class WorkloadConclusion {
+ public:
+  /// Both outlive it.
+  WorkloadConclusion(const ResultFile& file, const Runs& runs)
+      : file_(file),
+        ranking_(ranking_of(runs)),
+        names_(names_of(ranking_.runs, {.cores = file.environment.cpu.cores, .quoted = code})),
+        on_ranks_(fastest_on_ranks(ranking_)) {
+    if (on_ranks_ == nullptr || !is_speedup_told(ranking_, *on_ranks_)) return;
+    baseline_ = ranking_.find(on_ranks_->scaling->baseline);
+    const RunRecord* const all = ranking_.find(on_ranks_->scaling->all_cores);
+    if (can_be_ranked(all) && on_ranks_->scaling->efficiency_vs_all_cores_ci95) all_cores_ = all;
   }
-  if (measured.empty()) return "nothing was measured.";
-  if (reliable.empty()) return unreliable_sentence(measured);
-  const RunRecord& best = **std::ranges::max_element(reliable, is_faster);
-  const std::string figure = fmt::format("{} samples/s ± {}", format_si(*best.throughput.value),
-                                         noise_text(*reliability_of(best).half_width));
-  if (runs.size() == 1) return fmt::format("{} trains {}.", code(best.id), figure);
-  const auto rivals = std::ranges::count_if(
-      measured, [&](const RunRecord* run) { return run != &best && may_be_as_fast(*run, best); });
-  if (rivals == 0)
-    return fmt::format("{} is the fastest of {} runs: {}.", code(best.id), runs.size(), figure);
-  return fmt::format(
-      "{} is among the fastest of {} runs, and noise does not tell it from {} {}: "
-      "{}.",
-      code(best.id), runs.size(), rivals, rivals == 1 ? "other" : "others", figure);
-}
 
-std::string sentence_of(const ResultFile& file, const Runs& runs) {
-  const bool has_ranks =
-      std::ranges::any_of(runs, [](const RunRecord* run) { return is_scaled(*run); });
-  return has_ranks ? scaling_sentence(file, runs) : fastest_sentence(runs);
-}
+  [[nodiscard]] std::string text() const {
+    if (ranking_.runs.empty()) return "nothing was measured.";
+    const FastestText fastest = fastest_text(ranking_, names_, !tells_lead_itself());
+    std::string text = fastest.sentence;
+    if (!fastest.beside.empty()) text += ' ' + fastest.beside;
+    if (on_ranks_ == nullptr) return text;
+    if (ranking_.fastest() == nullptr)
+      return text + " Measure again while nothing else runs, or with more --rounds.";
+    return text + ' ' + speedup_sentence();
+  }
+
+ private:
+  /// The next after the fastest; null where noise does not tell them apart.
+  [[nodiscard]] const RunRecord* next() const {
+    return ranking_.compared > 1 && ranking_.rivals.empty() ? ranking_.runs[1] : nullptr;
+  }
+
+  /// Whether the sentence on several ranks has the fastest run's lead over the next.
+  [[nodiscard]] bool tells_lead_itself() const {
+    return next() != nullptr && ranking_.fastest() == on_ranks_ &&
+           (next() == baseline_ || next() == all_cores_);
+  }
+
+  [[nodiscard]] const std::string& name_of_run(const RunRecord* run) const {
+    const auto place = std::ranges::find(ranking_.runs, run);
+    return names_[static_cast<std::size_t>(place - ranking_.runs.begin())];
+  }
+
+  [[nodiscard]] std::string speedup_sentence() const {
+    if (baseline_ == nullptr)
+      return fmt::format(
+          "Nothing reliable can be said of several ranks: that takes {} clean repetitions of a run "
+          "and of serial; measure again while nothing else runs, or with more --rounds.",
+          kLeastRepetitions);
+    const RunRecord* const fastest = ranking_.fastest();
+    const bool all_cores_win = fastest == all_cores_;
+    const SpeedRatio ratio = speed_ratio(*on_ranks_, *baseline_);
+    const std::string serial = baseline_text(*baseline_, all_cores_win);
+    std::string text = tells_lead_itself() ? "It" : name_of_run(on_ranks_);
+    text += ratio.is_told()
+                ? " is " + times_text(ratio, serial)
+                : fmt::format(" cannot be told from {} {}", serial, range_text(*ratio.interval));
+    if (all_cores_ != nullptr && !(all_cores_win && next() == on_ranks_))
+      text += all_cores_clause(ratio.is_told());
+    return text + doubts_text() + '.';
+  }
+
+  /// "1.87 ± 0.03 times as fast as serial".
+  static std::string times_text(const SpeedRatio& ratio, const std::string& other) {
+    return fmt::format("{} times as fast as {}", ratio_with_interval(ratio.value, *ratio.interval),
+                       other);
+  }
+
+  /// `follows_ratio`: after how many times as fast as serial the run is.
+  [[nodiscard]] std::string all_cores_clause(bool follows_ratio) const {
+    const SpeedRatio ratio = speed_ratio(*on_ranks_, *all_cores_);
+    const std::string name = all_cores_text(*all_cores_, file_);
+    if (ratio.is_told()) return (follows_ratio ? ", and " : ", and is ") + times_text(ratio, name);
+    return fmt::format("{} {} {}", follows_ratio ? ", but cannot be told from" : ", nor from", name,
+                       range_text(*ratio.interval));
+  }
+
+  /// Of both sides of the speedup, unless it was said of the fastest already.
+  [[nodiscard]] std::string doubts_text() const {
+    std::string text;
+    for (const RunRecord* side : {on_ranks_, baseline_})
+      if (const Reliability found = reliability_of(*side);
+          side != ranking_.fastest() && !found.is_reliable())
+        text += fmt::format("; {} is {}", name_of_run(side), text_of(found));
+    return text;
+  }
+
+  const ResultFile& file_;
+  Ranking ranking_;
+  std::vector<std::string> names_;  ///< of the runs of the ranking
+  const RunRecord* on_ranks_;       ///< the fastest on several ranks; null: there is none
+  /// What it is held against; null: it cannot be.
+  const RunRecord* baseline_ = nullptr;
+  const RunRecord* all_cores_ = nullptr;
+};
 
 std::string with_capital(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
@@ -183,10 +169,9 @@ std::string conclusion_of(const ResultFile& file) {
   const auto groups = by_workload(file);
   std::string text;
   for (const auto& [workload, runs] : groups) {
-    const std::string sentence = sentence_of(file, runs);
+    const std::string said = WorkloadConclusion(file, runs).text();
     if (!text.empty()) text += ' ';
-    text += groups.size() == 1 ? with_capital(sentence)
-                               : fmt::format("{}: {}", code(workload), sentence);
+    text += groups.size() == 1 ? with_capital(said) : fmt::format("{}: {}", code(workload), said);
   }
   return text;
 }

@@ -12,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/measure/counted_repetitions.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/reliability.h"
 #include "src/measure/run_id.h"
 
@@ -104,18 +105,14 @@ TextColumn* column_of(const std::string& option, const RunRecord& run, std::size
   return &columns.back();
 }
 
-bool has_throughput(const RunRecord& run) {
+bool tells_throughput(const RunRecord& run) {
   return ended_well(run.status) && run.throughput.value.has_value();
 }
 
 /// "21.3 k ± 0.42 %"; the status of a run without throughput.
 std::string throughput_text(const RunRecord& run) {
-  if (!has_throughput(run)) return std::string(name_of(run.status));
-  const double value = run.throughput.value.value();
-  const auto& interval = run.throughput.ci95;
-  if (!interval || value <= 0) return format_si(value);
-  return fmt::format("{} ± {}", format_si(value),
-                     noise_text((interval->high - interval->low) / 2 / value));
+  if (!tells_throughput(run)) return std::string(name_of(run.status));
+  return rate_with_interval(*run.throughput.value, run.throughput.ci95);
 }
 
 std::string spread_text(const RunRecord& run) {
@@ -141,11 +138,6 @@ std::string memory_text(const RunRecord& run) {
   return format_bytes(*run.memory.peak_bytes);
 }
 
-std::string speedup_text(const RunRecord& run) {
-  if (!run.scaling || !run.scaling->speedup) return {};
-  return fmt::format("{:.2f}", *run.scaling->speedup);
-}
-
 /// A figure of a run.
 struct Figure {
   std::string_view heading;
@@ -155,7 +147,7 @@ struct Figure {
 };
 
 constexpr std::array<Figure, 14> kFigures{{
-    {"samples/s", 0, throughput_text, "of all ranks, ± half the 95 % interval"},
+    {"samples/s", 0, throughput_text, "of all ranks, with the 95 % interval"},
     {"step", 4,
      [](const RunRecord& run) {
        return human_text(field_of(run.step_seconds.median), Unit::seconds);
@@ -178,6 +170,21 @@ constexpr std::array<Figure, 14> kFigures{{
     {"step ratio", 0, versus_text, "mean step over that of the first engine (95 % interval)"},
     {"memory", 3, memory_text, ""},
 }};
+
+/// Whether the run has a figure that is told by the ends of its interval alone.
+bool has_unknown_figure(const RunRecord& run) {
+  if (!tells_throughput(run)) return false;
+  const auto is_unknown = [](const std::optional<double>& value,
+                             const std::optional<Interval>& interval) {
+    return value && interval && form_of(*value, *interval) == IntervalForm::ends_alone;
+  };
+  if (is_unknown(run.throughput.value, run.throughput.ci95)) return true;
+  if (!run.scaling) return false;
+  const ScalingRecord& scaling = *run.scaling;
+  return is_unknown(scaling.efficiency, scaling.efficiency_ci95) ||
+         is_unknown(scaling.efficiency_vs_all_cores, scaling.efficiency_vs_all_cores_ci95) ||
+         is_unknown(scaling.efficiency_across_hosts, scaling.efficiency_across_hosts_ci95);
+}
 
 }  // namespace
 
@@ -225,13 +232,16 @@ std::vector<TextColumn> figure_columns(const ResultFile& file, int left_out) {
     TextColumn column{.heading = std::string(figure.heading),
                       .cells = {},
                       .is_right = true,
-                      .meaning = figure.meaning};
+                      .meaning = std::string(figure.meaning)};
     for (const RunRecord& run : file.runs)
-      column.cells.push_back(
-          has_throughput(run) || figure.text == throughput_text ? figure.text(run) : std::string());
+      column.cells.push_back(tells_throughput(run) || figure.text == throughput_text
+                                 ? figure.text(run)
+                                 : std::string());
     if (std::ranges::any_of(column.cells, [](const std::string& cell) { return !cell.empty(); }))
       columns.push_back(std::move(column));
   }
+  if (std::ranges::any_of(file.runs, has_unknown_figure))
+    columns.front().meaning += "; low to high alone: not known well";
   return columns;
 }
 

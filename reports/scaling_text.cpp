@@ -11,9 +11,12 @@
 
 #include "reports/field_text.h"
 #include "src/base/error.h"
+#include "src/base/units.h"
+#include "src/judge/ranking.h"
 #include "src/judge/scaling_loss.h"
 #include "src/judge/serial_fraction.h"
 #include "src/measure/counted_repetitions.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/spread.h"
 #include "src/measure/straggler.h"
 
@@ -149,34 +152,42 @@ bool is_only_of_strategy(const ScalingFamily& family, std::span<const ScalingFam
          }) == 1;
 }
 
-/// Of the runs on several ranks that are compared with this one, the fastest.
-const RunRecord* fastest_against(const ResultFile& file, const RunRecord& all_cores) {
-  const RunRecord* fastest = nullptr;
-  for (const RunRecord& run : file.runs) {
-    if (!run.scaling || run.scaling->all_cores != all_cores.id || run.strategy.world_size < 2 ||
-        !run.scaling->efficiency_vs_all_cores)
-      continue;
-    if (fastest == nullptr ||
-        *run.scaling->efficiency_vs_all_cores > *fastest->scaling->efficiency_vs_all_cores)
-      fastest = &run;
-  }
-  return fastest;
+/// Of the runs of one workload. Whoever has these cores anyway need not begin with ranks. Empty
+/// where serial training on all cores is not the fastest, or ranks may well be as fast.
+std::string all_cores_line(const Ranking& ranking) {
+  const RunRecord* const fastest = ranking.fastest();
+  const RunRecord* const on_ranks = fastest_on_ranks(ranking);
+  if (fastest == nullptr || on_ranks == nullptr || !can_be_ranked(on_ranks) ||
+      on_ranks->scaling->all_cores != fastest->id || ranking.is_rival(on_ranks))
+    return {};
+  const SpeedRatio ratio = speed_ratio(*fastest, *on_ranks);
+  return fmt::format(
+      "{} is {} times as fast as {} n{}, the fastest on several ranks: first of all use --strategy "
+      "serial --threads {}",
+      fastest->id, ratio_with_interval(ratio.value, *ratio.interval), on_ranks->strategy.name,
+      on_ranks->strategy.world_size, fastest->strategy.threads.value_or(0));
 }
 
-/// Whoever has these cores anyway need not begin with ranks. Empty where they may well be as fast.
-std::string all_cores_line(const ResultFile& file, const RunRecord& all_cores) {
-  const RunRecord* const fastest = fastest_against(file, all_cores);
-  if (fastest == nullptr || fewest_clean(*fastest, &all_cores) < kLeastRepetitions) return {};
-  const ScalingRecord& scaling = *fastest->scaling;
-  const auto& interval = scaling.efficiency_vs_all_cores_ci95;
-  if (!interval || interval->high >= 1 || interval->low <= 0) return {};
-  const Size threads = all_cores.strategy.threads.value_or(0);
-  return fmt::format(
-      "{} is {:.2f} (95 %: {:.2f} to {:.2f}) times as fast as {} n{}, the fastest on several "
-      "ranks: "
-      "first of all use --strategy serial --threads {}",
-      all_cores.id, 1 / *scaling.efficiency_vs_all_cores, 1 / interval->high, 1 / interval->low,
-      fastest->strategy.name, fastest->strategy.world_size, threads);
+/// By workload, in the order in which they begin in the file.
+std::vector<Ranking> rankings_of(const ResultFile& file) {
+  std::vector<std::string> workloads;
+  std::vector<Ranking> rankings;
+  for (const RunRecord& first : file.runs) {
+    if (std::ranges::find(workloads, first.workload.name) != workloads.end()) continue;
+    workloads.push_back(first.workload.name);
+    std::vector<const RunRecord*> runs;
+    for (const RunRecord& run : file.runs)
+      if (run.workload.name == first.workload.name) runs.push_back(&run);
+    rankings.push_back(ranking_of(runs));
+  }
+  return rankings;
+}
+
+/// "10.0 %"; "3.0 to 61.2 %" where it is not known well.
+std::string lost_share_text(double efficiency, const std::optional<Interval>& interval) {
+  if (!interval || form_of(efficiency, *interval) != IntervalForm::ends_alone)
+    return percent(1 - efficiency);
+  return fmt::format("{:.1f} to {}", kPercent * (1 - interval->high), percent(1 - interval->low));
 }
 
 /// What a row's speedup is of, where its throughput is of something else.
@@ -195,9 +206,7 @@ std::string basis_line(const ResultFile& file, const RunRecord& run) {
 /// "90.0 ± 1.3 %".
 std::string share_text(const std::optional<double>& share,
                        const std::optional<Interval>& interval) {
-  if (!share) return {};
-  if (!interval) return percent(*share);
-  return fmt::format("{:.1f} ± {}", 100 * *share, percent((interval->high - interval->low) / 2));
+  return share ? share_with_interval(*share, interval) : std::string();
 }
 
 }  // namespace
@@ -207,9 +216,8 @@ std::vector<std::string> scaling_lines(const ResultFile& file) {
   std::vector<std::string> lines;
   for (const RunRecord& run : file.runs)
     if (std::string line = basis_line(file, run); !line.empty()) lines.push_back(std::move(line));
-  for (const RunRecord& run : file.runs)
-    if (std::string line = all_cores_line(file, run); !line.empty())
-      lines.push_back(std::move(line));
+  for (const Ranking& ranking : rankings_of(file))
+    if (std::string line = all_cores_line(ranking); !line.empty()) lines.push_back(std::move(line));
   for (const ScalingFamily& family : families) {
     const RunRecord& run = *family.runs.back();
     const StrategyRecord& strategy = run.strategy;
@@ -240,17 +248,18 @@ std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
   const ScalingRecord& scaling = *run.scaling;
   const double efficiency = scaling.efficiency.value_or(0);
   if (const Size clean = fewest_clean(run, baseline); clean < kLeastRepetitions)
-    return fmt::format("efficiency {}; {} clean repetition{} of it and its baseline tell{} not why",
-                       percent(efficiency), clean, clean == 1 ? "" : "s", clean == 1 ? "s" : "");
-  if (efficiency > 1 - kLittle) return fmt::format("efficiency {}", percent(efficiency));
+    return fmt::format(
+        "efficiency {}; too few clean repetitions of it and its baseline to say why "
+        "({}, {} are needed)",
+        efficiency_text(run), clean, kLeastRepetitions);
+  if (efficiency > 1 - kLittle) return "efficiency " + efficiency_text(run);
   if (!is_told_from_all(scaling))
-    return fmt::format("efficiency {}, which noise hides from 100 %", percent(efficiency));
+    return fmt::format("efficiency {}, which cannot be told from 100 %", efficiency_text(run));
+  const std::string lost = lost_share_text(efficiency, scaling.efficiency_ci95);
   const std::optional<LossTerm> largest = largest_term(scaling.loss);
-  if (!largest)
-    return fmt::format("{} lost; to what is not known, as phases are not", percent(1 - efficiency));
-  return fmt::format("{} lost, most of all to {} ({}): {}", percent(1 - efficiency),
-                     words_of(largest->cause), percent(largest->share),
-                     advice_on(largest->cause, run));
+  if (!largest) return fmt::format("{} lost; to what is not known, as phases are not", lost);
+  return fmt::format("{} lost, most of all to {} ({}): {}", lost, words_of(largest->cause),
+                     percent(largest->share), advice_on(largest->cause, run));
 }
 
 std::string rounds_text(const RunRecord& run, const RunRecord* baseline) {
@@ -270,6 +279,15 @@ std::string largest_loss_text(const RunRecord& run, const RunRecord* baseline) {
   const std::optional<LossTerm> largest = largest_term(run.scaling->loss);
   if (!largest) return {};
   return fmt::format("{}: {}", words_of(largest->cause), percent(largest->share));
+}
+
+std::string speedup_text(const RunRecord& run) {
+  if (!run.scaling || !run.scaling->speedup) return {};
+  const double speedup = *run.scaling->speedup;
+  if (const auto interval = speedup_of(run)->interval;
+      interval && form_of(speedup, *interval) == IntervalForm::ends_alone)
+    return ratio_with_interval(speedup, *interval);
+  return fmt::format("{:.2f}", speedup);
 }
 
 std::string efficiency_text(const RunRecord& run) {
@@ -317,9 +335,8 @@ std::string predicted_text(const RunRecord& run) {
 std::string versus_text(const RunRecord& run) {
   if (!run.versus || !run.versus->step_time_ratio) return {};
   const auto& interval = run.versus->step_time_ratio_ci95;
-  std::string text = fmt::format("{:.2f}", *run.versus->step_time_ratio);
-  if (interval) text += fmt::format(" ({:.2f} to {:.2f})", interval->low, interval->high);
-  return text;
+  const double ratio = *run.versus->step_time_ratio;
+  return interval ? ratio_with_interval(ratio, *interval) : fmt::format("{:.2f}", ratio);
 }
 
 }  // namespace ptbench

@@ -10,11 +10,11 @@
 namespace ptbench {
 
 /// What the runs of a file say of scaling, a line each without its end. First, where serial
-/// training on all cores is faster than every run on several ranks (beyond its 95 % interval),
-/// that; then for each strategy that was measured on several ranks, what its largest run lost, to
-/// what most of all and what to try, and the serial fraction, where enough runs tell it. Fewer than
-/// 3 clean repetitions of a run, or of what it is compared with, tell none of these. Empty where no
-/// run has a scaling.
+/// training on all cores is the fastest run of a workload (`ranking_of`), and told from the fastest
+/// on several ranks, that; then for each strategy that was measured on several ranks, what its
+/// largest run lost, to what most of all and what to try, and the serial fraction, where enough
+/// runs tell it. Fewer than 3 clean repetitions of a run, or of what it is compared with, tell none
+/// of these. Empty where no run has a scaling.
 [[nodiscard]] std::vector<std::string> scaling_lines(const ResultFile& file);
 
 /// The run of that id; null where there is none, and without an id.
@@ -37,8 +37,9 @@ namespace ptbench {
 /// repetitions; where `baseline` is null, it is not looked at.
 [[nodiscard]] std::string rounds_text(const RunRecord& run, const RunRecord* baseline);
 
-/// "90.0 ± 1.3 %", the half width of its 95 % interval in points; "90.0 %" without one, empty where
-/// it is not known.
+/// "1.74"; "0.85 to 3.56" where it is not known well (`IntervalForm`), empty where it is not known.
+[[nodiscard]] std::string speedup_text(const RunRecord& run);
+/// "90.0 ± 1.3 %", as `share_with_interval` tells its 95 % interval; empty where it is not known.
 [[nodiscard]] std::string efficiency_text(const RunRecord& run);
 /// The same of `efficiency_vs_all_cores`.
 [[nodiscard]] std::string all_cores_text(const RunRecord& run);
@@ -56,7 +57,7 @@ namespace ptbench {
 /// that the cost of their link lets expect. Empty where that is not known.
 [[nodiscard]] std::string predicted_text(const RunRecord& run);
 
-/// "1.49 (1.44 to 1.54)": the run's step over that of the first engine, and its 95 % interval.
+/// "1.49 ± 0.05": the run's step over that of the first engine, and its 95 % interval.
 /// Empty where it is compared with none.
 [[nodiscard]] std::string versus_text(const RunRecord& run);
 

@@ -177,8 +177,8 @@ Command make_chart_command() {
        .summary = "draw results: scaling, where the time goes, change in time",
        .description =
            "Draws every chart that the records allow, with gnuplot; ptbench list charts says what "
-           "each chart needs. Bars are 95 % intervals. Hollow points and stars mark runs without a "
-           "clean repetition. Equal records give equal SVG files.",
+           "each chart needs. Bars are 95 % intervals. Hollow points and stars mark runs that are "
+           "not reliable. Equal records give equal SVG files.",
        .examples = {{"ptbench chart scaling.json -o scaling.svg",
                      "every chart of a sweep: scaling-speedup.svg, scaling-efficiency.svg, ..."},
                     {"ptbench chart scaling.json -o scaling.pdf --theme dark",

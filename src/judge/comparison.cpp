@@ -65,6 +65,22 @@ Interval interval_of(const LockstepChange& change) {
           .high = std::expm1(change.estimate + change.half_width)};
 }
 
+DecidingChange deciding_change(const LockstepJudgement& judgement) {
+  const bool is_of_mean = judgement.decided_by == Statistic::mean;
+  const LockstepChange& change = is_of_mean ? judgement.mean : judgement.median;
+  const double base = is_of_mean ? judgement.base_log_mean : judgement.base_log_time;
+  DecidingChange deciding{.statistic = judgement.decided_by,
+                          .base_seconds = std::exp(base),
+                          .new_seconds = std::exp(base + change.estimate),
+                          .change = std::expm1(change.estimate),
+                          .level = judgement.level};
+  if (judgement.gap)
+    deciding.least = std::expm1(std::copysign(*judgement.gap, change.estimate));
+  else
+    deciding.interval = interval_of(change);
+  return deciding;
+}
+
 /// Takes over the judgement of pairs of processes in lockstep.
 void take(const LockstepJudgement& judgement, RunComparison& result) {
   result.pairs = judgement.pairs;
@@ -75,6 +91,7 @@ void take(const LockstepJudgement& judgement, RunComparison& result) {
   result.mean_change = std::expm1(judgement.mean.estimate);
   result.mean_change_ci999 = interval_of(judgement.mean);
   result.interval_level = judgement.level;
+  result.deciding = deciding_change(judgement);
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;
   result.p_value = judgement.p_value;
@@ -108,6 +125,7 @@ class RepetitionJudge {
     }
     describe_change(*step, result);
     Judgement judgement = judge_step(*step, options_.detect);
+    result.deciding = deciding_change(*step, judgement);
     if (one_host_ && !options_.ignore_environment && are_of_cpus(base) && are_of_cpus(fresh))
       if (const auto clock = clock_evidence(base_samples, new_samples))
         judgement = at_one_clock(*clock, base_samples, new_samples, judgement, result);
@@ -133,6 +151,7 @@ class RepetitionJudge {
     Judgement by_cycles = judge_step(*step, options_.detect);
     if (clock.follows) {
       describe_change(*step, result);
+      result.deciding = deciding_change(*step, by_cycles);
       result.in_cycles = true;
       const bool differs = by_time.verdict == Verdict::slower || by_time.verdict == Verdict::faster;
       if (by_cycles.verdict == Verdict::same && differs)
@@ -213,6 +232,8 @@ bool is_regression(Verdict verdict) {
   return verdict == Verdict::slower || verdict == Verdict::failed || verdict == Verdict::missing;
 }
 
+bool is_change(Verdict verdict) { return verdict == Verdict::slower || verdict == Verdict::faster; }
+
 bool is_undecided(Verdict verdict) {
   return verdict == Verdict::ambiguous || verdict == Verdict::incomparable;
 }
@@ -220,6 +241,17 @@ bool is_undecided(Verdict verdict) {
 bool is_judgement(Verdict verdict) {
   return verdict != Verdict::missing && verdict != Verdict::added &&
          verdict != Verdict::incomparable;
+}
+
+std::optional<DecidingChange> shown_change(const RunComparison& run) {
+  if (run.deciding) return run.deciding;
+  if (!run.change) return {};
+  return DecidingChange{.statistic = run.statistic,
+                        .base_seconds = run.base_seconds,
+                        .new_seconds = run.new_seconds,
+                        .change = *run.change,
+                        .interval = run.change_ci99,
+                        .level = run.interval_level};
 }
 
 bool is_nothing_judged(const Comparison& comparison) {

@@ -27,6 +27,8 @@ enum class Verdict {
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 /// Whether it fails a gate: slower, failed or missing.
 [[nodiscard]] bool is_regression(Verdict verdict);
+/// Whether it is slower or faster.
+[[nodiscard]] bool is_change(Verdict verdict);
 /// Whether nothing can be said: ambiguous or incomparable.
 [[nodiscard]] bool is_undecided(Verdict verdict);
 /// Whether it says anything of how NEW did: not missing, new or incomparable.
@@ -53,6 +55,20 @@ struct LeftOut {
   std::vector<std::string> differences;  ///< "plan a1 / b2", of an entry and the newest; each once
 };
 
+/// The change that a verdict rests on, by one statistic: what is shown of a run. The others are in
+/// its record.
+struct DecidingChange {
+  Statistic statistic = Statistic::median;
+  std::optional<double> base_seconds = std::nullopt;  ///< of a step, by that statistic
+  std::optional<double> new_seconds = std::nullopt;
+  double change = 0;  ///< of the step time: 0.05 is 5 % slower
+  std::optional<Interval> interval = std::nullopt;
+  double level = 0.99;  ///< of the interval
+  /// Where no interval decided, but that all of one side is slower than all of the other: by how
+  /// much at least, with the sign of the change. The interval is empty then.
+  std::optional<double> least = std::nullopt;
+};
+
 struct RunComparison {
   std::string id;
   Verdict verdict = Verdict::ambiguous;
@@ -71,6 +87,8 @@ struct RunComparison {
   /// where a repetition does not know its mean.
   std::optional<double> mean_change = std::nullopt;
   std::optional<Interval> mean_change_ci999 = std::nullopt;
+  /// Empty where nothing was judged.
+  std::optional<DecidingChange> deciding = std::nullopt;
   /// How often equal programs are called different so clearly; 1 where they were not. Empty where
   /// nothing was tested. See `control_false_discoveries`.
   std::optional<double> p_value = std::nullopt;
@@ -104,6 +122,10 @@ struct Comparison {
   Size tested = 0;                   ///< runs of which it was asked whether they changed
   double expected_false_alarms = 0;  ///< at most, among those that are slower or faster
 };
+
+/// What to show of a run: its `deciding` change, else the change of the typical step; empty where
+/// no change is known.
+[[nodiscard]] std::optional<DecidingChange> shown_change(const RunComparison& run);
 
 /// Whether there are runs, and none of them has a judgement: an exit code of 0 says nothing then.
 [[nodiscard]] bool is_nothing_judged(const Comparison& comparison);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/units.h"
 #include "src/judge/ambiguity.h"
 #include "src/judge/entry_change.h"
 #include "src/judge/judgement.h"
@@ -70,6 +71,7 @@ class HistoryJudge {
     result.window = reference_of(base.parts(), *of_window);
     describe_change(*of_window, result);
     Judgement judgement = judge_step(*of_window, detect_);
+    result.deciding = deciding_change(*of_window, judgement);
     if (const auto of_anchor = step_change(anchor_parts, fresh.run())) {
       result.anchor = reference_of(anchor_parts, *of_anchor);
       judgement = with_anchor(judgement, *of_anchor, anchor_parts, result);
@@ -107,10 +109,11 @@ class HistoryJudge {
       return of_window;
     result.decided_by = Reference::anchor;
     if (of_window.verdict == Verdict::faster)
-      return {.reason = fmt::format("faster than the last {} entries, but slower than {}: {}",
+      return {.reason = fmt::format("faster than the last {} entries, but slower than {}, by {}",
                                     result.window->entries, anchor_text(anchor),
-                                    interval_text(change.typical))};
+                                    format_percent(result.anchor->change))};
     describe_change(change, result);
+    result.deciding = deciding_change(change, of_anchor);
     result.base_repetitions = clean_count(anchor);
     std::string reason =
         fmt::format("slower than {}; against the last {} entries {:+.1f} %", anchor_text(anchor),

@@ -21,16 +21,19 @@ std::string_view text_of(Statistic statistic) {
   throw Defect("a statistic without a text");
 }
 
-bool is_change(Verdict verdict) { return verdict == Verdict::slower || verdict == Verdict::faster; }
-
 Interval ratio_interval(const LogChange& change) {
   return {.low = std::expm1(change.estimate - change.half_width),
           .high = std::expm1(change.estimate + change.half_width)};
 }
 
+/// Whether the interval, which can be believed, leaves out 0.
+bool is_told_by_interval(const LogChange& change) {
+  return !change.spread.unusual && change.half_width < std::abs(change.estimate);
+}
+
 /// Nothing where the interval tells the verdict.
 std::string why_apart(const LogChange& change) {
-  if (!change.spread.unusual && change.half_width < std::abs(change.estimate)) return {};
+  if (is_told_by_interval(change)) return {};
   return fmt::format("every repetition of NEW is {} than all of BASE, however they scatter",
                      change.estimate > 0 ? "slower" : "faster");
 }
@@ -58,11 +61,28 @@ Judgement judge_step(const StepChange& step, double detect) {
     return {.verdict = whole,
             .reason = fmt::format("{} is {}, though {} is not: see the percentiles", of_whole,
                                   change_text(*step.whole), of_typical),
-            .p_value = p};
+            .p_value = p,
+            .rests_on_whole = true};
   if (typical == Verdict::ambiguous) return {.reason = why_ambiguous(step.typical, detect)};
   if (std::abs(step.whole->estimate) <= detect / 2) return {.verdict = Verdict::same, .reason = {}};
   return {.reason = fmt::format("{} stayed the same, but {} may not have: {}", of_typical, of_whole,
-                                interval_text(*step.whole))};
+                                interval_text(*step.whole)),
+          .rests_on_whole = true};
+}
+
+DecidingChange deciding_change(const StepChange& step, const Judgement& judgement) {
+  const LogChange& change = judgement.rests_on_whole ? step.whole.value() : step.typical;
+  DecidingChange deciding{
+      .statistic = judgement.rests_on_whole ? step.by.whole.value() : step.by.typical,
+      .base_seconds = std::exp(change.base_log_time),
+      .new_seconds = std::exp(change.new_log_time),
+      .change = std::expm1(change.estimate),
+      .level = change.level};
+  if (is_change(judgement.verdict) && !is_told_by_interval(change))
+    deciding.least = std::expm1(std::copysign(change.separation.gap, change.estimate));
+  else
+    deciding.interval = ratio_interval(change);
+  return deciding;
 }
 
 void describe_change(const StepChange& step, RunComparison& result) {

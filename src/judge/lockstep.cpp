@@ -148,7 +148,7 @@ std::string why_ambiguous(const LockstepJudgement& judgement, Verdict of_median,
                        name_of(of_median), size(judgement.median.estimate),
                        of_median == Verdict::slower ? "faster" : "slower",
                        size(judgement.mean.estimate));
-  const bool is_median = of_median == Verdict::ambiguous;
+  const bool is_median = judgement.decided_by == Statistic::median;
   return why_ambiguous(is_median ? "median" : "mean", is_median ? judgement.median : judgement.mean,
                        rule.detect) +
          (!rule.max_pairs ? fmt::format(" from {} pairs: measure more --rounds", judgement.pairs)
@@ -186,6 +186,7 @@ void judge_by_separation(std::span<const LockstepPair> pairs, double detect,
   if (separation.gap <= detect / 2 || separation.p_value > 1 - kVerdictLevel) return;
   judgement.verdict = judgement.median.estimate > 0 ? Verdict::slower : Verdict::faster;
   judgement.p_value = separation.p_value;
+  judgement.gap = separation.gap;
   judgement.reason =
       fmt::format("all {} processes are {} than those of BASE, by {} at least", judgement.pairs,
                   name_of(judgement.verdict), format_percent(std::expm1(separation.gap)));
@@ -239,8 +240,13 @@ LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule&
   judgement.median = change_by(&LockstepPair::median, kLockstepMedian);
   judgement.mean = change_by(&LockstepPair::mean, kLockstepMean);
   judgement.base_log_time = median(values_of(pairs, &LockstepPair::base_log_time));
+  judgement.base_log_mean = median(values_of(pairs, &LockstepPair::base_log_mean));
   const Verdict of_median = verdict_of(judgement.median, rule.detect);
   judgement.verdict = combined(of_median, verdict_of(judgement.mean, rule.detect));
+  if (of_median == Verdict::same && judgement.verdict == Verdict::ambiguous)
+    judgement.decided_by = Statistic::mean;
+  else if (is_change(judgement.verdict) && of_median != judgement.verdict)
+    judgement.decided_by = Statistic::mean;
   if (judgement.verdict != Verdict::ambiguous) {
     const auto p_of = [&](const LockstepChange& change) {
       return p_value_of(change, rule.detect, judgement.pairs, judgement.level);

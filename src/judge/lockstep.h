@@ -61,12 +61,19 @@ struct LockstepJudgement {
   std::string reason;                    ///< why it is ambiguous, and what helps
   Size pairs = 0;
   double level = 0;  ///< of either interval: 0.99975 where there are four looks
+  /// Whose change the verdict rests on: the median's, unless the mean alone is slower, faster or
+  /// ambiguous.
+  Statistic decided_by = Statistic::median;
+  /// Between the logarithms of the medians of both sides' processes, where that decided and no
+  /// interval; above 0.
+  std::optional<double> gap = std::nullopt;
   /// How often equal programs differ so clearly, on the scale of a level of 99 %: at most 0.01 of
   /// slower and faster, else 1.
   double p_value = 1;
   LockstepChange median;
   LockstepChange mean;
   double base_log_time = 0;  ///< of a median step of BASE, the median over pairs
+  double base_log_mean = 0;  ///< of the mean step of BASE, the median over pairs
 };
 
 /// Judges at a look at the first `pairs.size()` pairs, `kLeastPairs` at least.

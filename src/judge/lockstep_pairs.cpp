@@ -97,7 +97,8 @@ std::vector<LockstepPair> lockstep_pairs(const SamplesRecord& base, const Sample
                      .quads = std::ssize(quads.medians),
                      .median = median(quads.medians),
                      .mean = quads.fresh.log() - quads.base.log(),
-                     .base_log_time = mean(quads.base_log_times)});
+                     .base_log_time = mean(quads.base_log_times),
+                     .base_log_mean = quads.base.log()});
   }
   return pairs;
 }

@@ -16,6 +16,7 @@ struct LockstepPair {
   double median = 0;         ///< change of a slice's median step, the median over quads
   double mean = 0;           ///< change of the mean step over all quads
   double base_log_time = 0;  ///< of BASE: mean over the quads of the logarithm of a slice's median
+  double base_log_mean = 0;  ///< of BASE: logarithm of the mean step over all quads
 };
 
 /// The pairs of the processes that were measured in lockstep on both sides, in BASE's order. Others

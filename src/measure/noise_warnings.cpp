@@ -13,6 +13,7 @@
 #include "src/base/units.h"
 #include "src/measure/counted_repetitions.h"
 #include "src/measure/device_warnings.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/short_slices.h"
 #include "src/measure/slice_probe.h"
@@ -212,10 +213,17 @@ WarningRecord warning_of_unusual_spread(const UnusualSpread& spread) {
               "disturbs."};
 }
 
+/// "±3.33 %", "-45.1 % to +82.2 %": of half the width of a logarithm's interval.
+std::string reached_text(double half) {
+  const Interval ends{.low = std::exp(-half), .high = std::exp(half)};
+  if (form_of(1, ends) == IntervalForm::half_width) return "±" + percent(half);
+  return fmt::format("{} to +{}", percent(ends.low - 1), percent(ends.high - 1));
+}
+
 WarningRecord warning_of_wide_interval(double reached, const NoiseContext& context) {
   return {.code = "too-noisy",
-          .message = fmt::format("known to ±{}, not to the ±{} asked for, when the time was up",
-                                 percent(reached), percent(context.target_noise)),
+          .message = fmt::format("known to {}, not to the ±{} asked for, when the time was up",
+                                 reached_text(reached), percent(context.target_noise)),
           .remedy = fmt::format("Use --max-time {:g} or more {}.", 2 * context.max_time_seconds,
                                 repeats_option(context))};
 }

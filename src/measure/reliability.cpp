@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/measure/counted_repetitions.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/spread.h"
 
 namespace ptbench {
@@ -13,15 +14,17 @@ bool has_throughput(const RunRecord& run) {
   return ended_well(run.status) && run.throughput.value.value_or(0) > 0;
 }
 
-std::optional<double> half_width_of(const ThroughputRecord& throughput) {
+std::optional<Interval> deviation_of(const ThroughputRecord& throughput) {
   if (!throughput.ci95) return std::nullopt;
-  return (throughput.ci95->high - throughput.ci95->low) / 2 / *throughput.value;
+  return Interval{.low = throughput.ci95->low / *throughput.value - 1,
+                  .high = throughput.ci95->high / *throughput.value - 1};
 }
 
 Trust trust_of(const Reliability& found) {
   if (found.repetitions <= 1) return Trust::one_repetition;
-  if (found.clean < kLeastRepetitions || !found.half_width) return Trust::few_clean;
-  return *found.half_width <= kMostReliableNoise ? Trust::reliable : Trust::too_noisy;
+  if (found.clean < kLeastRepetitions || !found.deviation) return Trust::few_clean;
+  const double half_width = (found.deviation->high - found.deviation->low) / 2;
+  return half_width <= kMostReliableNoise ? Trust::reliable : Trust::too_noisy;
 }
 
 std::string clean_text(const Reliability& reliability) {
@@ -34,7 +37,7 @@ std::string clean_text(const Reliability& reliability) {
 Reliability reliability_of(const RunRecord& run) {
   Reliability found;
   if (!has_throughput(run)) return found;
-  found.half_width = half_width_of(run.throughput);
+  found.deviation = deviation_of(run.throughput);
   found.clean = clean_repetitions(run.samples);
   found.unknown = unknown_repetitions(run.samples);
   found.repetitions = std::ssize(run.samples.repetitions);
@@ -42,12 +45,16 @@ Reliability reliability_of(const RunRecord& run) {
   return found;
 }
 
+bool is_ratio_reliable(const RunRecord& run, const RunRecord* other) {
+  return reliability_of(run).is_reliable() &&
+         (other == nullptr || reliability_of(*other).is_reliable());
+}
+
 std::string text_of(const Reliability& reliability) {
   switch (reliability.trust) {
-    case Trust::reliable:
-      return fmt::format("reliable to ± {}", noise_text(*reliability.half_width));
+    case Trust::reliable: return "reliable to " + deviation_text(*reliability.deviation);
     case Trust::too_noisy:
-      return fmt::format("not reliable: ± {}, {}", noise_text(*reliability.half_width),
+      return fmt::format("not reliable: {}, {}", deviation_text(*reliability.deviation),
                          clean_text(reliability));
     case Trust::few_clean: return fmt::format("not reliable: {}", clean_text(reliability));
     case Trust::one_repetition:
@@ -55,11 +62,6 @@ std::string text_of(const Reliability& reliability) {
     case Trust::not_measured: return {};
   }
   throw Defect("a trust without a text");
-}
-
-std::string noise_text(double share) {
-  const double percent = 100 * share;
-  return percent >= 10 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
 }
 
 }  // namespace ptbench

@@ -25,28 +25,33 @@ enum class Trust : std::uint8_t {
 /// How far a run's throughput can be relied on.
 struct Reliability {
   Trust trust = Trust::not_measured;
-  /// Half the width of the 95 % interval of the throughput across the repetitions that speak for
-  /// it, as a share of it; empty where there is no interval.
-  std::optional<double> half_width = std::nullopt;
+  /// How far the ends of the throughput's 95 % interval, across the repetitions that speak for it,
+  /// lie from it, as shares of it; empty where there is no interval.
+  std::optional<Interval> deviation = std::nullopt;
   Size clean = 0;        ///< repetitions that are clean, in the placement that speaks for the run
   Size unknown = 0;      ///< of which it is not known whether something disturbed them
   Size repetitions = 0;  ///< all, clean or not
 
   [[nodiscard]] bool is_reliable() const { return trust == Trust::reliable; }
+  /// Whether repetitions tell the throughput, however well: then it can be compared with others'.
+  [[nodiscard]] bool can_be_compared() const {
+    return trust == Trust::reliable || trust == Trust::too_noisy;
+  }
 };
 
-/// The one rule by which a run is called reliable, wherever that is shown: at least
-/// `kLeastRepetitions` repetitions were clean in one placement, and half the width of the 95 %
-/// interval across them is at most `kMostReliableNoise` of the throughput. A function of the record
-/// alone; a run that failed or was skipped is `not_measured`.
+/// The one rule by which a run is called reliable, wherever that is shown, in words or by marks: at
+/// least `kLeastRepetitions` repetitions were clean in one placement, and half the width of the
+/// 95 % interval across them is at most `kMostReliableNoise` of the throughput. A function of the
+/// record alone; a run that failed or was skipped is `not_measured`.
 [[nodiscard]] Reliability reliability_of(const RunRecord& run);
 
-/// "reliable to ± 0.9 %", "not reliable: 0 of 5 repetitions clean", "not reliable: ± 14 %, 4 of 5
-/// repetitions clean", "not reliable: 0 of 5 repetitions clean, 5 unknown"; empty for
-/// `not_measured`.
-[[nodiscard]] std::string text_of(const Reliability& reliability);
+/// Whether one may rely on a ratio of the run and of what it is held against; null: that is not
+/// known, and the run alone decides.
+[[nodiscard]] bool is_ratio_reliable(const RunRecord& run, const RunRecord* other);
 
-/// "0.93 %", "14 %": a share with two significant digits, for the half width of an interval.
-[[nodiscard]] std::string noise_text(double share);
+/// "reliable to ± 0.9 %", "not reliable: 0 of 5 repetitions clean", "not reliable: ± 14 %, 4 of 5
+/// repetitions clean", "not reliable: -46 % to +85 %, 4 of 5 …", "not reliable: 0 of 5 repetitions
+/// clean, 5 unknown"; empty for `not_measured`.
+[[nodiscard]] std::string text_of(const Reliability& reliability);
 
 }  // namespace ptbench

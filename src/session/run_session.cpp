@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/units.h"
+#include "src/measure/interval_text.h"
 #include "src/measure/step_protocol.h"
 #include "src/process/child_process.h"
 #include "src/process/process_messages.h"
@@ -33,12 +33,9 @@ constexpr double kWorthwhileSeconds = 0.5;  // of measuring: a slice
 
 /// "21.3 k samples/s ± 0.8 %"; empty where nothing is known.
 std::string estimate_of(const RunRecord& record) {
-  if (!record.throughput.value) return {};
-  std::string text = fmt::format("{} samples/s", format_si(*record.throughput.value));
-  if (const auto& interval = record.throughput.ci95; interval && *record.throughput.value > 0)
-    text += fmt::format(" ± {:.1f} %",
-                        50 * (interval->high - interval->low) / *record.throughput.value);
-  return text;
+  const ThroughputRecord& throughput = record.throughput;
+  if (!throughput.value) return {};
+  return rate_with_interval(*throughput.value, throughput.ci95, "samples/s");
 }
 
 }  // namespace

@@ -36,6 +36,18 @@ class Intervals(unittest.TestCase):
             evidence.proportion(1, 0)
 
 
+class Told(unittest.TestCase):
+    def told(self, value, low, high):
+        return evidence.with_interval(value, low, high, lambda number: f"{number:.2f}", lambda half: f"{half:.1f}")
+
+    def test_intervals_are_told_as_they_are(self):
+        self.assertEqual(self.told(10, 9.5, 10.5), "10.00 ± 0.5")
+        self.assertEqual(self.told(10, 9, 11.3), "10.00 (9.00 to 11.30)")
+        self.assertEqual(self.told(1.74, 0.85, 3.56), "0.85 to 3.56")
+        self.assertEqual(self.told(1, -0.1, 0.5), "-0.10 to 0.50")
+        self.assertEqual(self.told(1, 1, 1), "1.00 ± 0.0")
+
+
 class Origins(unittest.TestCase):
     CLEAN = {"git_commit": "abc", "build_type": "Release"}
 

@@ -126,6 +126,48 @@ TEST_CASE("what was never clean is not trusted, nor what is held against it") {
   for (const Point& point : series_called(charts.at(0), "ddp").points) CHECK_FALSE(point.trusted);
 }
 
+TEST_CASE("marks are filled where the record is reliable, by the rule that tables have") {
+  ResultFile file = made_sweep({"ddp"}, 4);
+  RunRecord& ddp = file.runs.at(2);
+  const auto is_filled = [&](const std::string& name) {
+    return series_called(charts_of({file}, name).at(0), "ddp").points.at(1).trusted;
+  };
+  REQUIRE(ddp.strategy.world_size == 2);
+  CHECK(is_filled("speedup"));
+  SECTION("two clean repetitions are too few") {
+    ddp.samples.repetitions.back().clean_slices = 0;
+    CHECK_FALSE(is_filled("speedup"));
+    CHECK_FALSE(is_filled("efficiency"));
+  }
+  SECTION("an interval may be too wide") {
+    ddp.throughput.ci95 =
+        Interval{.low = 0.5 * *ddp.throughput.value, .high = 2 * *ddp.throughput.value};
+    const Chart chart = charts_of({file}, "speedup").at(0);
+    const Point& point = series_called(chart, "ddp").points.at(1);
+    CHECK_FALSE(point.trusted);
+    CHECK(point.note.find("950 to 3.80 k samples/s, 3 of 3") != std::string::npos);
+  }
+  SECTION("a baseline that is not reliable is named") {
+    file.runs.front().throughput.ci95.reset();
+    const Chart chart = charts_of({file}, "efficiency").at(0);
+    CHECK(series_called(chart, "ddp").points.at(1).note.find("the baseline is not reliable: ") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("what cannot be told from serial on all cores is not called faster or slower") {
+  ResultFile file = made_sweep({"ddp"}, 2);
+  ScalingRecord& scaling = *file.runs.at(2).scaling;
+  const auto note = [&] {
+    return series_called(charts_of({file}, "speedup").at(0), "ddp").points.at(1).note;
+  };
+  scaling.efficiency_vs_all_cores = 0.9;
+  scaling.efficiency_vs_all_cores_ci95 = Interval{.low = 0.88, .high = 0.92};
+  CHECK(note().find("0.90 ± 0.02 times as fast as serial on all cores") != std::string::npos);
+  scaling.efficiency_vs_all_cores_ci95 = Interval{.low = 0.7, .high = 1.16};
+  CHECK(note().find("cannot be told from serial on all cores (0.70 to 1.16)") != std::string::npos);
+}
+
 TEST_CASE("the parts of the loss and of the efficiency are the records' and add up to all") {
   const std::vector<ResultFile> files{made_sweep({"ddp"}, 8)};
   const std::vector<Chart> charts = charts_of(files, "loss");

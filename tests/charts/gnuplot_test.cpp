@@ -90,9 +90,9 @@ TEST_CASE("the theme chooses the colours") {
 
 TEST_CASE("points without a clean repetition are hollow, and the legend says so") {
   Chart chart = chart_called("one");
-  CHECK_THAT(script_of({chart}), !Contains("not one clean"));
+  CHECK_THAT(script_of({chart}), !Contains("not reliable"));
   chart.series[0].points[0].trusted = false;
-  CHECK_THAT(script_of({chart}), Contains("pt 6") && Contains("pt 7") && Contains("not one clean"));
+  CHECK_THAT(script_of({chart}), Contains("pt 6") && Contains("pt 7") && Contains("not reliable"));
 }
 
 TEST_CASE("parts of bars lie on each other, those below 0 under it") {

@@ -72,11 +72,20 @@ TEST_CASE("where every third step is 40 % longer, a run is slower", "[measure]")
   CHECK(std::abs(run.change.value()) < 0.01);
   CHECK(run.mean_change.value() == Approx(0.136).margin(0.01));
   CHECK(run.mean_change_ci999->low > 0.1);
+  REQUIRE(run.deciding.has_value());
+  CHECK(run.deciding->statistic == Statistic::mean);
+  CHECK(run.deciding->change == *run.mean_change);
+  CHECK(run.deciding->interval->low == run.mean_change_ci999->low);
+  CHECK(run.deciding->level == 0.999);
+  CHECK(*run.deciding->new_seconds / *run.deciding->base_seconds ==
+        Approx(1 + run.deciding->change));
   CHECK_THAT(run.reason, Catch::StartsWith("the mean step is 1") &&
                              Catch::EndsWith("slower, though the quickest quarter of the steps is "
                                              "not: see the percentiles"));
   CHECK(compare_two(fresh, base).verdict == Verdict::faster);
-  CHECK(compare_two(base, base).verdict == Verdict::same);
+  const RunComparison same = compare_two(base, base);
+  CHECK(same.verdict == Verdict::same);
+  CHECK(same.deciding->statistic == Statistic::lower_quartile);
 }
 
 TEST_CASE("means are compared where both sides know them", "[measure]") {
@@ -97,6 +106,7 @@ TEST_CASE("a mean that scatters makes nothing slower, and is not the same either
   fresh.samples.repetitions[2].mean_seconds = 0.012;
   const RunComparison run = compare_two(base, fresh);
   CHECK(run.verdict == Verdict::ambiguous);
+  CHECK(run.deciding->statistic == Statistic::mean);
   CHECK_THAT(run.reason, Catch::StartsWith("the median step stayed the same, but the mean step may "
                                            "not have: change of 14 % with a 99.9 % interval of "));
 }

@@ -181,6 +181,19 @@ TEST_CASE("slower is what is slower by the median or the mean", "[measure]") {
   CHECK(verdict_of(apart(0.004, 0), 0.01) == Verdict::ambiguous);
 }
 
+TEST_CASE("a judgement knows which statistic decided", "[measure]") {
+  const auto decided_by = [](const std::vector<LockstepPair>& pairs, double detect = 0.05) {
+    return judge(pairs, {.detect = detect}, PriorNoise()).decided_by;
+  };
+  CHECK(decided_by(apart(0, 0)) == Statistic::median);
+  CHECK(decided_by(apart(0.12, 0.12)) == Statistic::median);
+  CHECK(decided_by(apart(0.12, 0)) == Statistic::median);
+  CHECK(decided_by(apart(0, 0.12)) == Statistic::mean);
+  CHECK(decided_by(apart(0, -0.12)) == Statistic::mean);
+  CHECK(decided_by(apart(0.12, -0.12)) == Statistic::median);
+  CHECK(decided_by(apart(0, 0.006), 0.01) == Statistic::mean);
+}
+
 TEST_CASE("an ambiguous judgement tells why, and what helps", "[measure]") {
   const auto reason = [](const std::vector<LockstepPair>& pairs, double detect) {
     return judge(pairs, {.detect = detect, .max_pairs = 14}, PriorNoise()).reason;
@@ -305,6 +318,8 @@ TEST_CASE("all processes slower than all of the others is slower, however they s
   CHECK(judgement.median.half_width > judgement.median.estimate);
   CHECK(judgement.verdict == Verdict::slower);
   CHECK(judgement.p_value == Approx(2.0 / 252));
+  REQUIRE(judgement.gap.has_value());
+  CHECK(*judgement.gap == Approx(0.24));
   CHECK(judgement.reason.find("all 5 processes are slower") != std::string::npos);
   // Gates add pairs instead, and four processes a side come apart by chance.
   CHECK(judge(erratic, kRule, PriorNoise()).verdict == Verdict::ambiguous);

@@ -26,7 +26,9 @@ TEST_CASE("a run is reliable with three clean repetitions and a narrow interval"
   CHECK(found.is_reliable());
   CHECK(found.clean == 3);
   CHECK(found.repetitions == 5);
-  CHECK(found.half_width == Approx(0.0093));
+  REQUIRE(found.deviation.has_value());
+  CHECK(found.deviation->low == Approx(-0.0093));
+  CHECK(found.deviation->high == Approx(0.0093));
   CHECK(text_of(found) == "reliable to ± 0.93 %");
   CHECK(reliability_of(run_of(5, 5, 0.049)).is_reliable());
 }
@@ -60,6 +62,22 @@ TEST_CASE(
   CHECK(found.clean == 0);
   CHECK(found.unknown == 4);
   CHECK(text_of(found) == "not reliable: 0 of 5 repetitions clean, 4 unknown");
+}
+
+TEST_CASE("an interval that is lopsided is told by its ends") {
+  RunRecord run = run_of(4, 5, 0.1);
+  run.throughput.ci95 = Interval{540, 1850};
+  CHECK(text_of(reliability_of(run)) == "not reliable: -46 % to +85 %, 4 of 5 repetitions clean");
+}
+
+TEST_CASE("a ratio is as reliable as the less reliable of its two runs") {
+  const RunRecord good = run_of(5, 5, 0.01);
+  const RunRecord bad = run_of(2, 5, 0.01);
+  CHECK(is_ratio_reliable(good, &good));
+  CHECK(is_ratio_reliable(good, nullptr));
+  CHECK_FALSE(is_ratio_reliable(good, &bad));
+  CHECK_FALSE(is_ratio_reliable(bad, &good));
+  CHECK_FALSE(is_ratio_reliable(bad, nullptr));
 }
 
 TEST_CASE("clean repetitions of unlike placements are no evidence for each other") {

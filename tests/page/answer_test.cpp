@@ -57,7 +57,8 @@ TEST_CASE("runs that noise does not tell apart share the first place", "[page]")
       page_file({measured_run({.throughput = 10'000, .noise = 0.03}),
                  measured_run({.strategy = "amp", .throughput = 10'100, .noise = 0.03})}));
   CHECK(answer.fastest == "amp or serial");
-  CHECK_THAT(answer.sentence, Contains("noise does not tell it from serial."));
+  CHECK(answer.sentence ==
+        "amp is the fastest of 2 runs, but within the noise of serial: 10.1 k samples/s ± 3 %.");
 }
 
 TEST_CASE("a faster run that is not reliable does not win, but is told", "[page]") {
@@ -65,7 +66,7 @@ TEST_CASE("a faster run that is not reliable does not win, but is told", "[page]
       {measured_run({}), measured_run({.strategy = "amp", .throughput = 30'000, .clean = 0})}));
   CHECK(answer.fastest == "serial");
   CHECK(answer.beside ==
-        "amp measured 30.0 k samples/s, but is not reliable: 0 of 5 repetitions clean.");
+        "A higher throughput, 30.0 k samples/s by amp, is not reliable: 0 of 5 repetitions clean.");
 }
 
 TEST_CASE("a throughput may be noisy where the order of runs is not", "[page]") {
@@ -82,7 +83,30 @@ TEST_CASE("runs of one strategy are told apart by what differs", "[page]") {
   other.id += "/threads=2";
   other.strategy.threads = 2;
   const Answer answer = only_answer(page_file({measured_run({}), other}));
-  CHECK(answer.fastest == "serial (2 threads)");
+  CHECK(answer.fastest == "serial on both cores");
+  other.strategy.threads = 4;
+  CHECK(only_answer(page_file({measured_run({}), other})).fastest == "serial (4 threads)");
+}
+
+TEST_CASE("the efficiency is doubted where its row is not reliable", "[page]") {
+  ResultFile file = testing::good_sweep();
+  SECTION("by too wide an interval") {
+    RunRecord& ddp = file.runs[1];
+    ddp.throughput.ci95 = Interval{9'000, 36'000};
+    ddp.scaling->efficiency_ci95 = Interval{0.45, 1.8};
+    const Answer answer = only_answer(file);
+    CHECK_FALSE(answer.is_efficiency_told);
+    CHECK(answer.efficiency == "45.0 to 180.0 %");
+    CHECK_THAT(answer.efficiency_of,
+               Contains("; not known well; not reliable: -50 % to +100 %, 5 of 5"));
+    CHECK(answer.speed == "9.00 k to 36.0 k samples/s");
+    CHECK(answer.reliability == "not reliable: -50 % to +100 %, 5 of 5 repetitions clean");
+  }
+  SECTION("by its baseline") {
+    file.runs[0].throughput.ci95 = Interval{9'000, 11'000};
+    CHECK_FALSE(only_answer(file).is_efficiency_told);
+    CHECK(only_answer(file).efficiency == "90.0 ± 1.0 %");
+  }
 }
 
 TEST_CASE("runs that failed have a reason in the place of figures", "[page]") {

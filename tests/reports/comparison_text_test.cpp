@@ -121,23 +121,23 @@ bool is_well_formed(const std::string& text) {
 
 TEST_CASE("a comparison for the terminal", "[reports]") {
   CHECK(comparison_console(example_comparison(), {}) ==
-        "same          mlp/serial/n1/b64/fp32     6.01 ms -> 6.02 ms  +0.1 % (-0.8 % to 1.0 %)     "
-        "n 5/5\n"
-        "slower        mlp/ddp/n2/b64/fp32        6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)      "
-        "n 5/5\n"
-        "faster        linear/serial/n1/b32/fp32  6.01 ms -> 5.41 ms  -10.0 % (-10.9 % to -9.1 %)  "
-        "n 5/5\n"
-        "ambiguous     mlp/dp/n2/b64/fp32         6.01 ms -> 6.13 ms  +2.0 % (1.1 % to 2.9 %)      "
-        "n 5/5\n"
+        "same          mlp/serial/n1/b64/fp32\n"
+        "              6.01 ms -> 6.02 ms  median +0.1 % (-0.8 % to 1.0 %)     n 5/5\n"
+        "slower        mlp/ddp/n2/b64/fp32\n"
+        "              6.01 ms -> 6.31 ms  median +5.0 % (4.1 % to 5.9 %)      n 5/5\n"
+        "faster        linear/serial/n1/b32/fp32\n"
+        "              6.01 ms -> 5.41 ms  median -10.0 % (-10.9 % to -9.1 %)  n 5/5\n"
+        "ambiguous     mlp/dp/n2/b64/fp32\n"
+        "              6.01 ms -> 6.13 ms  median +2.0 % (1.1 % to 2.9 %)      n 5/5\n"
         "              the 99 % interval holds both 0 and 2.5 %\n"
         "              differs: plan a1 / b2\n"
-        "missing       resnet18/ddp/n2/b64/fp32   400 ms -> -                                      "
-        "n 3/0\n"
-        "failed        resnet18/dp/n2/b64/fp32    - -> -                                           "
-        "n 0/0\n"
+        "missing       resnet18/ddp/n2/b64/fp32\n"
+        "              400 ms -> -                                             n 3/0\n"
+        "failed        resnet18/dp/n2/b64/fp32\n"
+        "              - -> -                                                  n 0/0\n"
         "              rank 1 died\n"
-        "new           mlp/ddp/n4/b64/fp32        - -> -                                           "
-        "n 0/0\n"
+        "new           mlp/ddp/n4/b64/fp32\n"
+        "              - -> -                                                  n 0/0\n"
         "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
         "paired: those\nmade in turn\n"
         "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n"
@@ -153,7 +153,7 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
                             Verdict::slower, 0.05)};
   CHECK(comparison_console(comparison, {}) ==
         "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
-        "              6.01 ms -> 6.31 ms  +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
+        "              6.01 ms -> 6.31 ms  median +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
         "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
         "paired: those\nmade in turn\n"
         "1 slower\n"
@@ -236,12 +236,54 @@ TEST_CASE("the change of the mean step is told as JSON", "[reports]") {
   CHECK(runs.at(1).at("mean_change").is_null());
 }
 
+TEST_CASE("the interval that decides is the one that is shown, with its statistic", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {judged("run", Verdict::slower, 0.511)};
+  RunComparison& run = comparison.runs[0];
+  run.change_ci99 = Interval{.low = -0.132, .high = 1.631};
+  run.mean_change = 0.521;
+  run.mean_change_ci999 = Interval{.low = 0.455, .high = 0.589};
+  run.deciding = DecidingChange{.statistic = Statistic::mean,
+                                .base_seconds = 0.01,
+                                .new_seconds = 0.01521,
+                                .change = 0.521,
+                                .interval = run.mean_change_ci999,
+                                .level = 0.999};
+  const std::string console = comparison_console(comparison, {});
+  const std::string markdown = comparison_markdown(comparison);
+  const std::string junit = comparison_junit(comparison);
+  CHECK_THAT(console, Contains("10.0 ms -> 15.2 ms  mean +52.1 % (45.5 % to 58.9 %)  n 5/5\n"));
+  CHECK_THAT(console,
+             Contains("A mean step of NEW takes 52.1 % longer (99.9 %: 45.5 % to 58.9 %) than"));
+  CHECK_THAT(markdown, Contains("| change | 99.9 % interval |") &&
+                           Contains("| 10.0 ms | 15.2 ms | mean +52.1 % | 45.5 % to 58.9 % |"));
+  CHECK_THAT(junit, Contains("slower: 10.0 ms -&gt; 15.2 ms, mean +52.1 % (45.5 % to 58.9 %)"));
+  for (const std::string& text : {console, markdown, junit})
+    CHECK_THAT(text, !Contains("13.2") && !Contains("51.1"));
+  const json record = json::parse(comparison_json(comparison)).at("runs").at(0);
+  CHECK(record.at("deciding").at("statistic") == "mean");
+  CHECK(record.at("deciding").at("interval") == json::array({0.455, 0.589}));
+  CHECK(record.at("change_ci99") == json::array({-0.132, 1.631}));
+}
+
+TEST_CASE("where no interval decided, the gap between the sides is shown", "[reports]") {
+  Comparison comparison;
+  comparison.runs = {judged("run", Verdict::slower, 0.511)};
+  comparison.runs[0].deciding =
+      DecidingChange{.base_seconds = 0.01, .new_seconds = 0.01511, .change = 0.511, .least = 0.12};
+  const std::string console = comparison_console(comparison, {});
+  CHECK_THAT(console, Contains("median +51.1 % (12.0 % at least)") &&
+                          Contains("takes 51.1 % longer (at least 12.0 %) than one of BASE."));
+  CHECK_THAT(comparison_markdown(comparison), Contains("| median +51.1 % | 12.0 % at least |"));
+}
+
 TEST_CASE("unlike environments and what they mean come first", "[reports]") {
   CHECK(comparison_console(unlike(), {}) ==
         "BASE and NEW were measured in unlike environments:\n"
         "  cpu.model Some Maker CPU / Other Maker CPU\n"
         "no verdicts: the environments differ; --ignore-environment compares all the same\n"
-        "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  +30.0 % (29.1 % to 30.9 %)  "
+        "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  median +30.0 % (29.1 % to 30.9 "
+        "%)  "
         "n 5/5\n"
         "              unlike environments\n"
         "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "

@@ -69,10 +69,70 @@ Comparison comparison_of(std::vector<RunComparison> runs) {
 
 }  // namespace
 
-TEST_CASE("a sweep ends with what its fastest strategy brings", "[reports]") {
+TEST_CASE("a sweep ends with the fastest run, and what ranks bring", "[reports]") {
   CHECK(conclusion_of(sweep()) ==
-        "`ddp` on 2 ranks is 1.87 ± 0.03 times as fast as serial, and 0.84 ± 0.02 times as fast as "
-        "serial on both cores.");
+        "Serial on both cores is the fastest of 4 runs: 22.0 k samples/s ± 1 %, 1.19 ± 0.03 times "
+        "as fast as the next, `ddp` on 2 ranks. `ddp` on 2 ranks is 1.87 ± 0.03 times as fast as "
+        "serial on one core.");
+}
+
+TEST_CASE("where ranks win, their lead over serial is told once", "[reports]") {
+  ResultFile file = sweep();
+  file.runs[1].throughput.value = 16'000;
+  file.runs[1].throughput.ci95 = Interval{15'800, 16'200};
+  file.runs[2].throughput.value = 12'000;
+  file.runs[3].scaling->efficiency_vs_all_cores = 1.17;
+  file.runs[3].scaling->efficiency_vs_all_cores_ci95 = Interval{1.15, 1.19};
+  CHECK(conclusion_of(file) ==
+        "`ddp` on 2 ranks is the fastest of 4 runs: 18.7 k samples/s ± 1 %. It is 1.87 ± 0.03 "
+        "times as fast as serial, and 1.17 ± 0.02 times as fast as serial on both cores.");
+}
+
+TEST_CASE("no ratio is claimed whose interval has 1 in it", "[reports]") {
+  ResultFile file = sweep();
+  ScalingRecord& ddp = *file.runs[3].scaling;
+  SECTION("of serial") {
+    ddp.speedup = 1.74;
+    ddp.efficiency_ci95 = Interval{0.425, 1.78};
+    CHECK_THAT(conclusion_of(file),
+               Catch::EndsWith("`ddp` on 2 ranks cannot be told from serial on one core (0.85 to "
+                               "3.56)."));
+    file.runs.erase(file.runs.begin() + 1);
+    CHECK(conclusion_of(file) ==
+          "`ddp` on 2 ranks is the fastest of 3 runs, but within the noise of serial: 18.7 k "
+          "samples/s ± 1 %. `ddp` on 2 ranks cannot be told from serial (0.85 to 3.56).");
+  }
+  SECTION("of serial on all cores") {
+    ddp.efficiency_vs_all_cores_ci95 = Interval{0.7, 1.01};
+    CHECK(conclusion_of(file) ==
+          "Serial on both cores is the fastest of 4 runs, but within the noise of `ddp` on 2 "
+          "ranks: 22.0 k samples/s ± 1 %. `ddp` on 2 ranks is 1.87 ± 0.03 times as fast as serial "
+          "on one core, but cannot be told from serial on both cores (0.70 to 1.01).");
+  }
+  SECTION("of both") {
+    ddp.efficiency_ci95 = Interval{0.425, 1.78};
+    ddp.efficiency_vs_all_cores_ci95 = Interval{0.7, 1.01};
+    CHECK_THAT(conclusion_of(file),
+               Contains("cannot be told from serial on one core (0.85 to 3.56), nor from serial on "
+                        "both cores (0.70 to 1.01)."));
+  }
+}
+
+TEST_CASE("a lopsided interval is told by its ends", "[reports]") {
+  ResultFile file = sweep();
+  file.runs[3].scaling->efficiency_ci95 = Interval{0.7, 1.25};
+  CHECK_THAT(conclusion_of(file),
+             Contains("is 1.87 (1.40 to 2.50) times as fast as serial on one core."));
+  file.runs[3].scaling->efficiency_ci95 = Interval{0.55, 1.6};
+  CHECK_THAT(conclusion_of(file), Contains("is 1.10 to 3.20 times as fast as serial on one core."));
+}
+
+TEST_CASE("a ratio of what is not reliable says so", "[reports]") {
+  ResultFile file = sweep();
+  file.runs[3].throughput.ci95 = Interval{0.9 * 18'700, 1.1 * 18'700};
+  CHECK_THAT(conclusion_of(file),
+             Catch::EndsWith("times as fast as serial on one core; `ddp` on 2 ranks is not "
+                             "reliable: ± 10 %, 5 of 5 repetitions clean."));
 }
 
 TEST_CASE("what serial is, is told where it is not the usual", "[reports]") {
@@ -82,10 +142,13 @@ TEST_CASE("what serial is, is told where it is not the usual", "[reports]") {
   file.runs[1].strategy.threads = 8;
   file.environment.cpu.cores = 8;
   const std::string text = conclusion_of(file);
-  CHECK_THAT(text, Contains("as fast as serial in bf16 with 4 threads, and"));
-  CHECK_THAT(text, Contains("serial on all 8 cores."));
+  CHECK_THAT(text, Contains("as fast as serial in bf16 with 4 threads."));
+  CHECK_THAT(text, Catch::StartsWith("Serial on all 8 cores is the fastest"));
+  file.runs[1].throughput.value = 16'000;
+  CHECK_THAT(conclusion_of(file), Contains("serial in bf16 with 4 threads, and") &&
+                                      Contains("as fast as serial on all 8 cores."));
   file.environment.cpu.cores = 16;
-  CHECK_THAT(conclusion_of(file), Contains("serial on 8 cores."));
+  CHECK_THAT(conclusion_of(file), Contains("as fast as serial on 8 cores."));
 }
 
 TEST_CASE("narrow intervals keep their digits", "[reports]") {
@@ -106,7 +169,12 @@ TEST_CASE("nothing is claimed without an interval, or of disturbed repetitions",
   }
   SECTION("serial on all cores was disturbed") {
     disturb(file.runs[1], 3);
-    CHECK(conclusion_of(file) == "`ddp` on 2 ranks is 1.87 ± 0.03 times as fast as serial.");
+    CHECK_THAT(conclusion_of(file),
+               Catch::StartsWith("`ddp` on 2 ranks is the fastest of 4 runs: ") &&
+                   Catch::EndsWith("the next, `dp` on 2 ranks. A higher throughput, 22.0 k "
+                                   "samples/s by serial on both cores, is not reliable: 2 of 5 "
+                                   "repetitions clean. `ddp` on 2 ranks is 1.87 ± 0.03 times as "
+                                   "fast as serial."));
   }
   SECTION("the baseline was disturbed") {
     disturb(file.runs[0], 5);
@@ -124,8 +192,8 @@ TEST_CASE("runs of one name are told apart by their ids", "[reports]") {
   ResultFile file = sweep();
   file.runs[2] = scaled("ddp", 1.5, 0.05);
   file.runs[3].id += "/overlap=on";
-  CHECK_THAT(conclusion_of(file),
-             Contains("`ddp` on 2 ranks (`mlp/ddp/n2/b64/fp32/overlap=on`) is 1.87"));
+  CHECK_THAT(conclusion_of(file), Contains("the next, `mlp/ddp/n2/b64/fp32/overlap=on`. "
+                                           "`mlp/ddp/n2/b64/fp32/overlap=on` is 1.87"));
 }
 
 TEST_CASE("each workload has its sentence", "[reports]") {
@@ -135,9 +203,8 @@ TEST_CASE("each workload has its sentence", "[reports]") {
   other.workload.name = "odd\x1b";
   file.runs.push_back(other);
   const std::string text = conclusion_of(file);
-  CHECK_THAT(text, Catch::StartsWith("`mlp`: `ddp` on 2 ranks is 1.87 ± 0.03 times"));
-  CHECK_THAT(text, Catch::EndsWith("cores. `odd\\x1b`: `odd\\x1b/serial/n1/b64/fp32` trains 500 "
-                                   "samples/s ± 1 %."));
+  CHECK_THAT(text, Catch::StartsWith("`mlp`: serial on both cores is the fastest of 4 runs"));
+  CHECK_THAT(text, Catch::EndsWith("core. `odd\\x1b`: serial trains 500 samples/s ± 1 %."));
 }
 
 TEST_CASE("without ranks the fastest run is told", "[reports]") {
@@ -146,26 +213,31 @@ TEST_CASE("without ranks the fastest run is told", "[reports]") {
                measured("amp", 1, 11'000)};
   SECTION("plainly") {
     CHECK(conclusion_of(file) ==
-          "`mlp/grad-accum/n1/b64/fp32` is the fastest of 3 runs: 12.0 k "
-          "samples/s ± 1 %.");
+          "`grad-accum` is the fastest of 3 runs: 12.0 k samples/s ± 1 %, 1.09 ± 0.01 times as "
+          "fast as the next, `amp`.");
   }
   SECTION("with a rival") {
     file.runs[2].throughput.value = 11'900;
     file.runs[2].throughput.ci95 = Interval{11'700, 12'100};
-    CHECK_THAT(conclusion_of(file), Contains("is among the fastest of 3 runs, and noise does not "
-                                             "tell it from 1 other: 12.0 k samples/s"));
+    CHECK(conclusion_of(file) ==
+          "`grad-accum` is the fastest of 3 runs, but within the noise of `amp`: 12.0 k samples/s "
+          "± 1 %.");
   }
   SECTION("with a rival that is not reliable") {
     file.runs[2].throughput.value = 13'000;
     file.runs[2].throughput.ci95.reset();
     disturb(file.runs[2], 5);
-    CHECK_THAT(conclusion_of(file), Contains("noise does not tell it from 1 other"));
+    CHECK_THAT(conclusion_of(file),
+               Catch::StartsWith("`grad-accum` is the fastest of 3 runs: ") &&
+                   Catch::EndsWith("the next, serial. A higher throughput, 13.0 k samples/s by "
+                                   "`amp`, is not reliable: 0 of 5 repetitions clean."));
   }
   SECTION("unless nothing is reliable") {
     for (RunRecord& run : file.runs) disturb(run, 5);
     CHECK(conclusion_of(file) ==
-          "No run can be relied on; the fastest, `mlp/grad-accum/n1/b64/fp32`, is not reliable: 0 "
-          "of 5 repetitions clean.");
+          "Which run is the fastest cannot be said: none of 3 has 3 clean repetitions. The highest "
+          "throughput, 12.0 k samples/s by `grad-accum`, is not reliable: 0 of 5 repetitions "
+          "clean.");
   }
   SECTION("unless nothing was measured") {
     for (RunRecord& run : file.runs) run.status = Status::failed;
@@ -198,8 +270,10 @@ TEST_CASE("a comparison tells what became faster, and what failed", "[reports]")
 
 TEST_CASE("a run that is slower in its mean step alone is told by it", "[reports]") {
   RunComparison run = compared("a", Verdict::slower, 0.001);
-  run.mean_change = 0.136;
-  run.mean_change_ci999 = Interval{0.12, 0.15};
+  run.deciding = DecidingChange{.statistic = Statistic::mean,
+                                .change = 0.136,
+                                .interval = Interval{0.12, 0.15},
+                                .level = 0.999};
   CHECK(conclusion_of(comparison_of({run})) ==
         "A mean step of NEW takes 13.6 % longer (99.9 %: 12.0 % to 15.0 %) than one of BASE.");
 }

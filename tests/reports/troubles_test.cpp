@@ -39,8 +39,7 @@ TEST_CASE("a GPU that was throttled is a cause of noise", "[reports]") {
       {kNoisy, {"device-throttled", "the GPU was throttled in 3 of 4 slices", "Cool it."}})};
   const std::vector<MergedWarning> warnings = merged_warnings(runs);
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].message ==
-        "the GPU was throttled in 3 of 4 slices; also, repetitions scatter");
+  CHECK(warnings[0].message == "the GPU was throttled in 3 of 4 slices; also, repetitions scatter");
   CHECK(warnings[0].remedy == "Cool it.");
 }
 
