@@ -50,8 +50,11 @@ void ProcessMessages::handle(std::string_view piece) {
     remedy_ = line.substr(kRemedy.size());
   } else {
     const bool is_message = !line.empty() && !line.ends_with(kClearRest);
+    const bool is_repeated =
+        is_message && shown_ != nullptr && !shown_->is_new(label_ + std::string(line), process_);
     // One call for label and message, so that those of several processes do not mix.
-    progress_.pass_on(is_message ? label_ + std::string(piece) : std::string(piece));
+    if (!is_repeated)
+      progress_.pass_on(is_message ? label_ + std::string(piece) : std::string(piece));
     const bool says_something =
         std::ranges::any_of(line, [](unsigned char letter) { return std::isalnum(letter) != 0; });
     if (is_message && says_something) last_line_ = line;

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/size.h"
 #include "src/process/progress.h"
+#include "src/process/shown_lines.h"
 
 namespace ptbench {
 
@@ -13,9 +15,13 @@ namespace ptbench {
 /// label such as "[rank 1] " stands before each message that is passed on.
 class ProcessMessages {
  public:
-  /// `progress` outlives it.
-  explicit ProcessMessages(Progress& progress, std::string label = {})
-      : progress_(progress), label_(std::move(label)) {}
+  /// `progress` and `shown` outlive it. Messages that another process has printed are not passed on
+  /// again; `shown` null: there is none.
+  explicit ProcessMessages(Progress& progress, std::string label = {}, ShownLines* shown = nullptr)
+      : progress_(progress),
+        label_(std::move(label)),
+        shown_(shown),
+        process_(shown == nullptr ? 0 : shown->add_process()) {}
 
   void take(std::string_view text);
   /// The process has ended: passes on what has no end of line.
@@ -32,6 +38,8 @@ class ProcessMessages {
 
   Progress& progress_;
   std::string label_;
+  ShownLines* shown_;
+  Size process_;
   std::string pending_;  ///< begins a line or a line of progress
   std::string error_;
   std::string remedy_;

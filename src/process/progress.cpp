@@ -88,14 +88,20 @@ void Progress::update(Size done, Size total) {
   if (!due(now)) return;
   std::array<char, 48> detail{};
   const auto end = fmt::format_to_n(detail.data(), detail.size(), "step {} of {}", done, total);
-  show(static_cast<double>(done) / static_cast<double>(total),
-       {detail.data(), std::min(end.size, detail.size())}, now);
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  show(share, {detail.data(), std::min(end.size, detail.size())}, time_left(share, now), now);
 }
 
 void Progress::update(double share, std::string_view detail) {
   if (!visible_) return;
   const double now = clock_.now();
-  if (due(now)) show(share, detail, now);
+  if (due(now)) show(share, detail, time_left(share, now), now);
+}
+
+void Progress::show_all(double share, double seconds_left) {
+  if (!visible_) return;
+  const double now = clock_.now();
+  if (due(now)) show(share, {}, seconds_left, now);
 }
 
 void Progress::count(Size done, Size total) {
@@ -109,12 +115,13 @@ void Progress::count(Size done, Size total) {
   last_shown_ = now;
 }
 
-void Progress::show(double share, std::string_view detail, double now) {
+void Progress::show(double share, std::string_view detail, std::optional<double> seconds_left,
+                    double now) {
   std::array<char, 16> place{};
   const double percent = 100 * std::clamp(share, 0.0, 1.0);
   const auto end = fmt::format_to_n(place.data(), place.size(), " {:3.0f} %", percent);
   write({place.data(), std::min(end.size, place.size())}, detail.empty() ? standing_ : detail,
-        time_left(share, now));
+        seconds_left);
   last_shown_ = now;
 }
 

@@ -40,6 +40,8 @@ class Progress {
   /// As before, for phases that end with time rather than with a number of steps: `share` of the
   /// phase is over, from 0 to 1. `detail`, such as a first result, stands behind it.
   void update(double share, std::string_view detail = {});
+  /// As `update`, where the time left is known.
+  void show_all(double share, double seconds_left);
   /// "PHASE 12/40": the twelfth of 40 things is through (total > 0). Things that last as long as
   /// operators to choose, each of which may be worth a look: not for steps.
   void count(Size done, Size total);
@@ -57,7 +59,7 @@ class Progress {
 
  private:
   [[nodiscard]] bool due(double now) const;
-  void show(double share, std::string_view detail, double now);
+  void show(double share, std::string_view detail, std::optional<double> seconds_left, double now);
   [[nodiscard]] std::optional<double> time_left(double share, double now);
   void write(std::string_view place, std::string_view detail, std::optional<double> seconds_left);
 

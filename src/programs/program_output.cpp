@@ -38,7 +38,7 @@ void ProgramOutput::handle(std::string_view line) {
   if (!has_words(line)) return;
   last_.emplace_back(line.substr(0, kLongestKept));
   if (last_.size() > kLastLines) last_.pop_front();
-  if (is_cut_) return;
+  if (is_cut_ || (shows_once_ && !lines_.is_new(line, lines_.add_process()))) return;
   is_cut_ = shown_ + line.size() > kMostShown;
   shown_ += line.size();
   progress_.clear();

@@ -34,7 +34,7 @@ class Comparison {
  public:
   /// `folder`: for its temporary files.
   Comparison(const std::string& command, const std::filesystem::path& folder, Progress& progress)
-      : errors_(progress), process_([&] {
+      : errors_(progress, true), process_([&] {
           adopt_orphans();
           return ChildCommand{.program = "/bin/sh",
                               .arguments = {"-c", command},

@@ -50,8 +50,8 @@ ChildCommand command_of(const RunningProgram::Setup& setup, const std::string& s
 RunningProgram::RunningProgram(Setup setup, Progress& progress)
     : setup_(std::move(setup)),
       server_(setup_.socket, setup_.world_size),
-      output_(progress),
-      errors_(progress),
+      output_(progress, false),
+      errors_(progress, true),
       process_([&] {
         adopt_orphans();
         let_unread_writes_fail();  // who is told of the program may end first

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "src/base/rough_duration.h"
+
 namespace ptbench {
 
 TEST_CASE("durations have three significant digits below a minute", "[base]") {
@@ -28,6 +30,15 @@ TEST_CASE("percentages have three significant digits from one on", "[base]") {
   CHECK(format_percent(-1.5) == "-150 %");
   CHECK(format_percent(0) == "0.00 %");
   CHECK(format_percent(1e200) == "1e+202 %");
+}
+
+TEST_CASE("durations are rounded as people say them") {
+  CHECK(rough_duration(0.2) == "1 second");
+  CHECK(rough_duration(7.4) == "7 seconds");
+  CHECK(rough_duration(42) == "40 seconds");
+  CHECK(rough_duration(100) == "2 minutes");
+  CHECK(rough_duration(3000) == "50 minutes");
+  CHECK(rough_duration(2 * 3600 + 100) == "2 hours");
 }
 
 }  // namespace ptbench
