@@ -32,7 +32,8 @@ bool is_on_gpus(const CommOptions& options, const std::string& communicator) {
 }
 
 std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
-                                          const SharedRegion* region, RanksApart* apart) {
+                                          const SharedRegion* region, const CommFollower& follower,
+                                          RanksApart* apart) {
   const bool on_gpus = is_on_gpus(options, row.name);
   CommDevice where(options, on_gpus);
   Device& device = where.get();
@@ -45,8 +46,8 @@ std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const Comm
                                               .apart = apart});
   ControlChannel control(std::move(communicators.control));
   return measure_collectives(
-      {.device = device, .communicator = *communicators.data, .control = control},
-      plan_of(options));
+      {.device = device, .communicator = *communicators.data, .control = control}, plan_of(options),
+      follower);
 }
 
 }  // namespace ptbench

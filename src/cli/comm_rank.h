@@ -14,10 +14,11 @@ namespace ptbench {
 [[nodiscard]] bool is_on_gpus(const CommOptions& options, const std::string& communicator);
 
 /// What one rank of `ptbench comm` does; its communicators have ended when this returns. `region`:
-/// null for a rank alone; `apart`: for ranks of one host.
+/// null for a rank alone; `apart`: null for ranks of one host.
 [[nodiscard]] std::vector<CommMeasurement> measure_with(const CommunicatorRow& row,
                                                         const CommOptions& options,
                                                         const SharedRegion* region,
+                                                        const CommFollower& follower,
                                                         RanksApart* apart = nullptr);
 
 }  // namespace ptbench

@@ -13,8 +13,9 @@
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
-#include "src/base/units.h"
+#include "src/base/rough_duration.h"
 #include "src/cli/comm_rank.h"
+#include "src/cli/comm_result.h"
 #include "src/cli/command_table.h"
 #include "src/comm/catalog.h"
 #include "src/comm/nccl_module.h"
@@ -22,13 +23,14 @@
 #include "src/config/configuration.h"
 #include "src/config/device_choice.h"
 #include "src/device/affinity.h"
-#include "src/device/core_latency.h"
-#include "src/device/cpu_device.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_bench.h"
+#include "src/doctor/comm_files.h"
 #include "src/doctor/comm_options.h"
 #include "src/doctor/comm_tables.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
+#include "src/process/progress.h"
 #include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_processes.h"
 #include "src/session/outside_group.h"
@@ -37,50 +39,35 @@
 namespace ptbench {
 namespace {
 
-/// What was measured with one communicator, and a line that says where.
-struct CommResult {
-  std::string header;
-  std::vector<CommMeasurement> rows;
+/// What a comm that is measuring works with.
+struct CommWork {
+  const CommOptions& options;
+  const Topology& topology;
+  InterruptWatch& interrupt;
+  LongWork& whole;
+  Progress& progress;
+  Size rows_before = 0;  ///< of other communicators
+
+  [[nodiscard]] Size all_rows() const {
+    return std::ssize(options.communicators) * comm_rows(plan_of(options));
+  }
+  /// So many rows of the communicator that is measured are through.
+  void reach(Size rows) const {
+    const Size done = rows_before + rows;
+    const std::string place =
+        fmt::format("row {} of {}", std::min(done + 1, all_rows()), all_rows());
+    whole.reach(static_cast<double>(done) / static_cast<double>(all_rows()), place);
+    progress.update(whole.share(), place);
+  }
 };
-
-/// Throws where anything was wrong, once it is printed.
-void print(const CommResult& result, const CommOptions& options) {
-  const std::vector<CommMeasurement>& rows = result.rows;
-  write_standard_output(options.json ? table_json(comm_json_table(rows))
-                                     : result.header + "\n" + table_text(comm_text_table(rows)) +
-                                           std::string(comm_columns_text()));
-  Size wrong = 0;
-  for (const CommMeasurement& row : rows)
-    wrong += row.wrong + (row.out_of_place ? row.out_of_place->wrong : 0);
-  if (wrong > 0)
-    throw run_error(fmt::format("{} values are wrong", format_count(wrong)),
-                    "report it, with the command");
-}
-
-std::string cores_text(const Topology& topology) {
-  const std::size_t cores = topology.cores.size();
-  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
-}
-
-std::string header_line(const Topology& topology, Size ranks, const std::string& communicator) {
-  std::vector<int> cpus;
-  for (const Core& core : topology.cores) cpus.push_back(core.cpu);
-  const DeviceConditions cores = CpuDevice(topology, std::move(cpus)).look();
-  return fmt::format(
-      "{}, {}{}; {}; communicator {}\n", printable(topology.cpu_model), cores_text(topology),
-      cores.has_latency && !cores.latency.disturbed
-          ? fmt::format(" ({} apart: {})", format_duration(cores.latency.seconds),
-                        name_of(placement_of(cores.latency.seconds)))
-          : "",
-      ranks == 1 ? std::string("1 rank") : fmt::format("{} ranks, processes", ranks), communicator);
-}
 
 void pin_to(std::optional<int> cpu) {
   if (cpu) (void)pin_this_thread(*cpu);
 }
 
-/// This process is one of several ranks.
+/// This process is one of several ranks. Rank 0 prints each row as soon as it has it.
 ExitCode be_rank(const CommOptions& options) {
+  InterruptWatch interrupt;  // before any thread is made
   const SharedRegion region = SharedRegion::open(*options.region);
   if (options.rank >= region.world_size())
     throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
@@ -89,17 +76,24 @@ ExitCode be_rank(const CommOptions& options) {
   const std::string& name = options.communicators.front();
   const CommunicatorRow row =
       find_communicator(name, region.world_size(), is_on_gpus(options, name));
-  const auto rows = measure_with(row, options, &region);
-  if (options.rank == 0) write_standard_output(comm_lines(rows));
+  (void)measure_with(
+      row, options, &region,
+      {.interrupted = [&] { return interrupt.requested(); },
+       .measured =
+           [](const CommMeasurement& measured) { write_standard_output(comm_lines({measured})); }});
   return ExitCode::ok;
 }
 
-CommResult run_alone(const CommunicatorRow& row, const CommOptions& options,
-                     const Topology& topology) {
+CommResult run_alone(const CommunicatorRow& row, const CommWork& work) {
   const AffinityGuard affinity;
-  pin_to(topology.cores.front().cpu);
-  CommResult result{.header = {}, .rows = measure_with(row, options, nullptr)};
-  if (!options.json) result.header = header_line(topology, 1, row.name);
+  pin_to(work.topology.cores.front().cpu);
+  CommResult result{.header = {},
+                    .rows = measure_with(
+                        row, work.options, nullptr,
+                        {.interrupted = [&] { return work.interrupt.requested(); },
+                         .measured = [&, rows = Size{0}](
+                                         const CommMeasurement&) mutable { work.reach(++rows); }})};
+  if (!work.options.json) result.header = header_line(work.topology, 1, row.name);
   return result;
 }
 
@@ -142,11 +136,11 @@ void warn_of_shared_cores(const Topology& topology, Size ranks) {
                           ranks, cores_text(topology), cores, cores == 1 ? "" : " or less"));
 }
 
-/// Empty where it is interrupted. `gpus`: of the ranks; empty: values lie in the host's memory.
-std::optional<CommResult> run_processes(const CommunicatorRow& row, const CommOptions& options,
-                                        const Topology& topology, Size ranks,
-                                        const std::vector<std::string>& gpus) {
-  InterruptWatch interrupt;  // before any thread is made
+/// `gpus`: of the ranks; empty: values lie in the host's memory.
+CommResult run_processes(const CommunicatorRow& row, const CommWork& work, Size ranks,
+                         const std::vector<std::string>& gpus) {
+  const CommOptions& options = work.options;
+  const Topology& topology = work.topology;
   const CommPlan plan = plan_of(options);
   const SharedRegion region = SharedRegion::create(ranks, comm_bytes_per_rank(plan, ranks),
                                                    static_cast<int>(topology.cores.size()));
@@ -155,9 +149,20 @@ std::optional<CommResult> run_processes(const CommunicatorRow& row, const CommOp
   if (!options.json)
     header = gpus.empty() ? header_line(topology, ranks, row.name)
                           : fmt::format("{}; communicator {}\n", fmt::join(gpus, ", "), row.name);
-  RankProcesses processes{.arguments = {}, .timeout = plan.timeout, .interrupted = [&] {
-                            return interrupt.requested();
-                          }};
+  RankProcesses processes{
+      .arguments = {},
+      .timeout = plan.timeout,
+      .interrupted =
+          [&] {
+            work.whole.tick();
+            return work.interrupt.requested();
+          },
+      .heard =
+          [&, text = std::string()](std::string_view more) mutable {
+            text += more;
+            const std::size_t whole_lines = text.rfind('\n') + 1;  // 0: none
+            work.reach(std::ssize(read_comm_lines(text.substr(0, whole_lines))));
+          }};
   for (Size rank = 0; rank < ranks; ++rank) {
     const std::size_t core = static_cast<std::size_t>(rank) % topology.cores.size();
     processes.arguments.push_back(
@@ -165,14 +170,13 @@ std::optional<CommResult> run_processes(const CommunicatorRow& row, const CommOp
                           gpus.empty() ? "cpu" : gpus.at(static_cast<std::size_t>(rank))));
   }
   const RankOutcome outcome = run_ranks(region, processes);
-  if (outcome.interrupted) return std::nullopt;
-  if (outcome.error) throw Error(*outcome.error);
+  if (outcome.error && !outcome.interrupted) throw Error(*outcome.error);
   return CommResult{.header = std::move(header), .rows = read_comm_lines(outcome.output)};
 }
 
 /// Between GPUs, each with a process; by default all that are listed, or all there are.
-std::optional<CommResult> run_between_gpus(const std::string& communicator,
-                                           const CommOptions& options, const Topology& topology) {
+CommResult run_between_gpus(const std::string& communicator, const CommWork& work) {
+  const CommOptions& options = work.options;
   const std::string device = options.device == "auto" ? "cuda" : options.device;
   require_communicator_of(communicator, true);
   if (const NcclProbe nccl = probe_nccl(); !nccl.usable) throw nccl_absent_error(nccl);
@@ -182,13 +186,13 @@ std::optional<CommResult> run_between_gpus(const std::string& communicator,
   const auto gpus = gpus_of_replicas(device, ranks, false);
   const CommunicatorRow row = find_communicator(communicator, std::max<Size>(2, ranks), true);
   require_memory_for(plan_of(options), ranks, ranks);  // the host's side of one array at a time
-  return run_processes(row, options, topology, ranks, gpus);
+  return run_processes(row, work, ranks, gpus);
 }
 
-/// Empty where it is interrupted.
-std::optional<CommResult> run_with(const std::string& communicator, const CommOptions& options,
-                                   const Topology& topology) {
-  if (is_on_gpus(options, communicator)) return run_between_gpus(communicator, options, topology);
+CommResult run_with(const std::string& communicator, const CommWork& work) {
+  const CommOptions& options = work.options;
+  const Topology& topology = work.topology;
+  if (is_on_gpus(options, communicator)) return run_between_gpus(communicator, work);
   require_communicator_of(communicator, false);
   const auto several = std::max<Size>(2, static_cast<Size>(topology.cores.size()));
   const Size usual = find_communicator(communicator, several).several_ranks ? several : 1;
@@ -199,8 +203,8 @@ std::optional<CommResult> run_with(const std::string& communicator, const CommOp
         fmt::format("--communicator {} is for one rank, --nproc is {}", row.name, ranks),
         "leave out --communicator");
   require_memory_for(plan_of(options), ranks, comm_arrays(plan_of(options), ranks));
-  if (row.several_ranks) return run_processes(row, options, topology, ranks, {});
-  return run_alone(row, options, topology);
+  if (row.several_ranks) return run_processes(row, work, ranks, {});
+  return run_alone(row, work);
 }
 
 /// Refuses what ranks that somebody else started cannot do.
@@ -269,7 +273,9 @@ void end_hung_rank(Size rank, const GivenUp& by) {
 ExitCode be_outside_rank(const CommOptions& given, const RankPlace& place,
                          const Topology& topology) {
   require_possible_group(given, place);
+  CommFiles files(place.rank == 0 ? given.outputs : std::vector<std::string>());
   OutsideGroup group = meet_group(place, terms_of(given, place.world_size), topology);
+  InterruptWatch interrupt;  // before any thread is made
   PhaseBoard(group.region.phases()).enter(place.rank, RankPhase::measuring);
   pin_to(topology.cores[static_cast<std::size_t>(group.cores.index) % topology.cores.size()].cpu);
   PeerWatch watch(group.region, std::move(group.links), plan_of(given).timeout,
@@ -277,15 +283,20 @@ ExitCode be_outside_rank(const CommOptions& given, const RankPlace& place,
   try {
     const CommunicatorRow row = row_of(given, group);
     const CommOptions options = options_of(given, group);
-    const auto rows = measure_with(row, options, &group.region, group.apart.get());
+    const auto rows =
+        measure_with(row, options, &group.region,
+                     {.interrupted = [&] { return interrupt.requested(); }}, group.apart.get());
     watch.let_end();
-    if (place.rank != 0) return ExitCode::ok;
+    if (place.rank != 0) return interrupt.requested() ? ExitCode::interrupted : ExitCode::ok;
     const std::vector<std::string> here{host_name()};
     log_note(describe(place, group.apart ? group.apart->hosts : here, row.name));
-    print({.header = row.on_gpus ? fmt::format("a GPU for each rank; communicator {}\n", row.name)
-                                 : header_line(topology, place.world_size, row.name),
-           .rows = rows},
-          options);
+    const CommResult result{
+        .header = row.on_gpus ? fmt::format("a GPU for each rank; communicator {}\n", row.name)
+                              : header_line(topology, place.world_size, row.name),
+        .rows = rows};
+    if (std::ssize(rows) < comm_rows(plan_of(options)))
+      return end_interrupted(result, options, files);
+    publish(result, options, files);
     return ExitCode::ok;
   } catch (const std::exception& error) {
     group.region.give_up(place.rank, error.what());
@@ -293,6 +304,17 @@ ExitCode be_outside_rank(const CommOptions& given, const RankPlace& place,
     watch.wait_for_rank_zero();
     throw;
   }
+}
+
+/// Says how long it is going to take, by what calls on an ordinary machine do.
+void announce(const CommWork& work) {
+  const CommPlan plan = plan_of(work.options);
+  const auto ranks = work.options.nproc.value_or(std::ssize(work.topology.cores));
+  const double seconds = static_cast<double>(work.options.communicators.size()) *
+                         expected_comm_seconds(plan, std::max<Size>(ranks, 1));
+  work.whole.begin(fmt::format("{} rows, about {}", work.all_rows(), rough_duration(seconds)),
+                   seconds);
+  work.progress.announce("measuring");
 }
 
 /// What is to be measured, "auto" on GPUs by its name.
@@ -309,26 +331,35 @@ ExitCode comm_command(const CommOptions& options) {
   const Topology topology = discover_topology();
   if (const auto place = place_among_ranks()) return be_outside_rank(options, *place, topology);
   require_interface_of(names_of(options), options.interface);
+  CommFiles files(options.outputs);
+  InterruptWatch interrupt;  // before any thread is made
+  const SteadyClock clock;
+  Progress progress(clock);
+  LongWork whole(clock, {.progress_is_seen = progress.visible()});
+  CommWork work{.options = options,
+                .topology = topology,
+                .interrupt = interrupt,
+                .whole = whole,
+                .progress = progress};
+  announce(work);
   CommResult all;
-  const auto print_finished = [&] {
-    if (!all.rows.empty()) print(all, options);
-  };
   for (const std::string& communicator : options.communicators) {
-    std::optional<CommResult> result;
+    CommResult result;
     try {
-      result = run_with(communicator, options, topology);
+      result = run_with(communicator, work);
     } catch (const Error&) {
-      print_finished();
+      progress.clear();
+      if (!all.rows.empty()) publish(all, options, files);
       throw;
     }
-    if (!result) {
-      print_finished();
-      return ExitCode::interrupted;
-    }
-    all.header += result->header;
-    all.rows.insert(all.rows.end(), result->rows.begin(), result->rows.end());
+    all.header += result.header;
+    all.rows.insert(all.rows.end(), result.rows.begin(), result.rows.end());
+    work.rows_before = std::ssize(all.rows);
+    progress.clear();
+    if (std::ssize(result.rows) < comm_rows(plan_of(options)))
+      return end_interrupted(all, options, files);
   }
-  print(all, options);
+  publish(all, options, files);
   return ExitCode::ok;
 }
 
@@ -350,7 +381,7 @@ Command make_comm_command() {
                      "shared memory and gloo's TCP in one table"},
                     {"ptbench comm --device cuda -b 8 -e 128M -f 2",
                      "all-reduce between all GPUs, at sizes as nccl-tests takes them"},
-                    {"ptbench comm --json", "for a script, with raw numbers"}},
+                    {"ptbench comm -o comm.json", "the table, and raw numbers for a script"}},
        .options = {},
        .run = {}},
       comm_option_table(), comm_command);

@@ -172,6 +172,14 @@ CommMeasurement measure_both(const Collective& collective, const Call& call, Hos
 
 Bytes longest(const CommPlan& plan) { return *std::ranges::max_element(plan.sizes); }
 
+/// Whether no rank was asked to end.
+bool all_go_on(const CommBenchRank& rank, const CommFollower& follower,
+               Communicator::Timeout timeout) {
+  const char asked = follower.interrupted && follower.interrupted() ? 1 : 0;
+  return std::ranges::count(rank.control.of_all_ranks(asked, timeout), 0) ==
+         rank.communicator.world_size();
+}
+
 }  // namespace
 
 bool CommMeasurement::sums() const { return find_collective(collective).sums; }
@@ -204,6 +212,24 @@ std::vector<std::string> comm_collectives() {
   return names;
 }
 
+Size comm_rows(const CommPlan& plan) {
+  return std::ssize(plan.collectives) * std::ssize(plan.sizes);
+}
+
+double expected_comm_seconds(const CommPlan& plan, Size ranks) {
+  constexpr double kStart = 0.5;
+  constexpr double kRow = 0.25;  // in place and out of place
+  constexpr double kUsualCalls = 15;
+  constexpr double kBytesPerSecond = 1.5e9;  // written anew, moved and checked
+  double seconds = kStart;
+  for (const Bytes bytes : plan.sizes) {
+    const double calls = static_cast<double>(plan.calls.value_or(0) + plan.warm_up_calls);
+    const double bytes_of_ranks = static_cast<double>(bytes) * static_cast<double>(ranks);
+    seconds += kRow + std::max(calls, kUsualCalls) * bytes_of_ranks / kBytesPerSecond;
+  }
+  return static_cast<double>(plan.collectives.size()) * seconds;
+}
+
 Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks) {
   // The values, and results that lie apart; whole pages of both.
   constexpr Bytes kPages = Bytes{8} << 20U;
@@ -222,7 +248,8 @@ Size comm_arrays(const CommPlan& plan, Size ranks) {
   return ranks + apart;
 }
 
-std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, const CommPlan& plan) {
+std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, const CommPlan& plan,
+                                                 const CommFollower& follower) {
   const Size ranks = rank.communicator.world_size();
   const Bytes most = longest(plan);
   MemorySource& memory = rank.communicator.memory();
@@ -238,6 +265,7 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
     OutOfPlace* const apart =
         collective.start_apart != nullptr ? dynamic_cast<OutOfPlace*>(&rank.communicator) : nullptr;
     for (const Bytes bytes : plan.sizes) {
+      if (!all_go_on(rank, follower, plan.timeout)) return results;
       const auto count = static_cast<Size>(bytes / sizeof(float));
       const comm::Lengths lengths = collective.lengths(count, ranks, rank.communicator.rank());
       const Call call{.on = rank,
@@ -245,6 +273,7 @@ std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank, cons
                       .whole = first(whole, apart != nullptr ? lengths.given : lengths.result),
                       .timeout = plan.timeout};
       results.push_back(measure_both(collective, call, host, apart, lengths.counted, plan));
+      if (follower.measured && rank.communicator.rank() == kRoot) follower.measured(results.back());
     }
   }
   return results;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,20 @@ struct CommBenchRank {
   ControlChannel& control;
 };
 
+/// Who follows the measuring on a rank.
+struct CommFollower {
+  /// Whether this rank was asked to end; asked before each row. Once one rank was, all end.
+  std::function<bool()> interrupted = nullptr;
+  /// Told on rank 0 of each row that is complete.
+  std::function<void(const CommMeasurement&)> measured = nullptr;
+};
+
+/// Rows that `plan` has.
+[[nodiscard]] Size comm_rows(const CommPlan& plan);
+
+/// Seconds that all rows are going to take, roughly: before any call has shown how fast it is.
+[[nodiscard]] double expected_comm_seconds(const CommPlan& plan, Size ranks);
+
 /// What a rank's memory() must hold for `plan`.
 [[nodiscard]] Bytes comm_bytes_per_rank(const CommPlan& plan, Size ranks);
 
@@ -78,9 +93,10 @@ struct CommBenchRank {
 /// meets the others. A call ends when the host knows that its values are there. Where the
 /// communicator works on the device, calls are started one after the other and the last is waited
 /// for, as nccl-tests do, and a time is a mean over them; values are checked of calls besides. Sums
-/// are of small whole numbers, so that they are exact. Only rank 0 gets the result. Throws the
-/// communicator's errors.
+/// are of small whole numbers, so that they are exact. Only rank 0 gets the result, which has fewer
+/// than comm_rows() where `follower` ended it. Throws the communicator's errors.
 [[nodiscard]] std::vector<CommMeasurement> measure_collectives(const CommBenchRank& rank,
-                                                               const CommPlan& plan);
+                                                               const CommPlan& plan,
+                                                               const CommFollower& follower = {});
 
 }  // namespace ptbench

@@ -187,7 +187,16 @@ std::vector<Row> shown_rows() {
                        .help = "longest wait for another rank, in seconds",
                        .fallback = "60"},
                       &CommOptions::timeout_seconds, 0.001, 1e6),
-          flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
+          text_list_option({.name = "output",
+                            .short_name = 'o',
+                            .value = "FILE",
+                            .group = "Output",
+                            .help = "also write the table to FILE: .json as --json prints it, .md "
+                                    "Markdown, .txt text; may be given several times",
+                            .example = "comm.json",
+                            .hint = ValueHint::file},
+                           &CommOptions::outputs),
+          flag_option({.name = "json", .group = "Output", .help = "as JSON, with raw numbers"},
                       &CommOptions::json)};
 }
 

@@ -23,6 +23,7 @@ struct CommOptions {
   std::vector<std::string> communicators{"auto"};
   std::string interface;  ///< of the network, for engines; empty: loopback
   double timeout_seconds = 60;
+  std::vector<std::string> outputs;  ///< files to write, by extension
   bool json = false;
   // The place of a process that was started as one of the ranks.
   std::optional<int> region;  ///< descriptor

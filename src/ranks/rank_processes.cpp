@@ -35,10 +35,12 @@ constexpr ChildProcess::Duration kToLeave{30'000};                   // once ran
 /// One rank's process and what it said.
 class RankProcess {
  public:
+  /// `heard` outlives it.
   RankProcess(const SharedRegion& region, Size rank, std::vector<std::string> arguments,
-              Progress& progress)
+              const std::function<void(std::string_view)>& heard, Progress& progress)
       : region_(region),
         rank_(rank),
+        heard_(heard),
         messages_(progress, fmt::format("[rank {}] ", rank)),
         process_(command(std::move(arguments))) {}
   RankProcess(const RankProcess&) = delete;
@@ -105,7 +107,11 @@ class RankProcess {
   ChildCommand command(std::vector<std::string> arguments) {
     return {.program = "/proc/self/exe",
             .arguments = std::move(arguments),
-            .on_output = [this](std::string_view text) { output_ += text; },
+            .on_output =
+                [this](std::string_view text) {
+                  output_ += text;
+                  if (rank_ == 0 && heard_) heard_(text);
+                },
             .on_errors = [this](std::string_view text) { messages_.take(text); }};
   }
 
@@ -126,6 +132,7 @@ class RankProcess {
 
   const SharedRegion& region_;
   Size rank_;
+  const std::function<void(std::string_view)>& heard_;
   std::string output_;
   Pulse pulse_;
   ProcessMessages messages_;
@@ -143,7 +150,7 @@ class RankGroup {
     const InheritedRegion inherited(region);
     Size rank = 0;
     for (const std::vector<std::string>& arguments : processes.arguments)
-      ranks_.emplace_back(region, rank++, arguments, progress_);
+      ranks_.emplace_back(region, rank++, arguments, processes.heard, progress_);
   }
 
   RankOutcome run() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/error.h"
@@ -19,6 +20,8 @@ struct RankProcesses {
   std::chrono::milliseconds timeout{};
   /// Asked now and then; true asks rank 0 to end (SIGTERM), which has a minute to do so.
   std::function<bool()> interrupted;
+  /// Told what rank 0 writes to standard output, as it comes; empty: the outcome's output will do.
+  std::function<void(std::string_view)> heard = nullptr;
 };
 
 struct RankOutcome {

@@ -11,9 +11,11 @@
 #include "reports/table.h"
 #include "src/device/topology.h"
 #include "src/doctor/comm_tables.h"
+#include "tests/run/command.h"
 #include "tests/support/built_modules.h"
 #include "tests/support/program.h"
 #include "tests/support/skip.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench::testing {
 namespace {
@@ -25,12 +27,13 @@ ProgramResult comm(std::vector<std::string> arguments) {
   return run_program(arguments);
 }
 
-/// A shell script in which $P is a `ptbench comm` that takes a minute and $1, $2 are its ranks.
+/// A shell script in which $P is a `ptbench comm` that takes a minute and $1, $2 are its ranks; all
+/// of them are a process group of their own, in which signals are not ignored.
 ProgramResult while_measuring(const std::string& options, const std::string& script) {
   std::string sizes = "1M";
   for (int i = 0; i < 400; ++i) sizes += ",1M";
-  const std::string start =
-      std::string(PTBENCH_EXECUTABLE) + " comm -n 2 --sizes " + sizes + " " + options + " & P=$!; ";
+  const std::string start = "set -m; " + std::string(PTBENCH_EXECUTABLE) + " comm -n 2 --sizes " +
+                            sizes + " " + options + " & P=$!; ";
   const std::string ranks =
       "for i in $(seq 500); do set -- $(cat /proc/$P/task/*/children); [ $# -ge 2 ] && break; "
       "sleep 0.02; done; sleep 1; ";
@@ -272,11 +275,37 @@ TEST_CASE("a rank that stands still is named when its time is over", "[run]") {
   CHECK(result.output.empty());
 }
 
-TEST_CASE("a signal ends comm and its ranks", "[run]") {
-  const ProgramResult result = while_measuring("", "kill -TERM $P");
-  CAPTURE(result.errors);
+TEST_CASE("a signal ends comm and its ranks, and what was measured is kept", "[run]") {
+  // To the process that the user started, as kill does, to all of them, as a terminal does, and to
+  // one rank.
+  const std::string victims = GENERATE("-TERM $P", "-INT -- -$P", "-TERM $2");
+  const TemporaryDirectory folder;
+  const std::string file = (folder.path() / "comm").string();
+  const ProgramResult result = while_measuring(
+      "-o " + file + ".json -o " + file + ".md -o " + file + ".txt", "kill " + victims);
+  CAPTURE(victims, result.errors);
   CHECK(result.exit_code == 130);
-  CHECK(result.output.empty());
+  CHECK_THAT(result.errors, Contains("ptbench: warning: interrupted after ") &&
+                                Contains(" of 401 rows") && Contains(file + ".json"));
+  CHECK_THAT(result.output, !Contains("left"));
+  CHECK_FALSE(words_of_rows(result.output).empty());
+  const nlohmann::json rows = nlohmann::json::parse(contents_of(file + ".json"));
+  CHECK_FALSE(rows.empty());
+  CHECK(rows.size() < 401);
+  for (const nlohmann::json& row : rows) CHECK(row["wrong"] == 0);
+  CHECK_THAT(contents_of(file + ".md"), Contains("| all_reduce | 1048576 |"));
+  CHECK_THAT(contents_of(file + ".txt"), Contains("# time: of the slowest rank"));
+}
+
+TEST_CASE("comm writes the files that it is told to, and refuses others", "[run]") {
+  const TemporaryDirectory folder;
+  const std::string file = (folder.path() / "comm.json").string();
+  const ProgramResult result = comm({"-n", "1", "--sizes", "4K", "-o", file});
+  CHECK(result.exit_code == 0);
+  CHECK(nlohmann::json::parse(contents_of(file)).size() == 1);
+  const ProgramResult refused = comm({"-n", "1", "--sizes", "4K", "-o", "comm.png"});
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.errors, Contains("--output 'comm.png' ends in no known format"));
 }
 
 }  // namespace
