@@ -13,6 +13,9 @@ namespace {
 /// Foreign share of the cores up to which what was timed serves later runs too.
 constexpr double kQuiet = 0.1;
 
+/// What choosing may take where the user wants a first look.
+constexpr double kQuickSeconds = 1.5;
+
 /// The choices of both; where both know an operator, what `first` says.
 Choices joined(Choices first, const Choices& second) {
   first.insert(second.begin(), second.end());
@@ -78,14 +81,55 @@ Choices RunChoices::choose_and_keep(const TrainingShape& shape, const Verificati
   const Choices known = stored();
   const CpuLoad load;
   Choices choices = choose_for_ranks(shape, known);
-  operators_ = choices;
+  operators_ = timed(choices);
   if (store_->named_by_user()) keep(choices, load);
   const Choices communication = communication_in(known);
   keep_for_repetitions(joined(choices, communication));
   if (check.oracle && !check.on_host)
     choices.merge(choose_for(*check.oracle, joined(known, choices)));
-  if (!store_->named_by_user()) keep(choices, load);
+  if (!store_->named_by_user()) keep(timed(choices), load);
+  warn_of_guesses();
   return joined(std::move(choices), communication);
+}
+
+/// Without what was guessed.
+Choices RunChoices::timed(Choices choices) const {
+  std::erase_if(choices, [this](const auto& choice) { return guessed_.contains(choice.first); });
+  return choices;
+}
+
+/// Whether the user waits for a first look, and wants no plan for later.
+bool RunChoices::is_quick() const { return options_.quick && !store_->named_by_user(); }
+
+/// One operator after the other, until their time is over; the rest is guessed.
+Choices RunChoices::choose_quickly(const std::vector<OperatorSpec>& specs, const Choices& known) {
+  if (!begin_) begin_ = context_.clock.now();
+  Choices choices;
+  Size done = 0;
+  for (const OperatorSpec& spec : specs) {
+    watch_.count(done++, std::ssize(specs));
+    const bool has_time = context_.clock.now() - *begin_ < kQuickSeconds;
+    const Choices before = joined(known, choices);
+    const bool is_open =
+        !before.contains(key_of(spec)) && context_.backend().candidates(spec).size() > 1;
+    Choices chosen = is_open && has_time ? choose(context_.backend(), {spec}, before,
+                                                  context_.clock, watch_.keep_going())
+                                         : guess(context_.backend(), {spec}, before);
+    watch_.stop_if_interrupted();
+    if (is_open && !has_time) guessed_.insert(chosen.begin(), chosen.end());
+    choices.merge(chosen);
+  }
+  return choices;
+}
+
+void RunChoices::warn_of_guesses() {
+  if (guessed_.empty()) return;
+  record_.warnings.push_back(
+      {.code = "operators-guessed",
+       .message = fmt::format("--quick left no time to choose how {} operators are computed: the "
+                              "usual way was taken, which may be slower than the fastest",
+                              guessed_.size()),
+       .remedy = "Measure once without --quick: what it chooses is kept for later runs."});
 }
 
 Choices RunChoices::choose_for_ranks(const TrainingShape& shape, const Choices& known) {
@@ -100,6 +144,7 @@ Choices RunChoices::choose_for(const TrainingShape& shape, Choices known) {
   known = usable(specs, std::move(known));
   // An emulated device has no speed to choose by.
   if (context_.config.device.is_emulated) return guess(context_.backend(), specs, known);
+  if (is_quick()) return choose_quickly(specs, known);
   Choices chosen = choose(context_.backend(), specs, known, context_.clock, watch_.keep_going(),
                           [this](Size done, Size total) { watch_.count(done, total); });
   watch_.stop_if_interrupted();

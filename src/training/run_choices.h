@@ -47,6 +47,11 @@ class RunChoices {
   [[nodiscard]] Choices choose_and_keep(const TrainingShape& shape, const VerificationPlan& check);
   [[nodiscard]] Choices choose_for_ranks(const TrainingShape& shape, const Choices& known);
   [[nodiscard]] Choices choose_for(const TrainingShape& shape, Choices known);
+  [[nodiscard]] Choices choose_quickly(const std::vector<OperatorSpec>& specs,
+                                       const Choices& known);
+  [[nodiscard]] Choices timed(Choices choices) const;
+  [[nodiscard]] bool is_quick() const;
+  void warn_of_guesses();
   [[nodiscard]] Choices communication_in(const Choices& choices) const;
   void keep(const Choices& choices, const CpuLoad& load);
   void keep_communication(Choices decided, std::optional<double> foreign_share);
@@ -61,6 +66,8 @@ class RunChoices {
   std::optional<PlanStore> store_;  ///< on rank 0
   Choices stored_;                  ///< on rank 0, by the store
   Choices operators_;               ///< on rank 0, as timed
+  Choices guessed_;                 ///< on rank 0, for want of time
+  std::optional<double> begin_;     ///< of choosing, on rank 0
 };
 
 }  // namespace ptbench

@@ -13,8 +13,15 @@
 namespace ptbench {
 namespace {
 
-/// The longest time of a verification, which --max-time does not count.
+/// The longest time of a verification, which --max-time does not count; and where the user wants a
+/// first look.
 constexpr double kLongestSeconds = 60;
+constexpr double kLongestQuickSeconds = 1.5;
+
+double longest_seconds(const RunOptions& options) {
+  return options.quick && options.verify == VerifyMode::automatic ? kLongestQuickSeconds
+                                                                  : kLongestSeconds;
+}
 
 /// Whether its last layer is the last one with parameters, so that no corner follows these.
 bool ends_with_parameters(const Graph& graph) {
@@ -196,8 +203,8 @@ Verified compare_with_oracle(const TrainingContext& context, const VerificationP
   const double begin = context.clock.now();
   const auto goes_on = [&] {
     // How long an emulated device takes says nothing.
-    const bool in_time =
-        context.config.device.is_emulated || context.clock.now() - begin < kLongestSeconds;
+    const bool in_time = context.config.device.is_emulated ||
+                         context.clock.now() - begin < longest_seconds(context.config.options);
     return keep_going() && in_time;
   };
   Verified found;

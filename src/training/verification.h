@@ -40,7 +40,8 @@ struct Verified {
 };
 
 /// Compares steps of both from equal states, on copies that are gone afterwards, for a minute at
-/// the most. `planned`: the run's program, whose choices hold the oracle's too. All ranks call it;
+/// the most; with --quick, unless --verify asks for more, for 1.5 s, which may be too short for all
+/// steps. `planned`: the run's program, whose choices hold the oracle's too. All ranks call it;
 /// what is found is rank 0's.
 [[nodiscard]] Verified run_verification(const RankRole& role, const TrainingContext& context,
                                         const VerificationPlan& plan,

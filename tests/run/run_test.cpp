@@ -166,6 +166,19 @@ TEST_CASE("a first look on several ranks is verified and marked too", "[run]") {
   CHECK(record["verification"]["status"] == "passed");
 }
 
+TEST_CASE("a first look neither chooses nor verifies for long, and says so", "[run]") {
+  const RunCommand run;
+  for (int look = 0; look < 2; ++look) {  // what was guessed is not kept for the second one
+    const nlohmann::json record =
+        record_of(run, run({"-w", "resnet18", "-s", "amp", "--quick", "-o", "r.json"}));
+    CHECK(std::ranges::any_of(record["warnings"], [](const nlohmann::json& warning) {
+      return warning["code"] == "operators-guessed";
+    }));
+    const std::string verified = record["verification"]["status"];
+    CHECK((verified == "passed" || verified == "weak"));
+  }
+}
+
 TEST_CASE("a first look has its own length", "[run]") {
   const RunCommand run;
   for (const char* option : {"--steps=5", "--epochs=1", "--repeats=2", "--target-noise=1%",
