@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -12,17 +14,22 @@
 #include "reports/named_files.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/rough_duration.h"
 #include "src/cli/command_table.h"
 #include "src/compare/compared_files.h"
 #include "src/compare/comparison_files.h"
 #include "src/compare/gate_options.h"
+#include "src/compare/pairs_to_come.h"
 #include "src/config/configuration.h"
 #include "src/config/run_record.h"
 #include "src/device/topology.h"
 #include "src/judge/lockstep.h"
 #include "src/measure/environment.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
 #include "src/process/progress.h"
+#include "src/process/shown_lines.h"
+#include "src/session/expected_time.h"
 #include "src/session/foreign_build.h"
 #include "src/session/noise_store.h"
 #include "src/session/outside_ranks.h"
@@ -121,8 +128,33 @@ GateOptions with_both_sides(GateOptions options) {
   return options;
 }
 
+/// How a gate tells people how long it is going to take.
+struct PairsToCome {
+  const Clock& clock;
+  Progress& progress;
+  InterruptWatch& interrupt;
+  double begin = clock.now();
+  Size expected = 0;  ///< pairs in all
+  Size said_after = 0;
+};
+
+/// What is to be expected after a look that has brought no verdict.
+void tell_pairs_to_come(const GateOptions& options, const LockstepJudgement& judged,
+                        PairsToCome& to_come) {
+  if (to_come.interrupt.requested()) return;
+  if (std::exchange(to_come.said_after, judged.pairs) == judged.pairs) return;
+  const LockstepRule rule = rule_of(options);
+  const std::optional<Size> expected = expected_pairs(judged, rule);
+  to_come.expected = expected.value_or(*rule.max_pairs);
+  const Size more = to_come.expected - judged.pairs;
+  const double elapsed = to_come.clock.now() - to_come.begin;
+  const double rest = elapsed * static_cast<double>(more) / static_cast<double>(judged.pairs);
+  to_come.progress.clear();
+  log_note(pairs_to_come_text(judged, rule, rest));
+}
+
 /// Whether another pair could still bring a verdict: at the looks, only what is undecided goes on.
-bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
+bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior, PairsToCome& to_come,
                       std::span<const RunRecord* const> sides) {
   const LockstepRule rule = rule_of(options);
   const auto pairs = lockstep_pairs(sides[kBase]->samples, sides[kNew]->samples);
@@ -130,7 +162,11 @@ bool needs_more_pairs(const GateOptions& options, const PriorNoise& prior,
   if (count == 0) return std::ssize(sides[kNew]->samples.repetitions) < kWholeRounds;
   if (count >= *rule.max_pairs) return false;
   const bool is_look = next_look(rule, count - 1) == count;
-  return !is_look || judge(pairs, rule, prior).verdict == Verdict::ambiguous;
+  if (!is_look) return true;
+  const LockstepJudgement judged = judge(pairs, rule, prior);
+  if (judged.verdict != Verdict::ambiguous) return false;
+  tell_pairs_to_come(options, judged, to_come);
+  return true;
 }
 
 /// Whoever judges the pairs again has to know how many there might have been.
@@ -143,14 +179,24 @@ ResultFile with_plan_of(const GateOptions& options, ResultFile result) {
   return result;
 }
 
-SweepLength length_of(const GateOptions& options, const PriorNoise& prior,
+/// Whether the pairs of an interrupted gate had brought their verdict.
+bool is_decided(const GateOptions& options, const PriorNoise& prior, PairsToCome& to_come,
+                const std::array<ResultFile, 2>& sides) {
+  if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return false;
+  const std::array records{&std::as_const(sides[kBase]).runs.front(),
+                           &std::as_const(sides[kNew]).runs.front()};
+  return !lockstep_pairs(records[kBase]->samples, records[kNew]->samples).empty() &&
+         !needs_more_pairs(options, prior, to_come, records);
+}
+
+SweepLength length_of(const GateOptions& options, const PriorNoise& prior, PairsToCome& to_come,
                       const SessionFolder& folder) {
   const LockstepRule rule = rule_of(options);
   SweepLength length{.rounds = next_look(rule, 0).value(), .longest_stop = options.run.timeout()};
   length.lockstep = LockstepPlan{.rounds = rule.palindromes};
   length.most_rounds = *rule.max_pairs;
-  length.needs_more = [&options, &prior](std::span<const RunRecord* const> sides) {
-    return needs_more_pairs(options, prior, sides);
+  length.needs_more = [&options, &prior, &to_come](std::span<const RunRecord* const> sides) {
+    return needs_more_pairs(options, prior, to_come, sides);
   };
   length.last_begin_seconds = options.max_time_seconds;
   length.plan_file = options.run.plan_file;
@@ -168,6 +214,48 @@ void remember(const std::array<ResultFile, 2>& sides, const PriorNoise& known) {
   const PriorNoise learnt = learn(pairs, known);
   if (!learnt.classes().empty())
     (void)NoiseStore().save(sides[kBase].environment.host.name, learnt);
+}
+
+/// "interrupted after 7 of up to 14 pairs".
+std::string interruption_text(const GateOptions& options, const std::array<ResultFile, 2>& sides) {
+  std::ptrdiff_t pairs = 0;
+  if (!sides[kBase].runs.empty() && !sides[kNew].runs.empty())
+    pairs = std::ssize(
+        lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples));
+  return fmt::format("interrupted after {} of up to {} pairs", pairs, *rule_of(options).max_pairs);
+}
+
+/// Takes the verdict away from what was not measured to the end: pairs decide at looks that were
+/// fixed beforehand, of which this is none.
+void leave_undecided(Comparison& comparison, const std::string& id, const std::string& why) {
+  if (comparison.runs.empty()) comparison.runs.emplace_back().id = id;
+  for (RunComparison& run : comparison.runs) {
+    if (run.verdict == Verdict::failed) continue;
+    run.verdict = Verdict::ambiguous;
+    run.reason = why + ", too early for a verdict";
+    run.p_value.reset();
+  }
+  comparison.tested = 0;
+  comparison.expected_false_alarms = 0;
+}
+
+/// What an interrupted gate has measured by then, without a verdict.
+ExitCode tell_interrupted(const GateOptions& options, const std::string& id,
+                          const std::array<ResultFile, 2>& sides, const PriorNoise& prior,
+                          ComparisonFiles& files) {
+  Comparison comparison = compare(std::span(sides).first(1), std::span(sides).last(1),
+                                  options.judged.comparison, prior);
+  const std::string why = interruption_text(options, sides);
+  leave_undecided(comparison, id, why);
+  files.publish(comparison, std::span(sides).last(1));
+  std::vector<std::string> written = options.judged.outputs;
+  std::erase(written, "-");
+  if (options.keep) written.push_back(*options.keep);
+  log_warning(why + (written.empty()
+                         ? std::string(": the pairs so far give no verdict")
+                         : fmt::format(": what was measured is in {}", fmt::join(written, ", "))));
+  print_comparison(comparison, options.judged);
+  return ExitCode::interrupted;
 }
 
 ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile, 2>& sides,
@@ -191,22 +279,38 @@ ExitCode gate_command(const GateOptions& given) {
   const Topology topology = discover_topology();
   const RunConfig config = configure_run(options.run, topology);
   const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
-  const SessionSurroundings session_around{
-      .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
-  const SweepSurroundings around =
-      sweep_by_processes(session_around, [&](std::size_t side, const ResultFile& result) {
-        if (!kept.empty()) kept.at(side).save(with_plan_of(options, result));
-      });
+  ShownLines shown;
+  LongWork whole(clock, {.progress_is_seen = progress.visible()});
+  const SessionSurroundings session_around{.clock = clock,
+                                           .interrupt = interrupt,
+                                           .progress = progress,
+                                           .prior = prior,
+                                           .whole = &whole,
+                                           .shown = &shown};
   const SessionFolder folder;
-  Sweep sweep({sweep_row(config, options.measured)}, sides_of(options, topology),
-              length_of(options, prior, folder), around);
+  PairsToCome to_come{.clock = clock, .progress = progress, .interrupt = interrupt};
+  const SweepLength length = length_of(options, prior, to_come, folder);
+  to_come.expected = length.rounds;
+  const SweepSurroundings around = sweep_by_processes(
+      session_around,
+      [&](std::size_t side, const ResultFile& result) {
+        if (!kept.empty()) kept.at(side).save(with_plan_of(options, result));
+      },
+      [&](double pairs) { return pairs / static_cast<double>(to_come.expected); });
+  std::vector<SweepRow> rows{sweep_row(config, options.measured)};
+  const double seconds = expected_seconds(rows, 2, length);
+  Sweep sweep(std::move(rows), sides_of(options, topology), length, around);
+  whole.begin(fmt::format("{} pairs of processes until the first look, about {}; at most {} pairs",
+                          length.rounds, rough_duration(seconds), length.most_rounds),
+              seconds);
   sweep.run();
   progress.clear();
   if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
-  if (sweep.exit_code() == ExitCode::interrupted) return ExitCode::interrupted;
   const std::array sides{with_plan_of(options, sweep.result(kBase)),
                          with_plan_of(options, sweep.result(kNew))};
   refuse_emulated_devices(sides);
+  if (sweep.exit_code() == ExitCode::interrupted && !is_decided(options, prior, to_come, sides))
+    return tell_interrupted(options, config.id, sides, prior, files);
   // Shorter pairs scatter more than those that later gates expect.
   if (rule_of(options).detect >= kSmallChange) remember(sides, prior);
   return judge_and_tell(options, sides, prior, files);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -13,12 +15,16 @@
 #include "reports/sweep_text.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/rough_duration.h"
 #include "src/cli/command_table.h"
 #include "src/config/run_record.h"
 #include "src/device/topology.h"
 #include "src/measure/environment.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
 #include "src/process/progress.h"
+#include "src/process/shown_lines.h"
+#include "src/session/expected_time.h"
 #include "src/session/foreign_build.h"
 #include "src/session/noise_store.h"
 #include "src/session/outside_ranks.h"
@@ -145,6 +151,7 @@ SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) 
   const std::optional<std::string>& plan = options.common.plan_file;
   // Of six pairs in lockstep, one may be wild on either side.
   return {.rounds = options.rounds.value_or(count_sides(options) > 1 ? 6 : 5),
+          .rounds_are_asked = options.rounds.has_value(),
           .min_time_seconds = options.common.min_time_seconds,
           .max_time_seconds = options.common.max_time_seconds,
           .is_fixed = options.common.steps || options.common.epochs,
@@ -156,6 +163,15 @@ SweepLength length_of(const SweepOptions& options, const SessionFolder& folder) 
               !plan && count_sides(options) > 1 ? std::optional(folder.path()) : std::nullopt};
 }
 
+/// "6 rows, about 2 minutes, plus the time to choose operators and verify".
+std::string announcement_of(std::span<const SweepRow> rows, double seconds) {
+  const auto count = std::ranges::count_if(rows, &SweepRow::is_possible);
+  const bool are_prepared = std::ranges::any_of(
+      rows, [](const SweepRow& row) { return row.is_possible() && row.needs_preparation; });
+  return fmt::format("{} row{}, about {}{}", count, count == 1 ? "" : "s", rough_duration(seconds),
+                     are_prepared ? ", plus the time to choose operators and verify" : "");
+}
+
 ExitCode sweep_command(const SweepOptions& options) {
   refuse_outside_ranks("sweep");
   InterruptWatch interrupt;  // before any thread is made
@@ -164,13 +180,27 @@ ExitCode sweep_command(const SweepOptions& options) {
   const Topology topology = discover_topology();
   SweepWork work = begin_work(options, topology);
   const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
-  const SessionSurroundings session_around{
-      .clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior};
+  ShownLines shown;
+  LongWork whole(clock, {.progress_is_seen = progress.visible()});
+  const SessionSurroundings session_around{.clock = clock,
+                                           .interrupt = interrupt,
+                                           .progress = progress,
+                                           .prior = prior,
+                                           .whole = &whole,
+                                           .shown = &shown};
+  const SessionFolder folder;
+  const SweepLength length = length_of(options, folder);
+  const auto rounds = static_cast<double>(length.rounds);
+  double before = 0;  // rounds that --resume goes on from
   const SweepSurroundings around = sweep_by_processes(
       session_around,
-      [&](std::size_t side, const ResultFile& result) { work.files.at(side).save(result); });
-  const SessionFolder folder;
-  Sweep sweep(std::move(work.rows), std::move(work.sides), length_of(options, folder), around);
+      [&](std::size_t side, const ResultFile& result) { work.files.at(side).save(result); },
+      [&](double done) { return before < rounds ? (done - before) / (rounds - before) : 1.0; });
+  const std::vector<SweepRow> rows = work.rows;
+  Sweep sweep(std::move(work.rows), std::move(work.sides), length, around);
+  before = sweep.rounds_done();
+  const double seconds = (1 - before / rounds) * expected_seconds(rows, work.files.size(), length);
+  whole.begin(announcement_of(rows, seconds), seconds);
   sweep.run();
   progress.clear();
   if (!sweep.refusal())

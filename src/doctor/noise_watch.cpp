@@ -8,6 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/rough_duration.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/device/pressure.h"
@@ -15,7 +16,9 @@
 #include "src/measure/environment.h"
 #include "src/measure/noise_warnings.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
 #include "src/process/progress.h"
+#include "src/process/shown_lines.h"
 #include "src/session/noise_store.h"
 #include "src/session/run_session.h"
 
@@ -132,21 +135,29 @@ std::vector<FindingGroup> watch_noise(double seconds) {
   const std::string host = describe_environment(topology).host.name;
   const NoiseStore store;
   const PriorNoise prior = store.load(host);
-  RunSession session(
-      {.program = "/proc/self/exe",
-       .arguments = {"--workload=mlp"},
-       .first_arguments = {},
-       .plan_file = {},
-       .id = "mlp",
-       .repetition_seconds = kRepetitionSeconds,
-       .least_seconds = kRepetitionSeconds / 2},
-      {.clock = clock, .interrupt = interrupt, .progress = progress, .prior = prior});
+  ShownLines shown;
+  LongWork whole(clock, {.progress_is_seen = progress.visible()});
+  RunSession session({.program = "/proc/self/exe",
+                      .arguments = {"--workload=mlp"},
+                      .first_arguments = {},
+                      .plan_file = {},
+                      .id = "mlp",
+                      .repetition_seconds = kRepetitionSeconds,
+                      .least_seconds = kRepetitionSeconds / 2},
+                     {.clock = clock,
+                      .interrupt = interrupt,
+                      .progress = progress,
+                      .prior = prior,
+                      .whole = &whole,
+                      .shown = &shown});
   const PressureWatch pressure;
   const double begin = clock.now();
+  whole.begin(fmt::format("watching the machine for {}", rough_duration(seconds)), seconds);
   bool going = session.prepare();
-  while (going && clock.now() - begin < seconds)
-    going =
-        session.repeat(fmt::format("watching, {:.0f} of {:.0f} s", clock.now() - begin, seconds));
+  while (going && clock.now() - begin < seconds) {
+    whole.reach((clock.now() - begin) / seconds, "watching");
+    going = session.repeat("watching");
+  }
   progress.clear();
   ResultFile file;
   file.runs.push_back(session.record());

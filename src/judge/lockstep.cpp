@@ -260,6 +260,19 @@ LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule&
   return judgement;
 }
 
+std::optional<Size> expected_pairs(const LockstepJudgement& judged, const LockstepRule& rule) {
+  const auto after = [&](LockstepChange change, Size pairs) {
+    const auto kept = [](Size all) { return static_cast<double>(all - 2 * count_trimmed(all)); };
+    change.spread.degrees_of_freedom += kept(pairs) - kept(judged.pairs);
+    change.half_width = half_width(change.spread, pairs, judged.level);
+    return verdict_of(change, rule.detect);
+  };
+  for (auto look = next_look(rule, judged.pairs); look; look = next_look(rule, *look))
+    if (combined(after(judged.median, *look), after(judged.mean, *look)) != Verdict::ambiguous)
+      return look;
+  return {};
+}
+
 std::optional<LockstepJudgement> judge_lockstep(const SamplesRecord& base,
                                                 const SamplesRecord& fresh, double detect,
                                                 const PriorNoise& prior) {

@@ -101,6 +101,12 @@ struct LockstepJudgement {
 [[nodiscard]] LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
                                       const PriorNoise& prior);
 
+/// At which look a verdict is to be expected if the pairs to come are like those of `judged`, which
+/// is ambiguous: changes stay as they are, and intervals become narrower with the number of pairs.
+/// Empty where none is to be expected up to `rule.max_pairs`.
+[[nodiscard]] std::optional<Size> expected_pairs(const LockstepJudgement& judged,
+                                                 const LockstepRule& rule);
+
 /// The judgement of two sides' samples, whose number of pairs was fixed beforehand or was looked at
 /// up to `SamplesRecord::max_pairs` from `SamplesRecord::first_look` on; empty where they have
 /// fewer than `kLeastPairs` pairs.

@@ -22,7 +22,9 @@ class Lockstep {
   }
 
   LockstepOutcome run() {
+    const double begin = set_.clock.now();
     if (begin_all()) {
+      outcome_.starting_seconds = set_.clock.now() - begin;
       take_turns();
       end_all();
     }
@@ -65,7 +67,7 @@ class Lockstep {
 
   bool refuse(std::size_t begun, std::string why) {
     (void)abandon(begun, TurnsOutcome::idle);
-    outcome_ = {.impossible = std::move(why), .outcomes = {}};
+    outcome_ = {.impossible = std::move(why), .outcomes = {}, .starting_seconds = 0};
     return false;
   }
 
@@ -74,8 +76,8 @@ class Lockstep {
     for (Size round = 0; round < plan_.rounds; ++round) {
       const double elapsed = set_.clock.now() - begin;
       if (round > 0 && elapsed >= plan_.most_seconds) return;
-      show("taking turns", std::max(static_cast<double>(round) / static_cast<double>(plan_.rounds),
-                                    elapsed / plan_.most_seconds));
+      show(kTakingTurns, std::max(static_cast<double>(round) / static_cast<double>(plan_.rounds),
+                                  elapsed / plan_.most_seconds));
       shuffle();
       for (const std::size_t taker : order_)
         if (!take_turn(taker)) return;

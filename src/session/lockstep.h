@@ -33,7 +33,11 @@ enum class TurnsOutcome : std::uint8_t {
 struct LockstepOutcome {
   std::string impossible;              ///< why there were no turns at all; empty where there were
   std::vector<TurnsOutcome> outcomes;  ///< of each taker; empty where there were no turns
+  double starting_seconds = 0;         ///< until all were warm
 };
+
+/// What LockstepSet::show is told, once all have begun.
+inline constexpr std::string_view kTakingTurns = "taking turns";
 
 /// What a set of takers is measured with.
 struct LockstepSet {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "src/base/error.h"
 
 namespace ptbench {
@@ -30,6 +32,11 @@ double RepetitionRule::least_seconds() const {
 std::string RepetitionRule::label(Size done) const {
   return done < least_ ? fmt::format("repetition {} of {}", done + 1, least_)
                        : fmt::format("repetition {}", done + 1);
+}
+
+double RepetitionRule::share(Size done, double elapsed_seconds) const {
+  if (done < least_) return static_cast<double>(done) / static_cast<double>(least_);
+  return std::min(1.0, elapsed_seconds / most_seconds_);
 }
 
 bool RepetitionRule::wants_more(Size done, bool precise) const {

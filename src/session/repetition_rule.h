@@ -18,6 +18,8 @@ class RepetitionRule {
 
   /// That a run does if it has the time: --repeats.
   [[nodiscard]] Size least() const { return least_; }
+  /// Whether there may be more, until the step is known precisely enough.
+  [[nodiscard]] bool adds_more() const { return !exact_; }
   /// Half width of the interval, as a fraction, at which a run is precise.
   [[nodiscard]] double target_noise() const { return target_noise_; }
   /// Each one's share of --max-time and of --min-time.
@@ -27,6 +29,9 @@ class RepetitionRule {
   /// How the repetition after `done` is called: "repetition 3 of 5", "repetition 7" beyond those
   /// that were promised.
   [[nodiscard]] std::string label(Size done) const;
+  /// The share of all that is through after `done` that took `elapsed_seconds`: of those that were
+  /// promised, and then of the time.
+  [[nodiscard]] double share(Size done, double elapsed_seconds) const;
   /// Whether one more is to be begun after `done` (at least one) that took `elapsed_seconds`;
   /// `precise`: they are precise enough.
   [[nodiscard]] bool wants_another(Size done, bool precise, double elapsed_seconds) const;

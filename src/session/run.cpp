@@ -17,7 +17,6 @@
 #include "src/base/log.h"
 #include "src/base/phase_board.h"
 #include "src/config/configuration.h"
-#include "src/config/run_arguments.h"
 #include "src/config/run_files.h"
 #include "src/config/run_record.h"
 #include "src/device/pressure.h"
@@ -25,7 +24,6 @@
 #include "src/measure/device_warnings.h"
 #include "src/measure/emulated_run.h"
 #include "src/measure/noise_warnings.h"
-#include "src/measure/spread.h"
 #include "src/process/interrupt.h"
 #include "src/process/progress.h"
 #include "src/programs/program_run.h"
@@ -37,8 +35,8 @@
 #include "src/session/outside_ranks.h"
 #include "src/session/rank_launcher.h"
 #include "src/session/rank_run.h"
+#include "src/session/repeated_run.h"
 #include "src/session/repetition_rule.h"
-#include "src/session/run_session.h"
 #include "src/training/training_run.h"
 
 namespace ptbench {
@@ -71,67 +69,6 @@ void measure_here(const RunConfig& config, const Topology& topology, const RunSu
     record.status = Status::failed;  // a configuration that fails is a record too
     record.reason = reason_of(error);
   }
-}
-
-/// Repetitions until `rule` has enough. Why measuring ended; empty where something else ended it.
-std::optional<StopReason> repeat(RunSession& session, const RepetitionRule& rule,
-                                 const PriorNoise& prior, const Clock& clock) {
-  const double begin = clock.now();
-  for (;;) {
-    const Size before = session.repetitions();
-    if (!session.repeat(rule.label(before)) || session.repetitions() == before) return std::nullopt;
-    const Size done = session.repetitions();
-    const bool precise = is_precise_enough(session.record().samples, rule.target_noise(), prior);
-    if (!rule.wants_another(done, precise, clock.now() - begin))
-      return rule.stop_reason(done, precise);
-  }
-}
-
-std::optional<RankLauncher> launcher_of(const RunOptions& options) {
-  if (options.hosts.slots.empty()) return std::nullopt;
-  return launcher_on(options);
-}
-
-SessionSetup session_of(const RunConfig& config, const RepetitionRule& rule) {
-  RunArguments arguments = pass_on(config.options.assignments);
-  return {.program = "/proc/self/exe",  // stays this program, even if its file is replaced
-          .arguments = std::move(arguments.common),
-          .first_arguments = std::move(arguments.first),
-          .plan_file = config.options.plan_file,
-          .launcher = launcher_of(config.options),
-          .starts_program = config.program.has_value(),
-          .needs_preparation = config.needs_preparation(),
-          .id = config.id,
-          .longest_stop = config.options.timeout(),
-          .repetition_seconds = rule.repetition_seconds(),
-          .least_seconds = rule.least_seconds()};
-}
-
-/// A process that ended before it could describe what it measures leaves `begun` to do so.
-void take_record(RunRecord measured, RunRecord& begun) {
-  if (!measured.workload.name.empty()) {
-    begun = std::move(measured);
-    return;
-  }
-  begun.status = measured.status;
-  begun.reason = std::move(measured.reason);
-}
-
-/// By fresh processes. Throws what they were refused before they measured anything.
-void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
-                          const RunSurroundings& around, RunRecord& record) {
-  around.files.leave_training_files();
-  const RepetitionRule rule(config.options);
-  RunSession session(session_of(config, rule), {.clock = around.clock,
-                                                .interrupt = around.interrupt,
-                                                .progress = around.progress,
-                                                .prior = prior});
-  std::optional<StopReason> reason;
-  if (session.prepare()) reason = repeat(session, rule, prior, around.clock);
-  if (session.refusal() && session.repetitions() == 0) throw Error(*session.refusal());
-  take_record(session.record(), record);
-  if (!config.options.hosts.slots.empty()) tell_hosts(record);
-  record.samples.stop_reason = reason;
 }
 
 /// What can be said of a run once all of it was measured, in however many processes.

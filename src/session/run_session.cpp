@@ -91,10 +91,16 @@ struct RunSession::State {
     return estimate.empty() ? label : label + ", " + estimate;
   }
 
+  /// Behind how far all of the work has come that this is a part of.
+  [[nodiscard]] std::string label_in_whole(const std::string& label) const {
+    if (around.whole == nullptr || around.whole->share() <= 0) return label;
+    return around.whole->text() + ", " + label;
+  }
+
   /// Whether the process did all it was to do. The record has what it did.
   bool perform(const Task& task) {
     if (!may_begin(task)) return false;
-    SessionProcess process(command_of(task), limits_of(task), around.interrupt, around.progress);
+    SessionProcess process(command_of(task), limits_of(task), around);
     return finish(task, process, process.wait());
   }
 
@@ -139,8 +145,7 @@ struct RunSession::State {
     stepper.emplace(std::move(task));
     if (!may_begin(stepper->task)) return leave_turns(TurnsBegin::failed);
     stepper->task.arguments.push_back(fmt::format("{}={}", kTurnsOption, stepper->turns.name()));
-    stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around.interrupt,
-                             around.progress);
+    stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around);
     std::optional<TaskEnd> ended;
     try {
       ended = stepper->process->wait_for_rest(stepper->turns);
@@ -187,7 +192,7 @@ struct RunSession::State {
     arguments.emplace_back("--repeats=1");
     arguments.push_back("--output=" + result_file().string());
     if (around.progress.visible() && !stepper)
-      arguments.push_back("--progress-prefix=" + task.label);
+      arguments.push_back("--progress-prefix=" + label_in_whole(task.label));
     if (setup.starts_program)
       arguments.push_back("--steps-socket=" +
                           folder.file(fmt::format("steps-{}", repetitions + 1)).string());

@@ -26,11 +26,12 @@ SessionProcess::OrphanEnd::~OrphanEnd() {
   if (is_wanted) end_descendants(TreePart::left_behind, spared);
 }
 
-SessionProcess::SessionProcess(ChildCommand command, Limits limits, InterruptWatch& interrupt,
-                               Progress& progress)
+SessionProcess::SessionProcess(ChildCommand command, Limits limits,
+                               const SessionSurroundings& around)
     : limits_(limits),
-      interrupt_(interrupt),
-      messages_(progress),
+      interrupt_(around.interrupt),
+      whole_(around.whole),
+      messages_(around.progress, {}, around.shown),
       orphan_end_(limits.starts_program),
       process_([&] {
         command.on_errors = [this](std::string_view text) {
@@ -68,6 +69,7 @@ std::optional<TaskEnd> SessionProcess::look(int also) {
     return TaskEnd{*ended, was_stopped_};
   }
   end_if_stopped();
+  if (whole_ != nullptr) whole_->tick();
   if (interrupted_) return std::nullopt;
   if (std::exchange(heard_, false) && limits_.silence) process_.end_within(*limits_.silence);
   if (interrupt_.requested()) pass_on_interrupt();

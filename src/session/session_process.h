@@ -8,9 +8,10 @@
 #include "src/measure/step_protocol.h"
 #include "src/process/child_process.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
 #include "src/process/process_messages.h"
-#include "src/process/progress.h"
 #include "src/process/stop_limit.h"
+#include "src/session/session_setup.h"
 
 namespace ptbench {
 
@@ -29,9 +30,8 @@ class SessionProcess {
     bool starts_program = false;  ///< what it leaves behind, should it be killed, is killed too
   };
 
-  /// Starts it. `interrupt` and `progress` outlive the process. The command's streams are taken.
-  SessionProcess(ChildCommand command, Limits limits, InterruptWatch& interrupt,
-                 Progress& progress);
+  /// Starts it. What `around` refers to outlives the process. The command's streams are taken.
+  SessionProcess(ChildCommand command, Limits limits, const SessionSurroundings& around);
   SessionProcess(const SessionProcess&) = delete;
   SessionProcess& operator=(const SessionProcess&) = delete;
   ~SessionProcess() = default;
@@ -63,6 +63,7 @@ class SessionProcess {
 
   Limits limits_;
   InterruptWatch& interrupt_;
+  LongWork* whole_;
   ProcessMessages messages_;
   OrphanEnd orphan_end_;  ///< after the process
   ChildProcess process_;

@@ -9,7 +9,9 @@
 #include "src/base/clock.h"
 #include "src/measure/prior_noise.h"
 #include "src/process/interrupt.h"
+#include "src/process/long_work.h"
 #include "src/process/progress.h"
+#include "src/process/shown_lines.h"
 #include "src/session/rank_launcher.h"
 
 namespace ptbench {
@@ -43,6 +45,8 @@ struct SessionSurroundings {
   InterruptWatch& interrupt;
   Progress& progress;
   const PriorNoise& prior;
+  LongWork* whole = nullptr;    ///< that the sessions are parts of; null: nobody looks
+  ShownLines* shown = nullptr;  ///< what their processes have printed; null: all of it is shown
 };
 
 }  // namespace ptbench

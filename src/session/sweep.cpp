@@ -67,6 +67,8 @@ Sweep::Sweep(std::vector<SweepRow> rows, std::vector<SweepSide> sides, SweepLeng
       others_(sides_.size()),
       plan_is_chosen_(rows_.size()),
       groups_(groups_of(rows_, sides_.size())),
+      times_(groups_.size()),
+      is_cut_(rows_.size()),
       takes_turns_(rows_.size(), length_.lockstep && !length_.is_fixed),
       set_prefix_(
           fmt::format("{:x}-{:x}", static_cast<std::int64_t>(1e3 * unix_seconds()), getpid())),
@@ -99,22 +101,34 @@ void Sweep::run() {
 }
 
 void Sweep::run_round(Size round, bool added) {
-  for (const std::vector<std::size_t>& group : groups_) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
     if (round > 1 && around_.clock.now() - begin_ > length_.last_begin_seconds) return;
-    std::vector<std::size_t> rows = group;
+    std::vector<std::size_t> rows = groups_[group];
     if (added) std::erase_if(rows, [this](std::size_t row) { return !needs_more(row); });
-    measure_in_turns(rows, round);
-    // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
-    for (const std::size_t row : rows)
-      for (std::size_t turn = 0; turn < sides_.size(); ++turn)
-        measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
+    if (!is_out_of_time(group, round)) measure_group(group, rows, round);
   }
+}
+
+void Sweep::measure_group(std::size_t group, std::span<const std::size_t> rows, Size round) {
+  const double begin = around_.clock.now();
+  preparing_ = 0;
+  measure_in_turns(group, rows, round);
+  // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
+  for (const std::size_t row : rows)
+    for (std::size_t turn = 0; turn < sides_.size(); ++turn)
+      measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
+  const double seconds = around_.clock.now() - begin - preparing_;
+  if (seconds <= 0) return;  // there was nothing to do
+  times_[group].spent += seconds;
+  ++times_[group].rounds;
 }
 
 void Sweep::measure(std::size_t row, std::size_t side, Size round) {
   Cell& measured = cell(row, side);
   if (measured.is_over || measured.repetitions >= round || is_lost(row) || stopped()) return;
-  note(row, side, is_ready(row, side) && measured.session->repeat(label(row, side, round)));
+  const bool ready = is_ready(row, side);
+  if (ready) tell(fmt::format("{}, {}", place(row, side), round_text(round)));
+  note(row, side, ready && measured.session->repeat(label(row, side, round)));
 }
 
 /// Whether its session has been prepared.

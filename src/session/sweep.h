@@ -35,9 +35,13 @@ struct SweepSide {
 /// How long and how often rows are measured.
 struct SweepLength {
   Size rounds = 5;
-  double min_time_seconds = 2;   ///< of a row, over all rounds
-  double max_time_seconds = 30;  ///< of a row, over all rounds
-  bool is_fixed = false;         ///< by --steps or --epochs
+  bool rounds_are_asked = false;  ///< by the user, so that no row gets fewer for want of time
+  double min_time_seconds = 2;    ///< of a row, over all rounds
+  /// Of a row, over all rounds: starting and warming up processes included, choosing and verifying
+  /// not. Where a row is measured on one side, no round begins that would not fit, unless rounds
+  /// are asked.
+  double max_time_seconds = 30;
+  bool is_fixed = false;  ///< by --steps or --epochs
   /// How the sides of a row take turns, or the rows of a workload where there is one side (as long
   /// as rows last); empty: whole processes follow each other.
   std::optional<LockstepPlan> lockstep = std::nullopt;
@@ -65,6 +69,9 @@ struct SweepSurroundings {
   const PriorNoise& prior;
   /// Shows people a phase, and which share of it is over; empty: nobody looks.
   std::function<void(const std::string& phase, double share)> show = nullptr;
+  /// Told how many rounds are through, on average over all rows, and what goes on, such as "row 2
+  /// of 6, round 1 of 5"; empty: nobody looks.
+  std::function<void(double rounds, const std::string& place)> reach = nullptr;
 };
 
 /// A grid of rows, measured in rounds: one repetition of each row, on each side. A row goes on from
@@ -88,6 +95,8 @@ class Sweep {
   /// Rows in the order of the grid, without those of which nothing is known yet, compared with
   /// their baselines as far as these are measured; then what `earlier` held besides.
   [[nodiscard]] ResultFile result(std::size_t side) const;
+  /// That are through, on average over the rows that are possible.
+  [[nodiscard]] double rounds_done() const;
   /// What became of this grid's rows.
   [[nodiscard]] ExitCode exit_code() const;
   /// Why the rows that the grid could have were skipped; empty where any was tried.
@@ -113,15 +122,29 @@ class Sweep {
   void take_earlier(std::size_t side);
   [[nodiscard]] bool is_started_alike(std::size_t row, const RunRecord& earlier) const;
   [[nodiscard]] bool is_verified_alike(std::size_t row, const RunRecord& earlier) const;
+  /// The time that rows which take turns with each other have used.
+  struct GroupTime {
+    double spent = 0;     ///< seconds of `rounds`, without preparations
+    double starting = 0;  ///< of the last one, until all processes were warm; 0: unknown
+    Size rounds = 0;
+    bool is_over = false;  ///< another round did not fit into it, which was said
+  };
+
   void run_round(Size round, bool added);
+  void measure_group(std::size_t group, std::span<const std::size_t> rows, Size round);
+  [[nodiscard]] bool is_out_of_time(std::size_t group, Size round);
+  [[nodiscard]] double seconds_of_round(std::size_t group) const;
+  void warn_of_time(std::size_t group, Size round) const;
+  void end_for_time(std::size_t row);
+  void tell(const std::string& place, double more_repetitions = 0) const;
   void measure(std::size_t row, std::size_t side, Size round);
-  void measure_in_turns(std::span<const std::size_t> rows, Size round);
+  void measure_in_turns(std::size_t group, std::span<const std::size_t> rows, Size round);
   [[nodiscard]] std::vector<Place> takers_of(std::span<const std::size_t> rows, Size round);
   void keep_from_turns(std::size_t row);
   void warn_of_no_turns(std::size_t row, std::string_view why) const;
   [[nodiscard]] bool may_take_turns(std::size_t row, Size round) const;
   bool make_ready(std::size_t row);
-  [[nodiscard]] LockstepPlan plan_of_turns(std::size_t takers) const;
+  [[nodiscard]] LockstepPlan plan_of_turns(std::size_t group, std::size_t takers) const;
   bool is_ready(std::size_t row, std::size_t side);
   void note(std::size_t row, std::size_t side, bool done);
   bool start(std::size_t row, std::size_t side);
@@ -162,6 +185,9 @@ class Sweep {
   std::optional<Error> refusal_;                ///< the first for which a row was skipped
   bool interrupted_ = false;
   std::vector<std::vector<std::size_t>> groups_;  ///< of rows that take turns with each other
+  std::vector<GroupTime> times_;                  ///< by group
+  std::vector<bool> is_cut_;                      ///< by row: its time is over
+  double preparing_ = 0;                          ///< seconds, of the group that is measured
   std::vector<bool> takes_turns_;                 ///< by row
   std::string set_prefix_;                        ///< of the names of what takes turns
   Size sets_ = 0;                                 ///< that were given a name

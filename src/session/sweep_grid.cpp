@@ -15,6 +15,7 @@
 #include "src/config/configuration.h"
 #include "src/config/run_arguments.h"
 #include "src/measure/run_id.h"
+#include "src/session/expected_time.h"
 #include "src/session/sweep_combinations.h"
 #include "src/session/sweep_references.h"
 
@@ -281,6 +282,7 @@ SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> ass
           .scaling = {},
           .starts_program = config.program.has_value(),
           .needs_preparation = config.needs_preparation(),
+          .step_operations = operations_of_step(config),
           .reads_data = config.options.data != "synthetic"};
 }
 

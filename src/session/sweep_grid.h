@@ -27,6 +27,7 @@ struct SweepRow {
   std::string first_engine = {};
   bool starts_program = false;    ///< that trains in ptbench's place
   bool needs_preparation = true;  ///< as SessionSetup has it
+  double step_operations = 0;     ///< of a step; 0: not known
   bool reads_data = false;  ///< from a directory: only its processes know whether that will do
 
   [[nodiscard]] const std::string& id() const { return record.id; }

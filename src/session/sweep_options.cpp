@@ -50,7 +50,10 @@ void adapt(OptionInfo& info) {
   if (info.name == "nproc") info.help += "; a strategy of one replica ignores it";
   if (info.name == "threads") info.fallback = "cores / largest nproc";
   if (info.name == "max-time")
-    info.help = "seconds that the rounds of a row share; rounds that --binary adds come on top";
+    info.help =
+        "seconds of a row, over all rounds, starting and warming up included: without "
+        "--rounds, no round begins that would not fit; rounds that --binary adds come on "
+        "top";
   if (info.name == "plan") info.help += ", with those of all rows; --resume adds what it lacks";
   if (info.name == "json") info.excludes.emplace_back("binary");
 }

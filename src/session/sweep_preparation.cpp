@@ -54,9 +54,12 @@ bool Sweep::is_verified_alike(std::size_t row, const RunRecord& earlier) const {
 }
 
 bool Sweep::start(std::size_t row, std::size_t side) {
+  tell("preparing " + place(row, side));
+  const double begin = around_.clock.now();
   const bool ready = length_.plan_folder
                          ? prepare_with_shared_plan(row, side)
                          : prepare(row, side, length_.plan_file, length_.extends_plan);
+  preparing_ += around_.clock.now() - begin;
   learn_origin(side, *cell(row, side).session);
   return ready;
 }

@@ -59,12 +59,15 @@ void Sweep::mark_interrupted() {
       const bool was_hit = measured.record && measured.record->status == Status::interrupted;
       const bool is_cut =
           measured.record && repetitions_of(*measured.record) > measured.repetitions;
-      const bool is_complete = measured.is_over || measured.repetitions >= length_.rounds;
+      const bool wants_more = length_.needs_more != nullptr && needs_more(row);
+      const bool is_complete =
+          measured.is_over || (measured.repetitions >= length_.rounds && !wants_more);
       if (!rows_[row].is_possible() || is_cut || (is_complete && !was_hit)) continue;
       if (!measured.record) measured.record = rows_[row].record;
       measured.record->status = Status::interrupted;
       measured.record->reason =
-          fmt::format("{}{} of {} rounds", kAfterRounds, measured.repetitions, length_.rounds);
+          fmt::format("{}{} of {} rounds", kAfterRounds, measured.repetitions,
+                      measured.repetitions < length_.rounds ? length_.rounds : length_.most_rounds);
     }
 }
 

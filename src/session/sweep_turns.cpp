@@ -25,7 +25,7 @@ void Sweep::warn_of_no_turns(std::size_t row, std::string_view why) const {
 
 /// All that are to have just this round and can take turns, alive at the same time. Whoever could
 /// not is left to be measured by itself.
-void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
+void Sweep::measure_in_turns(std::size_t group, std::span<const std::size_t> rows, Size round) {
   const std::vector<Place> places = takers_of(rows, round);
   if (places.size() < 2) return;
   std::vector<TurnTaker*> takers;
@@ -35,14 +35,19 @@ void Sweep::measure_in_turns(std::span<const std::size_t> rows, Size round) {
                   .available_memory = available_memory,
                   .clock = around_.clock,
                   .show = [&](std::string_view doing, double share) {
-                    if (around_.show)
-                      around_.show(fmt::format("{}, {}", round_text(round), doing), share);
+                    const std::string phase = fmt::format("{}, {}", round_text(round), doing);
+                    // Of the time of a round, starting takes a part.
+                    const double begun = doing == kTakingTurns ? 0.5 * (1 + share) : 0.5 * share;
+                    tell(phase, begun * static_cast<double>(places.size()));
+                    if (around_.show) around_.show(phase, share);
                   }};
   for (const auto [row, side] : places) {
     takers.push_back(cell(row, side).session.get());
     set.labels.push_back(label(row, side, round));
   }
-  const LockstepOutcome outcome = measure_in_lockstep(takers, plan_of_turns(takers.size()), set);
+  const LockstepOutcome outcome =
+      measure_in_lockstep(takers, plan_of_turns(group, takers.size()), set);
+  times_[group].starting = outcome.starting_seconds;
   if (!outcome.impossible.empty()) {
     for (const Place place : places) takes_turns_[place.row] = false;
     return warn_of_no_turns(places.front().row, outcome.impossible);
@@ -89,8 +94,9 @@ bool Sweep::make_ready(std::size_t row) {
   return true;
 }
 
-/// Rows that are compared with each other last as long in turns as they would by themselves.
-LockstepPlan Sweep::plan_of_turns(std::size_t takers) const {
+/// Rows that are compared with each other last as long in turns as they would by themselves. What
+/// rounds took beyond their share of the time, mostly to start, is taken from the next one's turns.
+LockstepPlan Sweep::plan_of_turns(std::size_t group, std::size_t takers) const {
   LockstepPlan plan = *length_.lockstep;
   if (sides_.size() > 1) return plan;
   const auto rounds = static_cast<double>(length_.rounds);
@@ -98,7 +104,10 @@ LockstepPlan Sweep::plan_of_turns(std::size_t takers) const {
   const double least = std::min(length_.min_time_seconds / rounds, most);
   plan.rounds =
       std::max(plan.rounds, static_cast<Size>(std::ceil(least / (2 * plan.turn_seconds))));
-  plan.most_seconds = static_cast<double>(takers) * most;
+  const GroupTime& time = times_[group];
+  const double share = static_cast<double>(takers) * most;
+  const double rest = static_cast<double>(time.rounds + 1) * share - time.spent - time.starting;
+  plan.most_seconds = std::clamp(rest, share / 2, share);
   return plan;
 }
 

@@ -406,4 +406,31 @@ TEST_CASE("a host's spread of pairs is learnt, whatever the change", "[measure]"
   CHECK(learn(pairs_of({0, 0.1, 0.2, -0.1, 0.2, -0.2}), learnt).classes().empty());
 }
 
+TEST_CASE("after a look without a verdict, it is told at which one to expect it", "[measure]") {
+  const auto rule = [](Size most) { return LockstepRule{.detect = 0.05, .max_pairs = most}; };
+  const auto expected = [&](const std::vector<double>& changes, Size most) {
+    const LockstepJudgement judged = judge(pairs_of(changes), rule(most), PriorNoise());
+    REQUIRE(judged.verdict == Verdict::ambiguous);
+    return expected_pairs(judged, rule(most));
+  };
+  const std::vector<double> noisy{0.03, -0.03, 0.02, -0.02, 0.04, -0.04};
+  CHECK_FALSE(expected(noisy, 14));
+  const auto later = expected(noisy, 1000);
+  REQUIRE(later);
+  CHECK(*later > 14);
+  // So many of them do bring it, and fewer do not.
+  const auto repeated = [&](Size pairs) {
+    std::vector<double> changes;
+    for (Size at = 0; at < pairs; ++at)
+      changes.push_back(noisy[static_cast<std::size_t>(at) % noisy.size()]);
+    return judge(pairs_of(changes), rule(1000), PriorNoise()).verdict;
+  };
+  CHECK(repeated(2 * *later) == Verdict::same);
+  CHECK(repeated(*later / 2) == Verdict::ambiguous);
+  // A change that is clear enough shows soon.
+  const auto soon = expected({0.02, 0.1, 0.06, 0.08, 0.04, 0.12}, 40);
+  REQUIRE(soon);
+  CHECK(*soon <= 20);
+}
+
 }  // namespace ptbench

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -453,6 +454,52 @@ TEST_CASE("a process that is stopped does not keep its session waiting") {
   CHECK(record.status == Status::failed);
   CHECK_THAT(record.reason.value_or(""),
              Contains("the preparation was stopped, and killed") && Contains("--timeout"));
+}
+
+TEST_CASE("what every process of a session prints is shown once", "[app]") {
+  SessionRun fixture(
+      "echo '[program] No CUDA runtime is found' >&2; echo \"[program] call $call\" >&2; " +
+      std::string(kWell));
+  const SessionSurroundings plain = fixture.surroundings();
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const stream = open_memstream(&text, &size);
+  ShownLines shown;
+  {
+    Progress progress(plain.clock, stream, false);
+    RunSession session(fixture.setup(), {.clock = plain.clock,
+                                         .interrupt = plain.interrupt,
+                                         .progress = progress,
+                                         .prior = plain.prior,
+                                         .whole = nullptr,
+                                         .shown = &shown});
+    REQUIRE(session.prepare());
+    REQUIRE(session.repeat("first"));
+    REQUIRE(session.repeat("second"));
+  }
+  std::fclose(stream);
+  const std::string printed(text, size);
+  std::free(text);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
+  CHECK(printed ==
+        "[program] No CUDA runtime is found\n[program] call 0\n[program] call 1\n[program] call "
+        "2\n");
+}
+
+TEST_CASE("a session that waits lets all of the work tell how far it is", "[app]") {
+  SessionRun fixture("sleep 0.3; " + std::string(kWell));
+  std::vector<std::string> lines;
+  const SessionSurroundings plain = fixture.surroundings();
+  LongWork whole(plain.clock, {.progress_is_seen = false,
+                               .say = [&](const std::string& line) { lines.push_back(line); },
+                               .interval_seconds = 0});
+  SessionSurroundings around = plain;
+  around.whole = &whole;
+  whole.begin("2 processes", 60);
+  RunSession session(fixture.setup(), around);
+  REQUIRE(session.prepare());
+  REQUIRE(lines.size() > 1);
+  CHECK(lines[0] == "2 processes");
+  CHECK_THAT(lines[1], Catch::StartsWith("0 %, "));
 }
 
 }  // namespace ptbench

@@ -44,6 +44,8 @@ struct Stage {
   bool interrupted = false;
   double seconds = 1;  ///< of a repetition
   double turn_seconds = 0;
+  double preparing_seconds = 0;
+  double starting_seconds = 0;  ///< of a process that takes turns
   std::vector<SessionSetup> setups;
   std::map<std::string, std::string> plans;  ///< by file
   testing::FakeClock clock;
@@ -101,6 +103,7 @@ class FakeSession final : public SweepSession {
 
   bool prepare() override {
     stage_.log.push_back("prepare " + name_);
+    stage_.clock.pass(stage_.preparing_seconds);
     if (behaviour_.refusal) return fail(behaviour_.refusal->what());
     if (!behaviour_.prepares) return fail("it was refused");
     record_.strategy.plan_hash = behaviour_.plan;
@@ -134,6 +137,7 @@ class FakeSession final : public SweepSession {
 
   TurnsBegin begin_turns(const std::string& label) override {
     stage_.log.push_back("begin " + name_);
+    stage_.clock.pass(stage_.starting_seconds);
     labels_.push_back(label);
     if (behaviour_.turns == TurnsBegin::failed) (void)fail("it ran out of memory");
     return behaviour_.turns;
@@ -1021,6 +1025,120 @@ TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[ap
   Sweep swept(rows_called({"x", "y"}), sides_called({"A"}), {.rounds = 2}, around);
   CHECK_THROWS_WITH(swept.run(), "no room for temporary files");
   CHECK(repetitions(stage.saved[0].back(), "x") == 1);
+}
+
+TEST_CASE("no round begins that would not fit into the time of its rows", "[app]") {
+  Stage stage;
+  stage.seconds = 9;  // starting and warming up included, which nobody counts for the sweep
+  const SweepLength length{.rounds = 5, .max_time_seconds = 20};
+  SECTION("measured by themselves") {
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), length);
+    CHECK(repetitions(swept.results[0], "x") == 2);
+    CHECK(run_called(swept.results[0], "x").samples.stop_reason == StopReason::max_time);
+    CHECK(stage.warnings ==
+          Words{"row 'x' ends with 2 of 5 rounds: a round takes 9 s, starting and "
+                "warming up included, and --max-time gives it 20 s"});
+    CHECK(swept.code == ExitCode::ok);
+  }
+  SECTION("the time of all rows of a workload is one") {
+    const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A"}), length);
+    for (const char* const id : {"x", "y"}) CHECK(repetitions(swept.results[0], id) == 2);
+    CHECK(stage.warnings == Words{"the 2 rows of mlp end with 2 of 5 rounds: a round takes 18 s, "
+                                  "starting and warming up included, and --max-time gives each row "
+                                  "20 s"});
+  }
+  SECTION("the first round is measured in any case") {
+    stage.seconds = 100;
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), length);
+    CHECK(repetitions(swept.results[0], "x") == 1);
+  }
+  SECTION("rounds that are asked for are all measured, and that is said once") {
+    SweepLength asked = length;
+    asked.rounds_are_asked = true;
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), asked);
+    CHECK(repetitions(swept.results[0], "x") == 5);
+    CHECK(stage.warnings ==
+          Words{"row 'x' takes about 30 seconds longer, past --max-time, for "
+                "--rounds 5: a round takes 9 s, starting and warming up included, "
+                "and --max-time gives it 20 s"});
+  }
+  SECTION("a row of fixed length has no such time") {
+    SweepLength fixed = length;
+    fixed.is_fixed = true;
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), fixed);
+    CHECK(repetitions(swept.results[0], "x") == 5);
+    CHECK(stage.warnings.empty());
+  }
+  SECTION("preparing is not a part of it") {
+    stage.preparing_seconds = 60;
+    stage.seconds = 3;
+    const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), length);
+    CHECK(repetitions(swept.results[0], "x") == 5);
+    CHECK(stage.warnings.empty());
+  }
+}
+
+TEST_CASE("turns are fewer where starting takes the time of a row", "[app]") {
+  Stage stage;
+  stage.starting_seconds = 3;  // of each process
+  stage.turn_seconds = 0.5;
+  // 6 s of each round are of both rows: the turns of the first one end after these, and those of
+  // later ones after half of them.
+  const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A"}),
+                            {.rounds = 5, .max_time_seconds = 15, .lockstep = LockstepPlan()});
+  const Size rounds = repetitions(swept.results[0], "x");
+  CHECK(rounds == 3);  // 12 + 10 + 10 s: another one would go beyond 30 s
+  CHECK(turns_of(stage.log) == 4 * 3 + (rounds - 1) * 4 * 2);
+}
+
+TEST_CASE("a sweep tells how many rounds are through, and what goes on", "[app]") {
+  Stage stage;
+  stage.behaviours["y"] = {.fails_at = 1};
+  std::vector<std::pair<double, std::string>> told;
+  SweepSurroundings around = surroundings(stage);
+  around.reach = [&](double rounds, const std::string& place) { told.emplace_back(rounds, place); };
+  Sweep swept(rows_called({"x", "y"}), sides_called({"A"}), {.rounds = 2}, around);
+  CHECK(swept.rounds_done() == 0);
+  swept.run();
+  CHECK(told == std::vector<std::pair<double, std::string>>{{0, "preparing row 1 of 2"},
+                                                            {0, "row 1 of 2, round 1 of 2"},
+                                                            {0.5, "preparing row 2 of 2"},
+                                                            {0.5, "row 2 of 2, round 1 of 2"},
+                                                            {1.5, "row 1 of 2, round 2 of 2"}});
+  CHECK(swept.rounds_done() == 2);
+}
+
+TEST_CASE("a sweep in turns tells how far a round has come", "[app]") {
+  Stage stage;
+  stage.turn_seconds = 1;
+  std::vector<double> told;
+  SweepSurroundings around = surroundings(stage);
+  around.reach = [&](double rounds, const std::string&) { told.push_back(rounds); };
+  Sweep swept(rows_called({"x", "y"}), sides_called({"A"}),
+              {.rounds = 1, .lockstep = LockstepPlan()}, around);
+  swept.run();
+  CHECK(std::ranges::is_sorted(told));
+  CHECK(told.front() == 0);
+  CHECK(told.back() > 0.5);
+  CHECK(told.back() < 1);
+  CHECK(std::ranges::count_if(told, [](double rounds) { return rounds > 0 && rounds < 1; }) >= 3);
+}
+
+TEST_CASE("what wants more pairs when a signal comes is interrupted", "[app]") {
+  Stage stage;
+  SweepLength length{.rounds = 2};
+  length.lockstep = LockstepPlan{.rounds = 1};
+  length.most_rounds = 9;
+  length.needs_more = [&](std::span<const RunRecord* const> sides) {
+    stage.interrupted = sides[0]->samples.repetitions.size() == 4;
+    return true;
+  };
+  const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), length);
+  CHECK(swept.code == ExitCode::interrupted);
+  for (const ResultFile& result : swept.results) {
+    CHECK(run_called(result, "x").status == Status::interrupted);
+    CHECK(run_called(result, "x").reason == "interrupted by a signal after 4 of 9 rounds");
+  }
 }
 
 }  // namespace ptbench

@@ -44,6 +44,10 @@ std::string build(const RunCommand& place, const std::string& name, const std::s
   return place.path(name).string();
 }
 
+/// A program of the user.
+constexpr const char* kScripted =
+    "python3 '" PTBENCH_SOURCE_DIR "/tests/support/scripted_program.py' durations=2";
+
 /// One whose steps take four times as long.
 std::string slow_build(const RunCommand& place) {
   return build(place, "slow", "if [ \"$1\" = run ]; then set -- \"$@\" --slowdown=3; fi");
@@ -146,17 +150,28 @@ TEST_CASE("a new build that breaks fails the gate, and one that is none is refus
   CHECK(wrong.exit_code == 1);
 }
 
-TEST_CASE("a gate that is interrupted keeps the pairs that it has", "[workflows]") {
-  const int signal = GENERATE(SIGINT, SIGTERM);
+TEST_CASE("a gate that is interrupted keeps the pairs that it has, and writes its reports",
+          "[workflows]") {
+  using Words = std::vector<std::string>;
+  const auto [signal, sides] = GENERATE_COPY(
+      table<int, Words>({{SIGINT,
+                          {"--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE, "-w", "mlp",
+                           "-b", "8", "--threads", "1"}},
+                         {SIGTERM, {"--base-program", kScripted, "--new-program", kScripted}}}));
   CAPTURE(signal);
   const RunCommand place;
+  std::string errors;
   (void)std::signal(SIGINT, SIG_DFL);  // as shells let jobs in the background ignore it
-  ChildProcess gating(
-      {.program = "/usr/bin/env",
-       .arguments = {"XDG_CACHE_HOME=" + place.path("cache").string(), PTBENCH_EXECUTABLE, "gate",
-                     "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE, "-w", "mlp", "-b",
-                     "8", "--threads", "1", "--max-pairs", "1000", "--detect", "0.1%", "--keep",
-                     place.path("kept").string()}});
+  Words arguments{"XDG_CACHE_HOME=" + place.path("cache").string(), PTBENCH_EXECUTABLE, "gate"};
+  arguments.insert(arguments.end(), sides.begin(), sides.end());
+  arguments.insert(arguments.end(), {"--max-pairs", "1000", "--detect", "0.1%", "--keep",
+                                     place.path("kept").string()});
+  for (const char* const report : {"gate.json", "gate.md", "gate.xml", "gate.html"})
+    arguments.insert(arguments.end(), {"-o", place.path(report).string()});
+  ChildProcess gating({.program = "/usr/bin/env",
+                       .arguments = arguments,
+                       .on_output = [](std::string_view) {},
+                       .on_errors = [&](std::string_view text) { errors += text; }});
   gating.end_within(std::chrono::minutes(4));
   const auto pairs = [&](const char* file) -> std::size_t {
     if (!fs::exists(place.path(file))) return 0;
@@ -172,6 +187,18 @@ TEST_CASE("a gate that is interrupted keeps the pairs that it has", "[workflows]
   CHECK(ended->code == 130);
   CHECK(pairs("kept/base.json") >= 2);
   CHECK(pairs("kept/new.json") >= 2);
+  CHECK(place.json("kept/base.json").at("runs").at(0).at("status") == "interrupted");
+  CHECK_THAT(errors, Contains("14 pairs of processes until the first look, about ") &&
+                         Contains("at most 1000 pairs") &&
+                         Contains("warning: interrupted after ") &&
+                         Contains(" of up to 1000 pairs: what was measured is in ") &&
+                         Contains("gate.html"));
+  const nlohmann::json judged = nlohmann::json::parse(place.text("gate.json")).at("runs").at(0);
+  CHECK(judged.at("verdict") == "ambiguous");
+  CHECK_THAT(judged.at("reason").get<std::string>(), Contains("interrupted after "));
+  CHECK_THAT(place.text("gate.md"), Contains("interrupted after "));
+  CHECK_THAT(place.text("gate.xml"), Contains("interrupted after "));
+  CHECK_THAT(place.text("gate.html"), Contains("interrupted after "));
   for (const int process : family) CHECK(kill(process, 0) != 0);
 }
 
