@@ -170,7 +170,7 @@ TEST_CASE("a first look neither chooses nor verifies for long, and says so", "[r
   const RunCommand run;
   for (int look = 0; look < 2; ++look) {  // what was guessed is not kept for the second one
     const nlohmann::json record =
-        record_of(run, run({"-w", "resnet18", "-s", "amp", "--quick", "-o", "r.json"}));
+        record_of(run, run({"-w", "resnet18", "-s", "amp", "-b", "8", "--quick", "-o", "r.json"}));
     CHECK(std::ranges::any_of(record["warnings"], [](const nlohmann::json& warning) {
       return warning["code"] == "operators-guessed";
     }));
