@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "charts/charts.h"
+#include "charts/interval_room.h"
+#include "charts/looks.h"
 #include "src/base/error.h"
 #include "src/base/suggest.h"
 #include "src/base/text.h"
@@ -29,6 +31,10 @@ constexpr std::array kCatalog{
              .summary = "where the efficiency went: communication, waiting, slower computing, …",
              .needs = "runs of ptbench sweep --scaling on several ranks, with phases",
              .make = scaling_loss_charts},
+    ChartRow{.name = "pairs",
+             .summary = "NEW beside BASE in each pair of a gate, and in all, with the interval",
+             .needs = "a gate: ptbench gate -o FILE.html draws it",
+             .make = pair_charts},
     ChartRow{.name = "phases",
              .summary = "what a step is made of, for each strategy and number of ranks",
              .needs = "runs with phases, which ptbench times in runs of its own",
@@ -76,6 +82,13 @@ void keep_numbers(Chart& chart) {
       if (*end && !is_number(**end)) end->reset();
 }
 
+/// Whether one of the rows called `names` made the chart; all rows are meant where there are none.
+bool is_one_of(const Chart& chart, std::span<const std::string> names) {
+  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+           return chart.name == name || chart.name.starts_with(name + '-');
+         });
+}
+
 /// Whether there is more than what values are held against.
 bool shows_values(const Chart& chart) {
   return std::ranges::any_of(chart.series, [](const Series& series) {
@@ -98,16 +111,19 @@ std::vector<Chart> make_charts(const ChartSource& source, std::span<const std::s
   for (const std::string& name : names) require_known(name);
   std::vector<Chart> charts;
   for (const ChartRow& row : kCatalog) {
-    if (!names.empty() && std::ranges::find(names, row.name) == names.end()) continue;
     int number = 0;
     for (Chart& chart : row.make(source)) {
       keep_numbers(chart);
       if (!shows_values(chart)) continue;
+      make_room_for_intervals(chart);
       ++number;
       chart.name = number == 1 ? std::string(row.name) : fmt::format("{}-{}", row.name, number);
       charts.push_back(std::move(chart));
     }
   }
+  // Before any is left out: what a thing looks like does not depend on which charts are wanted.
+  give_looks(charts);
+  std::erase_if(charts, [&](const Chart& chart) { return !is_one_of(chart, names); });
   return charts;
 }
 

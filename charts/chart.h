@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,18 +42,35 @@ struct Point {
 };
 
 enum class SeriesStyle {
-  line,       ///< points joined by a line, with their intervals
-  points,     ///< points alone, with their intervals
+  line,    ///< points joined by a line, with their intervals
+  points,  ///< points alone, with their intervals
+  /// Bars from 0 to the points, with their intervals; those of all series at one x stand beside
+  /// each other. The axis has room for the places with bars alone, however far they are apart.
+  bars,
   ideal,      ///< a thin dashed line without points: what would be reached without any loss
-  reference,  ///< a thin line without points: what the others are held against
+  reference,  ///< a thin line without points, or a single one: what others are held against
   /// A part of a bar; the parts of all series at one x add up, those below 0 from 0 downwards.
   stacked,
+};
+
+/// The mark of points: its look's, or what it tells besides, the same on all charts.
+enum class PointShape {
+  own,     ///< of the look; hollow where a point is not trusted
+  hollow,  ///< of the look, as of what is not trusted
+  plus,
+  cross,
 };
 
 struct Series {
   std::string name{};
   SeriesStyle style = SeriesStyle::line;
   std::vector<Point> points{};  ///< in the order of x
+  /// What it shows, for instance a strategy with its options: series of one thing have one colour
+  /// and one mark on all charts. Empty: its name says it.
+  std::string thing{};
+  std::size_t look = 0;     ///< which colour and mark: see `give_looks`
+  std::size_t variant = 0;  ///< number among the series of one thing in a chart, told by dashes
+  PointShape shape = PointShape::own;
 };
 
 /// Something begins at that x, for instance a repetition: a thin upright line.

@@ -38,7 +38,13 @@ Range range_of(std::size_t things, std::size_t number, std::size_t count) {
 
 /// The points whose places are in `range`, with places from 0.
 Series cut_out(const Series& series, Range range) {
-  Series part{.name = series.name, .style = series.style, .points = {}};
+  Series part{.name = series.name,
+              .style = series.style,
+              .points = {},
+              .thing = series.thing,
+              .look = series.look,
+              .variant = series.variant,
+              .shape = series.shape};
   for (const Point& point : series.points) {
     const auto place = static_cast<Size>(point.x);
     if (place < range.begin || place >= range.end) continue;

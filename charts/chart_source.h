@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 
+#include "src/judge/comparison.h"
 #include "src/measure/collective_record.h"
 #include "src/measure/record.h"
 
@@ -13,6 +15,10 @@ struct ChartSource {
   std::span<const ResultFile> results = {};
   std::span<const ResultFile> history = {};  ///< further results, that tell only of change in time
   std::span<const CollectiveRecord> collectives = {};
+  /// What each of `results` is called as a side of a comparison, "BASE" or "NEW"; empty: they are
+  /// told apart by what differs.
+  std::span<const std::string> sides = {};
+  const Comparison* comparison = nullptr;  ///< of the sides; null: nothing was compared
   // NOLINTEND(readability-redundant-member-init)
 };
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "src/base/units.h"
+#include "src/judge/id_options.h"
 #include "src/measure/interval_text.h"
 
 namespace ptbench {
@@ -41,9 +43,9 @@ bool hold_a_run_twice(std::span<const ResultFile> files, const std::vector<std::
   return false;
 }
 
-std::vector<std::string> sources_of(std::span<const ResultFile> files) {
+/// By host and commit, as far as these differ.
+std::vector<std::string> places_of(std::span<const ResultFile> files) {
   std::vector<std::string> names(files.size());
-  if (files.size() < 2) return names;
   const auto host_of = [](const ResultFile& file) { return file.environment.host.name; };
   const bool hosts = differs(files, host_of);
   const bool commits = differs(files, short_commit);
@@ -51,24 +53,32 @@ std::vector<std::string> sources_of(std::span<const ResultFile> files) {
     if (hosts) append_word(names[at], host_of(files[at]));
     if (commits) append_word(names[at], short_commit(files[at]));
   }
+  return names;
+}
+
+std::vector<std::string> sources_of(const ChartSource& source) {
+  const std::span<const ResultFile> files = source.results;
+  if (files.size() < 2) return std::vector<std::string>(files.size());
+  std::vector<std::string> names =
+      source.sides.empty() ? places_of(files)
+                           : std::vector<std::string>(source.sides.begin(), source.sides.end());
   if (hold_a_run_twice(files, names))
     for (std::size_t at = 0; at < files.size(); ++at) append_word(names[at], files[at].created);
   return names;
 }
 
-/// Words after the precision of an id: "/threads=1/data=a/b" is "threads=1" and "data=a/b".
+constexpr std::string_view kThreads = "threads";
+
+/// The options in a run's id but for threads: "/overlap=off/data=a/b" is "overlap=off" and
+/// "data=a/b".
 std::vector<std::string> options_of(const RunRecord& run) {
-  const std::string start = fmt::format("/{}/n{}/b", run.strategy.name, run.strategy.world_size);
-  const std::size_t found = run.id.rfind(start);
-  if (found == std::string::npos) return {};
-  const std::size_t precision = run.id.find('/', found + start.size());
-  if (precision == std::string::npos) return {};
+  const std::string text = options_in_id(run);
+  if (!text.starts_with('/')) return {};
   std::vector<std::string> options;
-  std::size_t at = run.id.find('/', precision + 1);
+  std::size_t at = 0;
   while (at != std::string::npos) {
-    const std::size_t next = run.id.find('/', at + 1);
-    const std::string word =
-        run.id.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    const std::size_t next = text.find('/', at + 1);
+    const std::string word = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
     if (word.find('=') != std::string::npos || options.empty())
       options.push_back(word);
     else
@@ -116,6 +126,15 @@ bool all_have_one(std::span<const Traits> all, const std::string& about) {
   });
 }
 
+/// The word about it that more than half have; empty where there is none.
+std::string word_of_most(std::span<const Traits> all, const std::string& about) {
+  std::map<std::string, std::size_t> counts;
+  for (const Traits& traits : all)
+    if (const std::string* const word = word_about(traits, about))
+      if (2 * ++counts[*word] > all.size()) return *word;
+  return {};
+}
+
 std::vector<std::string> subjects_of(std::span<const Traits> all) {
   std::vector<std::string> subjects;
   for (const Traits& traits : all)
@@ -131,8 +150,9 @@ std::string short_commit(const ResultFile& file) {
   return file.generator.git_commit.value_or("").substr(0, kLetters);
 }
 
-std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results) {
-  const std::vector<std::string> sources = sources_of(results);
+std::vector<ChartedRun> measured_runs(const ChartSource& source) {
+  const std::span<const ResultFile> results = source.results;
+  const std::vector<std::string> sources = sources_of(source);
   std::vector<ChartedRun> runs;
   for (std::size_t at = 0; at < results.size(); ++at)
     for (const RunRecord& run : results[at].runs)
@@ -162,6 +182,9 @@ Traits traits_of(const ChartedRun& charted, Along along) {
   if (along != Along::ranks)
     traits.emplace_back("ranks", fmt::format("n={}", run.strategy.world_size));
   if (along != Along::batch) add_batch(traits, run, along);
+  // An id has the threads only where they are not those that the ranks leave to each.
+  if (run.strategy.threads)
+    traits.emplace_back(kThreads, fmt::format("{}={}", kThreads, *run.strategy.threads));
   for (std::string& option : options_of(run)) {
     std::string about = option.substr(0, option.find('='));
     traits.emplace_back(std::move(about), std::move(option));
@@ -172,6 +195,17 @@ Traits traits_of(const ChartedRun& charted, Along along) {
   return traits;
 }
 
+std::string key_of(const ChartedRun& charted, Along along) {
+  return key_text(traits_of(charted, along));
+}
+
+std::string thing_of(const ChartedRun& charted) {
+  Traits traits = traits_of(charted, Along::ranks);
+  std::erase_if(
+      traits, [](const auto& trait) { return trait.first == "batch" || trait.first == kThreads; });
+  return key_text(traits);
+}
+
 std::vector<std::string> names_of(std::span<const Traits> all) {
   std::vector<std::string> names(all.size());
   if (all.empty()) return names;
@@ -179,23 +213,26 @@ std::vector<std::string> names_of(std::span<const Traits> all) {
   std::erase_if(told, [&](const std::string& about) {
     return about != all.front().front().first && all_have_one(all, about);
   });
+  const std::string usual_threads = word_of_most(all, std::string(kThreads));
   for (std::size_t at = 0; at < all.size(); ++at)
     for (const std::string& about : told)
       if (const std::string* const word = word_about(all[at], about))
-        names[at] += (names[at].empty() ? "" : ", ") + *word;
+        if (about != kThreads || *word != usual_threads)
+          names[at] += (names[at].empty() ? "" : ", ") + *word;
   return names;
 }
 
 std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along) {
   std::vector<std::vector<ChartedRun>> groups =
-      grouped(runs, [&](const ChartedRun& run) { return key_text(traits_of(run, along)); });
+      grouped(runs, [&](const ChartedRun& run) { return key_of(run, along); });
   std::vector<Traits> traits;
   traits.reserve(groups.size());
   for (const auto& group : groups) traits.push_back(traits_of(group.front(), along));
   const std::vector<std::string> names = names_of(traits);
   std::vector<RunSeries> series;
   for (std::size_t at = 0; at < groups.size(); ++at)
-    series.push_back({.name = names[at], .runs = std::move(groups[at])});
+    series.push_back(
+        {.name = names[at], .thing = thing_of(groups[at].front()), .runs = std::move(groups[at])});
   return series;
 }
 

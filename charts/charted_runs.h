@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "charts/chart.h"
+#include "charts/chart_source.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
 #include "src/measure/reliability.h"
@@ -28,10 +29,10 @@ struct ChartedRun {
 /// The first letters of the commit of the program that measured; empty where it is not known.
 [[nodiscard]] std::string short_commit(const ResultFile& file);
 
-/// The runs of `results` that are ok or interrupted and have a throughput, in their order. Their
-/// source is the host where hosts differ, the commit where commits differ, and the time where two
-/// files would otherwise hold the same run.
-[[nodiscard]] std::vector<ChartedRun> measured_runs(std::span<const ResultFile> results);
+/// The runs of the source's results that are ok or interrupted and have a throughput, in their
+/// order. Where they come from is the side of a comparison, or the host where hosts differ and the
+/// commit where commits differ; and the time where two files would otherwise hold the same run.
+[[nodiscard]] std::vector<ChartedRun> measured_runs(const ChartSource& source);
 
 /// Runs of equal key together, in the order in which keys appear.
 [[nodiscard]] std::vector<std::vector<ChartedRun>> grouped(
@@ -44,12 +45,21 @@ using Traits = std::vector<std::pair<std::string, std::string>>;
 enum class Along { nothing, ranks, batch };
 [[nodiscard]] Traits traits_of(const ChartedRun& charted, Along along);
 
+/// Equal for runs with equal traits.
+[[nodiscard]] std::string key_of(const ChartedRun& charted, Along along);
+
+/// What a series with this run shows: its strategy, with options, engine and source, on however
+/// many ranks and threads and with whichever batch. See `Series::thing`.
+[[nodiscard]] std::string thing_of(const ChartedRun& charted);
+
 /// Names for things of these traits: the first trait of each, and those in which any two differ.
+/// The threads that more than half of them have go without saying.
 [[nodiscard]] std::vector<std::string> names_of(std::span<const Traits> all);
 
 /// Runs that have one series.
 struct RunSeries {
   std::string name;
+  std::string thing;
   std::vector<ChartedRun> runs;  ///< in the order in which they appear
 };
 [[nodiscard]] std::vector<RunSeries> series_of(std::span<const ChartedRun> runs, Along along);
@@ -68,6 +78,10 @@ struct RunSeries {
 
 /// Whether values from `low` to `high` (positive) span so much that equal ratios need equal room.
 [[nodiscard]] bool spans_much(double low, double high);
+
+/// Makes the lines of `chart` bars where they have points at two places or fewer: a line would
+/// cross an empty width. Both axes are linear then, and the upright one begins at 0.
+void draw_few_places_as_bars(Chart& chart);
 
 /// `chart` as charts of at most `most` lines and point series each, with its ideal and reference
 /// lines in all of them.

@@ -23,6 +23,10 @@ namespace ptbench {
 /// strategy and number of ranks.
 [[nodiscard]] std::vector<Chart> scaling_loss_charts(const ChartSource& source);
 
+/// How a step's time changes from BASE to NEW in each pair of processes that took turns, and in all
+/// of them with the interval that was judged: a chart for each run of a comparison with pairs.
+[[nodiscard]] std::vector<Chart> pair_charts(const ChartSource& source);
+
 /// Phases of a step in milliseconds, stacked, for each strategy and number of ranks.
 [[nodiscard]] std::vector<Chart> phase_charts(const ChartSource& source);
 

@@ -29,7 +29,7 @@ void add_all_cores(Chart& chart, const ScalingGroup& group, const MeasuredRuns& 
   for (const AllCores& all : all_cores_of(group, measured))
     if (all.ranks)
       chart.series.push_back({.name = all.name,
-                              .style = SeriesStyle::points,
+                              .style = SeriesStyle::reference,
                               .points = {{.x = *all.ranks,
                                           .y = kPercent * all.speedup / *all.ranks,
                                           .interval = {},
@@ -54,7 +54,7 @@ Chart efficiency_chart(const ScalingGroup& group, const MeasuredRuns& measured) 
               .series = {},
               .marks = {}};
   for (const RunSeries& runs : series_of(group.runs, Along::ranks)) {
-    Series series{.name = runs.name, .points = {}};
+    Series series{.name = runs.name, .points = {}, .thing = runs.thing};
     for (const ChartedRun& run : runs.runs) series.points.push_back(efficiency_of(run, measured));
     std::ranges::sort(series.points, {}, &Point::x);
     chart.series.push_back(std::move(series));
@@ -66,13 +66,14 @@ Chart efficiency_chart(const ScalingGroup& group, const MeasuredRuns& measured) 
   chart.series.push_back({.name = "ideal",
                           .style = SeriesStyle::ideal,
                           .points = {{.x = least, .y = kPercent}, {.x = most, .y = kPercent}}});
+  draw_few_places_as_bars(chart);
   return chart;
 }
 
 }  // namespace
 
 std::vector<Chart> efficiency_charts(const ChartSource& source) {
-  const std::vector<ChartedRun> runs = measured_runs(source.results);
+  const std::vector<ChartedRun> runs = measured_runs(source);
   const MeasuredRuns measured(runs);
   std::vector<Chart> charts;
   for (const ScalingGroup& group : scaling_groups(runs))

@@ -64,7 +64,7 @@ std::string output_command(const std::string& file) {
 }
 
 std::string colour_commands(ChartTheme theme) {
-  const GnuplotColours& colours = colours_of(theme);
+  const ChartColours& colours = colours_of(theme);
   return fmt::format(
       "set border 3 lc rgb '{text}' lw 1\n"
       "set tics nomirror out scale 0.6 textcolor rgb '{text}'\n"
@@ -84,7 +84,7 @@ std::string text_line(std::string_view text, double height, std::string_view col
 
 std::string heading(const Chart& chart, const Drawing& drawing) {
   if (!drawing.with_heading) return "set tmargin at screen 0.97\n";
-  const GnuplotColours& colours = colours_of(drawing.theme);
+  const ChartColours& colours = colours_of(drawing.theme);
   const bool is_svg = drawing.format == DrawingFormat::svg;
   std::string text = text_line(shortened(chart.title, kLongestTitle), kTitleHeight, colours.text,
                                is_svg ? "sans-serif,18" : "sans-serif,14");
@@ -96,7 +96,7 @@ std::string heading(const Chart& chart, const Drawing& drawing) {
 }
 
 std::string mark_commands(const Chart& chart, ChartTheme theme) {
-  const GnuplotColours& colours = colours_of(theme);
+  const ChartColours& colours = colours_of(theme);
   std::string text;
   for (const Mark& mark : chart.marks) {
     text += fmt::format(

@@ -3,18 +3,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "charts/chart.h"
+#include "charts/chart_colours.h"
 
 namespace ptbench {
 
 enum class DrawingFormat : std::uint8_t { svg, png, pdf };
-
-/// On a white ground, or on a dark one.
-enum class ChartTheme : std::uint8_t { light, dark };
-[[nodiscard]] std::string_view name_of(ChartTheme theme);
 
 /// How charts are drawn.
 struct Drawing {

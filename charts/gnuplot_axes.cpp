@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "charts/bar_places.h"
 #include "charts/gnuplot_text.h"
 
 namespace ptbench {
@@ -78,10 +79,10 @@ std::string whole_tics(const std::set<double>& places) {
   return tics_command(tics);
 }
 
-/// Categories that one may not rely on, which a star marks.
+/// Bars that are not to be relied on, which a ring marks as in tables.
 std::set<std::size_t> doubtful_places(const Chart& chart) {
   std::set<std::size_t> doubtful;
-  if (!has_bars(chart)) return doubtful;
+  if (!has_stacks(chart)) return doubtful;
   for (const Series& series : chart.series)
     for (const Point& point : series.points)
       if (!point.trusted) doubtful.insert(static_cast<std::size_t>(point.x));
@@ -95,18 +96,28 @@ std::string category_tics(const Chart& chart) {
   std::vector<std::string> tics;
   std::size_t letters = 0;
   for (std::size_t place = 0; place < names.size(); ++place) {
-    if (!has_bars(chart) && place % pace != 0) continue;
+    if (!has_stacks(chart) && place % pace != 0) continue;
     const std::string name =
-        shortened(names[place], kLongestLabel) + (doubtful.contains(place) ? " *" : "");
+        (doubtful.contains(place) ? "○ " : "") + shortened(names[place], kLongestLabel);
     letters += name.size() + 2;
     tics.push_back(tic(name, static_cast<double>(place)));
   }
-  const double end = has_bars(chart) ? 0.7 : 0.5;
+  const double end = has_stacks(chart) ? 0.7 : 0.5;
   return range_command('x', -end, static_cast<double>(names.size()) - 1 + end) +
          tics_command(tics, letters > kLettersInARow ? "rotate by -40" : "");
 }
 
+/// The places of bars that stand beside each other.
+std::string bar_tics(const Chart& chart) {
+  const std::vector<double> places = BarPlaces(chart).places();
+  std::vector<std::string> tics;
+  for (std::size_t at = 0; at < places.size(); ++at)
+    tics.push_back(tic(fmt::format("{:.15g}", places[at]), static_cast<double>(at)));
+  return range_command('x', -0.5, static_cast<double>(places.size()) - 0.5) + tics_command(tics);
+}
+
 std::string x_tics(const Chart& chart) {
+  if (has_bars(chart)) return bar_tics(chart);
   if (!chart.x.categories.empty()) return category_tics(chart);
   const std::set<double> places = places_of(chart);
   std::string text = number_range(places, chart.x.scale != AxisScale::linear);
@@ -125,11 +136,6 @@ std::string end_text(const std::optional<double>& end, bool is_log) {
 }
 
 }  // namespace
-
-bool has_bars(const Chart& chart) {
-  return std::ranges::any_of(
-      chart.series, [](const Series& series) { return series.style == SeriesStyle::stacked; });
-}
 
 std::string gnuplot_axes(const Chart& chart) {
   const bool is_log = chart.y.scale != AxisScale::linear;

@@ -8,8 +8,4 @@ namespace ptbench {
 
 /// The commands that set ranges, scales and tics of both axes of `chart` for gnuplot.
 [[nodiscard]] std::string gnuplot_axes(const Chart& chart);
-
-/// Whether a chart is of bars.
-[[nodiscard]] bool has_bars(const Chart& chart);
-
 }  // namespace ptbench

@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "charts/gnuplot_axes.h"
+#include "charts/bar_places.h"
 #include "charts/gnuplot_style.h"
 #include "charts/gnuplot_text.h"
 
@@ -27,51 +27,62 @@ constexpr double kStepAside = 0.012;      // of the axis, from one series to the
 class StepsAside {
  public:
   explicit StepsAside(const Chart& chart) : is_log_(chart.x.scale != AxisScale::linear) {
-    if (chart.x.numbers != AxisNumbers::whole) return;
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
     for (const Series& series : chart.series) {
-      if (series.style != SeriesStyle::line && series.style != SeriesStyle::points) continue;
-      bool has_interval = false;
       for (const Point& point : series.points) {
         least = std::min(least, point.x);
         most = std::max(most, point.x);
-        has_interval = has_interval || point.interval;
       }
-      if (has_interval) ++count_;
+      if (chart.x.numbers == AxisNumbers::whole && has_intervals(series)) ++count_;
     }
-    if (count_ > 1 && least < most) span_ = is_log_ ? std::log(most / least) : most - least;
+    if (least < most) span_ = is_log_ ? std::log(most / least) : most - least;
   }
 
-  /// Where the next series with intervals lies beside its own places.
+  /// Where the next series with intervals lies beside its own places, in steps.
   [[nodiscard]] double next() {
-    const double place = static_cast<double>(number_++) - static_cast<double>(count_ - 1) / 2;
-    return place * kStepAside * span_;
+    if (count_ < 2) return 0;
+    return static_cast<double>(number_++) - static_cast<double>(count_ - 1) / 2;
   }
 
-  [[nodiscard]] double moved(double x, double aside) const {
+  /// `x` so many steps aside.
+  [[nodiscard]] double moved(double x, double steps) const {
+    const double aside = steps * kStepAside * span_;
     return is_log_ ? x * std::exp(aside) : x + aside;
   }
 
  private:
+  static bool has_intervals(const Series& series) {
+    return (series.style == SeriesStyle::line || series.style == SeriesStyle::points) &&
+           std::ranges::any_of(series.points,
+                               [](const Point& point) { return point.interval.has_value(); });
+  }
+
   bool is_log_;
   double span_ = 0;
   std::size_t count_ = 0;
   std::size_t number_ = 0;
 };
 
+/// From low to high, with a bar at either end: gnuplot's own error bars leave a gap at the value.
+std::string interval_line(std::string_view colour) {
+  return fmt::format(
+      "using 1:3:(0):($4-$3) with vectors heads size graph 0.006,90 lw 1.2 lc rgb '{}'", colour);
+}
+
 /// Data blocks and the elements of the plot command that draw them.
 class Plot {
  public:
-  Plot(const Chart& chart, ChartTheme theme) : chart_(chart), theme_(theme), aside_(chart) {
+  Plot(const Chart& chart, ChartTheme theme)
+      : chart_(chart), theme_(theme), aside_(chart), places_(chart) {
     is_log_ = chart.y.scale != AxisScale::linear;
     for (const Series& series : chart.series)
       most_points_ = std::max(most_points_, series.points.size());
   }
 
   [[nodiscard]] std::string text() {
-    if (has_bars(chart_))
-      add_bars();
+    if (has_stacks(chart_))
+      add_stacks();
     else
       add_lines();
     std::vector<std::string> all = std::move(legend_);
@@ -99,33 +110,74 @@ class Plot {
   [[nodiscard]] bool can_be_drawn(double y) const { return !is_log_ || y > 0; }
 
   void add_lines() {
-    std::size_t number = 0;
-    std::size_t thin_lines = 0;
     for (const Series& series : chart_.series) {
       if (series.points.empty()) continue;
       if (series.style == SeriesStyle::ideal || series.style == SeriesStyle::reference)
-        add_thin_line(series, thin_lines++);
+        add_thin_line(series);
+      else if (series.style == SeriesStyle::bars)
+        add_bars(series);
       else
-        add_points(series, look_of(number++, theme_));
+        add_points(series);
     }
     if (!all_trusted_)
       legend("hollow: not reliable",
              fmt::format("with points pt 6 lc rgb '{}'", colours_of(theme_).faint));
   }
 
-  void add_thin_line(const Series& series, std::size_t number) {
-    const bool is_ideal = series.style == SeriesStyle::ideal;
-    const std::string how =
-        fmt::format("with lines lw 1.2 dt {} lc rgb '{}'", is_ideal ? 2 : 1 + 2 * (number % 3),
-                    colours_of(theme_).faint);
+  /// Level across the bars of each place where there are bars, and around a single value.
+  void add_thin_line(const Series& series) {
+    constexpr double kAcross = 0.45;   // of a place, to either side
+    constexpr double kStepsAside = 4;  // around a single value
     std::string rows;
-    for (const Point& point : series.points)
-      if (can_be_drawn(point.y)) rows += fmt::format("{} {}\n", point.x, point.y);
+    for (const Point& point : series.points) {
+      if (!can_be_drawn(point.y)) continue;
+      if (has_bars(chart_)) {
+        const double place = places_.place_of(point.x);
+        rows += fmt::format("{} {}\n{} {}\n\n", place - kAcross, point.y, place + kAcross, point.y);
+      } else if (series.points.size() == 1) {
+        rows += fmt::format("{} {}\n{} {}\n", aside_.moved(point.x, -kStepsAside), point.y,
+                            aside_.moved(point.x, kStepsAside), point.y);
+      } else {
+        rows += fmt::format("{} {}\n", point.x, point.y);
+      }
+    }
+    const std::string how = thin_line(series, theme_);
     element(rows, "using 1:2 " + how);
     legend(series.name, how);
   }
 
-  void add_points(const Series& series, const SeriesLook& look) {
+  /// As far down as the axis goes: a logarithmic one has no 0.
+  [[nodiscard]] Interval shown(const Interval& interval) const {
+    const double low =
+        is_log_ ? std::max(interval.low, chart_.y.low.value_or(interval.low)) : interval.low;
+    return {.low = low, .high = interval.high};
+  }
+
+  void add_bars(const Series& series) {
+    const SeriesLook look = look_of(series, theme_);
+    std::string full;
+    std::string hollow;
+    std::string intervals;
+    for (const Point& point : series.points) {
+      const double x = places_.middle_of(series, point.x);
+      (point.trusted ? full : hollow) +=
+          fmt::format("{} {} {} {} {} {}\n", x, point.y, x - places_.half_width(),
+                      x + places_.half_width(), std::min(0.0, point.y), std::max(0.0, point.y));
+      if (const auto& interval = point.interval)
+        intervals += fmt::format("{} {} {} {}\n", x, point.y, interval->low, interval->high);
+    }
+    const std::string colour = fmt::format("lc rgb '{}'", look.colour);
+    element(full, fmt::format("using 1:2:3:4:5:6 with boxxyerror fs {} {}", look.fill, colour));
+    element(hollow, fmt::format("using 1:2:3:4:5:6 with boxxyerror fs {} lw 1.8 {}",
+                                look.empty_fill, colour));
+    element(intervals, interval_line(colours_of(theme_).text));
+    if (!hollow.empty()) all_trusted_ = false;
+    legend(series.name,
+           fmt::format("with boxes fs {} {}", full.empty() ? look.empty_fill : look.fill, colour));
+  }
+
+  void add_points(const Series& series) {
+    const SeriesLook look = look_of(series, theme_);
     std::string line;
     std::string intervals;
     std::string filled;
@@ -139,8 +191,9 @@ class Plot {
       const std::string place = fmt::format("{} {}\n", x, point.y);
       line += place;
       (point.trusted ? filled : hollow) += place;
-      if (const auto& interval = point.interval; interval && can_be_drawn(interval->low))
-        intervals += fmt::format("{} {} {} {}\n", x, point.y, interval->low, interval->high);
+      if (!point.interval) continue;
+      if (const auto [low, high] = shown(*point.interval); can_be_drawn(low))
+        intervals += fmt::format("{} {} {} {}\n", x, point.y, low, high);
     }
     if (!hollow.empty()) all_trusted_ = false;
     const bool has_line = series.style == SeriesStyle::line;
@@ -148,7 +201,7 @@ class Plot {
     const std::string colour = fmt::format("lc rgb '{}'", look.colour);
     const std::string stroke = fmt::format("lw 1.8 dt {} {}", look.dashes, colour);
     if (has_line) element(line, "using 1:2 with lines " + stroke);
-    element(intervals, fmt::format("using 1:2:3:4 with yerrorbars pt -1 lw 1.2 {}", colour));
+    element(intervals, interval_line(look.colour));
     element(filled,
             fmt::format("using 1:2 with points pt {} ps {} {}", look.filled_point, size, colour));
     element(hollow, fmt::format("using 1:2 with points pt {} ps {} lw 1.4 {}", look.hollow_point,
@@ -159,12 +212,11 @@ class Plot {
   }
 
   /// Each part of a bar from where the parts before it end.
-  void add_bars() {
+  void add_stacks() {
     std::map<double, double> above;
     std::map<double, double> below;
-    std::size_t number = 0;
     for (const Series& series : chart_.series) {
-      const SeriesLook look = look_of(number++, theme_);
+      const SeriesLook look = look_of(series, theme_);
       std::string rows;
       for (const Point& point : series.points) {
         if (!point.trusted) all_trusted_ = false;
@@ -180,13 +232,14 @@ class Plot {
     }
     std::ranges::reverse(legend_);  // as the parts lie above each other
     if (!all_trusted_)
-      legend("* not reliable",
+      legend("○ not reliable",
              fmt::format("with points pt 7 lc rgb '{}'", colours_of(theme_).ground));
   }
 
   const Chart& chart_;
   ChartTheme theme_;
   StepsAside aside_;
+  BarPlaces places_;
   bool is_log_ = false;
   bool all_trusted_ = true;
   std::size_t most_points_ = 0;  ///< of a series

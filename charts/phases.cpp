@@ -37,7 +37,10 @@ double sum_of(const PhasesRecord& phases) {
 }
 
 Series series_of_phase(const Phase& phase, std::span<const ChartedRun> runs) {
-  Series series{.name = std::string(phase.name), .style = SeriesStyle::stacked, .points = {}};
+  Series series{.name = std::string(phase.name),
+                .style = SeriesStyle::stacked,
+                .points = {},
+                .thing = std::string(phase.name.substr(0, phase.name.find(',')))};
   for (std::size_t place = 0; place < runs.size(); ++place) {
     const PhasesRecord& phases = runs[place].run->phases_seconds;
     const double seconds = (phases.*phase.seconds).value_or(0);
@@ -71,19 +74,22 @@ Chart phase_chart(std::span<const ChartedRun> runs) {
   return chart;
 }
 
-/// The runs of a strategy side by side, by ranks.
+/// The runs of a strategy side by side, by ranks; one and the same run of several files together.
 void put_in_order(std::vector<ChartedRun>& runs) {
   std::vector<ChartedRun> sorted;
-  for (RunSeries& series : series_of(runs, Along::ranks)) {
-    std::ranges::move(by_ranks(std::move(series.runs)), std::back_inserter(sorted));
-  }
+  const auto without_source = [](ChartedRun run) {
+    run.source.clear();
+    return key_of(run, Along::ranks);
+  };
+  for (std::vector<ChartedRun>& group : grouped(runs, without_source))
+    std::ranges::move(by_ranks(std::move(group)), std::back_inserter(sorted));
   runs = std::move(sorted);
 }
 
 }  // namespace
 
 std::vector<Chart> phase_charts(const ChartSource& source) {
-  std::vector<ChartedRun> timed = measured_runs(source.results);
+  std::vector<ChartedRun> timed = measured_runs(source);
   std::erase_if(timed,
                 [](const ChartedRun& run) { return !(sum_of(run.run->phases_seconds) > 0); });
   std::vector<Chart> charts;

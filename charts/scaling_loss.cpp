@@ -86,7 +86,7 @@ Chart loss_chart(const std::string& title, std::span<const ChartedRun> runs,
 }  // namespace
 
 std::vector<Chart> scaling_loss_charts(const ChartSource& source) {
-  const std::vector<ChartedRun> measured_ones = measured_runs(source.results);
+  const std::vector<ChartedRun> measured_ones = measured_runs(source);
   const MeasuredRuns measured(measured_ones);
   std::vector<Chart> charts;
   for (const ScalingGroup& group : scaling_groups(measured_ones)) {

@@ -36,7 +36,7 @@ Chart speedup_chart(const ScalingGroup& group, const MeasuredRuns& measured) {
   chart.y.scale = chart.x.scale;
   if (chart.y.scale == AxisScale::linear) chart.y.low = 0;
   for (const RunSeries& runs : series_of(group.runs, Along::ranks)) {
-    Series series{.name = runs.name, .points = {}};
+    Series series{.name = runs.name, .points = {}, .thing = runs.thing};
     for (const ChartedRun& run : runs.runs) series.points.push_back(speedup_of(run, measured));
     std::ranges::sort(series.points, {}, &Point::x);
     chart.series.push_back(std::move(series));
@@ -52,13 +52,14 @@ Chart speedup_chart(const ScalingGroup& group, const MeasuredRuns& measured) {
   chart.series.push_back({.name = "ideal",
                           .style = SeriesStyle::ideal,
                           .points = {{.x = least, .y = least}, {.x = most, .y = most}}});
+  draw_few_places_as_bars(chart);
   return chart;
 }
 
 }  // namespace
 
 std::vector<Chart> speedup_charts(const ChartSource& source) {
-  const std::vector<ChartedRun> runs = measured_runs(source.results);
+  const std::vector<ChartedRun> runs = measured_runs(source);
   const MeasuredRuns measured(runs);
   std::vector<Chart> charts;
   for (const ScalingGroup& group : scaling_groups(runs))

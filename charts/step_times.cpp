@@ -44,6 +44,13 @@ std::string kind_of(const SliceRecord* slice) {
   return slice->placement ? fmt::format("clean, {} cores", *slice->placement) : "clean";
 }
 
+/// The colour is the run's: the mark tells the kind.
+PointShape shape_of(const std::string& kind) {
+  if (kind == "not clean") return PointShape::hollow;
+  if (kind.ends_with("far cores")) return PointShape::cross;
+  return kind.starts_with("not known") ? PointShape::plus : PointShape::own;
+}
+
 /// Draws a run's samples from left to right.
 class StepLine {
  public:
@@ -60,11 +67,15 @@ class StepLine {
     if (piece.slice != nullptr && piece.slice->median_seconds) draw_slice(*piece.slice, begin);
   }
 
-  /// The chart's series: by kind, the median of slices last.
-  [[nodiscard]] std::vector<Series> take_series() {
+  /// The chart's series, which show `thing`: by kind, the median of slices last.
+  [[nodiscard]] std::vector<Series> take_series(const std::string& thing) {
     std::vector<Series> series;
     for (auto& [kind, points] : kinds_)
-      series.push_back({.name = kind, .style = SeriesStyle::points, .points = std::move(points)});
+      series.push_back({.name = kind,
+                        .style = SeriesStyle::points,
+                        .points = std::move(points),
+                        .thing = thing,
+                        .shape = shape_of(kind)});
     if (!medians_.empty())
       series.push_back({.name = "median of a slice",
                         .style = SeriesStyle::reference,
@@ -137,7 +148,7 @@ Chart step_chart(const ChartedRun& charted, const std::string& name) {
           .caption = fmt::format("{} {}.", caption, basis_of({&charted, 1})),
           .x = {.title = "time measured [s]"},
           .y = {.title = "step [ms]"},
-          .series = line.take_series(),
+          .series = line.take_series(thing_of(charted)),
           .marks = line.take_marks()};
 }
 
@@ -165,7 +176,7 @@ std::vector<ChartedRun> fastest_of_each(std::span<const ChartedRun> runs) {
 }  // namespace
 
 std::vector<Chart> step_time_charts(const ChartSource& source) {
-  std::vector<ChartedRun> runs = measured_runs(source.results);
+  std::vector<ChartedRun> runs = measured_runs(source);
   std::erase_if(runs, [](const ChartedRun& run) { return !has_times(run); });
   if (runs.size() > kMostStepCharts) runs = fastest_of_each(runs);
   std::vector<Traits> traits;

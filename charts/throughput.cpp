@@ -11,6 +11,9 @@
 namespace ptbench {
 namespace {
 
+/// Batches are doubled, mostly: the ratio from which on they need equal room to be told apart.
+constexpr double kDoubledTwice = 4;
+
 bool has_several_batches(const RunSeries& series) {
   std::set<Size> batches;
   for (const ChartedRun& run : series.runs) batches.insert(*run.run->strategy.batch_per_replica);
@@ -27,7 +30,7 @@ std::vector<ChartedRun> runs_in_lines(std::span<const ChartedRun> runs) {
 }
 
 Series throughput_series(const RunSeries& runs) {
-  Series series{.name = runs.name, .points = {}};
+  Series series{.name = runs.name, .points = {}, .thing = runs.thing};
   for (const ChartedRun& run : runs.runs)
     series.points.push_back({.x = static_cast<double>(*run.run->strategy.batch_per_replica),
                              .y = *run.run->throughput.value,
@@ -46,7 +49,7 @@ void set_axes(Chart& chart) {
     most = std::max(most, series.points.back().x);
   }
   chart.y.low = 0;
-  if (spans_much(least, most)) chart.x.scale = AxisScale::log2;
+  if (most >= kDoubledTwice * least) chart.x.scale = AxisScale::log2;
 }
 
 /// `runs` is not empty.
@@ -59,13 +62,14 @@ Chart throughput_chart(std::span<const ChartedRun> runs) {
   for (const RunSeries& series : series_of(runs, Along::batch))
     chart.series.push_back(throughput_series(series));
   set_axes(chart);
+  draw_few_places_as_bars(chart);
   return chart;
 }
 
 }  // namespace
 
 std::vector<Chart> throughput_charts(const ChartSource& source) {
-  std::vector<ChartedRun> measured = measured_runs(source.results);
+  std::vector<ChartedRun> measured = measured_runs(source);
   std::erase_if(measured, [](const ChartedRun& run) {
     return run.run->strategy.batch_per_replica.value_or(0) <= 0;
   });

@@ -14,16 +14,6 @@ namespace {
 constexpr std::size_t kMostAnswers = 12;
 constexpr std::size_t kMostConclusions = 3;
 
-/// A fact: what is asked, what is known of it, and what else to know.
-std::string fact(std::string_view question, const std::string& value, const std::string& note,
-                 bool doubt = false) {
-  std::string html =
-      fmt::format("<div class=\"fact{}\"><dt>{}</dt><dd><strong>{}</strong>", doubt ? " doubt" : "",
-                  question, html_text(value.empty() ? "not known" : value));
-  if (!note.empty()) html += fmt::format("<small>{}</small>", html_text(note));
-  return html + "</dd></div>\n";
-}
-
 std::string answer_html(const Answer& answer, bool is_only) {
   std::string html = "<div class=\"answer\">\n";
   if (!is_only)
@@ -32,12 +22,12 @@ std::string answer_html(const Answer& answer, bool is_only) {
                       html_text(answer.sentence));
   if (!answer.beside.empty()) html += fmt::format("<p>{}</p>\n", html_text(answer.beside));
   html += "<dl class=\"facts\">\n";
-  html += fact("Fastest", answer.fastest, answer.speed, answer.fastest.empty());
-  html += fact("Scaling efficiency", answer.efficiency, answer.efficiency_of,
-               answer.efficiency.empty() || !answer.is_efficiency_told);
-  html += fact("Largest loss", answer.loss, answer.loss_advice, answer.loss.empty());
-  html +=
-      fact("How far to trust it", answer.reliability, answer.reliability_note, !answer.is_reliable);
+  html += html_fact({"Fastest", answer.fastest, answer.speed, answer.fastest.empty()});
+  html += html_fact({"Scaling efficiency", answer.efficiency, answer.efficiency_of,
+                     answer.efficiency.empty() || !answer.is_efficiency_told});
+  html += html_fact({"Largest loss", answer.loss, answer.loss_advice, answer.loss.empty()});
+  html += html_fact(
+      {"How far to trust it", answer.reliability, answer.reliability_note, !answer.is_reliable});
   return html + "</dl>\n</div>\n";
 }
 

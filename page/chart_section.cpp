@@ -38,11 +38,22 @@ std::string_view name_of(SeriesStyle style) {
   switch (style) {
     case SeriesStyle::line: return "line";
     case SeriesStyle::points: return "points";
+    case SeriesStyle::bars: return "bars";
     case SeriesStyle::ideal: return "ideal";
     case SeriesStyle::reference: return "reference";
     case SeriesStyle::stacked: return "stacked";
   }
   return "line";
+}
+
+std::string_view name_of(PointShape shape) {
+  switch (shape) {
+    case PointShape::own: return "own";
+    case PointShape::hollow: return "hollow";
+    case PointShape::plus: return "plus";
+    case PointShape::cross: return "cross";
+  }
+  return "own";
 }
 
 Json json_of(const Axis& axis) {
@@ -81,7 +92,12 @@ Json json_of(const Chart& chart) {
   for (const Series& series : chart.series) {
     Json points = Json::array();
     for (const Point& point : series.points) points.push_back(json_of(point));
-    all.push_back({{"name", series.name}, {"style", name_of(series.style)}, {"points", points}});
+    all.push_back({{"name", series.name},
+                   {"style", name_of(series.style)},
+                   {"look", series.look},
+                   {"points", points}});
+    if (series.variant > 0) all.back()["variant"] = series.variant;
+    if (series.shape != PointShape::own) all.back()["shape"] = name_of(series.shape);
   }
   Json& marks = json["marks"] = Json::array();
   for (const Mark& mark : chart.marks) marks.push_back(Json::array({mark.x, mark.text}));

@@ -2,17 +2,11 @@
 (() => {
   'use strict';
   const charts = JSON.parse(document.getElementById('chart-data').textContent);
-  const marks = ['circle', 'rect', 'triangle', 'rectRot', 'crossRot', 'star', 'rectRounded', 'cross'];
-  const seriesColours = 8;
+  const {colours} = looks;
   const manyPoints = 80;
-
-  let colours = {};
-  const readColours = () => {
-    const style = getComputedStyle(document.documentElement);
-    const value = (name) => style.getPropertyValue(`--${name}`).trim();
-    colours = {paper: value('paper'), ink: value('ink'), muted: value('muted'), line: value('line')};
-    colours.series = Array.from({length: seriesColours}, (_, at) => value(`series-${at + 1}`));
-  };
+  const mostWholeTicks = 12;
+  const lyingBar = 14;
+  const lyingRoom = 40;
 
   // Texts of numbers
 
@@ -35,130 +29,89 @@
     return axis.numbers === 'bytes' ? bytesText(value) : numberText(value);
   };
 
-  // Bars are told apart by their hatching too
-
-  const hatched = (colour, kind) => {
-    if (kind === 0) return colour;
-    const tile = document.createElement('canvas');
-    tile.width = tile.height = 8;
-    const pen = tile.getContext('2d');
-    pen.fillStyle = colour;
-    pen.fillRect(0, 0, 8, 8);
-    pen.strokeStyle = pen.fillStyle = colours.paper;
-    pen.lineWidth = 1.5;
-    const line = (...points) => {
-      pen.beginPath();
-      pen.moveTo(points[0], points[1]);
-      pen.lineTo(points[2], points[3]);
-      pen.stroke();
-    };
-    const kinds = [
-      () => [[-2, 2, 2, -2], [0, 8, 8, 0], [6, 10, 10, 6]].forEach((points) => line(...points)),
-      () => [[-2, 6, 2, 10], [0, 0, 8, 8], [6, -2, 10, 2]].forEach((points) => line(...points)),
-      () => line(0, 4, 8, 4),
-      () => pen.fillRect(2, 2, 3, 3),
-      () => line(4, 0, 4, 8),
-      () => { line(0, 4, 8, 4); line(4, 0, 4, 8); },
-    ];
-    kinds[(kind - 1) % kinds.length]();
-    return pen.createPattern(tile, 'repeat');
-  };
-
-  // What Chart.js has not: intervals, marks and a ground
-
-  const ground = {
-    id: 'ground',
-    beforeDraw: (chart) => {
-      chart.ctx.save();
-      chart.ctx.fillStyle = colours.paper;
-      chart.ctx.fillRect(0, 0, chart.width, chart.height);
-      chart.ctx.restore();
-    },
-  };
-  const intervals = {
-    id: 'intervals',
-    beforeDatasetsDraw: (chart) => {
-      const {ctx, chartArea: area} = chart;
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
-      ctx.clip();
-      chart.data.datasets.forEach((dataset, at) => {
-        const drawn = chart.getDatasetMeta(at);
-        if (drawn.hidden || !chart.isDatasetVisible(at)) return;
-        ctx.strokeStyle = dataset.borderColor;
-        ctx.lineWidth = 1.5;
-        drawn.data.forEach((element, place) => {
-          const {low, high} = dataset.data[place];
-          if (low === null) return;
-          const top = chart.scales.y.getPixelForValue(high);
-          const bottom = chart.scales.y.getPixelForValue(low);
-          ctx.beginPath();
-          ctx.moveTo(element.x, top);
-          ctx.lineTo(element.x, bottom);
-          for (const end of [top, bottom]) {
-            ctx.moveTo(element.x - 5, end);
-            ctx.lineTo(element.x + 5, end);
-          }
-          ctx.stroke();
-        });
-      });
-      ctx.restore();
-    },
-  };
-  const uprights = {
-    id: 'uprights',
-    beforeDatasetsDraw: (chart) => {
-      const {ctx, chartArea: area} = chart;
-      ctx.save();
-      ctx.strokeStyle = colours.line;
-      ctx.fillStyle = colours.muted;
-      ctx.font = '12px sans-serif';
-      let free = area.left;
-      for (const [x, text] of chart.config.data.marks) {
-        const at = chart.scales.x.getPixelForValue(x);
-        if (at < area.left || at > area.right) continue;
-        ctx.beginPath();
-        ctx.moveTo(at, area.top);
-        ctx.lineTo(at, area.bottom);
-        ctx.stroke();
-        if (at < free) continue;
-        ctx.fillText(text, at + 3, area.top + 12);
-        free = at + 12 + ctx.measureText(text).width;
+  // A ring is what tables have before figures that are not reliable.
+  for (const {x, series} of charts) {
+    for (const {style, points} of series) {
+      for (const [place, , , , trusted] of style === 'stacked' ? points : []) {
+        if (trusted === 0 && !x.categories[place].startsWith('○ ')) {
+          x.categories[place] = `○ ${x.categories[place]}`;
+        }
       }
-      ctx.restore();
-    },
-  };
+    }
+  }
+
+  const sorted = (values) => [...new Set(values)].sort((one, other) => one - other);
+
+  // Bars beside each other stand at the places that have some, however far these are apart.
+  for (const chart of charts) {
+    if (!chart.series.some((series) => series.style === 'bars')) continue;
+    const places = sorted(chart.series.flatMap((series) => series.points.map(([x]) => x)));
+    chart.x.categories = places.map((x) => textOn({...chart.x, categories: []}, x));
+    for (const series of chart.series) {
+      for (const point of series.points) point[0] = places.indexOf(point[0]);
+    }
+    chart.isGrouped = true;
+  }
 
   // From our data to those of Chart.js
 
   const pointOf = ([x, y, low = null, high = null, trusted = 1, note = '']) =>
-    ({x, y, low, high, trusted: trusted === 1, note});
+    ({x, y, place: x, value: y, low, high, trusted: trusted === 1, note});
 
-  const datasetOf = (series, at) => {
-    const colour = colours.series[at % seriesColours];
+  // Across the bars of each place.
+  const acrossPlaces = (data) => sorted(data.map((point) => point.x)).flatMap((x) => {
+    const {y} = data.find((point) => point.x === x);
+    return [{x: x - 0.45, y}, {x: x + 0.45, y}, {x: NaN, y: NaN}];
+  });
+
+  // Around a single value.
+  const around = ({x, y}, chart) => {
+    const all = chart.series.flatMap((series) => series.points.map(([place]) => place));
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    const isLog = chart.x.scale !== 'linear';
+    return [-0.05, 0.05].map((share) =>
+      ({x: isLog ? x * (most / least) ** share : x + share * (most - least), y}));
+  };
+
+  const datasetOf = (chart, series, isLying) => {
+    const look = looks.lookOf(series);
     const data = series.points.map(pointOf);
-    const isSmall = data.length > manyPoints;
-    const dataset = {label: series.name, data, borderColor: colour, borderWidth: 2};
+    const dataset = {label: series.name, data, borderColor: look.colour, borderWidth: 2};
     if (series.style === 'stacked') {
       return {...dataset, type: 'bar', stack: 'parts', borderWidth: 1, borderColor: colours.paper,
-        backgroundColor: hatched(colour, at % 7), maxBarThickness: 64};
+        data: isLying ? data.map((point) => ({...point, x: point.value, y: point.place})) : data,
+        backgroundColor: look.fill, maxBarThickness: isLying ? lyingBar : 64};
     }
-    if (series.style === 'ideal' || series.style === 'reference') {
-      return {...dataset, type: 'line', borderColor: colours.muted, borderWidth: 1.5,
-        borderDash: series.style === 'ideal' ? [7, 5] : [2, 3], pointRadius: 0, pointHitRadius: 0,
-        pointStyle: 'line', backgroundColor: colours.muted, isFrame: true};
+    if (series.style === 'bars') {
+      const all = chart.x.categories.map((_, x) => data.find((point) => point.x === x) ??
+        {x, y: null, value: null});
+      const count = chart.series.filter(({style}) => style === 'bars').length;
+      const thickness = ({chart: drawn}) =>
+        Math.min(56, 0.8 * (drawn.chartArea?.width ?? drawn.width) / chart.x.categories.length / count);
+      return {...dataset, type: 'bar', data: all, skipNull: true, barThickness: thickness,
+        backgroundColor: all.map((point) => (point.trusted === false ? colours.paper : look.fill))};
     }
+    if (looks.isThin(series)) {
+      const line = chart.isGrouped ? acrossPlaces(data) : data.length === 1 ? around(data[0], chart) : data;
+      return {...dataset, type: 'line', data: line, borderWidth: 1.5, borderDash: look.dash,
+        pointRadius: 0, pointHitRadius: 0, backgroundColor: look.colour, isFrame: true};
+    }
+    const isSmall = data.length > manyPoints;
     return {...dataset, type: 'line', showLine: series.style === 'line', stack: series.name,
-      pointStyle: marks[at % marks.length], pointRadius: isSmall ? 2 : 5, pointHoverRadius: 7,
-      pointHitRadius: isSmall ? 4 : 10, pointBorderWidth: 1.5, backgroundColor: colour,
-      pointBackgroundColor: data.map((point) => (point.trusted ? colour : colours.paper))};
+      borderDash: look.dash, pointStyle: look.mark, pointRotation: look.rotation,
+      pointRadius: isSmall ? 2 : 5, pointHoverRadius: 7, pointHitRadius: isSmall ? 4 : 10,
+      pointBorderWidth: 1.5, backgroundColor: look.colour,
+      pointBackgroundColor:
+        data.map((point) => (point.trusted && !look.isHollow ? look.colour : colours.paper))};
   };
 
   // Where an axis has its figures, in the place of Chart.js's own choice.
-  const placeTicks = (axis) => (scale) => {
+  const placeTicks = (axis, values) => (scale) => {
+    const places = axis.numbers === 'whole' ? sorted(values) : [];
     if (axis.categories.length > 0) {
       scale.ticks = axis.categories.map((_, value) => ({value}));
+    } else if (places.length > 0 && places.length <= mostWholeTicks) {
+      scale.ticks = places.map((value) => ({value}));
     } else if (axis.scale === 'log2') {
       const ticks = [];
       const first = Math.ceil(Math.log2(scale.min) - 1e-9);
@@ -182,7 +135,11 @@
     const range = {};
     if (axis.low !== undefined) range.min = axis.low;
     if (axis.high !== undefined) range.max = axis.high;
-    if (isUpright && axis.scale === 'linear') return range;
+    if (isUpright && axis.scale === 'linear') {
+      if (values.length === 0) return range;
+      const ends = values.concat(range.min === undefined ? [] : [0]);
+      return {...range, suggestedMin: Math.min(...ends), suggestedMax: Math.max(...ends)};
+    }
     const known = values.filter((value) => axis.scale === 'linear' || value > 0);
     const lowest = range.min ?? known.reduce((one, other) => Math.min(one, other), Infinity);
     const highest = range.max ?? known.reduce((one, other) => Math.max(one, other), -Infinity);
@@ -195,29 +152,32 @@
     return {min: lowest / room, max: highest * room};
   };
 
-  const scaleOf = (axis, values, isStacked, isUpright) => ({
+  // `isUpright`: the axis of the values, wherever it lies.
+  const scaleOf = (axis, values, isUpright, more) => ({
     type: axis.scale === 'linear' ? 'linear' : 'logarithmic',
     ...rangeOf(axis, values, isUpright),
-    stacked: isStacked,
     grace: isUpright && axis.scale === 'linear' ? '5%' : 0,
     offset: false,
     title: {display: axis.title !== '', text: axis.title, color: colours.ink},
     grid: {color: colours.line, borderColor: colours.muted, offset: false,
       drawOnChartArea: isUpright || axis.categories.length === 0},
-    afterBuildTicks: placeTicks(axis),
+    afterBuildTicks: placeTicks(axis, values),
     ticks: {
       color: colours.ink,
-      autoSkip: true,
+      autoSkip: !more.stacked || isUpright,
       includeBounds: false,
-      maxRotation: 60,
+      maxRotation: more.stacked ? 0 : 60,
       ...(axis.numbers === 'whole' ? {precision: 0} : {}),
       callback: (value) => tickText(axis, value),
+      display: !more.isNamed,
     },
+    ...more,
   });
 
+  // The same for a value under the pointer, one at the keys, and one that is read.
   const linesOn = (chart, item) => {
     const point = item.raw;
-    let line = `${item.dataset.label}: ${textOn(chart.y, point.y)}`;
+    let line = `${item.dataset.label}: ${textOn(chart.y, point.value)}`;
     if (point.low !== null) {
       line += ` (95 %: ${textOn(chart.y, point.low)} to ${textOn(chart.y, point.high)})`;
     }
@@ -226,73 +186,99 @@
     if (point.note !== '') lines.push(point.note);
     return lines;
   };
-  const placeText = (chart, x) => {
-    const text = textOn(chart.x, x);
-    return chart.x.categories.length > 0 || chart.x.title === '' ? text : `${chart.x.title}: ${text}`;
+  const placeText = (chart, place) => {
+    const text = textOn(chart.x, place);
+    const isName = chart.x.categories.length > 0 && !chart.isGrouped;
+    return isName || chart.x.title === '' ? text : `${chart.x.title}: ${text}`;
   };
 
-  const configOf = (chart) => {
-    const isStacked = chart.series.some((series) => series.style === 'stacked');
+  // Bars whose names have no room side by side lie, each with its name above it.
+  const isStacked = (chart) => chart.series.some((series) => series.style === 'stacked');
+  const lies = (chart, width) => {
+    if (!isStacked(chart)) return false;
+    const pen = document.createElement('canvas').getContext('2d');
+    pen.font = '12px sans-serif';
+    const parts = chart.x.categories.flatMap((_, place) => [tickText(chart.x, place)].flat());
+    const widest = Math.max(...parts.map((part) => pen.measureText(part).width));
+    return widest + 8 > (width - 60) / chart.x.categories.length;
+  };
+
+  const configOf = (chart, isLying) => {
+    const stacked = isStacked(chart);
     const points = chart.series.flatMap((series) => series.points);
+    const values = points.flatMap(([, y, low, high]) => [y, low ?? y, high ?? y]);
+    const places = scaleOf(chart.x, points.map(([x]) => x), false,
+      {stacked, ...(isLying ? {reverse: true, isNamed: true} : {})});
+    const upright = scaleOf(chart.y, stacked ? [] : values, true, {stacked});
     return {
-      type: isStacked ? 'bar' : 'line',
-      data: {datasets: chart.series.map(datasetOf), marks: chart.marks},
+      type: stacked ? 'bar' : 'line',
+      data: {datasets: chart.series.map((series) => datasetOf(chart, series, isLying)),
+        marks: chart.marks, ...(isLying ? {names: chart.x.categories, barHeight: lyingBar} : {})},
       options: {
         animation: false,
         responsive: true,
         maintainAspectRatio: false,
-        interaction: isStacked ? {mode: 'x', intersect: false} : {mode: 'nearest', intersect: true},
-        scales: {
-          x: scaleOf(chart.x, points.map((point) => point[0]), isStacked, false),
-          y: scaleOf(chart.y, points.map((point) => point[1]), isStacked, true),
-        },
+        indexAxis: isLying ? 'y' : 'x',
+        interaction: stacked ? {mode: isLying ? 'y' : 'x', intersect: false}
+          : {mode: 'nearest', intersect: true},
+        scales: isLying ? {x: upright, y: places} : {x: places, y: upright},
         plugins: {
-          legend: {
-            display: chart.series.length > 1 || chart.series[0]?.name !== '',
-            position: 'bottom',
-            labels: {color: colours.ink, usePointStyle: !isStacked},
-          },
+          legend: {display: false},
           tooltip: {
             callbacks: {
-              title: (items) => (items.length > 0 ? placeText(chart, items[0].raw.x) : ''),
+              title: (items) => (items.length > 0 ? placeText(chart, items[0].raw.place) : ''),
               label: (item) => linesOn(chart, item),
             },
           },
         },
       },
-      plugins: [ground, uprights, intervals],
+      plugins: chartPlugins,
     };
   };
 
   // Keys: the arrows go from value to value, and what is shown is told
 
-  const addKeys = (live, canvas, chart, drawn) => {
+  const addKeys = (view) => {
+    const {chart, canvas} = view;
     const told = document.createElement('output');
     told.className = 'told';
     told.setAttribute('aria-live', 'polite');
-    live.append(told);
-    const stops = drawn.data.datasets
+    canvas.after(told);
+    const stops = view.drawn.data.datasets
       .flatMap((dataset, datasetIndex) => dataset.isFrame ? [] : dataset.data.map((point, index) =>
-        ({datasetIndex, index, x: point.x})))
-      .sort((one, other) => one.x - other.x || one.datasetIndex - other.datasetIndex);
+        ({datasetIndex, index, point})))
+      .filter(({point}) => point.value !== null)
+      .sort((one, other) => one.point.place - other.point.place || one.datasetIndex - other.datasetIndex);
     let at = -1;
     canvas.addEventListener('keydown', (event) => {
       const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
       if (step === undefined || stops.length === 0) return;
       event.preventDefault();
       at = (at + step + stops.length) % stops.length;
+      const {drawn} = view;
       const stop = stops[at];
       const element = drawn.getDatasetMeta(stop.datasetIndex).data[stop.index];
       drawn.setActiveElements([stop]);
       drawn.tooltip.setActiveElements([stop], {x: element.x, y: element.y});
       drawn.update('none');
       const dataset = drawn.data.datasets[stop.datasetIndex];
-      const raw = dataset.data[stop.index];
-      told.textContent = [placeText(chart, raw.x), ...linesOn(chart, {raw, dataset})].join(', ');
+      told.textContent = [placeText(chart, stop.point.place),
+        ...linesOn(chart, {raw: stop.point, dataset})].join(', ');
     });
   };
 
-  const live = [];
+  // A chart on the page. It is made anew where its bars lie down or get up, or colours change.
+  const make = (view) => {
+    const {chart, box, canvas} = view;
+    view.isLying = lies(chart, box.clientWidth);
+    box.style.height = view.isLying ? `${lyingRoom * chart.x.categories.length + 60}px` : '';
+    view.drawn?.destroy();
+    view.drawn = new Chart(canvas, configOf(chart, view.isLying));
+    view.hidden.forEach((at) => view.drawn.setDatasetVisibility(at, false));
+    if (view.hidden.size > 0) view.drawn.update('none');
+  };
+
+  const views = [];
   const draw = (chart, at) => {
     const figure = document.getElementById(`chart-${at + 1}`);
     const box = document.createElement('div');
@@ -305,10 +291,22 @@
     figure.querySelector('.drawing').append(box);
     figure.classList.add('is-live');
     if (figure.querySelector('img.static')) figure.classList.add('has-drawing');
+    const view = {chart, box, canvas, hidden: new Set()};
     try {
-      const drawn = new Chart(canvas, configOf(chart));
-      addKeys(box, canvas, chart, drawn);
-      live.push({chart, drawn});
+      make(view);
+      addKeys(view);
+      if (chart.series.length > 1 || chart.series[0]?.name !== '') {
+        view.redrawLegend = looks.makeLegend(box, chart, (place, isShown) => {
+          if (isShown) view.hidden.delete(place); else view.hidden.add(place);
+          view.drawn.setDatasetVisibility(place, isShown);
+          view.drawn.update('none');
+        });
+      }
+      new ResizeObserver(() => {
+        if (lies(chart, box.clientWidth) !== view.isLying) make(view);
+        else view.drawn.resize();
+      }).observe(box);
+      views.push(view);
     } catch (error) {
       box.remove();
       figure.classList.remove('is-live');
@@ -317,16 +315,14 @@
   };
 
   const redraw = () => {
-    readColours();
-    for (const {chart, drawn} of live) {
-      const fresh = configOf(chart);
-      drawn.data.datasets.forEach((dataset, at) => Object.assign(dataset, fresh.data.datasets[at]));
-      drawn.options = fresh.options;
-      drawn.update('none');
+    looks.readColours();
+    for (const view of views) {
+      make(view);
+      view.redrawLegend?.();
     }
   };
 
-  readColours();
+  looks.readColours();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   // One after the other, so that the page answers meanwhile.
   const drawFrom = (at) => {

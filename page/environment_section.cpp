@@ -72,9 +72,16 @@ std::string environment_of(const ResultFile& file) {
 
 }  // namespace
 
-std::string environment_section(std::span<const ResultFile> files) {
+std::string environment_section(std::span<const ResultFile> files,
+                                std::span<const std::string> sides) {
   std::string html;
-  for (const ResultFile& file : last_of(files)) html += environment_of(file);
+  const std::span<const ResultFile> shown = last_of(files);
+  const std::size_t left_out = files.size() - shown.size();
+  for (std::size_t at = 0; at < shown.size(); ++at) {
+    if (!sides.empty())
+      html += fmt::format("<h3>{}</h3>\n", html_text(sides.subspan(left_out)[at]));
+    html += environment_of(shown[at]);
+  }
   if (files.size() > kMostFiles)
     html +=
         fmt::format("<p>{} earlier files are not described here.</p>\n", files.size() - kMostFiles);

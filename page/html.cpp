@@ -146,6 +146,14 @@ std::string html_table(const HtmlTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
+std::string html_fact(const HtmlFact& fact) {
+  std::string html = fmt::format("<div class=\"fact{}\"><dt>{}</dt><dd><strong>{}</strong>",
+                                 fact.is_doubtful ? " doubt" : "", html_text(fact.question),
+                                 html_text(fact.value.empty() ? "not known" : fact.value));
+  if (!fact.note.empty()) html += fmt::format("<small>{}</small>", html_text(fact.note));
+  return html + "</dd></div>\n";
+}
+
 std::string html_section(std::string_view id, std::string_view heading, std::string_view content) {
   if (content.empty()) return {};
   return fmt::format(

@@ -46,7 +46,18 @@ struct HtmlColumn {
   bool is_long = false;      ///< texts of many words
 };
 
+/// A tile: what is asked, what is known of it (empty: nothing), and what else to know.
+struct HtmlFact {
+  std::string question;
+  std::string value;
+  std::string note = {};
+  bool is_doubtful = false;
+};
+
 // NOLINTEND(readability-redundant-member-init)
+
+/// Stands in a list of class "facts".
+[[nodiscard]] std::string html_fact(const HtmlFact& fact);
 
 struct HtmlTable {
   std::string caption;

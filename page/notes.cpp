@@ -43,12 +43,33 @@ std::string concerned(const std::vector<std::string>& ids, std::size_t all) {
   return html + "</ul></details>\n";
 }
 
-/// The notes of one file, under its name where there are several.
-std::string of_file(const ResultFile& file, std::size_t files, const std::string& notes) {
-  if (files == 1 || notes.empty()) return notes;
-  return fmt::format("<h3>{}, {}</h3>\n{}", html_text(file.environment.host.name),
-                     html_text(file.created), notes);
-}
+/// Notes of files, each under its file's name where there are several.
+class FileNotes {
+ public:
+  FileNotes(std::span<const ResultFile> files, std::span<const std::string> sides)
+      : files_(files), sides_(sides) {}
+
+  /// Those of the next file.
+  void add(const std::string& notes) {
+    const std::size_t at = next_++;
+    if (notes.empty()) return;
+    if (files_.size() > 1) html_ += fmt::format("<h3>{}</h3>\n", html_text(name_of_file(at)));
+    html_ += notes;
+  }
+  [[nodiscard]] const std::string& html() const { return html_; }
+
+ private:
+  [[nodiscard]] std::string name_of_file(std::size_t at) const {
+    const ResultFile& file = files_[at];
+    return at < sides_.size() ? sides_[at]
+                              : fmt::format("{}, {}", file.environment.host.name, file.created);
+  }
+
+  std::span<const ResultFile> files_;
+  std::span<const std::string> sides_;
+  std::size_t next_ = 0;
+  std::string html_;
+};
 
 /// The runs that have any of these warnings.
 std::vector<std::string> ids_with(const std::vector<std::string>& codes, const ResultFile& file) {
@@ -119,8 +140,8 @@ std::string loss_notes(std::span<const ResultFile> files) {
   return html_section("losses", "Why not better", list_html(lines));
 }
 
-std::string trouble_notes(std::span<const ResultFile> files) {
-  std::string html;
+std::string trouble_notes(std::span<const ResultFile> files, std::span<const std::string> sides) {
+  FileNotes all(files, sides);
   for (const ResultFile& file : files) {
     std::string notes;
     for (const Trouble& trouble : troubles_of(file.runs))
@@ -128,13 +149,13 @@ std::string trouble_notes(std::span<const ResultFile> files) {
           fmt::format("<div class=\"note {}\"><p><strong>{}</strong>: {}</p>\n{}</div>\n",
                       trouble.status == Status::failed ? "bad" : "doubt", name_of(trouble.status),
                       html_text(trouble.reason), concerned(trouble.ids, file.runs.size()));
-    html += of_file(file, files.size(), notes);
+    all.add(notes);
   }
-  return html_section("troubles", "Runs that did not end as they should", html);
+  return html_section("troubles", "Runs that did not end as they should", all.html());
 }
 
-std::string warning_notes(std::span<const ResultFile> files) {
-  std::string html;
+std::string warning_notes(std::span<const ResultFile> files, std::span<const std::string> sides) {
+  FileNotes all(files, sides);
   for (const ResultFile& file : files) {
     std::string notes;
     for (const MergedWarning& warning : merged_warnings(file.runs)) {
@@ -146,9 +167,9 @@ std::string warning_notes(std::span<const ResultFile> files) {
         notes += fmt::format("<p>Remedy: {}</p>\n", html_text(warning.remedy));
       notes += concerned(ids, file.runs.size()) + "</div>\n";
     }
-    html += of_file(file, files.size(), notes);
+    all.add(notes);
   }
-  return html_section("warnings", "Warnings", html);
+  return html_section("warnings", "Warnings", all.html());
 }
 
 std::string verification_notes(std::span<const ResultFile> files) {

@@ -8,6 +8,6 @@ namespace ptbench {
 
 extern const std::string_view kPageStyle;    ///< page.css
 extern const std::string_view kTableScript;  ///< tables.js
-extern const std::string_view kChartScript;  ///< charts.js
+extern const std::string_view kChartScript;  ///< looks.js, chart_plugins.js and charts.js
 
 }  // namespace ptbench

@@ -283,12 +283,19 @@ std::string common_text(const RunColumn& column, const Cells& cells) {
 
 }  // namespace
 
-std::string run_section(std::span<const ResultFile> files) {
+std::string run_section(std::span<const ResultFile> files, std::span<const std::string> sides) {
   std::size_t runs = 0;
   for (const ResultFile& file : files) runs += file.runs.size();
   if (runs == 0) return {};
   HtmlTable table{.caption = {}, .columns = {}, .rows = {}, .is_sortable = true};
   table.rows.resize(runs);
+  if (!sides.empty()) {
+    table.columns.push_back({.heading = "side"});
+    std::size_t row = 0;
+    for (std::size_t at = 0; at < files.size(); ++at)
+      for (std::size_t run = 0; run < files[at].runs.size(); ++run)
+        table.rows[row++].push_back({.text = sides[at]});
+  }
   std::string common;
   for (const RunColumn& column : kColumns) {
     Cells cells;

@@ -6,7 +6,6 @@
 #include "page/html.h"
 #include "page/sections.h"
 #include "reports/comparison_parts.h"
-#include "reports/conclusion.h"
 #include "reports/field_text.h"
 
 namespace ptbench {
@@ -66,11 +65,7 @@ std::string paragraph(const std::string& text) {
 }  // namespace
 
 std::string verdict_section(const Comparison& comparison) {
-  const std::string conclusion = conclusion_of(comparison);
-  std::string html =
-      fmt::format("<p class=\"lead\">{}</p>\n",
-                  html_text(conclusion.empty() ? "Nothing was compared." : conclusion));
-  html += paragraph(counts_text(comparison));
+  std::string html = paragraph(counts_text(comparison));
   html += paragraph(unjudged_text(comparison)) + paragraph(false_alarms_text(comparison));
   html += list_of(environment_meaning(comparison), comparison.differences);
   html += list_of("Remarks", remarks_of(comparison));

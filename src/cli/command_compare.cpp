@@ -53,7 +53,7 @@ ExitCode compare_files(const CompareConfig& config, const ComparedSides& sides,
   const ExitCode code = exit_code_of(comparison, config.strict);
   if (code == ExitCode::usage) throw no_common_run(base, fresh);
   print_comparison(comparison, config);
-  files.publish(comparison, fresh);
+  files.publish({.comparison = comparison, .base = base, .fresh = fresh});
   return code;
 }
 

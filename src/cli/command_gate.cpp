@@ -263,7 +263,9 @@ ExitCode judge_and_tell(const GateOptions& options, const std::array<ResultFile,
   const Comparison comparison = compare(std::span(sides).first(1), std::span(sides).last(1),
                                         options.judged.comparison, prior);
   print_comparison(comparison, options.judged);
-  files.publish(comparison, std::span(sides).last(1));
+  files.publish({.comparison = comparison,
+                 .base = std::span(sides).first(1),
+                 .fresh = std::span(sides).last(1)});
   return exit_code_of(comparison, options.judged.strict);
 }
 

@@ -77,7 +77,7 @@ class HistoryComparer {
     }
     add_left_out(window, comparison);
     print_comparison(comparison, config_);
-    files.publish(comparison, fresh());
+    files.publish({.comparison = comparison, .base = {}, .fresh = fresh()});
     if (has_known()) tell_known();
     if (config_.append && !added_.empty()) append_unless_worse(comparison);
     return code;

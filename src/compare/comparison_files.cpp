@@ -23,14 +23,14 @@ namespace fs = std::filesystem;
 /// How a file with that extension is written.
 struct ComparisonReporter {
   std::string_view extension;
-  std::string (*write)(const Comparison&, std::span<const ResultFile> fresh);
+  std::string (*write)(const ComparedResults&);
   void (*check)() = nullptr;  ///< see Reporter
 };
 
 /// Of a format that tells the verdicts alone.
 template <std::string (*Write)(const Comparison&)>
-std::string verdicts(const Comparison& comparison, std::span<const ResultFile> /*fresh*/) {
-  return Write(comparison);
+std::string verdicts(const ComparedResults& compared) {
+  return Write(compared.comparison);
 }
 
 constexpr std::array kReporters{ComparisonReporter{".md", verdicts<comparison_markdown>},
@@ -76,8 +76,8 @@ ComparisonFiles::ComparisonFiles(const std::vector<std::string>& outputs) {
       files_.push_back({reporter_for(output).write, std::make_unique<OutputFile>(output)});
 }
 
-void ComparisonFiles::publish(const Comparison& comparison, std::span<const ResultFile> fresh) {
-  for (const Report& report : files_) report.file->commit(report.write(comparison, fresh));
+void ComparisonFiles::publish(const ComparedResults& compared) {
+  for (const Report& report : files_) report.file->commit(report.write(compared));
 }
 
 void print_comparison(const Comparison& comparison, const CompareConfig& config) {

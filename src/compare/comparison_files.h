@@ -9,6 +9,7 @@
 #include "src/compare/compare_options.h"
 #include "src/judge/comparison.h"
 #include "src/measure/record.h"
+#include "src/publish/page_report.h"
 
 namespace ptbench {
 
@@ -18,12 +19,11 @@ class ComparisonFiles {
   /// A usage error for a name that ends in no known format, and for one that cannot be written.
   explicit ComparisonFiles(const std::vector<std::string>& outputs);
 
-  /// `fresh`: the results of NEW, for what shows more than verdicts.
-  void publish(const Comparison& comparison, std::span<const ResultFile> fresh);
+  void publish(const ComparedResults& compared);
 
  private:
   struct Report {
-    std::string (*write)(const Comparison&, std::span<const ResultFile> fresh);
+    std::string (*write)(const ComparedResults&);
     std::unique_ptr<OutputFile> file;
   };
 

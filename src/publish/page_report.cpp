@@ -52,11 +52,8 @@ void add_drawings(PageContent& content) {
   }
 }
 
-}  // namespace
-
-std::string page_report(std::span<const ResultFile> results, std::vector<Chart> charts,
-                        const Comparison* comparison) {
-  PageContent content{.files = results, .comparison = comparison};
+/// The page of `content`, which lacks its charts.
+std::string page_with_charts(PageContent content, std::vector<Chart> charts) {
   const std::size_t all = charts.size();
   for (Chart& chart : reduced_charts(std::move(charts)))
     content.charts.push_back({.chart = std::move(chart)});
@@ -73,15 +70,27 @@ std::string page_report(std::span<const ResultFile> results, std::vector<Chart> 
   return page_html(content);
 }
 
+}  // namespace
+
 void check_page_needs() { (void)read_chart_library(); }
+
+std::string page_report(std::span<const ResultFile> results, std::vector<Chart> charts) {
+  return page_with_charts({.files = results}, std::move(charts));
+}
 
 std::string to_page(const ResultFile& file) {
   const std::span results(&file, 1);
   return page_report(results, make_charts({.results = results}));
 }
 
-std::string to_page(const Comparison& comparison, std::span<const ResultFile> fresh) {
-  return page_report(fresh, make_charts({.results = fresh}), &comparison);
+std::string to_page(const ComparedResults& compared) {
+  std::vector<ResultFile> files(compared.base.begin(), compared.base.end());
+  files.insert(files.end(), compared.fresh.begin(), compared.fresh.end());
+  std::vector<std::string> sides(compared.base.size(), "BASE");
+  sides.resize(files.size(), "NEW");
+  return page_with_charts(
+      {.files = files, .comparison = &compared.comparison, .sides = sides},
+      make_charts({.results = files, .sides = sides, .comparison = &compared.comparison}));
 }
 
 }  // namespace ptbench

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "charts/catalog.h"
 #include "tests/support/made_results.h"
@@ -328,6 +330,163 @@ TEST_CASE("series that differ in options and batch are named by what differs") {
   const Chart chart = charts_of(files, "efficiency").at(0);
   CHECK(names_of_series(chart) ==
         std::vector<std::string>{"serial", "ddp", "ddp, overlap=off", "ideal"});
+}
+
+TEST_CASE("a strategy is one series where some ids name the threads that all have") {
+  const std::string serial = "mlp/serial/n1/b64/fp32/threads=1";
+  std::vector<RunRecord> runs;
+  for (const Size ranks : {1, 2, 4})
+    runs.push_back(made_run({.ranks = ranks,
+                             .efficiency = 0.9,
+                             .options = ranks == 4 ? "/overlap=off" : "/threads=1/overlap=off",
+                             .baseline = serial}));
+  const Chart chart = charts_of({file_of(runs)}, "speedup").at(0);
+  CHECK(names_of_series(chart) == std::vector<std::string>{"ddp", "ideal"});
+  CHECK(series_called(chart, "ddp").points.size() == 3);
+}
+
+TEST_CASE("series that differ in threads are named by them, but for what most have") {
+  const std::string serial = "mlp/serial/n1/b64/fp32";
+  std::vector<RunRecord> runs{made_run({.ranks = 1, .efficiency = 0.9, .baseline = serial}),
+                              made_run({.ranks = 2, .efficiency = 0.9, .baseline = serial})};
+  runs[1].strategy.threads = 2;
+  const auto names = [&] {
+    return names_of_series(charts_of({file_of(runs)}, "efficiency").at(0));
+  };
+  CHECK(names() == std::vector<std::string>{"ddp, threads=1", "ddp, threads=2", "ideal"});
+  runs.push_back(made_run({.strategy = "dp", .ranks = 1, .efficiency = 0.9, .baseline = serial}));
+  CHECK(names() == std::vector<std::string>{"ddp", "ddp, threads=2", "dp", "ideal"});
+}
+
+TEST_CASE("a thing looks the same on all charts, whichever are wanted") {
+  std::vector<ResultFile> files{made_sweep({"dp", "ddp"}, 4)};
+  files[0].runs.push_back(made_run({.batch = 32}));
+  const std::vector<Chart> charts = make_charts({.results = files});
+  std::map<std::string, std::set<std::size_t>> looks;
+  std::map<std::size_t, std::set<std::string>> things;
+  for (const Chart& chart : charts)
+    for (const Series& series : chart.series) {
+      if (series.style != SeriesStyle::line && series.style != SeriesStyle::points) continue;
+      const std::string& thing = series.thing.empty() ? series.name : series.thing;
+      looks[thing].insert(series.look);
+      things[series.look].insert(thing);
+    }
+  REQUIRE(looks.size() >= 3);
+  for (const auto& [thing, numbers] : looks) CHECK(numbers.size() == 1);
+  const Series small = charts_of(files, "throughput").at(0).series.at(0);
+  CHECK(small.thing == series_called(charts_of(files, "speedup").at(0), "ddp").thing);
+  for (const auto& [look, all] : things) CHECK(all.size() == 1);
+
+  const std::size_t ddp = series_called(charts_of(files, "speedup").at(0), "ddp").look;
+  CHECK(series_called(charts_of(files, "efficiency").at(0), "ddp").look == ddp);
+  for (const Chart& chart : charts_of(files, "steps"))
+    if (chart.title == "Steps of mlp in fp32, ddp, n=4, batch 64")
+      for (const char* const kind : {"clean, near cores", "clean, far cores"})
+        CHECK(series_called(chart, kind).look == ddp);
+  for (const char* const name : {"efficiency", "loss", "phases", "steps", "throughput"})
+    for (const Chart& alone : charts_of(files, name)) {
+      const auto same = std::ranges::find(charts, alone.name, &Chart::name);
+      REQUIRE(same != charts.end());
+      REQUIRE(same->series.size() == alone.series.size());
+      for (std::size_t at = 0; at < alone.series.size(); ++at)
+        CHECK(alone.series[at].look == same->series[at].look);
+    }
+}
+
+TEST_CASE("a part of a step looks the same in the loss and among phases") {
+  std::vector<ResultFile> files{made_sweep({"ddp"}, 2)};
+  for (RunRecord& run : files[0].runs)
+    if (run.scaling) run.scaling->loss.data = 0.01;
+  const Chart loss = charts_of(files, "loss").at(0);
+  const Chart phases = charts_of(files, "phases").at(0);
+  CHECK(series_called(loss, "data").look == series_called(phases, "data").look);
+  CHECK(series_called(loss, "communication").look ==
+        series_called(phases, "communication, exposed").look);
+  CHECK(series_called(loss, "data").look != series_called(phases, "forward").look);
+}
+
+TEST_CASE("things of one chart differ in colour, and their variants in dashes") {
+  std::vector<ResultFile> files{made_sweep({"ddp", "dp"}, 4)};
+  for (const Size ranks : {1, 2, 4})
+    files[0].runs.push_back(made_run(
+        {.ranks = ranks, .batch = 32, .efficiency = 0.9, .baseline = files[0].runs.front().id}));
+  const Chart speedup = charts_of(files, "speedup").at(0);
+  const Series& one = series_called(speedup, "ddp, batch 64");
+  const Series& other = series_called(speedup, "ddp, batch 32");
+  CHECK(one.look == other.look);
+  CHECK(one.variant == 0);
+  CHECK(other.variant == 1);
+  for (const char* const name : {"phases", "loss", "speedup"})
+    for (const Chart& chart : charts_of(files, name)) {
+      std::set<std::size_t> colours;
+      std::set<std::string> things;
+      for (const Series& series : chart.series) {
+        if (series.style == SeriesStyle::reference || series.style == SeriesStyle::ideal) continue;
+        const std::size_t count = series.style == SeriesStyle::stacked ? 9 : 8;
+        colours.insert(series.look % count);
+        things.insert(series.thing.empty() ? series.name : series.thing);
+      }
+      CHECK(colours.size() == things.size());
+    }
+}
+
+TEST_CASE("the mark of a step says what its slice was") {
+  const std::vector<ResultFile> files{file_of({made_run({.strategy = "serial", .clean = 2})})};
+  const Chart chart = charts_of(files, "steps").at(0);
+  CHECK(series_called(chart, "clean, near cores").shape == PointShape::own);
+  CHECK(series_called(chart, "clean, far cores").shape == PointShape::cross);
+  CHECK(series_called(chart, "not clean").shape == PointShape::hollow);
+}
+
+TEST_CASE("two places or fewer are bars, three are lines") {
+  for (const char* const name : {"speedup", "efficiency"}) {
+    INFO(name);
+    const Chart two = charts_of({made_sweep({"ddp"}, 2)}, name).at(0);
+    CHECK(series_called(two, "ddp").style == SeriesStyle::bars);
+    CHECK(series_called(two, "serial").style == SeriesStyle::bars);
+    CHECK(series_called(two, "ddp").points.at(1).x == 2);
+    CHECK(two.y.low == 0.0);
+    const Chart three = charts_of({made_sweep({"ddp"}, 4)}, name).at(0);
+    CHECK(series_called(three, "ddp").style == SeriesStyle::line);
+  }
+  const std::string serial = "mlp/serial/n1/b64/fp32";
+  const Chart far = charts_of({file_of({made_run({.ranks = 1, .baseline = serial}),
+                                        made_run({.ranks = 64, .baseline = serial})})},
+                              "speedup")
+                        .at(0);
+  CHECK(far.series.at(0).style == SeriesStyle::bars);
+  CHECK(far.y.scale == AxisScale::linear);
+  const Chart batches = charts_of({file_of({made_run({.strategy = "serial", .batch = 32}),
+                                            made_run({.strategy = "serial", .batch = 64})})},
+                                  "throughput")
+                            .at(0);
+  CHECK(batches.series.at(0).style == SeriesStyle::bars);
+}
+
+TEST_CASE("intervals fit between the ends of the axis") {
+  ResultFile file = made_sweep({"ddp"}, 4);
+  for (RunRecord& run : file.runs)
+    if (run.strategy.world_size == 2)
+      run.scaling->efficiency_ci95 = Interval{.low = -0.4, .high = 2.3};
+  for (const char* const name : {"speedup", "efficiency"}) {
+    INFO(name);
+    const Chart chart = charts_of({file}, name).at(0);
+    const Interval interval = *series_called(chart, "ddp").points.at(1).interval;
+    CHECK(*chart.y.low <= interval.low);
+    CHECK(chart.y.high.value_or(interval.high) >= interval.high);
+  }
+}
+
+TEST_CASE("a logarithmic axis has an end for intervals that reach 0") {
+  ResultFile file = made_sweep({"ddp"}, 64);
+  CHECK_FALSE(charts_of({file}, "speedup").at(0).y.low);
+  for (RunRecord& run : file.runs)
+    if (run.strategy.world_size == 2)
+      run.scaling->efficiency_ci95 = Interval{.low = -0.4, .high = 1.3};
+  const Chart chart = charts_of({file}, "speedup").at(0);
+  REQUIRE(chart.y.scale == AxisScale::log2);
+  CHECK(chart.y.low.value_or(0) > 0);
+  CHECK(chart.y.low.value_or(9) < 1);
 }
 
 TEST_CASE("bandwidth is the records', and the floor the shortest time") {

@@ -105,6 +105,50 @@ TEST_CASE("parts of bars lie on each other, those below 0 under it") {
                          Contains("\n0 5 -0.35 0.35 2 5\n"));
 }
 
+TEST_CASE("bars of several series stand beside each other at their places, however far apart") {
+  Chart chart = chart_called("one");
+  chart.x = {.title = "ranks", .numbers = AxisNumbers::whole};
+  const Interval interval{.low = 1.5, .high = 2.5};
+  chart.series = {
+      {.name = "a", .style = SeriesStyle::bars, .points = {{.x = 1, .y = 1}}},
+      {.name = "b",
+       .style = SeriesStyle::bars,
+       .points = {{.x = 1, .y = 1}, {.x = 64, .y = 2, .interval = interval, .trusted = false}},
+       .look = 1},
+      {.name = "ideal", .style = SeriesStyle::ideal, .points = {{1, 1}, {64, 64}}}};
+  const std::string script = script_of({chart});
+  CHECK_THAT(script, Contains("set xtics  ('1' 0, '64' 1)") && Contains("set xrange [-0.5:1.5]"));
+  CHECK_THAT(script, Contains("\n-0.075 1 -0.138 -0.01"));
+  CHECK_THAT(script, Contains("\n0.075 1 0.01"));
+  CHECK_THAT(script, Contains("\n1 2 0.937 1.063 0 2\n") && Contains("\n1 2 1.5 2.5\n"));
+  CHECK_THAT(script, Contains("fs empty border") && Contains("not reliable"));
+  CHECK_THAT(script, Contains("\n-0.45 1\n0.45 1\n\n0.55 64\n1.45 64\n"));
+}
+
+TEST_CASE("bars of parts that are not reliable have a ring before their name, as in tables") {
+  Chart chart = chart_called("one");
+  chart.series[0].style = SeriesStyle::stacked;
+  CHECK_THAT(script_of({chart}), !Contains("○"));
+  chart.series[0].points[0].trusted = false;
+  CHECK_THAT(script_of({chart}), Contains("'○ one' 0") && Contains("'one' 1"));
+}
+
+TEST_CASE("a look is one colour and one mark") {
+  Chart chart = chart_called("one");
+  chart.series[0].look = 2;
+  CHECK_THAT(script_of({chart}), Contains("pt 9 ") && Contains("#007a5a"));
+  chart.series[0].shape = PointShape::cross;
+  CHECK_THAT(script_of({chart}), Contains("pt 2 ") && Contains("#007a5a") && !Contains("pt 9 "));
+}
+
+TEST_CASE("an interval that reaches 0 is drawn from the end of a logarithmic axis") {
+  Chart chart = chart_called("one");
+  chart.x.categories.clear();
+  chart.y = {.title = "y", .scale = AxisScale::log2, .low = 0.25};
+  chart.series[0].points[0].interval = Interval{.low = -3, .high = 4};
+  CHECK_THAT(script_of({chart}), Contains("\n0 1 0.25 4\n"));
+}
+
 TEST_CASE("intervals of several series at one whole number lie beside each other") {
   Chart chart = chart_called("one");
   chart.x = {.title = "ranks", .numbers = AxisNumbers::whole};

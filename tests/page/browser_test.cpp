@@ -41,6 +41,21 @@ Chart bar_chart() {
   return chart;
 }
 
+/// Bars at two counts of ranks that are far apart.
+Chart few_chart() {
+  Chart chart{.name = "few", .title = "Few", .caption = ""};
+  chart.x = {.title = "ranks", .numbers = AxisNumbers::whole};
+  chart.y = {.title = "speedup", .low = 0.0};
+  chart.series = {{.name = "serial", .style = SeriesStyle::bars, .points = {{.x = 1, .y = 1}}},
+                  {.name = "ddp",
+                   .style = SeriesStyle::bars,
+                   .points = {{.x = 1, .y = 0.9},
+                              {.x = 64, .y = 40, .interval = Interval{30, 70}, .trusted = false}},
+                   .look = 1},
+                  {.name = "ideal", .style = SeriesStyle::ideal, .points = {{1, 1}, {64, 64}}}};
+  return chart;
+}
+
 Chart size_chart() {
   Chart chart{.name = "comm", .title = "Bandwidth", .caption = ""};
   chart.x = {.title = "bytes", .scale = AxisScale::log2, .numbers = AxisNumbers::bytes};
@@ -66,7 +81,7 @@ std::string page_of(const ResultFile& file, std::vector<Chart> charts) {
 /// How many colours each canvas shows: an empty one shows one.
 constexpr const char* kCanvasColours = R"js(
   const colours = [];
-  for (const canvas of document.querySelectorAll('canvas')) {
+  for (const canvas of document.querySelectorAll('canvas[role=img]')) {
     const pixels = new Uint32Array(canvas.getContext('2d')
         .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
     colours.push(new Set(pixels).size);
@@ -88,8 +103,8 @@ void check_is_drawn(const Json& told, std::size_t charts) {
 TEST_CASE("a browser draws every kind of chart without a complaint", "[page]") {
   testing::require_browser();
   const std::string page =
-      page_of(testing::good_sweep(), {full_chart(), bar_chart(), size_chart()});
-  check_is_drawn(in_browser(page, kCanvasColours), 3);
+      page_of(testing::good_sweep(), {full_chart(), bar_chart(), size_chart(), few_chart()});
+  check_is_drawn(in_browser(page, kCanvasColours), 4);
 }
 
 TEST_CASE("a browser draws what the records of a sweep allow", "[page]") {
@@ -191,6 +206,142 @@ TEST_CASE("a narrow screen shows the page without scrolling it sideways", "[page
                                500);
   CHECK(told["problems"].dump() == "[]");
   CHECK(told["scroll"].get<int>() <= told["inner"].get<int>());
+}
+
+TEST_CASE("at 400 pixels charts shrink to the window and every bar has its name", "[page]") {
+  testing::require_browser();
+  Chart many = bar_chart();
+  many.x.categories.clear();
+  for (const char* strategy : {"serial", "ddp", "ddp-flat", "dp"})
+    for (const char* ranks : {"n=1", "n=2", "n=4"})
+      many.x.categories.push_back(std::string(strategy) + ", " + ranks + ", batch 128, threads=2");
+  for (Series& series : many.series) {
+    series.points.clear();
+    for (std::size_t at = 0; at < many.x.categories.size(); ++at)
+      series.points.push_back({.x = static_cast<double>(at), .y = 1, .trusted = at != 3});
+  }
+  const std::string page = page_of(testing::good_sweep(), {full_chart(), many, few_chart()});
+  const std::string script = R"js(
+    const charts = [...document.querySelectorAll('canvas[role=img]')];
+    const stack = Chart.getChart(charts[1]);
+    return {inner: innerWidth, scroll: document.documentElement.scrollWidth,
+            rights: charts.map((canvas) => canvas.getBoundingClientRect().right),
+            lies: stack.options.indexAxis === 'y', names: stack.config.data.names ?? [],
+            height: charts[1].getBoundingClientRect().height,
+            labels: stack.scales.x.ticks.map((tick) => [tick.label].flat().join(', '))};
+  )js";
+  const Json narrow = in_browser(page, script, 400);
+  CHECK(narrow["problems"].dump() == "[]");
+  CHECK(narrow["scroll"].get<int>() <= narrow["inner"].get<int>());
+  for (const Json& right : narrow["rights"])
+    CHECK(right.get<double>() <= narrow["inner"].get<double>());
+  CHECK(narrow["lies"] == true);
+  REQUIRE(narrow["names"].size() == 12);
+  CHECK(narrow["names"][0] == "serial, n=1, batch 128, threads=2");
+  CHECK(narrow["names"][3] == "○ ddp, n=1, batch 128, threads=2");
+  CHECK(narrow["height"].get<double>() >= 12 * 30);
+}
+
+TEST_CASE("names of bars that have room stand below them, each of them", "[page]") {
+  testing::require_browser();
+  const Json told = in_browser(page_of(testing::good_sweep(), {bar_chart()}), R"js(
+    const chart = Chart.getChart(document.querySelector('canvas[role=img]'));
+    return {axis: chart.options.indexAxis,
+            labels: chart.scales.x.ticks.map((tick) => [tick.label].flat().join(', '))};
+  )js",
+                               1280);
+  CHECK(told["problems"].dump() == "[]");
+  CHECK(told["axis"] == "x");
+  CHECK(told["labels"] == Json{"ddp n2", "dp n2"});
+}
+
+TEST_CASE("axes have their figures at the values, and room for intervals", "[page]") {
+  testing::require_browser();
+  Chart batches{.name = "throughput", .title = "Throughput"};
+  batches.x = {.title = "batch", .scale = AxisScale::log2, .numbers = AxisNumbers::whole};
+  batches.y = {.title = "samples/s"};
+  batches.series = {{.name = "ddp", .points = {{.x = 24, .y = 10}, {.x = 48, .y = 20}}}};
+  batches.series[0].points.push_back({.x = 100, .y = 20, .interval = Interval{-30, 90}});
+  Chart log = batches;
+  log.y = {.title = "speedup", .scale = AxisScale::log2, .low = 4.0};
+  const Json told = in_browser(page_of(testing::good_sweep(), {batches, log}), R"js(
+    return [...document.querySelectorAll('canvas[role=img]')].map((canvas) => {
+      const {x, y} = Chart.getChart(canvas).scales;
+      return {ticks: x.ticks.map((tick) => tick.value), low: y.min, high: y.max};
+    }).reduce((all, chart, at) => ({...all, [at]: chart}), {});
+  )js");
+  CHECK(told["problems"].dump() == "[]");
+  CHECK(told["0"]["ticks"] == Json{24, 48, 100});
+  CHECK(told["0"]["low"].get<double>() <= -30);
+  CHECK(told["0"]["high"].get<double>() >= 90);
+  CHECK(told["1"]["low"].get<double>() > 0);
+  CHECK(told["1"]["high"].get<double>() >= 90);
+}
+
+TEST_CASE("a legend shows lines as the chart draws them, and hides them", "[page]") {
+  testing::require_browser();
+  Chart chart = full_chart();
+  chart.series.push_back({.name = "dp", .points = {{.x = 1, .y = 1}, {.x = 4, .y = 2}}, .look = 6, .variant = 1});
+  chart.series.push_back(
+      {.name = "far", .style = SeriesStyle::points, .points = {{.x = 1, .y = 2}}});
+  chart.series.push_back(
+      {.name = "serial", .style = SeriesStyle::reference, .points = {{1, 2}, {4, 2}}});
+  const Json told = in_browser(page_of(testing::good_sweep(), {chart}), R"js(
+    const drawn = Chart.getChart(document.querySelector('canvas[role=img]'));
+    const buttons = [...document.querySelectorAll('.legend button')];
+    const rows = buttons.map((button) => {
+      const sample = button.querySelector('canvas');
+      const {data} = sample.getContext('2d')
+          .getImageData(0, Math.round(sample.height / 2), sample.width, 1);
+      const filled = Array.from({length: sample.width}, (_, at) => (data[4 * at + 3] > 99 ? 1 : 0));
+      return {share: filled.reduce((one, other) => one + other) / filled.length,
+              ends: filled[1] + filled[filled.length - 2]};
+    });
+    buttons[0].click();
+    const hidden = [drawn.isDatasetVisible(0), buttons[0].getAttribute('aria-pressed')];
+    buttons[0].click();
+    return {names: buttons.map((button) => button.textContent), rows, hidden,
+            shown: drawn.isDatasetVisible(0),
+            dashes: drawn.data.datasets.map((dataset) => dataset.borderDash.length > 0)};
+  )js");
+  CHECK(told["problems"].dump() == "[]");
+  CHECK(told["names"] == Json{"ddp", "ideal", "dp", "far", "serial"});
+  CHECK(told["dashes"] == Json{false, true, true, false, false});
+  CHECK(told["rows"][0]["share"] == 1);                 // a line with its mark
+  CHECK(told["rows"][1]["share"].get<double>() < 0.9);  // dashes
+  CHECK(told["rows"][2]["share"].get<double>() < 0.9);
+  CHECK(told["rows"][3]["ends"] == 0);  // a mark alone
+  CHECK(told["rows"][3]["share"].get<double>() > 0.2);
+  CHECK(told["rows"][4]["share"] == 1);
+  CHECK(told["hidden"] == Json{false, "false"});
+  CHECK(told["shown"] == true);
+}
+
+TEST_CASE("bars beside each other have a place for each count of ranks", "[page]") {
+  testing::require_browser();
+  const Json told = in_browser(page_of(testing::good_sweep(), {few_chart()}), R"js(
+    const canvas = document.querySelector('canvas[role=img]');
+    const chart = Chart.getChart(canvas);
+    const said = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      canvas.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}));
+      said.push(document.querySelector('figure output').textContent);
+    }
+    const bars = chart.getDatasetMeta(1).data;
+    return {said, labels: chart.scales.x.ticks.map((tick) => [tick.label].flat().join()),
+            types: chart.data.datasets.map((dataset) => dataset.type),
+            fills: chart.data.datasets[1].backgroundColor.map((fill) => typeof fill),
+            apart: bars[0].x - chart.getDatasetMeta(0).data[0].x, high: chart.scales.y.max};
+  )js");
+  CHECK(told["problems"].dump() == "[]");
+  CHECK(told["labels"] == Json{"1", "64"});
+  CHECK(told["types"] == Json{"bar", "bar", "line"});
+  CHECK(told["said"][0] == "ranks: 1, serial: 1");
+  CHECK(told["said"][1] == "ranks: 1, ddp: 0.9");
+  CHECK_THAT(told["said"][2].get<std::string>(),
+             Catch::StartsWith("ranks: 64, ddp: 40 (95 %: 30 to 70), not reliable"));
+  CHECK(told["apart"].get<double>() > 10);
+  CHECK(told["high"].get<double>() >= 70);
 }
 
 TEST_CASE("without its library the page shows drawings and tables", "[page]") {

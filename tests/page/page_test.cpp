@@ -215,6 +215,32 @@ TEST_CASE("two hundred runs are a small page, and ten thousand are one too", "[p
   CHECK(count(large, "<tr>") == 10'001);
 }
 
+TEST_CASE("the page of a gate is about BASE beside NEW", "[page]") {
+  std::vector<ResultFile> files{page_file({measured_run({})}), page_file({measured_run({})})};
+  const std::vector<std::string> sides{"BASE", "NEW"};
+  Comparison comparison;
+  RunComparison& run = comparison.runs.emplace_back();
+  run.id = files[0].runs[0].id;
+  run.verdict = Verdict::slower;
+  run.base_seconds = 0.0064;
+  run.new_seconds = 0.0068;
+  run.change = 0.0625;
+  run.change_ci99 = Interval{0.055, 0.07};
+  run.pairs = 6;
+  const std::string html = page_html({.files = files, .comparison = &comparison, .sides = sides});
+  check_elements(html);
+  CHECK_THAT(html, Contains("<title>slower: mlp/serial/n1/b64/fp32 (ptbench)</title>"));
+  CHECK_THAT(html, Contains("<h1>A step of NEW takes 6.2 % longer"));
+  CHECK_THAT(html, Contains("<h2>BASE beside NEW</h2>") || Contains(">BASE beside NEW</h2>"));
+  for (const char* text : {"6.40 ms", "6.80 ms", "6 pairs of processes in lockstep"})
+    CHECK_THAT(html, Contains(std::string("<strong>") + text));
+  CHECK_THAT(html,
+             Contains("<th scope=\"row\">BASE</th>") && Contains("<th scope=\"row\">NEW</th>"));
+  CHECK_THAT(html, Contains("<h3>BASE</h3>") && Contains("<h3>NEW</h3>"));
+  for (const char* word : {"Scaling efficiency", "Largest loss", "Fastest"})
+    CHECK_THAT(html, !Contains(word));
+}
+
 TEST_CASE("verdicts stand before everything else", "[page]") {
   const ResultFile fresh = testing::good_sweep();
   Comparison comparison;
@@ -232,7 +258,8 @@ TEST_CASE("verdicts stand before everything else", "[page]") {
   const std::string html = page_html({.files = {&fresh, 1}, .comparison = &comparison});
   check_elements(html);
   CHECK(html.find("<section id=\"verdicts\"") < html.find("<section id=\"answer\""));
-  CHECK_THAT(html, Contains("<title>ptbench compare: mlp</title>"));
+  CHECK_THAT(html, Contains("<title>1 slower, 1 ambiguous (ptbench)</title>"));
+  CHECK_THAT(html, Contains("<h1>NEW is slower than BASE in 1 of 2 runs: "));
   CHECK_THAT(html, Contains("<td class=\"bad\">slower</td>"));
   CHECK_THAT(html, Contains("+6.25 %") || Contains("+6.2 %"));
   CHECK_THAT(html, Contains("cpu.model A / &lt;B&gt;") && Contains("&lt;other&gt;"));
