@@ -67,7 +67,7 @@ def expected(trial, rank=None):
     """Exit code, status and the pattern of the reason; None where there is none. `rank`: which was hit."""
     if trial.victim == "ptbench":
         ends = {"kill": (-signal.SIGKILL, None, None), "stop": (0, "ok", None)}
-        return ends.get(trial.event, (130, "interrupted", "interrupted by a signal"))
+        return ends.get(trial.event, (130, "interrupted", "stopped by a signal"))
     if trial.victim == "launcher" and trial.event == "stop":
         return 0, "ok", None  # its ranks go on; that it does not end is a warning
     if trial.event == "stop":

@@ -170,7 +170,7 @@ def expected(trial):
     """Exit code, status, and the pattern of the reason; None where there is none."""
     one = r"rank \d+ on \S+, while [a-z ]+"
     if trial.event in ("term", "int"):
-        return 130, "interrupted", "interrupted by a signal"
+        return 130, "interrupted", "stopped by a signal"
     if trial.event == "stop" and trial.victim != "rank":
         return 0, "ok", None
     if trial.victim == "user":

@@ -65,8 +65,8 @@ void require_known(const std::string& name) {
       suggestion.empty() ? fmt::format("choose from {}", fmt::join(known, ", ")) : suggestion);
 }
 
-/// Figures of anybody's records may overflow where they are put together: what is no number cannot
-/// be drawn.
+/// Figures of foreign records may overflow when they are combined: a value that is not a number
+/// cannot be drawn.
 void keep_numbers(Chart& chart) {
   const auto is_number = [](double value) { return std::isfinite(value); };
   for (Series& series : chart.series) {

@@ -27,7 +27,7 @@ struct Value {
   double factor = 1;                 ///< from the record's unit
 };
 
-/// For who hovers over a point of the chart.
+/// Shown when the pointer is over a point of the chart.
 std::string extra_of(const ResultFile& result, const RunRecord& run) {
   std::vector<std::string> lines{machine_text(result.environment), build_text(result.generator)};
   if (!result.created.empty()) lines.push_back(result.created);

@@ -15,7 +15,7 @@ namespace ptbench {
 /// Which candidate each operator uses: key_of(spec) → candidate. A value: broadcast, cached, saved.
 using Choices = std::map<std::string, std::string>;
 
-/// For who need not know how far choosing has come.
+/// For callers that show no progress.
 inline constexpr auto kNoProgress = [](Size /*done*/, Size /*total*/) {};
 
 /// `known` without the choices for `specs` that name no candidate of `backend`.

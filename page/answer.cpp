@@ -71,7 +71,7 @@ std::string words_of(Status status, Size count) {
     case Status::failed: return "failed";
     case Status::skipped: return fmt::format("{} skipped", were);
     case Status::interrupted: return fmt::format("{} interrupted", were);
-    case Status::ok: return "told no throughput";
+    case Status::ok: return "gave no throughput";
   }
   throw Defect("a status without words");
 }

@@ -151,7 +151,7 @@ std::string trouble_notes(std::span<const ResultFile> files, std::span<const std
                       html_text(trouble.reason), concerned(trouble.ids, file.runs.size()));
     all.add(notes);
   }
-  return html_section("troubles", "Runs that did not end as they should", all.html());
+  return html_section("troubles", "Runs that did not finish", all.html());
 }
 
 std::string warning_notes(std::span<const ResultFile> files, std::span<const std::string> sides) {

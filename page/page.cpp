@@ -119,8 +119,7 @@ std::string sections_of(const PageContent& content) {
   html += verification_notes(content.files);
   html += environment_section(content.files, content.sides);
   html += command_section(content.files);
-  return html.empty() ? "<p class=\"lead\">These files hold nothing that could be shown.</p>\n"
-                      : html;
+  return html.empty() ? "<p class=\"lead\">These files contain nothing to show.</p>\n" : html;
 }
 
 /// An element with a text that HTML does not read: nothing in it may look like its end.

@@ -233,9 +233,7 @@ const std::array kColumns{
               measured<[](const RunRecord& run) {
                 return human_cell(run.step_seconds.p99, Unit::seconds);
               }>},
-    RunColumn{{"clean", "repetitions that nothing disturbed", true},
-              Presence::where_it_is_known,
-              clean_cell},
+    RunColumn{{"clean", "undisturbed repetitions", true}, Presence::where_it_is_known, clean_cell},
     RunColumn{{"of peak", "share of the machine's measured peak", true},
               Presence::where_it_is_known,
               measured<[](const RunRecord& run) {
@@ -253,7 +251,7 @@ const std::array kColumns{
               Presence::where_it_is_known,
               verification_cell},
     RunColumn{
-        {"warnings", "what they mean stands below", false, true},
+        {"warnings", "explained below the table", false, true},
         Presence::where_it_is_known,
         [](const ResultFile&, const RunRecord& run) { return text_cell(warning_codes(run)); }},
     RunColumn{{"id", "what compare and export call the run"},

@@ -70,8 +70,7 @@ std::string verdict_section(const Comparison& comparison) {
   html += list_of(environment_meaning(comparison), comparison.differences);
   html += list_of("Remarks", remarks_of(comparison));
   HtmlTable table{
-      .caption = fmt::format("Step times of BASE and NEW; a change of {} or more is "
-                             "looked for",
+      .caption = fmt::format("Step times of BASE and NEW; looks for changes of {} or more",
                              percent_text(comparison.detect)),
       .columns = {{.heading = "run"},
                   {.heading = "verdict"},

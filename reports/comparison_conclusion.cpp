@@ -83,7 +83,7 @@ std::string conclusion_of(const Comparison& comparison) {
                        runs_text(same, comparison.runs.size()));
   if (text.empty())
     text =
-        fmt::format("whether NEW is slower than BASE cannot be told: {}", counts_text(comparison));
+        fmt::format("it is not clear whether NEW is slower than BASE: {}", counts_text(comparison));
   for (const Verdict verdict : {Verdict::failed, Verdict::missing})
     if (const std::size_t count = count_of(comparison, verdict); count > 0)
       text += fmt::format("; {} {} {} in NEW", count, count == 1 ? "run" : "runs",

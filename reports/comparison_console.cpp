@@ -109,7 +109,7 @@ std::string run_text(const RunComparison& run, const RunRow& row, const Widths& 
 std::string differences_text(const Comparison& comparison, const ConsoleStyle& style) {
   constexpr std::size_t kIndent = 2;
   if (comparison.differences.empty()) return {};
-  std::string text = "BASE and NEW were measured in unlike environments:\n";
+  std::string text = "BASE and NEW were measured in different environments:\n";
   for (const std::string& difference : comparison.differences)
     text += std::string(kIndent, ' ') +
             wrapped(single_line(difference), 2 * kIndent, style.columns) + '\n';

@@ -47,10 +47,10 @@ std::string columns_text(const Comparison& comparison) {
       comparison.runs, [](const RunComparison& run) { return run.decided_by.has_value(); });
   const bool has_cycles = std::ranges::any_of(comparison.runs, &RunComparison::in_cycles);
   return fmt::format(
-      "Step times; a change of {} or more is looked for; n: clean repetitions, BASE/NEW; {}{}",
+      "Step times; looks for changes of {} or more; n: clean repetitions, BASE/NEW; {}{}",
       percent_text(comparison.detect),
       has_history ? "window: against the last entries of the history; anchor: against the first"
-                  : "paired: those made in turn",
+                  : "paired: those that took turns",
       has_cycles ? "; cycles: as they would be at BASE's clock" : "");
 }
 

@@ -25,7 +25,7 @@ constexpr std::size_t kLabelWidth = 12;
 enum class Paint { plain, bold, red, yellow };
 
 /// Parts of a line, each with placeholders: `{field}`, or `{field:noun}` for a count of things. A
-/// part of which a field is not known is left out, and so is a line of which no part remains.
+/// part with a field that is not known is left out, and so is a line without a part left.
 struct Line {
   std::string_view label;
   std::array<std::string_view, 10> parts;
@@ -98,8 +98,8 @@ constexpr std::array<Line, 19> kLines{{
       "optimizer {phases_seconds.optimizer}", "other {phases_seconds.other}"},
      has_result},
     {"overlap",
-     {"{phases_seconds.communication} of communication, of which the step waits for "
-      "{phases_seconds.communication_exposed}"},
+     {"{phases_seconds.communication} of communication; the step waits for "
+      "{phases_seconds.communication_exposed} of it"},
      hides_communication},
     {"ranks",
      {"{ranks.compute_seconds} of computing", "{ranks.wait_seconds} of waiting for slower ones"},

@@ -35,7 +35,7 @@ class FileDescriptor {
 /// the file system has no such files, it has a name beside the target.
 ///
 /// A target that is a symbolic link is followed; an existing target keeps its permissions and,
-/// where that is allowed, its owner; what is no regular file (a device, a pipe) is written
+/// where that is allowed, its owner; a file that is not regular (a device, a pipe) is written
 /// directly. All failures are usage errors that name the file, the reason and a remedy.
 class OutputFile {
  public:

@@ -129,7 +129,7 @@ class ResultParser {
 ParsedJson& ResultParser::place_for(const ParsedJson& value) {
   if (levels_.empty()) {
     if (wanted_ == Wanted::runs && !value.is_object())
-      throw result_error(name_, "is no result: it is not an object");
+      throw result_error(name_, "is not a result: it is not an object");
     return *root_;
   }
   ParsedJson& parent = *levels_.back().json;
@@ -187,8 +187,8 @@ bool ResultParser::end_array() {
 
 bool ResultParser::parse_error(std::size_t position, const std::string& /*token*/,
                                const std::exception& error) {
-  throw result_error(
-      name_, fmt::format("is no JSON: {}: {}", line_and_column(text_, position), reason_of(error)));
+  throw result_error(name_, fmt::format("is not JSON: {}: {}", line_and_column(text_, position),
+                                        reason_of(error)));
 }
 
 /// Of the member read last, or of the element that is about to begin.
@@ -230,7 +230,7 @@ void ResultParser::check_schema() {
                                    fmt::join(kReadable, " and ")),
                        "use the ptbench that wrote it, or a newer one");
   throw result_error(name_,
-                     fmt::format("is no result: its schema is '{}', not {}",
+                     fmt::format("is not a result: its schema is '{}', not {}",
                                  single_line(schema.substr(0, 2 * kSchema.size())), kSchema));
 }
 
@@ -253,7 +253,7 @@ ResultFile ResultParser::finish() {
   const Place document(name_);
   if (const auto runs = root_->find("runs"); runs != root_->end() && !runs->is_array())
     throw Place(document, "runs").cannot_be(*runs);
-  if (!has_runs_) throw result_error(name_, "is no result: it has no \"runs\"");
+  if (!has_runs_) throw result_error(name_, "is not a result: it has no \"runs\"");
   ResultFile file = read_frame(*root_, document);
   file.schema_version = version_;
   file.runs = std::move(records_);

@@ -71,9 +71,10 @@ class Reader {
     trace.run = text(own, "run");
     trace.clock = text(own, "clock");
     trace.unix_time = member(document_, "baseTimeNanoseconds");
-    if (!trace.unix_time.is_number_integer()) fail("has a baseTimeNanoseconds that is no number");
+    if (!trace.unix_time.is_number_integer())
+      fail("has a baseTimeNanoseconds that is not a number");
     const ParsedJson& events = member(document_, "traceEvents");
-    if (!events.is_array()) fail("has traceEvents that are no array");
+    if (!events.is_array()) fail("has traceEvents that are not an array");
     for (const ParsedJson& event : events) read(event, trace);
     std::ranges::sort(trace.collectives, {}, [](const RankCollective& each) {
       return std::tuple(each.number, each.started);
@@ -94,7 +95,7 @@ class Reader {
 
   [[nodiscard]] std::string text(const ParsedJson& object, const char* key) const {
     const ParsedJson& value = member(object, key);
-    if (!value.is_string()) fail(fmt::format("has a \"{}\" that is no text", key));
+    if (!value.is_string()) fail(fmt::format("has a \"{}\" that is not a string", key));
     return value.get<std::string>();
   }
 
@@ -102,19 +103,20 @@ class Reader {
     const ParsedJson& value = member(object, key);
     const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostRanks &&
                       static_cast<Size>(value.get<std::uint64_t>()) >= least;
-    if (!fits) fail(fmt::format("has a \"{}\" that is no whole number, or too large", key));
+    if (!fits) fail(fmt::format("has a \"{}\" that is not a whole number, or too large", key));
     return static_cast<Size>(value.get<std::uint64_t>());
   }
 
   [[nodiscard]] double time(const ParsedJson& object, const char* key) const {
     const ParsedJson& value = member(object, key);
     const double number = value.is_number() ? value.get<double>() : 2 * kLongest;
-    if (std::abs(number) > kLongest) fail(fmt::format("has an event whose \"{}\" is no time", key));
+    if (std::abs(number) > kLongest)
+      fail(fmt::format("has an event whose \"{}\" is not a time", key));
     return number;
   }
 
   void read(const ParsedJson& event, RankTrace& trace) const {
-    if (!event.is_object()) fail("has traceEvents that are no objects");
+    if (!event.is_object()) fail("has traceEvents that are not objects");
     (void)time(event, "ts");
     (void)text(event, "ph");
     const std::string name = text(event, "name");
@@ -145,7 +147,7 @@ RankTrace read_trace(std::string_view text, const std::string& file) {
   try {
     document = ParsedJson::parse(text);
   } catch (const ParsedJson::parse_error& error) {
-    throw trace_error(file, fmt::format("is damaged: it is no JSON from byte {} on", error.byte));
+    throw trace_error(file, fmt::format("is damaged: it is not JSON from byte {} on", error.byte));
   } catch (const ParsedJson::out_of_range&) {
     throw trace_error(file, "is damaged: a number in it is too large");
   }

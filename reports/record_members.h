@@ -26,7 +26,7 @@ struct StepTimeMember {
   Value Record::* value;
 };
 
-/// The members of `Record` in the order of the schema; none for what is no record.
+/// The members of `Record` in the order of the schema; none for other types.
 template <class Record>
 inline constexpr std::tuple<> kMembers{};
 

@@ -35,7 +35,7 @@ inline constexpr int kMostLeftOut = 8;
 /// `left_out` that leave first.
 [[nodiscard]] std::vector<TextColumn> figure_columns(const ResultFile& file, int left_out = 0);
 
-/// The columns, of which there is one at least, as a table.
+/// The columns, at least one, as a table.
 [[nodiscard]] Table runs_table(const std::vector<TextColumn>& columns);
 
 /// "speedup: times serial's throughput; efficiency: …": what the headings mean, those that do not

@@ -55,7 +55,7 @@ std::string more_samples(const RunRecord& run) {
 
 std::string advice_on_communication(const RunRecord& run) {
   const StrategyRecord& strategy = run.strategy;
-  if (moves_weights(run.phases_seconds)) return "try --strategy ddp, which moves gradients alone";
+  if (moves_weights(run.phases_seconds)) return "try --strategy ddp, which moves only gradients";
   for (const std::string_view option : {"overlap", "bucket-mb"})
     if (was_given(run, option))
       return fmt::format("try without --{}, which is then chosen by measuring", option);
@@ -74,7 +74,7 @@ std::string advice_on_wait(const RunRecord& run) {
   const std::string options = straggler ? slowing_options(run, straggler->rank) : "";
   if (options.empty() && shares_cores(run)) return advice_on_sharing();
   if (!straggler)
-    return "ranks are slow in turn: see what else runs there (ptbench doctor --noise)";
+    return "a different rank is slow each time: see what else runs there (ptbench doctor --noise)";
   return fmt::format("rank {} computes {} longer than the others: {}", straggler->rank,
                      percent(straggler->share),
                      options.empty() ? "see what else runs on its cores" : "leave out " + options);
@@ -85,8 +85,8 @@ std::string advice_on(LossCause cause, const RunRecord& run) {
   if (is_of_cores && shares_cores(run)) return advice_on_sharing();
   switch (cause) {
     case LossCause::compute_slowdown:
-      return "the cores share caches and memory bandwidth, or are far apart: try fewer ranks with "
-             "more --threads";
+      return "the cores may share caches or memory bandwidth, or be far apart: try fewer ranks "
+             "with more --threads";
     case LossCause::batch_effect:
       return fmt::format(
           "micro-batches of {} take longer a sample than the baseline's: try a larger "
@@ -128,7 +128,7 @@ std::string limit_text(const SerialFraction& serial) {
   const std::optional<double> low = serial.largest_speedup(serial.ci95.high);
   const std::optional<double> high = serial.largest_speedup(serial.ci95.low);
   if (!limit)
-    return "which sets the speedup no limit" + (low ? fmt::format(" below {:.3g}", *low) : "");
+    return "which does not limit the speedup" + (low ? fmt::format(" below {:.3g}", *low) : "");
   if (!high)
     return fmt::format("which allows a speedup of at most {:.3g} (95 %: {:.3g} or more)", *limit,
                        low.value_or(*limit));
@@ -162,8 +162,8 @@ std::string all_cores_line(const Ranking& ranking) {
     return {};
   const SpeedRatio ratio = speed_ratio(*fastest, *on_ranks);
   return fmt::format(
-      "{} is {} times as fast as {} n{}, the fastest on several ranks: first of all use --strategy "
-      "serial --threads {}",
+      "{} is {} times as fast as {} n{}, the fastest on several ranks: first try --strategy serial "
+      "--threads {}",
       fastest->id, ratio_with_interval(ratio.value, *ratio.interval), on_ranks->strategy.name,
       on_ranks->strategy.world_size, fastest->strategy.threads.value_or(0));
 }
@@ -257,8 +257,9 @@ std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
     return fmt::format("efficiency {}, which cannot be told from 100 %", efficiency_text(run));
   const std::string lost = lost_share_text(efficiency, scaling.efficiency_ci95);
   const std::optional<LossTerm> largest = largest_term(scaling.loss);
-  if (!largest) return fmt::format("{} lost; to what is not known, as phases are not", lost);
-  return fmt::format("{} lost, most of all to {} ({}): {}", lost, words_of(largest->cause),
+  if (!largest)
+    return fmt::format("{} lost; where is not known, because there are no phases", lost);
+  return fmt::format("{} lost, most of it to {} ({}): {}", lost, words_of(largest->cause),
                      percent(largest->share), advice_on(largest->cause, run));
 }
 

@@ -133,7 +133,7 @@ ParsedJson read_json(const std::filesystem::path& path) {
   };
   const auto refuse = [&](const InputProblem& problem) { return fail(problem.predicate); };
   ParsedJson json = ParsedJson::parse(read_input(path, kSchemaRule, refuse), nullptr, false);
-  if (!json.is_object()) throw fail("is no JSON Schema");
+  if (!json.is_object()) throw fail("is not a JSON Schema");
   return json;
 }
 

@@ -68,7 +68,7 @@ class Distributed : public Strategy {
   /// The gradients that this rank updates with.
   [[nodiscard]] virtual std::span<const Range> reduced_slices() = 0;
   /// Number `step` from 1: makes all ranks' parameters those after the update, once the queue was
-  /// ordered after all that was started, of which it returns the last; none where nothing was.
+  /// ordered after all that was started, and returns the last of it; none where nothing was.
   /// order_reduction need not have been called.
   virtual std::optional<Communicator::Ticket> update(Size step) = 0;
 

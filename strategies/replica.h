@@ -89,7 +89,7 @@ class Replica {
   void replay_step(Size step);
   /// One element of the device's memory: a share of the global batch's mean loss.
   [[nodiscard]] std::span<float> loss() const { return loss_.memory(); }
-  /// For who computes the loss elsewhere: one element a micro-batch, and their sum to loss().
+  /// For a loss that is computed elsewhere: one element a micro-batch, and their sum to loss().
   [[nodiscard]] std::span<float> losses() const { return losses_; }
   void add_up_losses() {
     if (losses_.size() > 1) program_.add_up(losses_, loss_.memory());
@@ -108,8 +108,8 @@ class Replica {
   /// otherwise. Where gradients pass, `slice` is the one that backward has just announced.
   void optimizer_step(Range slice, Size step);
   /// From now on optimizer_step takes these slices only, and the members share each of them evenly,
-  /// as they do where a communicator sums it. For who updates a part of the arena: what the members
-  /// computed of it may be very unequal.
+  /// as they do where a communicator sums it. For replicas that update a part of the arena: the
+  /// members may have computed very unequal shares of it.
   void divide_updates(std::vector<Range> slices);
 
   /// With loss scaling, after the gradients of `slices` are final: makes non_finite() 1 where one

@@ -8,11 +8,11 @@ namespace ptbench {
 
 /// How far a compared quantity was from what it should be.
 struct Difference {
-  double share = 0;    ///< of its bound; above 1 it does not match. Infinite for what is no number
+  double share = 0;    ///< of its bound; above 1 it does not match. Infinite where no number
   std::string tensor;  ///< where
   std::string what;    ///< of the tensor: "gradient", "parameters", "optimizer state 1"
 
-  /// Becomes the other one where that is worse; what is no number is worse than any.
+  /// Becomes the other one where that is worse; a value that is not a number is worst.
   void keep_worse(double other, const std::string& in, const std::string& of);
 };
 

@@ -257,7 +257,7 @@ class Verification {
     return tested_.replica().scaler().active() && spec == tested_.replica().step().loss_scale;
   }
 
-  /// Sums in another order may overflow where gradients nearly do; then the step tells nothing.
+  /// Sums in another order may overflow where gradients nearly do; then the step shows nothing.
   void check_only_one_skipped(Strategy& skipped, Strategy& applied) {
     constexpr double kNearOverflow = std::numeric_limits<float>::max() / 16.0;
     const double largest = largest_gradient(applied);

@@ -29,8 +29,8 @@ struct VerificationBounds {
 /// Begins the reason where the oracle's own loss is not finite: nothing is known of the match.
 inline constexpr std::string_view kOracleDiverges = "training itself diverges";
 
-/// Compared steps that make a verification whole: that many were not skipped, of which at least so
-/// many began with optimizer state.
+/// Compared steps that make a verification whole: that many were not skipped, and at least so many
+/// of these began with optimizer state.
 inline constexpr Size kAppliedSteps = 5;
 inline constexpr Size kStatefulSteps = 3;
 /// Below this slope the gradient of other arithmetic points too far from the oracle's to say more

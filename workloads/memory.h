@@ -13,8 +13,8 @@ namespace ptbench {
 
 /// Where the activations of a lowered graph and their gradients lie, in one piece of memory:
 /// an activation from the forward pass of its producer to its last reader, be that forward or
-/// backward, a gradient from who writes it to who reads it. What backward no longer needs makes
-/// room for gradients.
+/// backward, a gradient from its writer to its reader. What backward no longer needs makes room
+/// for gradients.
 struct ActivationMemory {
   std::vector<Bytes> tensors;                 ///< offset of each tensor
   std::vector<std::vector<Bytes>> gradients;  ///< offset for each operator's inputs; see `needed`
@@ -27,8 +27,8 @@ struct ActivationMemory {
 
 /// How long a program has the gradients of its parameters.
 enum class GradientUse : std::uint8_t {
-  /// Each operator's until those of the operators before it are computed: for who updates
-  /// parameters in the midst of backward. Takes the memory of the largest operator's, and of those
+  /// Each operator's until the gradients of the operator before it are computed: for updates in the
+  /// midst of backward. Takes the memory of the largest operator's gradients, and that of operators
   /// whose parameters have padding.
   passing,
   kept,         ///< all of them, until the next backward pass

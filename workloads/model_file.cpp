@@ -148,7 +148,7 @@ class LayerOrder {
   [[nodiscard]] Error unknown_input(const std::string& layer, const std::string& input) const {
     std::vector<std::string> names{std::string(kInput)};
     for (const LayerEntry& entry : entries_) names.push_back(entry.name);
-    return file_.error(fmt::format("layer '{}' takes its input from '{}', which is no layer{}",
+    return file_.error(fmt::format("layer '{}' takes its input from '{}', which is not a layer{}",
                                    shown(layer), shown(input), hint(input, names)),
                        fmt::format("name another layer, or \"{}\"", kInput));
   }

@@ -97,8 +97,8 @@ class ProgramPlan {
 /// through mirrors (read_back).
 class Program {
  public:
-  /// Records in the device's queue where gradients became final, for who waits for that: valid
-  /// while they are announced, and its event until the next ones are.
+  /// Records in the device's queue where gradients became final, so that others can wait for it.
+  /// Valid while they are announced, and its event until the next ones are.
   using ReadyMark = FunctionRef<const Event&()>;
   using GradientsReady = FunctionRef<void(Range slice, ReadyMark ready)>;
 
@@ -211,7 +211,7 @@ class Program {
   /// work(operator), whose error names operator and pass.
   template <class Work>
   void run_operator(std::size_t index, const char* pass, const Work& work);
-  /// Who sends a batch waits for nothing of the passes, which read a copy of it.
+  /// Sending a batch does not wait for the passes, which read a copy of it.
   void note_batch_used() {
     if (!is_immediate_ && !input_.is_copy()) queue_.record(*batch_used_);
   }

@@ -6,7 +6,7 @@
 #include "src/device/isa.h"
 #include "src/device/team.h"
 
-// Convolutions where images lie channels last, of which kernels take whole blocks of channels only:
+// Convolutions where images lie channels last and kernels take whole blocks of channels only:
 // computed as one of a native image whose channels, and the output's, are padded with zeros.
 namespace ptbench::conv2d {
 

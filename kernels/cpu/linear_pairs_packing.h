@@ -60,7 +60,7 @@ struct Epilogue {
   const float* bias = nullptr;  ///< null for none
   bool relu = false;
 };
-/// to = left · right (steps × 16 · `blocks` columns, of which `to` may lack some) by `multiply`,
+/// to = left · right (steps × 16 · `blocks` columns; `to` may lack some of them) by `multiply`,
 /// rounded to bf16.
 void multiply_rounded(products::MultiplyPanel multiply, Size steps, const products::Left& left,
                       const products::Right& right, Size blocks, const Epilogue& epilogue,

@@ -49,8 +49,8 @@ class WeightLayout {
 [[nodiscard]] WeightLayout row_major(const Shape& shape, ElementType type);
 /// A dimension of a weight tensor.
 enum class Side { inputs, outputs };
-/// Outputs × channels × kernel in blocks of 16 × 16, padded with zeros, of which `last` lie side by
-/// side (OIhw16i16o, OIhw16o16i).
+/// Outputs × channels × kernel in blocks of 16 × 16, padded with zeros; elements of
+/// `last` lie side by side (OIhw16i16o, OIhw16o16i).
 [[nodiscard]] WeightLayout blocked(const Shape& shape, ElementType type, Side last);
 /// bf16 in blocks of 32 of that side × 16 of the other, as AMX multiplies them: 16 pairs × 16 × 2,
 /// padded with zeros (OIhw16i16o2i, OIhw16o16i2o).

@@ -58,7 +58,7 @@ class PlaneWindow {
   Size left_;
 };
 
-/// Windows of 16 input channels for 16 output channels, of which one input channel's are taken;
+/// Windows of 16 input channels for 16 output channels, taken for one input channel at a time;
 /// turned by half a turn where the gradient of x is computed.
 class WindowColumns {
  public:

@@ -15,7 +15,7 @@ struct MatrixBatch {
 };
 
 /// to = each matrix of `from`, transposed, in device memory. From and To are float, Bf16 or F16;
-/// who is narrowed is rounded to the nearest, ties to even. Moves sizeof(From) + sizeof(To) bytes
+/// a narrower type is rounded to the nearest, ties to even. Moves sizeof(From) + sizeof(To) bytes
 /// an element, whole lines on both sides: bound by memory.
 template <class From, class To>
 void transpose(const MatrixBatch& shape, const From* from, To* to, cudaStream_t stream);

@@ -37,7 +37,7 @@ def weights_before(step: int) -> str:
 
 
 def is_same_update(length: float, cosine: float, precision: str, nonlinear: int) -> bool:
-    """Of a model of so many nonlinear layers; False where one is no number."""
+    """Of a model of so many nonlinear layers; False where one is not a number."""
     cosines = DEEP_COSINE_TOLERANCE if nonlinear > MOST_NONLINEAR else COSINE_TOLERANCE
     return abs(length - 1) <= LENGTH_TOLERANCE[precision] and 1 - cosine <= cosines[precision]
 

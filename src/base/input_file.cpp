@@ -33,7 +33,7 @@ InputFile open_input(const fs::path& path, const InputRule& rule, InputRefusal r
   if (fs::is_directory(status)) throw refuse(cannot_be_read("it is a directory"));
   const bool is_pipe = fs::is_fifo(status);
   if (!fs::is_regular_file(status) && !(rule.pipes && is_pipe))
-    throw refuse(cannot_be_read("it is no regular file"));
+    throw refuse(cannot_be_read("it is not a regular file"));
   InputFile file;
   file.bytes = is_pipe ? 0 : fs::file_size(path, error);
   if (error) throw refuse(cannot_be_read(error.message()));

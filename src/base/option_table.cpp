@@ -73,8 +73,8 @@ void check_assignments(const std::vector<OptionInfo>& options,
                         "give it once");
     for (const std::string& other : option.excludes)
       if (times[index] > 0 && given(other))
-        throw usage_error(fmt::format("--{} and --{} exclude each other", option.name, other),
-                          "give one of them");
+        throw usage_error(fmt::format("--{} and --{} cannot be combined", option.name, other),
+                          "give only one of them");
   }
 }
 

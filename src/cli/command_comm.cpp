@@ -210,7 +210,7 @@ CommResult run_with(const std::string& communicator, const CommWork& work) {
 /// Refuses what ranks that somebody else started cannot do.
 void require_possible_group(const CommOptions& options, const RankPlace& place) {
   if (options.nproc)
-    throw usage_error(fmt::format("--nproc {}: there are {} ranks from {} already", *options.nproc,
+    throw usage_error(fmt::format("--nproc {}: there are already {} ranks from {}", *options.nproc,
                                   place.world_size, name_of(place.source)),
                       fmt::format("leave --nproc out, or {}", without(place.source)));
   const std::string& name = options.communicators.front();

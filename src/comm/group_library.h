@@ -32,7 +32,7 @@ class GroupLibrary {
   /// The same on `root`; on others values stay.
   virtual void reduce(std::span<float> values, Size root) = 0;
   /// Gives rank r the r-th of the parts of `sent`, `sent_bytes` long each, and puts what comes from
-  /// it at the r-th place of `received`, every part of which has `received_bytes`.
+  /// it at the r-th place of `received`, where each part has `received_bytes`.
   virtual void all_to_all(std::span<std::byte> sent, const std::vector<Bytes>& sent_bytes,
                           std::span<std::byte> received, Bytes received_bytes) = 0;
   /// Replaces each rank's part of `values` (rank_part) by its sum over ranks; the others' parts

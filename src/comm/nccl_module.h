@@ -22,7 +22,7 @@ struct NcclProbe {
 /// throws. Loads NCCL and CUDA's runtime, which a run on the CPU never does.
 [[nodiscard]] NcclProbe probe_nccl(const std::filesystem::path& modules = install_paths().modules);
 
-/// The error (exit 5) of somebody who needs NCCL where `probe` has not found it.
+/// The error (exit 5) where NCCL is needed and `probe` has not found it.
 [[nodiscard]] Error nccl_absent_error(const NcclProbe& probe);
 
 /// For the row of the catalog: data travel between GPUs, and control messages between the host's

@@ -7,8 +7,8 @@
 namespace ptbench {
 
 /// What a communicator is besides that can leave values where they are given and put the result
-/// elsewhere, in the memory of its device. Training works in place; this is for who measures what
-/// the other costs. Sums are of floats as they are. Tickets, order and errors are the
+/// elsewhere, in the memory of its device. Training works in place; this is for measuring what the
+/// other way costs. Sums are of floats as they are. Tickets, order and errors are the
 /// communicator's. `given` and `result` are as long as each other and lie apart; what a rank has no
 /// part in stays as it is.
 class OutOfPlace {

@@ -112,7 +112,7 @@ enum class Change : std::uint32_t {
 
 /// Written by its rank alone, but for the bell and the members.
 struct RankBlock {
-  /// Operations that it has worked on, in all channels; for who watches whether it gets on.
+  /// Operations that it has worked on, in all channels: shows the watch whether it gets on.
   alignas(kLinePair) std::atomic<std::uint64_t> worked;
   /// Operations of the world that it has started on its device, of a communicator that works there.
   std::atomic<std::uint64_t> started_on_device;

@@ -15,7 +15,7 @@ namespace ptbench {
 /// A world of one. A reduction that scales or rounds does so as in a larger world (reduce.h), and a
 /// message is copied when the second of its two sides starts: by the host, at once. All else is the
 /// identity and touches nothing, so that it serves values in any device's memory and the host need
-/// not wait: who waits for the ticket comes after `after`, a queue on the device.
+/// not wait: the waiter for the ticket comes after `after`, a queue on the device.
 class SoloCommunicator final : public Communicator {
  public:
   static constexpr std::string_view kName = "solo";

@@ -25,9 +25,9 @@ struct StarPatience {
   std::function<void()> look = {};  ///< now and then; throws where waiting makes no sense any more
 };
 
-/// Rank 0's side: takes the connections of `size` - 1 ranks that know the secret, and no others',
-/// for whom there is one warning, and tells these ranks once all are there. Throws a run error that
-/// names who is missing in the end.
+/// Rank 0's side: takes the connections of `size` - 1 ranks that know the secret, and tells them
+/// once all are there. Others are sent away, with one warning. Throws a run error that names the
+/// ranks that are missing in the end.
 [[nodiscard]] StarLinks accept_star(const Descriptor& listener, Size size, std::uint64_t secret,
                                     const StarPatience& patience);
 /// Another rank's side: connects until rank 0 says that all are there, again where it was sent away

@@ -121,13 +121,13 @@ class HeaderParser {
     bool comma = true;
     expect('(');
     while (!take(')')) {
-      if (!comma) throw damaged("its 'shape' is no tuple of whole numbers");
+      if (!comma) throw damaged("its 'shape' is not a tuple of whole numbers");
       if (rank == dimensions.size())
         throw wrong(fmt::format("has more than {} dimensions", dimensions.size()));
       dimensions.at(rank++) = read_dimension();
       comma = take(',');
     }
-    if (rank == 1 && !comma) throw damaged("its 'shape' is no tuple of whole numbers");
+    if (rank == 1 && !comma) throw damaged("its 'shape' is not a tuple of whole numbers");
     header_.shape = Shape(std::span<const Size>(dimensions).first(rank));
   }
 
@@ -137,7 +137,7 @@ class HeaderParser {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dimension);
     if (error == std::errc::result_out_of_range || dimension < 0)
       throw damaged("its 'shape' has an absurd number");
-    if (error != std::errc{}) throw damaged("its 'shape' is no tuple of whole numbers");
+    if (error != std::errc{}) throw damaged("its 'shape' is not a tuple of whole numbers");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     (void)(rest_.starts_with('L') && take('L'));  // how Python 2 wrote long numbers
     return dimension;

@@ -37,8 +37,8 @@ struct ActivityInterface {
   void (*end_profile)() noexcept;
 };
 
-/// Of the engine that the device of this id ("cuda:0") belongs to and that is open; null where
-/// there is none, as for a CPU, of which nothing is told but what its threads do.
+/// Of the open engine that the device of this id ("cuda:0") belongs to; null where there is none,
+/// as for a CPU, where only the activity of its threads is known.
 [[nodiscard]] const ActivityInterface* find_activity(const std::string& device);
 
 }  // namespace ptbench

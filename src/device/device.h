@@ -101,8 +101,8 @@ class Device {
   [[nodiscard]] virtual std::optional<WatchGap> throttling_gap() const { return std::nullopt; }
 };
 
-/// For who is about to release what queues may still work on, also where that work has failed: who
-/// waited for it was told.
+/// Call before releasing memory that a queue may still use, also where its work has failed: its
+/// waiters were told.
 void finish_quietly(Device& device) noexcept;
 
 }  // namespace ptbench

@@ -6,9 +6,9 @@
 
 namespace ptbench {
 
-/// While it lives, this process gets no more memory than is available when it is made: who asks for
-/// more gets std::bad_alloc. Otherwise the kernel promises what it does not have, and ends the
-/// process without a word. For what takes memory by the size of a file that anybody has written.
+/// While it lives, this process gets no more memory than is available when it is made: a larger
+/// request throws std::bad_alloc. Without it the kernel promises memory that it does not have, and
+/// kills the process without a word. Use it where a foreign file says how much to allocate.
 class MemoryCap {
  public:
   MemoryCap();

@@ -12,7 +12,7 @@ namespace ptbench {
 enum class EventClock : bool { off, on };
 
 /// A point in the work of a queue. Several queues, and the host, may wait for one. It can be
-/// recorded again and again: who waits, waits for the last record before. It outlives the work that
+/// recorded again and again: a wait is for the last record before it. It outlives the work that
 /// waits for it.
 class Event {
  public:

@@ -119,7 +119,7 @@ struct Comparison {
   bool environment_ignored = false;
   std::optional<LeftOut> left_out;   ///< entries of a history whose environments differ
   std::vector<RunComparison> runs;   ///< in BASE's order, then what is new
-  Size tested = 0;                   ///< runs of which it was asked whether they changed
+  Size tested = 0;                   ///< runs that were tested for a change
   double expected_false_alarms = 0;  ///< at most, among those that are slower or faster
 };
 
@@ -189,7 +189,7 @@ struct SelfCheck {
 
 /// What these repetitions teach: per class, s of medians pooled over runs by degrees of freedom.
 /// `kUnlearnt` counts as 10, so that a few lucky repetitions do not make a quiet machine. What was
-/// learnt before has no part in it, so that nothing is counted twice. Checks of which either
+/// learnt before has no part in it, so that nothing is counted twice. Checks where either
 /// deviation is beyond 3 × `kUnlearnt` teach nothing.
 [[nodiscard]] PriorNoise learn(std::span<const SelfCheck> checks);
 

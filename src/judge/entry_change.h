@@ -13,7 +13,7 @@ namespace ptbench {
 /// host is not quite the same from one day to the next.
 inline constexpr double kUsualBetweenEntries = 0.012;
 
-/// How NEW differs from entries of a history, of which each is one piece of evidence, however many
+/// How NEW differs from entries of a history. Each entry is one piece of evidence, however many
 /// repetitions it has: all of them saw the same day.
 ///
 /// Repetitions count from what their placement class usually costs in these entries; an entry's

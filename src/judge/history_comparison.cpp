@@ -101,7 +101,7 @@ class HistoryJudge {
     return step;
   }
 
-  /// What is said of a run of which the window says `of_window`.
+  /// What is said of a run where the window says `of_window`.
   [[nodiscard]] Judgement with_anchor(const Judgement& of_window, const StepChange& change,
                                       Entries anchor, RunComparison& result) const {
     const Judgement of_anchor = judge_step(change, detect_);

@@ -16,7 +16,7 @@ namespace ptbench {
 struct HistoryWindow {
   std::vector<ResultFile> entries;  ///< oldest first
   std::vector<ResultFile> anchor;   ///< oldest first
-  /// Entries of which a run was left out since the environment differs.
+  /// Entries where a run was left out since the environment differs.
   LeftOut left_out;
   /// By id: entries of a run that were left out since its own circumstances differ.
   std::map<std::string, LeftOut> runs_left_out;
@@ -30,7 +30,7 @@ struct HistoryWindow {
 /// environment_differences.h), unless `options` ignores environments. What an entry does not know
 /// is taken from the next older one. Of the others, `history_levels` says which count. Runs that
 /// the newest entry lacks or skipped are left out too, if it has others of the same history: that
-/// they are missing was accepted. Entries of which nothing is left are dropped.
+/// they are missing was accepted. Entries without a run left are dropped.
 [[nodiscard]] HistoryWindow history_window(std::vector<ResultFile> entries,
                                            std::span<const ResultFile> fresh,
                                            const HistoryParts& parts, const CompareOptions& options,

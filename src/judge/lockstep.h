@@ -39,8 +39,8 @@ struct LockstepRule {
   Size palindromes = 20;  ///< of turns in a pair
 };
 
-/// What a gate measures to find changes of `detect`: for less than `kSmallChange` more and shorter
-/// pairs, of which too few to decide are not looked at. `max_pairs`: what the user wants.
+/// What a gate measures to find changes of `detect`: below `kSmallChange` more and shorter pairs,
+/// without looks at too few of them to decide. `max_pairs`: what the user wants.
 [[nodiscard]] LockstepRule gate_rule(double detect, std::optional<Size> max_pairs);
 
 /// After how many pairs to look next where `pairs` are measured: 6, 8, 10, 14, 20, 28, 40 and so
@@ -95,8 +95,8 @@ struct LockstepJudgement {
 /// By either statistic: slower / faster: |e| > detect / 2 and the interval excludes 0; same: |e| ≤
 /// detect / 2 and the interval lies within ± detect. Slower is what is slower by one and not faster
 /// by the other; faster alike; same what is the same by both. Anything else is ambiguous, except
-/// for pairs that are looked at once and of which every NEW process is slower (faster) than every
-/// BASE one, by medians, with a gap above detect / 2: with at least 5 pairs that has p ≤ 0.008 (see
+/// for pairs that are looked at once where every NEW process is slower (faster) than every BASE
+/// one, by medians, with a gap above detect / 2: with at least 5 pairs that has p ≤ 0.008 (see
 /// Separation), and is slower (faster), however they scatter.
 [[nodiscard]] LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule& rule,
                                       const PriorNoise& prior);

@@ -30,7 +30,7 @@ struct IntervalRule {
 inline constexpr IntervalRule kTypicalRule{};
 inline constexpr IntervalRule kMeanRule{.level = kMeanLevel, .own_spread = true};
 
-/// How far two sides are apart of which every repetition of one is slower than all of the other.
+/// How far two sides are apart where every repetition of one is slower than all of the other.
 struct Separation {
   double gap = 0;  ///< of the logarithms; 0 where they overlap, or where one side has fewer than 5
   /// How often equal programs come apart, in either direction: 2 / C(n + m, n), at most 0.008.

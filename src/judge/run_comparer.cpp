@@ -104,7 +104,7 @@ class RunComparer {
     const std::vector<std::string> unlike = joined(environment_, circumstances);
     if (unlike.empty() || options_.ignore_environment) return;
     result.verdict = Verdict::incomparable;
-    result.reason = why_incomparable("unlike environments", unlike);
+    result.reason = why_incomparable("different environments", unlike);
   }
 
   const CompareOptions& options_;

@@ -68,10 +68,11 @@ void warn_of_foreign_load(RunRecord& run, const NoiseContext& context) {
   if (static_cast<double>(busy.size()) <= kRareSlices * static_cast<double>(all.size())) return;
   const std::string cores =
       context.cores == 1 ? "the core" : fmt::format("the {} cores", context.cores);
-  warn(run, {.code = "foreign-load",
-             .message = fmt::format("other programs took {} of {} in {} of {} slices",
-                                    percent(mean(busy)), cores, busy.size(), all.size()),
-             .remedy = "End what else runs, or leave it cores of its own with fewer --threads."});
+  warn(run,
+       {.code = "foreign-load",
+        .message = fmt::format("other programs took {} of {} in {} of {} slices",
+                               percent(mean(busy)), cores, busy.size(), all.size()),
+        .remedy = "Close other programs, or leave them cores of their own with fewer --threads."});
 }
 
 void warn_of_steal(RunRecord& run) {
@@ -113,9 +114,9 @@ void warn_of_placement(RunRecord& run, const NoiseContext& context) {
                .remedy = remedy_of_moved_cores(run, context)});
   } else if (far > 0 && far == std::ssize(clean)) {
     const std::vector<double> latencies = known(clean, &SliceRecord::core_latency_seconds);
-    const std::string after = latencies.empty() ? ""
-                                                : ": they hear from each other after " +
-                                                      format_duration(median(latencies));
+    const std::string after =
+        latencies.empty() ? ""
+                          : ": a signal between them takes " + format_duration(median(latencies));
     warn(run, {.code = "cores-far",
                .message = "the cores share no cache" + after,
                .remedy = "Pin to cores of one cache (taskset); in a virtual machine, run again "
@@ -134,7 +135,7 @@ void warn_of_frequency(RunRecord& run) {
              .message = fmt::format("the cores {}: {}Hz to {}Hz, usually {}Hz",
                                     throttled ? "were throttled at times" : "were boosted at times",
                                     format_si(lowest), format_si(highest), format_si(usual)),
-             .remedy = throttled ? "See to cooling and power limits, or fix the frequency."
+             .remedy = throttled ? "Check cooling and power limits, or fix the frequency."
                                  : "Fix the frequency (as root: turn boost off; of a GPU: "
                                    "nvidia-smi -lgc)."});
 }
@@ -204,13 +205,12 @@ std::optional<UnusualSpread> unusual_spread(const RunRecord& run, const PriorNoi
 }
 
 WarningRecord warning_of_unusual_spread(const UnusualSpread& spread) {
-  return {.code = "too-noisy",
-          .message = fmt::format("the repetitions scatter by {}, far beyond the {} that is usual "
-                                 "here: compare calls such a run ambiguous",
-                                 percent(spread.standard_deviation), percent(spread.usual)),
-          .remedy =
-              "Measure again while nothing else runs; ptbench doctor --noise watches for what "
-              "disturbs."};
+  return {
+      .code = "too-noisy",
+      .message = fmt::format("the repetitions scatter by {}, far beyond the {} that is usual "
+                             "here: compare calls such a run ambiguous",
+                             percent(spread.standard_deviation), percent(spread.usual)),
+      .remedy = "Measure again on a quiet machine; ptbench doctor --noise shows what disturbs it."};
 }
 
 /// "±3.33 %", "-45.1 % to +82.2 %": of half the width of a logarithm's interval.
@@ -267,7 +267,7 @@ void warn_of_heat(RunRecord& run, const Pressure& pressure) {
   if (times <= 0) return;
   warn(run, {.code = "thermal-throttling",
              .message = fmt::format("cores slowed themselves down for heat {} times", times),
-             .remedy = "See to cooling, or cap the frequency below what it can carry away."});
+             .remedy = "Improve the cooling, or cap the frequency below what it can carry away."});
 }
 
 void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
@@ -278,7 +278,7 @@ void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
              .message = fmt::format("memory was short: {} went to swap or came back, {} of this "
                                     "program lie there",
                                     format_bytes(moved), format_bytes(own)),
-             .remedy = "End what else needs memory, or choose a smaller --batch-size."});
+             .remedy = "Close other programs, or choose a smaller --batch-size."});
 }
 
 /// Throughput is over the mean step, which people take for the usual one.
@@ -288,9 +288,9 @@ void warn_of_slow_steps(RunRecord& run) {
   if (!mean || !median || *mean <= (1 + kMeanAboveMedian) * *median) return;
   warn(run, {.code = "mean-above-median",
              .message = fmt::format("the mean step is {} longer than the median: some steps take "
-                                    "far longer than others, and throughput is over all of them",
+                                    "far longer than others, and throughput includes them",
                                     percent(*mean / *median - 1)),
-             .remedy = "See the percentiles of the step time, and end what else runs."});
+             .remedy = "See the percentiles of the step time, and close other programs."});
 }
 
 }  // namespace
@@ -322,7 +322,7 @@ void mark_quick(RunRecord& run) {
   for (WarningRecord& warning : run.warnings)
     if (warning.code == kShortWarmup) warning.remedy = "Measure without --quick.";
   warn(run, {.code = "quick",
-             .message = "a first look: one repetition, which does not tell what others would",
+             .message = "a first look: one repetition does not show how much others would differ",
              .remedy = "Measure without --quick before you rely on it."});
 }
 

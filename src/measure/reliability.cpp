@@ -58,7 +58,7 @@ std::string text_of(const Reliability& reliability) {
                          clean_text(reliability));
     case Trust::few_clean: return fmt::format("not reliable: {}", clean_text(reliability));
     case Trust::one_repetition:
-      return "not reliable: one repetition does not tell what others would";
+      return "not reliable: one repetition does not show how much others would differ";
     case Trust::not_measured: return {};
   }
   throw Defect("a trust without a text");

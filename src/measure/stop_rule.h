@@ -118,7 +118,7 @@ class TimeLimit final : public StopRule {
 /// Another rule, which outlives this one, or as soon as training has reached its target.
 class UntilReached final : public StopRule {
  public:
-  /// `reached` is set by who looks at the training, and outlives the rule.
+  /// `reached` is set by the code that watches the training, and outlives the rule.
   UntilReached(StopRule& inner, const bool& reached) : inner_(&inner), reached_(&reached) {}
 
   [[nodiscard]] bool should_stop(const Evidence& evidence) override {

@@ -86,8 +86,8 @@ void add_straggler_warning(RunRecord& run) {
       {.code = kStraggler,
        .message = fmt::format("rank {} computes {} longer than the others, which wait for it",
                               straggler->rank, format_percent(straggler->share)),
-       .remedy = options.empty() ? "End what else runs on its cores, and see that they are as fast "
-                                   "as the others'."
+       .remedy = options.empty() ? "Close other programs on its cores, and check that these cores "
+                                   "are as fast as the others'."
                                  : fmt::format("That was on purpose: leave out {}.", options)});
 }
 

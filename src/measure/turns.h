@@ -6,8 +6,8 @@
 
 namespace ptbench {
 
-/// One turn of processes that are measured in lockstep: who has it trains, the others sleep. It
-/// lasts until both `seconds` and `steps` are reached.
+/// One turn of processes that are measured in lockstep: the process that has it trains, the others
+/// sleep. It lasts until both `seconds` and `steps` are reached.
 struct Turn {
   Size number = 0;     ///< among the turns of all processes of the set, from 0
   double seconds = 0;  ///< of measured steps, at least

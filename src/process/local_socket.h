@@ -39,7 +39,7 @@ struct SocketMessage {
 [[nodiscard]] Descriptor connect_to(std::string_view name, int& error_number);
 /// Closed where nobody waits to be accepted.
 [[nodiscard]] Descriptor accept_from(const Descriptor& listener);
-/// The same for those who need who comes: throws a run error where no more files may be open.
+/// The same where a connection is needed: throws a run error where no more files may be open.
 [[nodiscard]] Descriptor accept_needed(const Descriptor& listener);
 
 // Messages also go over connections of network_socket.h, without descriptors.

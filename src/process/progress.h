@@ -42,8 +42,8 @@ class Progress {
   void update(double share, std::string_view detail = {});
   /// As `update`, where the time left is known.
   void show_all(double share, double seconds_left);
-  /// "PHASE 12/40": the twelfth of 40 things is through (total > 0). Things that last as long as
-  /// operators to choose, each of which may be worth a look: not for steps.
+  /// "PHASE 12/40": the twelfth of 40 things is done (total > 0). For things that take as long as
+  /// choosing an operator does; not for steps.
   void count(Size done, Size total);
   /// Stands behind the lines of all phases from now on that have no detail of their own.
   void keep(std::string detail) { standing_ = std::move(detail); }

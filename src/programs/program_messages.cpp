@@ -26,7 +26,8 @@ std::int64_t whole(const json& value, std::int64_t least, std::int64_t most, con
                     (!value.is_number_unsigned() ||
                      value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) &&
                     value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most;
-  if (!fits) throw breach(fmt::format("'{}' is no whole number from {} to {}", what, least, most));
+  if (!fits)
+    throw breach(fmt::format("'{}' is not a whole number from {} to {}", what, least, most));
   return value.get<std::int64_t>();
 }
 
@@ -101,14 +102,14 @@ std::int64_t number_in(const json& entry) {
 
 std::optional<double> loss_in(const json& value) {
   if (value.is_null()) return std::nullopt;
-  if (!value.is_number()) throw breach("a loss is no number");
+  if (!value.is_number()) throw breach("a loss is not a number");
   return value.get<double>();
 }
 
 /// Index in kProgramPhases; empty for another.
 std::optional<std::size_t> phase_in(const json& value) {
   const auto* name = value.get_ptr<const std::string*>();
-  if (name == nullptr) throw breach("the name of a phase is no text");
+  if (name == nullptr) throw breach("the name of a phase is not a string");
   const auto found = std::ranges::find(kProgramPhases, std::string_view(*name));
   if (found == kProgramPhases.end()) return std::nullopt;
   return static_cast<std::size_t>(found - kProgramPhases.begin());

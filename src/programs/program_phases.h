@@ -8,8 +8,8 @@
 
 namespace ptbench {
 
-/// What of its steps a rank told: means over the steps of which any phase was told, with what no
-/// phase was told of as `other`. All empty where there is no such step.
+/// The phases that a rank reported: means over the steps with any reported phase. The part of a
+/// step that no phase covers is `other`. All empty where there is no such step.
 [[nodiscard]] PhasesRecord phases_of(const ProgramRanks::Observed& observed);
 
 /// Forward and backward of a step; empty where neither was told.

@@ -87,7 +87,7 @@ class ProgramRun {
     }
     around_.progress.clear();
     if (record_.status == Status::interrupted)
-      record_.reason = "interrupted by a signal while the program trained";
+      record_.reason = "stopped by a signal while the program trained";
   }
 
  private:
@@ -180,9 +180,8 @@ class ProgramRun {
     if (!asked || *asked == told) return;
     record_.warnings.push_back(
         {.code = "other-batch",
-         .message = fmt::format("a step has {} samples, as the program says, and it was told to "
-                                "have {}",
-                                told, *asked),
+         .message = fmt::format(
+             "a step has {} samples, the program says, and it was told to have {}", told, *asked),
          .remedy =
              "Let the script use the batch that it is given, and report its samples a step."});
   }
@@ -279,13 +278,13 @@ class ProgramRun {
       throw run_error(
           fmt::format("the program ended by itself after {} steps, before enough was measured",
                       steps),
-          "let its loop go on until ptbench ends it, or measure fewer --steps");
+          "let its loop run until ptbench ends it, or measure fewer --steps");
     record_.warnings.push_back(
         {.code = "program-ended",
          .message = fmt::format("the program ended by itself after {} steps: what was measured by "
                                 "then counts",
                                 steps),
-         .remedy = "Let its loop go on until ptbench ends it."});
+         .remedy = "Let its loop run until ptbench ends it."});
   }
 
   const RunConfig& config_;

@@ -24,12 +24,12 @@ using nlohmann::json;
 constexpr ChildProcess::Duration kComparisonLook = std::chrono::milliseconds(100);
 /// A model is compiled in some minutes.
 constexpr ChildProcess::Duration kLongestComparison = std::chrono::minutes(20);
-/// For who was asked to end, until it is killed.
+/// Between asking a process to end and killing it.
 constexpr ChildProcess::Duration kComparisonGrace = std::chrono::seconds(2);
 /// Of standard output, whose last line alone is read.
 constexpr std::size_t kMostOfComparison = std::size_t{1} << 20U;
 
-/// The processes of a comparison, all of which end with this.
+/// The processes of a comparison; all of them end with this object.
 class Comparison {
  public:
   /// `folder`: for its temporary files.
@@ -163,7 +163,7 @@ void verify_program(const RunConfig& config, const RunSurroundings& around, RunR
     record.verification.lr = config.optimizer.lr;
   } catch (const Interrupted&) {
     record.status = Status::interrupted;
-    record.reason = "interrupted by a signal while the program was compared with ptbench";
+    record.reason = "stopped by a signal while the program was compared with ptbench";
   }
   if (record.verification.status == VerificationStatus::failed)
     fail_verification(record,

@@ -23,9 +23,9 @@ using std::chrono::steady_clock;
 
 /// Between two looks at an interruption.
 constexpr milliseconds kMoment{100};
-/// No interval counts for more: who waits may have been stopped itself.
+/// No interval counts for more: this process may have been stopped itself while it waited.
 constexpr milliseconds kLongestInterval{1000};
-/// For who was asked to end, until it is killed.
+/// Between asking a process to end and killing it.
 constexpr milliseconds kGrace{2000};
 
 double seconds_of(milliseconds duration) { return std::chrono::duration<double>(duration).count(); }

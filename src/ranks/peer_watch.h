@@ -13,7 +13,7 @@ namespace ptbench {
 
 /// Watches the processes of the other ranks, where nobody else does, from a thread of its own: for
 /// one that ends without saying goodbye, is stopped or hangs it gives up, so that nobody waits for
-/// it. Rank 0 watches all, and is watched by all. On rank 0 it sends away who comes too late. On
+/// it. Rank 0 watches all, and is watched by all. On rank 0 it sends latecomers away. On
 /// the others it passes signals that interrupt, where these are blocked and thus pending, on to
 /// rank 0. Once a rank has given up, a process that is stopped is killed, and this one is ended if
 /// it does not end by itself. Says goodbye when it ends.

@@ -55,8 +55,8 @@ struct LockstepSet {
 /// only the one that has its turn does not sleep. Turns come in palindromes (A B B A), whose order
 /// is drawn anew each time, so that whatever changes evenly meets all alike: Abedi and Brecht,
 /// "Conducting repeatable experiments in highly variable cloud computing environments" (2017);
-/// Bulej et al., "Duet benchmarking" (2020). Takers begin in their order, of which none is larger
-/// than the first: where that one leaves too little memory for the others, there are no turns.
+/// Bulej et al., "Duet benchmarking" (2020). Takers begin in their order, and none is larger than
+/// the first: where that one leaves too little memory for the others, there are no turns.
 [[nodiscard]] LockstepOutcome measure_in_lockstep(std::span<TurnTaker* const> takers,
                                                   const LockstepPlan& plan, const LockstepSet& set);
 

@@ -73,7 +73,7 @@ void require_possible_ranks(const RunOptions& options, const RankPlace& place) {
   const bool counts = std::ranges::find(options.assignments, "nproc", &NamedAssignment::name) !=
                       options.assignments.end();
   if (counts)
-    throw usage_error(fmt::format("--nproc {}: there are {} ranks from {} already", options.nproc,
+    throw usage_error(fmt::format("--nproc {}: there are already {} ranks from {}", options.nproc,
                                   place.world_size, name_of(place.source)),
                       fmt::format("leave --nproc out, or {}", without(place.source)));
   const StrategyRow strategy = find_strategy(options.strategy);
@@ -323,9 +323,9 @@ void warn_of_one_repetition(const OutsideRank& rank, const RankPlace& place, Run
   if (options.orders.launched_ranks) return;  // each of several
   record.warnings.push_back(
       {.code = "one-repetition",
-       .message = fmt::format("ranks from {} measure one repetition: nothing is known of how much "
-                              "processes differ",
-                              name_of(place.source)),
+       .message = fmt::format(
+           "ranks from {} measure one repetition: it does not show how much processes differ",
+           name_of(place.source)),
        .remedy = fmt::format("Start them several times, or use --nproc {} without them.",
                              place.world_size)});
 }

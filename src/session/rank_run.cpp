@@ -113,7 +113,7 @@ void measure_on_ranks(const RunConfig& config, const Topology& topology,
   if (outcome.interrupted) {
     // What rank 0 may have seen fail is another that the signal had ended.
     if (record.status != Status::interrupted || !record.reason)
-      record.reason = "interrupted by a signal";
+      record.reason = "stopped by a signal";
     record.status = Status::interrupted;
   } else if (outcome.error) {
     if (outcome.error->code() != ExitCode::failed) throw Error(*outcome.error);

@@ -209,12 +209,12 @@ void end_at_once(const OutsideRank& rank, const GivenUp& by) {
   const Size own = rank.config.rank();
   log_error(fmt::format("rank {}, while {}, was ended: {}", own,
                         name_of(PhaseBoard(rank.region.phases()).phase(own)), cause_of(by)));
-  log_note("remedy: see what became of that rank");
+  log_note("remedy: find out what happened to that rank");
   std::_Exit(static_cast<int>(ExitCode::failed));
 }
 
-/// Names the cause on rank 0: what it was asked to leave for was another rank's failure, and who is
-/// stopped failed the others.
+/// Names the cause on rank 0: another rank's failure made it leave, and a rank that is stopped has
+/// failed the others.
 void name_cause(const OutsideRank& rank, const PeerWatch& watch, RunRecord& record) {
   const std::optional<GivenUp> by = rank.region.given_up();
   if (record.status == Status::interrupted && by && by->reason != kInterruptedReason) {

@@ -53,7 +53,7 @@ std::optional<Error> refusal_of(const ChildExit& ended, const ProcessMessages& m
 }
 
 std::string interruption(const std::string& task) {
-  return fmt::format("interrupted by a signal during {}", task);
+  return fmt::format("stopped by a signal during {}", task);
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ std::vector<std::vector<std::size_t>> families_of(std::span<const SweepRow> rows
   return families;
 }
 
-/// Builds are compared row by row, and rows of one build with others of their workload, of which
-/// only so many are alive at a time.
+/// Builds are compared row by row, and rows of one build with others of their workload; only so
+/// many rows are alive at a time.
 std::vector<std::vector<std::size_t>> groups_of(std::span<const SweepRow> rows, std::size_t sides) {
   constexpr std::size_t kMostAlive = 16;
   std::vector<std::vector<std::size_t>> groups;

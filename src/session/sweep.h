@@ -46,8 +46,8 @@ struct SweepLength {
   /// as rows last); empty: whole processes follow each other.
   std::optional<LockstepPlan> lockstep = std::nullopt;
   Size most_rounds = 12;  ///< that rows of several sides may have, the added ones included
-  /// Beside `rounds`: whether the sides' records of a row call for another one, which no row does
-  /// of which a side has failed; empty: where some side lacks clean repetitions.
+  /// Beside `rounds`: whether the sides' records of a row call for another round; never where one
+  /// side has failed. Empty: where some side lacks clean repetitions.
   std::function<bool(std::span<const RunRecord* const> sides)> needs_more = nullptr;
   double last_begin_seconds = 1e9;  ///< no round begins later, counted from the sweep's begin
   std::chrono::milliseconds longest_stop = SessionSetup().longest_stop;
@@ -92,7 +92,7 @@ class Sweep {
   /// side has its clean repetitions.
   void run();
 
-  /// Rows in the order of the grid, without those of which nothing is known yet, compared with
+  /// Rows in the order of the grid, without rows that have no record yet, compared with
   /// their baselines as far as these are measured; then what `earlier` held besides.
   [[nodiscard]] ResultFile result(std::size_t side) const;
   /// That are through, on average over the rows that are possible.

@@ -82,7 +82,7 @@ Row scaling_row() {
            .value = "weak|strong|off",
            .group = kSweep,
            .help = "compare each row with serial, which is measured too: weak keeps the batch of a "
-                   "replica, strong the global batch; off measures what was asked for alone",
+                   "replica, strong the global batch; off measures only what was asked for",
            .fallback = "weak with --nproc above 1, strong with --global-batch",
            .choices = {"weak", "strong", "off"}},
           [](SweepOptions& sweep, const OptionInfo& option, std::string_view text) {
@@ -97,8 +97,8 @@ Row launcher_row() {
   return {{.name = "launcher",
            .value = "COMMAND",
            .group = kSweep,
-           .help = "start rows of several ranks with this command of the shell, in which {n} is "
-                   "their number",
+           .help = "start rows of several ranks with this shell command, in which {n} is the "
+                   "number of ranks",
            .fallback = "ptbench starts them itself",
            .example = "mpirun -n {n}"},
           [](SweepOptions& sweep, const OptionInfo& option, std::string_view text) {
@@ -112,26 +112,27 @@ Row launcher_row() {
 }
 
 std::vector<Row> own_rows() {
-  return {scaling_row(), launcher_row(),
-          whole_option({.name = "rounds",
-                        .value = "R",
+  return {
+      scaling_row(), launcher_row(),
+      whole_option({.name = "rounds",
+                    .value = "R",
+                    .group = kSweep,
+                    .help = "processes for each row, which take turns with those of the other rows",
+                    .fallback = "5, and 6 with several --binary",
+                    .example = "5"},
+                   &SweepOptions::rounds, 1, kMostRounds),
+      flag_option({.name = "resume",
+                   .group = kSweep,
+                   .help = "continue the result file: measure what is missing"},
+                  &SweepOptions::resume),
+      text_list_option({.name = "binary",
+                        .value = "FILE",
                         .group = kSweep,
-                        .help = "processes that measure each row, in turn with the other rows",
-                        .fallback = "5, and 6 with several --binary",
-                        .example = "5"},
-                       &SweepOptions::rounds, 1, kMostRounds),
-          flag_option({.name = "resume",
-                       .group = kSweep,
-                       .help = "go on where the result file ends: measure what it lacks"},
-                      &SweepOptions::resume),
-          text_list_option({.name = "binary",
-                            .value = "FILE",
-                            .group = kSweep,
-                            .help = "measure with this build of ptbench; may be given several "
-                                    "times, each with an --output of its own",
-                            .example = "../before/ptbench",
-                            .hint = ValueHint::file},
-                           &SweepOptions::binaries)};
+                        .help = "measure with this build of ptbench; may be given several times, "
+                                "each time with its own --output",
+                        .example = "../before/ptbench",
+                        .hint = ValueHint::file},
+                       &SweepOptions::binaries)};
 }
 
 }  // namespace

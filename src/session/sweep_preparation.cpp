@@ -38,8 +38,7 @@ bool Sweep::is_started_alike(std::size_t row, const RunRecord& earlier) const {
   const std::string then = earlier.strategy.launcher.value_or("ptbench");
   if (now == then) return true;
   around_.warn(
-      fmt::format("row '{}' begins anew: its ranks were started by '{}', and are by '{}' "
-                  "now",
+      fmt::format("row '{}' starts again: its ranks were started by '{}', and are by '{}' now",
                   rows_[row].id(), then, now));
   return false;
 }
@@ -48,7 +47,7 @@ bool Sweep::is_started_alike(std::size_t row, const RunRecord& earlier) const {
 bool Sweep::is_verified_alike(std::size_t row, const RunRecord& earlier) const {
   const bool is_compared = rows_[row].starts_program && rows_[row].needs_preparation;
   if (!is_compared || earlier.verification.status == VerificationStatus::passed) return true;
-  around_.warn(fmt::format("row '{}' begins anew: its steps had not been compared with ptbench's",
+  around_.warn(fmt::format("row '{}' starts again: its steps had not been compared with ptbench's",
                            rows_[row].id()));
   return false;
 }
@@ -151,7 +150,7 @@ void Sweep::join_earlier(std::size_t row, std::size_t side) {
 
 void Sweep::begin_anew(std::size_t row, std::size_t side, const std::string& change) {
   Size& repetitions = cell(row, side).repetitions;
-  around_.warn(fmt::format("row '{}' begins anew, without its {} earlier repetitions: {}",
+  around_.warn(fmt::format("row '{}' starts again, without its {} earlier repetitions: {}",
                            rows_[row].id(), repetitions, change));
   repetitions = 0;
   begun_anew_ = true;
@@ -171,8 +170,9 @@ void Sweep::learn_origin(std::size_t side, const SweepSession& session) {
   if (!measured.earlier) return;
   const std::vector<std::string> differences = differences_of(*measured.earlier, measured.header);
   if (!differences.empty())
-    around_.warn(fmt::format("the sweep goes on where something has changed since it began: {}",
-                             fmt::join(differences, "; ")));
+    around_.warn(
+        fmt::format("the sweep continues, although something has changed since it began: {}",
+                    fmt::join(differences, "; ")));
 }
 
 }  // namespace ptbench

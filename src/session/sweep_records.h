@@ -14,7 +14,7 @@ namespace ptbench {
 // What a sweep makes of the records of its rows.
 
 /// Begins the reason of a row that a sweep left between two of its repetitions.
-inline constexpr std::string_view kAfterRounds = "interrupted by a signal after ";
+inline constexpr std::string_view kAfterRounds = "stopped by a signal after ";
 
 [[nodiscard]] Size repetitions_of(const RunRecord& record);
 

@@ -26,7 +26,7 @@ class TurnTaker {
   /// Ends the repetition, which belongs to the set of that name (RepetitionRecord::lockstep).
   /// False: it failed or was interrupted, and the record says why.
   [[nodiscard]] virtual bool end_turns(const std::string& set) = 0;
-  /// Ends the repetition, of which nothing is kept.
+  /// Ends the repetition and keeps nothing of it.
   virtual void abandon_turns() = 0;
 };
 

@@ -45,13 +45,13 @@ Plan read_plan(const std::string& path) {
       nlohmann::json::parse(read_input(path, kPlanRule, refuse), nullptr, false);
   if (!plan.is_object() || plan.value("schema", nlohmann::json()) != kSchema ||
       !plan.contains("choices") || !plan["choices"].is_object())
-    throw broken_plan(path, fmt::format("is no plan ({})", kSchema));
+    throw broken_plan(path, fmt::format("is not a plan ({})", kSchema));
   Plan read;
   if (const auto made_for = plan.find("fingerprint");
       made_for != plan.end() && made_for->is_string())
     read.fingerprint = made_for->get<std::string>();
   for (const auto& [key, candidate] : plan["choices"].items()) {
-    if (!candidate.is_string()) throw broken_plan(path, "has a choice that is no text");
+    if (!candidate.is_string()) throw broken_plan(path, "has a choice that is not a string");
     read.choices[key] = candidate.get<std::string>();
     if (!is_plain(key) || !is_plain(read.choices[key]))
       throw broken_plan(path, "has a choice with control characters");

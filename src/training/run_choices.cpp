@@ -195,7 +195,7 @@ void RunChoices::keep_communication(Choices decided, std::optional<double> forei
     warn_of_load("communication", "ranks' communication was", *foreign_share);
 }
 
-/// In the file of which the processes that come after a preparation plan.
+/// Into the file that the processes after a preparation plan from.
 void RunChoices::keep_for_repetitions(const Choices& choices) const {
   if (options_.orders.keep_plan)
     PlanStore::of_file(*options_.orders.keep_plan, context_.backend().fingerprint()).save(choices);

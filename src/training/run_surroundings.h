@@ -12,7 +12,7 @@
 namespace ptbench {
 
 /// With which a rank that a signal interrupted gives up.
-inline constexpr std::string_view kInterruptedReason = "it was interrupted by a signal";
+inline constexpr std::string_view kInterruptedReason = "it was stopped by a signal";
 
 /// What a run talks to while it works; everything outlives it.
 struct RunSurroundings {

@@ -12,7 +12,7 @@ namespace ptbench {
 /// Thrown between two pieces of work once a signal has come; what the record holds by then stays.
 struct Interrupted {};
 
-/// How far a run has come, for people and for who watches its ranks, and whether it may go on.
+/// How far a run has come, for people and for the watch of its ranks, and whether it may go on.
 class RunWatch {
  public:
   /// `around` outlives the watch.
@@ -24,7 +24,7 @@ class RunWatch {
   /// A phase begins. On rank 0 throws Interrupted where a signal has come, and lets the others
   /// know.
   void enter(RankPhase phase);
-  /// A phase begins for who watches the ranks; people are not shown it.
+  /// A phase begins for the watch of the ranks; people are not shown it.
   void enter_unseen(RankPhase phase) { board_.enter(rank_, phase); }
   [[nodiscard]] RankPhase phase() const { return board_.phase(rank_); }
   /// Shows people how far the phase has come: `done` of `total` things (above 0).

@@ -58,7 +58,7 @@ class TrainingRun {
     }
     around_.progress.clear();
     if (record_.status == Status::interrupted)
-      record_.reason = fmt::format("interrupted by a signal while {}", name_of(watch_.phase()));
+      record_.reason = fmt::format("stopped by a signal while {}", name_of(watch_.phase()));
     if (trains_ && config_.device.is_cpu() && !record_.memory.peak_bytes)
       record_.memory.peak_bytes = peak_resident_memory().total();
   }

@@ -59,7 +59,7 @@ VerificationBounds bounds_of(const TrainingShape& tested, const TrainingShape& o
   bounds.loss = tested.type == ElementType::f32 ? 1e-5 : 2e-2;
   bounds.statistics = tested.type == ElementType::f32 ? 1e-3 : 5e-2;
   // Rounding moves the values behind many ReLUs further: in an untrained ResNet-50 with a batch of
-  // 1 the last batch norms' variances by a fifth, of which statistics take a tenth.
+  // 1 the last batch norms' variances by a fifth, and statistics take a tenth of that.
   constexpr double kLayersOfBound = 16;
   bounds.statistics *= std::max(1.0, static_cast<double>(nonlinear_layers + 1) / kLayersOfBound);
   return bounds;

@@ -31,9 +31,10 @@ TEST_CASE("an input is a regular file of a sane length") {
                     Equals("large has 11 B, more than the 10 B that are read"));
   CHECK_THROWS_WITH(read(folder.path()), Equals("cannot be read: it is a directory"));
   CHECK_THROWS_WITH(read(folder.path() / "absent"), Contains("cannot be read: No such file"));
-  CHECK_THROWS_WITH(read("/dev/zero"), Equals("cannot be read: it is no regular file"));
+  CHECK_THROWS_WITH(read("/dev/zero"), Equals("cannot be read: it is not a regular file"));
   std::filesystem::create_symlink("/dev/zero", folder.path() / "link");
-  CHECK_THROWS_WITH(read(folder.path() / "link"), Equals("cannot be read: it is no regular file"));
+  CHECK_THROWS_WITH(read(folder.path() / "link"),
+                    Equals("cannot be read: it is not a regular file"));
 }
 
 TEST_CASE("what turns out to be longer than it said is refused while it is read") {
@@ -46,7 +47,7 @@ TEST_CASE("nothing waits for a pipe, unless pipes will do") {
   const testing::TemporaryDirectory folder;
   const std::filesystem::path pipe = folder.path() / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(read(pipe), Equals("cannot be read: it is no regular file"));
+  CHECK_THROWS_WITH(read(pipe), Equals("cannot be read: it is not a regular file"));
   const auto written = [&](const char* text) {
     const std::jthread writer([&] { std::ofstream(pipe) << text; });
     return read(pipe, {.largest = 10, .pipes = true});
@@ -54,7 +55,7 @@ TEST_CASE("nothing waits for a pipe, unless pipes will do") {
   CHECK(written("012345") == "012345");
   CHECK_THROWS_WITH(written("0123456789abc"), Contains("more than the 10 B that are read"));
   CHECK_THROWS_WITH(read("/dev/zero", {.largest = 10, .pipes = true}),
-                    Equals("cannot be read: it is no regular file"));
+                    Equals("cannot be read: it is not a regular file"));
 }
 
 }  // namespace ptbench

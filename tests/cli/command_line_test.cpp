@@ -84,7 +84,7 @@ TEST_CASE("wrong usage is one error with a remedy, and exit code 1") {
       {{"run", "-o", "results.xls"}, "results.xls", ".json"},
       {{"run", "-w", "resnet8"}, "--workload is 'resnet8'", ""},
       {{"list", "workload"}, "CATALOG is 'workload'", "did you mean 'workloads'?"},
-      {{"list", "--json", "--markdown"}, "exclude each other", "one of them"},
+      {{"list", "--json", "--markdown"}, "cannot be combined", "one of them"},
       {{"completions"}, "SHELL is missing", "for instance bash"},
       {{"validate"}, "FILE is missing", "results.json"},
       {{"help", "nothing"}, "COMMAND is 'nothing'", ""},

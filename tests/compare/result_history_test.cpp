@@ -128,7 +128,7 @@ TEST_CASE("an entry that cannot be read is named by its line", "[app]") {
   const ResultHistory history(folder.path() / "h.jsonl");
   history.append(result_named("a"));
   std::ofstream(history.file(), std::ios::app) << "\n{\"schema\": \n";
-  CHECK_THROWS_WITH(history.last(1), Contains("h.jsonl:3' is no JSON"));
+  CHECK_THROWS_WITH(history.last(1), Contains("h.jsonl:3' is not JSON"));
   history.append(result_named("b"));
   CHECK_THROWS_AS(history.last(2), Error);
   CHECK(ids_of(history.last(1)) == "b");
@@ -147,7 +147,7 @@ TEST_CASE("a history that has no end is refused", "[app]") {
   const testing::TemporaryDirectory folder;
   for (const char* name : {"/dev/zero", "/dev/null"}) {
     const ResultHistory device{std::filesystem::path(name)};
-    CHECK_THROWS_WITH(device.last(1), Contains("no regular file"));
+    CHECK_THROWS_WITH(device.last(1), Contains("not a regular file"));
     CHECK_THROWS_WITH(device.append(result_named("a")), Contains("cannot be written"));
   }
 }

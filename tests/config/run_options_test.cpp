@@ -156,8 +156,8 @@ TEST_CASE("options are written in every usual way") {
 }
 
 TEST_CASE("what does not go together is refused") {
-  CHECK(mentions(refusal({"-b", "1", "--global-batch", "2"}), "exclude each other"));
-  CHECK(mentions(refusal({"--epochs", "1", "--steps", "2"}), "exclude each other"));
+  CHECK(mentions(refusal({"-b", "1", "--global-batch", "2"}), "cannot be combined"));
+  CHECK(mentions(refusal({"--epochs", "1", "--steps", "2"}), "cannot be combined"));
   CHECK(mentions(refusal({"-n", "1", "--nproc=2"}), "--nproc was given 2 times"));
   CHECK(mentions(refusal({"--json=false"}), "--json takes no value"));
   CHECK(mentions(refusal({"mlp"}), "unexpected argument 'mlp'"));
@@ -230,8 +230,8 @@ TEST_CASE("shares are one number a rank, joined by plus signs or commas") {
   for (const char* bad : {"0", "96+", "+96", "96++32", "96+0", "96,,32", "96;32", "96 +32", "-1",
                           "1.5", "1e3", "1000000001", "99999999999999999999"})
     CHECK(mentions(refusal({std::string("--shares=") + bad}), "from 1 to 10^9 for each rank"));
-  CHECK(mentions(refusal({"--shares", "9+3", "-b", "4"}), "exclude each other"));
-  CHECK(mentions(refusal({"--shares", "9+3", "--global-batch", "12"}), "exclude each other"));
+  CHECK(mentions(refusal({"--shares", "9+3", "-b", "4"}), "cannot be combined"));
+  CHECK(mentions(refusal({"--shares", "9+3", "--global-batch", "12"}), "cannot be combined"));
 }
 
 TEST_CASE("a slow rank has a number and a factor that is no less than one") {

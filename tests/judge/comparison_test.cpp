@@ -455,7 +455,7 @@ TEST_CASE("unlike environments are incomparable unless they are ignored", "[meas
   }
   const Comparison comparison = compare_files(base, fresh);
   CHECK(comparison.runs[0].verdict == Verdict::incomparable);
-  CHECK(comparison.runs[0].reason == "unlike environments: " + comparison.differences[0]);
+  CHECK(comparison.runs[0].reason == "different environments: " + comparison.differences[0]);
   CHECK_FALSE(comparison.environment_ignored);
   CHECK(exit_code_of(comparison, false) == ExitCode::ok);
   CHECK(exit_code_of(comparison, true) == ExitCode::ambiguous);
@@ -496,7 +496,7 @@ TEST_CASE("runs under unlike circumstances are incomparable", "[measure]") {
   CHECK(run.verdict == Verdict::incomparable);
   CHECK(run.differences == std::vector<std::string>{"plan a1 / b2", "threads 2 / 1", "hosts 1 / 2",
                                                     "devices cpu+cpu / cuda:0"});
-  CHECK(run.reason == "unlike environments: plan a1 / b2 and 3 more");
+  CHECK(run.reason == "different environments: plan a1 / b2 and 3 more");
   CHECK(run.change.has_value());
   CHECK(compare_two(base, fresh, {.ignore_environment = true}).verdict == Verdict::same);
   fresh.strategy = base.strategy;

@@ -226,7 +226,7 @@ TEST_CASE("an interval too wide when the time is up is told with its width", "[m
   CHECK(warned(run).empty());  // a reason other than time decided
   run.samples.stop_reason = StopReason::max_time;
   CHECK(message_of(run, "too-noisy") ==
-        "known to ±3.33 %, not to the ±1 % asked for, when the time was up");
+        "known only to ±3.33 % when the time was up, not to the ±1 % asked for");
   CHECK(warned(run, {.target_noise = 0.05}).empty());
   CHECK(warned(run, {.fixed_length = true}).empty());
   run.step_seconds.ci95.reset();

@@ -85,7 +85,7 @@ TEST_CASE("a process that failed or was interrupted decides the status", "[measu
   const RunRecord good = run_of_seconds({0.006});
   RunRecord interrupted = run_of_seconds({0.007});
   interrupted.status = Status::interrupted;
-  interrupted.reason = "interrupted by a signal";
+  interrupted.reason = "stopped by a signal";
   RunRecord failed;
   failed.id = "run";
   failed.status = Status::failed;

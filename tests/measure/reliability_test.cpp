@@ -92,7 +92,8 @@ TEST_CASE("one process tells nothing of others") {
   for (const std::size_t all : {0U, 1U}) {
     const Reliability found = reliability_of(run_of(all, all, std::nullopt));
     CHECK(found.trust == Trust::one_repetition);
-    CHECK(text_of(found) == "not reliable: one repetition does not tell what others would");
+    CHECK(text_of(found) ==
+          "not reliable: one repetition does not show how much others would differ");
   }
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("the warning of a straggler goes where there is none", "[measure]") {
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].code == "straggler");
   CHECK_THAT(run.warnings[0].message, Contains("rank 1 computes 20.0 % longer"));
-  CHECK_THAT(run.warnings[0].remedy, Contains("End what else runs"));
+  CHECK_THAT(run.warnings[0].remedy, Contains("Close other programs"));
   run.ranks[1].compute_seconds = 0.01;
   add_straggler_warning(run);
   CHECK(run.warnings.empty());
@@ -75,9 +75,9 @@ TEST_CASE("a rank that is slow on purpose is named with what makes it slow", "[m
            {"/shares=96,32", "leave out --shares."},
            {"/slow-rank=0:2", "leave out --slow-rank."},
            {"/shares=96,32/slow-rank=0:2/data=here", "leave out --shares and --slow-rank."},
-           {"/shares=32,96", "End what else runs"},
-           {"/slow-rank=1:2", "End what else runs"},
-           {"/shares=", "End what else runs"}}) {
+           {"/shares=32,96", "Close other programs"},
+           {"/slow-rank=1:2", "Close other programs"},
+           {"/shares=", "Close other programs"}}) {
     CAPTURE(named.options);
     run.id = "mlp/ddp/n2/b64/fp32/threads=1" + named.options;
     add_straggler_warning(run);

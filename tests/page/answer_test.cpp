@@ -33,7 +33,7 @@ TEST_CASE("a clean sweep has a winner, an efficiency and a largest loss", "[page
   CHECK(answer.efficiency_of == "ddp on 2 ranks in weak scaling, against mlp/serial/n1/b64/fp32");
   CHECK(answer.is_efficiency_told);
   CHECK(answer.loss == "communication: 6.0 %");
-  CHECK_THAT(answer.loss_advice, StartsWith("10.0 % lost, most of all to communication (6.0 %): "));
+  CHECK_THAT(answer.loss_advice, StartsWith("10.0 % lost, most of it to communication (6.0 %): "));
   CHECK(answer.reliability == "reliable to ± 0.4 %");
   CHECK(answer.is_reliable);
   CHECK(answer.beside.empty());

@@ -72,9 +72,9 @@ TEST_CASE("each breach of the protocol is named", "[programs]") {
   CHECK_THAT(told.refused(0, R"({"protocol": "ptbench.steps/9"})"), Contains("steps/9"));
   CHECK_THAT(told.refused(0, hello(0, 3)), Contains("--nproc is 2"));
   CHECK_THAT(told.refused(0, hello(2, 2)), Contains("no rank 2"));
-  CHECK_THAT(told.refused(0, hello(-1, 2)), Contains("'rank' is no whole number"));
+  CHECK_THAT(told.refused(0, hello(-1, 2)), Contains("'rank' is not a whole number"));
   CHECK_THAT(told.refused(0, hello(0, 2, R"(, "device": "")")), Contains("'device'"));
-  CHECK_THAT(told.refused(0, hello(0, 2, R"(, "tokens": 0)")), Contains("'tokens' is no whole"));
+  CHECK_THAT(told.refused(0, hello(0, 2, R"(, "tokens": 0)")), Contains("'tokens' is not a whole"));
   told.say(0, hello(0, 2));
   CHECK_THAT(told.refused(0, hello(0, 2)), Contains("there twice"));
   CHECK_THAT(told.refused(1, hello(1, 3)), Contains("others said 2"));

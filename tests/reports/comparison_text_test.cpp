@@ -71,7 +71,7 @@ Comparison unlike() {
   Comparison comparison;
   comparison.differences = {"cpu.model Some Maker CPU / Other Maker CPU"};
   comparison.runs = {judged("mlp/serial/n1/b64/fp32", Verdict::incomparable, 0.3)};
-  comparison.runs[0].reason = "unlike environments";
+  comparison.runs[0].reason = "different environments";
   return comparison;
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("a comparison for the terminal", "[reports]") {
         "              rank 1 died\n"
         "new           mlp/ddp/n4/b64/fp32\n"
         "              - -> -                                                  n 0/0\n"
-        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
         "paired: those\nmade in turn\n"
         "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n"
         "NEW is slower than BASE in 1 of 7 runs: a step of `mlp/ddp/n2/b64/fp32` takes 5.0 % "
@@ -154,7 +154,7 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
   CHECK(comparison_console(comparison, {}) ==
         "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
         "              6.01 ms -> 6.31 ms  median +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
-        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
         "paired: those\nmade in turn\n"
         "1 slower\n"
         "A step of NEW takes 5.0 % longer (99 %: 4.1 % to 5.9 %) than one of BASE.\n");
@@ -279,14 +279,14 @@ TEST_CASE("where no interval decided, the gap between the sides is shown", "[rep
 
 TEST_CASE("unlike environments and what they mean come first", "[reports]") {
   CHECK(comparison_console(unlike(), {}) ==
-        "BASE and NEW were measured in unlike environments:\n"
+        "BASE and NEW were measured in different environments:\n"
         "  cpu.model Some Maker CPU / Other Maker CPU\n"
         "no verdicts: the environments differ; --ignore-environment compares all the same\n"
         "incomparable  mlp/serial/n1/b64/fp32  6.01 ms -> 7.81 ms  median +30.0 % (29.1 % to 30.9 "
         "%)  "
         "n 5/5\n"
-        "              unlike environments\n"
-        "Step times; a change of 5.0 % or more is looked for; n: clean repetitions, BASE/NEW; "
+        "              different environments\n"
+        "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
         "paired: those\nmade in turn\n"
         "no run was judged: 1 incomparable; --ignore-environment compares all the same, --strict "
         "ends with 4\n"

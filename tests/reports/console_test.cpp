@@ -62,9 +62,9 @@ TEST_CASE("a run that failed says why and shows no throughput", "[reports]") {
 TEST_CASE("a run that was interrupted says so and shows what it has", "[reports]") {
   RunRecord run = testing::full_run();
   run.status = Status::interrupted;
-  run.reason = "interrupted by a signal";
+  run.reason = "stopped by a signal";
   const std::string text = to_console(testing::file_of(run));
-  CHECK(contains(text, "interrupted by a signal"));
+  CHECK(contains(text, "stopped by a signal"));
   CHECK(contains(text, "30.5 k samples/s"));
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("what is not known takes no room", "[reports]") {
 TEST_CASE("what computing hides of communication is shown where it hides some", "[reports]") {
   RunRecord run = testing::full_run();
   CHECK(contains(to_console(testing::file_of(run)),
-                 "\n  overlap     200 µs of communication, of which the step waits for 100 µs\n"));
+                 "\n  overlap     200 µs of communication; the step waits for 100 µs\n"));
   run.phases_seconds.communication = run.phases_seconds.communication_exposed;
   CHECK_FALSE(contains(to_console(testing::file_of(run)), "overlap"));
 }

@@ -182,25 +182,25 @@ TEST_CASE("large and small doubles are read exactly", "[reports]") {
 
 TEST_CASE("what is no JSON is refused with its place", "[reports]") {
   CHECK(complaint_about("") ==
-        "result file 'r.json' is no JSON: line 1, column 1: syntax error while parsing value - "
+        "result file 'r.json' is not JSON: line 1, column 1: syntax error while parsing value - "
         "unexpected end of input; expected '[', '{', or a literal");
   CHECK_THAT(complaint_about("{\n  \"schema\": nil"), Contains("line 2, column 14"));
   CHECK_THAT(complaint_about(R"({"schema": "caf)"
                              "\xE9\"}"),
              Contains("ill-formed UTF-8"));
   CHECK_THAT(complaint_about("{\"schema\": \"a\nb\"}"), Contains("control character"));
-  CHECK_THAT(complaint_about(minimal("[]") + "}"), Contains("is no JSON"));
+  CHECK_THAT(complaint_about(minimal("[]") + "}"), Contains("is not JSON"));
   CHECK_THAT(complaint_about(minimal("[1e999]")), Contains("number overflow"));
-  CHECK_THAT(complaint_about("{\"" + std::string(100'000, 'x')), Contains("is no JSON"));
+  CHECK_THAT(complaint_about("{\"" + std::string(100'000, 'x')), Contains("is not JSON"));
   const std::string whole = to_json(whole_file());
-  CHECK_THAT(complaint_about(whole.substr(0, whole.size() / 2)), Contains("is no JSON"));
+  CHECK_THAT(complaint_about(whole.substr(0, whole.size() / 2)), Contains("is not JSON"));
 }
 
 TEST_CASE("what is no result is refused", "[reports]") {
   for (const char* text : {"[]", "3", "null", "\"ptbench.result/1\"", "true", "-0"})
-    CHECK_THAT(complaint_about(text), Contains("is no result"));
+    CHECK_THAT(complaint_about(text), Contains("is not a result"));
   CHECK_THAT(complaint_about("{}"), Contains("has no \"schema\""));
-  CHECK_THAT(complaint_about(R"({"schema": "ptbench.plan/1"})"), Contains("is no result"));
+  CHECK_THAT(complaint_about(R"({"schema": "ptbench.plan/1"})"), Contains("is not a result"));
   CHECK_THAT(complaint_about(R"({"schema": 1})"), Contains("/schema cannot be 1"));
   CHECK_THAT(complaint_about(R"({"schema": "ptbench.result/2"})"), Contains("no \"runs\""));
   CHECK_THAT(complaint_about(minimal("{}")), Contains("/runs cannot be an object"));
@@ -293,7 +293,7 @@ TEST_CASE("keys that stand twice are refused", "[reports]") {
 
 TEST_CASE("what is nested without end is refused", "[reports]") {
   constexpr std::size_t kBomb = 1'000'000;
-  CHECK_THAT(complaint_about(std::string(kBomb, '[')), Contains("is no result"));
+  CHECK_THAT(complaint_about(std::string(kBomb, '[')), Contains("is not a result"));
   CHECK_THAT(complaint_about("{\"a\": " + std::string(kBomb, '[')),
              Contains("nested more than 64 deep at /a/0/0/0"));
   std::string objects;
@@ -336,7 +336,7 @@ TEST_CASE("a document is read whatever it says, but strictly", "[reports]") {
   CHECK(*read_json("-0", "r.json") == 0);
   const std::string text = to_json(whole_file());
   CHECK(*read_json(text, "r.json") == nlohmann::json::parse(text));
-  CHECK_THROWS_WITH(read_json("{", "r.json"), Contains("is no JSON: line 1, column 2"));
+  CHECK_THROWS_WITH(read_json("{", "r.json"), Contains("is not JSON: line 1, column 2"));
   CHECK_THROWS_WITH(read_json(R"({"a": [{"b": 1, "b": 2}]})", "r.json"),
                     Contains("has /a/0/b twice"));
   CHECK_THROWS_WITH(read_json(std::string(1'000'000, '['), "r.json"),

@@ -98,7 +98,7 @@ TEST_CASE("communication that costs most is met by communicating less often", "[
   run.strategy.communicator = "shm";
   run.strategy.overlap = GENERATE(false, true);
   CHECK(line_of(run) ==
-        "ddp n2: 8.0 % lost, most of all to communication (6.0 %): try a larger batch, or "
+        "ddp n2: 8.0 % lost, most of it to communication (6.0 %): try a larger batch, or "
         "--accumulate 4 to communicate less often");
   run.strategy.accumulation_steps = 4;
   CHECK_THAT(line_of(run), Contains("--accumulate 8"));
@@ -183,7 +183,7 @@ TEST_CASE("a loss that is not known well is told by its ends", "[reports]") {
   RunRecord run = ddp(mostly(&ScalingLossRecord::wait));
   run.scaling->efficiency = 0.5;
   run.scaling->efficiency_ci95 = Interval{.low = 0.25, .high = 0.98};
-  CHECK_THAT(line_of(run), Catch::StartsWith("ddp n2: 2.0 to 75.0 % lost, most of all to wait"));
+  CHECK_THAT(line_of(run), Catch::StartsWith("ddp n2: 2.0 to 75.0 % lost, most of it to wait"));
 }
 
 TEST_CASE("a row says which rounds its speedup is of where its throughput is of others",
@@ -248,7 +248,7 @@ TEST_CASE("serial training on all cores that is faster than ranks is told first"
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
         "mlp/serial/n1/b128/fp32/threads=2 is 1.25 ± 0.03 times as fast as ddp n2, the fastest on "
-        "several ranks: first of all use --strategy serial --threads 2");
+        "several ranks: first try --strategy serial --threads 2");
   CHECK(all_cores_text(run) == "80.0 ± 2.0 %");
   SECTION("not where ranks may be as fast") {
     file.runs[2].scaling->efficiency_vs_all_cores_ci95->high = 1.01;
@@ -269,10 +269,10 @@ TEST_CASE("a family is told by its largest run, and by its serial fraction", "[r
                run_of("ddp", 3, 2.8),  run_of("ddp-flat", 2, 1), run_of("ddp-flat", 1, 1)};
   const Lines lines = scaling_lines(file);
   REQUIRE(lines.size() == 3);
-  CHECK(lines[0] == "ddp n4: 7.5 % lost; to what is not known, as phases are not");
+  CHECK(lines[0] == "ddp n4: 7.5 % lost; where is not known, because there are no phases");
   CHECK_THAT(lines[1], Catch::StartsWith("ddp: serial fraction 10.0 % (95 %: ") &&
                            Catch::EndsWith("; Gustafson): each further rank adds 0.9 of one"));
-  CHECK(lines[2] == "ddp-flat n2: 50.0 % lost; to what is not known, as phases are not");
+  CHECK(lines[2] == "ddp-flat n2: 50.0 % lost; where is not known, because there are no phases");
 }
 
 TEST_CASE("Amdahl's law says how much can be gained, from three numbers of ranks on", "[reports]") {

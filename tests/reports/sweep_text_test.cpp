@@ -183,7 +183,7 @@ TEST_CASE("a sweep says what was lost in scaling, in the width of the screen", "
   const std::string text = sweep_console(sweep_of(runs));
   CHECK_THAT(text, Contains("all runs     mlp, batch 64, fp32, threads 2\n"));
   CHECK_THAT(text, Contains("90.0 ± 1.3 %"));
-  CHECK_THAT(text, Contains("\nscaling      ddp n2: 10.0 % lost, most of all to compute slowdown"));
+  CHECK_THAT(text, Contains("\nscaling      ddp n2: 10.0 % lost, most of it to compute slowdown"));
   for (const std::string& line : testing::lines_of(text)) CHECK(code_points(line) <= 100);
 }
 

@@ -233,7 +233,7 @@ TEST_CASE("a schema that is missing or broken is named", "[reports]") {
                     "the schema '/nonexistent/ptbench.result-1.schema.json' cannot be read");
   const testing::TemporaryDirectory folder;
   (void)folder.write("ptbench.result-1.schema.json", "a,b");
-  CHECK_THROWS_WITH(ResultSchema(folder.path()), Catch::Contains("is no JSON Schema"));
+  CHECK_THROWS_WITH(ResultSchema(folder.path()), Catch::Contains("is not a JSON Schema"));
 }
 
 }  // namespace ptbench

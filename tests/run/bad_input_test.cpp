@@ -188,7 +188,7 @@ TEST_CASE("validate tells each file that it cannot read, and checks the others",
   CHECK(result.output == "good.json: valid\n");
   for (const char* complaint :
        {"'absent.json' cannot be read: No such file", "'folder.json' cannot be read: it is a",
-        "'cut.json' is no JSON: line 1, column 2", "'twice.json' has /schema twice",
+        "'cut.json' is not JSON: line 1, column 2", "'twice.json' has /schema twice",
         "'large.json' has 1.00 GiB, more than the 512 MiB", "ptbench: remedy: split its runs"})
     CHECK_THAT(result.errors, Contains(complaint));
   CHECK_THAT(result.errors, !Contains("json.exception"));

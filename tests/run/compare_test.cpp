@@ -192,7 +192,7 @@ TEST_CASE("files that cannot be compared are usage errors", "[run]") {
   compare.write_text("newer.json", R"({"schema": "ptbench.result/3", "runs": [1]})");
   compare.write("none.json", {});
   compare.make_folder("empty");
-  check_usage_error(compare({"a.json", "cut.json"}), "cut.json' is no JSON");
+  check_usage_error(compare({"a.json", "cut.json"}), "cut.json' is not JSON");
   check_usage_error(compare({"a.json", "newer.json"}), "newer ptbench");
   check_usage_error(compare({"absent.json", "a.json"}), "absent.json");
   check_usage_error(compare({"a.json", "empty"}), "no .json files");
@@ -363,7 +363,7 @@ TEST_CASE("a machine that was changed begins anew in its history", "[run]") {
   CHECK_THAT(changed.output, Contains("no run was judged: 1 incomparable") && Contains("n 15/5"));
   CHECK_THAT(compare.text("c.md").value(), Contains("**no run was judged: 1 incomparable"));
   CHECK_THAT(changed.errors,
-             Contains("nothing was judged: unlike environments: cpu.model Old CPU / New CPU") &&
+             Contains("nothing was judged: different environments: cpu.model Old CPU / New CPU") &&
                  Contains("appended as the first entry of this environment"));
 
   const ProgramResult next = gate(4, 0.701, "New CPU", {"-o", "c.md", "-o", "c.json"});
@@ -410,8 +410,8 @@ TEST_CASE("a run whose plan changed begins anew on its own", "[run]") {
   const ProgramResult changed = gate(1, 1.3, "b2");
   CHECK(changed.exit_code == 0);
   CHECK_THAT(changed.output, !Contains("no run was judged"));
-  CHECK_THAT(changed.errors, Contains("1 of 2 runs were not judged: unlike environments: plan a1 / "
-                                      "b2; appended as the first entry"));
+  CHECK_THAT(changed.errors, Contains("1 of 2 runs were not judged: different environments: plan "
+                                      "a1 / b2; appended as the first entry"));
   const ProgramResult next = gate(2, 1.3, "b2");
   CHECK_THAT(next.output, Contains("left out of BASE: 1 entry of the history (plan a1 / b2)") &&
                               Contains("n 5/5") && Contains("n 10/5") &&

@@ -223,7 +223,7 @@ TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") 
     check_all(ranks({with({"-s", "dp", "--steps", "5", "--timeout", "600"}, rank)}), 1,
               "strategy 'dp' is one process, and there are 2 ranks from PTBENCH_RANK");
   check_all(ranks({with({"-s", "ddp", "-n", "2"}, "0"), with({"-s", "ddp", "-n", "2"}, "1")}), 1,
-            "--nproc 2: there are 2 ranks from PTBENCH_RANK already");
+            "--nproc 2: there are already 2 ranks from PTBENCH_RANK");
   check_all(ranks({{{"--rank", "0"}, {}}}), 1, "--rank needs --world-size");
   check_all(ranks({{{"--steps", "5"}, {"RANK=0"}}}), 1, "RANK is set, and WORLD_SIZE is not");
   // Each would be a run of its own.

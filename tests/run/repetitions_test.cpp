@@ -177,7 +177,7 @@ TEST_CASE("a signal to the run alone ends its processes, and what they measured 
   CHECK(parent_of("/proc/" + std::to_string(repetition)) == 0);
   const nlohmann::json record = run.record();
   CHECK(record["status"] == "interrupted");
-  CHECK_THAT(record["reason"].get<std::string>(), Contains("interrupted by a signal"));
+  CHECK_THAT(record["reason"].get<std::string>(), Contains("stopped by a signal"));
   CHECK_FALSE(record["samples"]["repetitions"].empty());
   CHECK(run.left_nothing());
 }
@@ -223,7 +223,7 @@ TEST_CASE("what a process refuses is said once, with its remedy", "[run]") {
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.errors, Catch::StartsWith("ptbench: 5 processes, about "));
   CHECK(result.errors.substr(result.errors.find('\n') + 1) ==
-        "ptbench: error: plan file 'p.json' is no plan (ptbench.plan/1)\n"
+        "ptbench: error: plan file 'p.json' is not a plan (ptbench.plan/1)\n"
         "ptbench: remedy: remove it, so that it is written again, or name another file\n");
   CHECK(result.output.empty());
   CHECK_FALSE(fs::exists(run.path("r.json")));

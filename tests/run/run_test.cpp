@@ -185,7 +185,7 @@ TEST_CASE("a first look has its own length", "[run]") {
                              "--min-time=1", "--max-time=5"}) {
     const ProgramResult result = run({"-w", "linear", "--quick", option});
     CHECK(result.exit_code == 1);
-    CHECK_THAT(result.errors, Contains("--quick") && Contains("exclude each other"));
+    CHECK_THAT(result.errors, Contains("--quick") && Contains("cannot be combined"));
   }
 }
 

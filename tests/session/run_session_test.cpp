@@ -310,7 +310,7 @@ TEST_CASE("an interruption reaches the process, which is waited for, and nothing
   CHECK_FALSE(session.repeat("second"));
   const RunRecord record = session.record();
   CHECK(record.status == Status::interrupted);
-  CHECK(record.reason == "interrupted by a signal during repetition 2");
+  CHECK(record.reason == "stopped by a signal during repetition 2");
   CHECK(record.samples.repetitions.size() == 2);
 }
 
@@ -330,7 +330,7 @@ TEST_CASE("a session goes on from what an earlier program measured") {
   RunSession session(fixture.setup(), fixture.surroundings());
   RunRecord earlier = measured("id");
   earlier.status = Status::interrupted;
-  earlier.reason = "interrupted by a signal";
+  earlier.reason = "stopped by a signal";
   session.resume(earlier);
   REQUIRE(session.prepare());
   REQUIRE(session.repeat("first"));

@@ -124,8 +124,8 @@ TEST_CASE("each value of a list is checked as a single one is", "[app]") {
   CHECK(mentions(refusal({"-b", "8,,16"}), "--batch-size has no value"));
   CHECK(mentions(refusal({"--shuffle", "on,of"}), "--shuffle"));
   CHECK(mentions(refusal({"--rounds", "0"}), "--rounds is '0'"));
-  CHECK(mentions(refusal({"-b", "8", "--global-batch", "8,16"}), "exclude each other"));
-  CHECK(mentions(refusal({"--json", "--binary", "x"}), "exclude each other"));
+  CHECK(mentions(refusal({"-b", "8", "--global-batch", "8,16"}), "cannot be combined"));
+  CHECK(mentions(refusal({"--json", "--binary", "x"}), "cannot be combined"));
 }
 
 TEST_CASE("equal configurations are measured once", "[app]") {

@@ -124,7 +124,7 @@ class FakeSession final : public SweepSession {
       if (behaviour_.cuts) add_repetition(record_, true, behaviour_.placement);
       stage_.interrupted = true;
       record_.status = Status::interrupted;
-      record_.reason = "interrupted by a signal";
+      record_.reason = "stopped by a signal";
       return false;
     }
     add_repetition(record_, number > behaviour_.unclean, behaviour_.placement);
@@ -417,9 +417,9 @@ TEST_CASE("a sweep that is interrupted keeps what was measured", "[app]") {
   const ResultFile& saved = stage.saved[0].back();
   CHECK(run_called(saved, "w").status == Status::ok);
   CHECK(run_called(saved, "x").status == Status::ok);
-  CHECK(run_called(saved, "y").reason == "interrupted by a signal");
+  CHECK(run_called(saved, "y").reason == "stopped by a signal");
   CHECK(run_called(saved, "z").status == Status::interrupted);
-  CHECK(run_called(saved, "z").reason == "interrupted by a signal after 1 of 2 rounds");
+  CHECK(run_called(saved, "z").reason == "stopped by a signal after 1 of 2 rounds");
 }
 
 TEST_CASE("rows that an interrupted sweep never reached are in its result", "[app]") {
@@ -428,7 +428,7 @@ TEST_CASE("rows that an interrupted sweep never reached are in its result", "[ap
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
   CHECK(swept.code == ExitCode::interrupted);
   CHECK(stage.log.empty());
-  CHECK(run_called(swept.results[0], "x").reason == "interrupted by a signal after 0 of 2 rounds");
+  CHECK(run_called(swept.results[0], "x").reason == "stopped by a signal after 0 of 2 rounds");
 }
 
 TEST_CASE("a sweep goes on where another ended", "[app]") {
@@ -488,7 +488,7 @@ TEST_CASE("a signal that cut nothing leaves whole repetitions", "[app]") {
   Stage stage;
   stage.behaviours["x"] = {.interrupts_at = 2, .cuts = false};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), {.rounds = 3});
-  CHECK(run_called(swept.results[0], "x").reason == "interrupted by a signal after 1 of 3 rounds");
+  CHECK(run_called(swept.results[0], "x").reason == "stopped by a signal after 1 of 3 rounds");
 }
 
 TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[app]") {
@@ -1137,7 +1137,7 @@ TEST_CASE("what wants more pairs when a signal comes is interrupted", "[app]") {
   CHECK(swept.code == ExitCode::interrupted);
   for (const ResultFile& result : swept.results) {
     CHECK(run_called(result, "x").status == Status::interrupted);
-    CHECK(run_called(result, "x").reason == "interrupted by a signal after 4 of 9 rounds");
+    CHECK(run_called(result, "x").reason == "stopped by a signal after 4 of 9 rounds");
   }
 }
 

@@ -221,7 +221,7 @@ TEST_CASE("what a program does wrong is one clear error", "[workflows][program]"
       {"stop=3", "before enough was measured"},
       {"hello='{\"protocol\":\"ptbench.steps/2\"}'", "ptbench.steps/2"},
       {"hello='{\"rank\":1}'", "no rank 1 in a world of 1"},
-      {"hello='{\"samples\":0}'", "'samples' is no whole number"},
+      {"hello='{\"samples\":0}'", "'samples' is not a whole number"},
       {"n=2 hello='{\"rank\":0}'", "rank 0: it is there twice"},
       {"before=connect", "too many connections"},
   };

@@ -355,7 +355,7 @@ TEST_CASE("what one rank refuses ends all with one error", "[workflows]") {
   CHECK(run.left_nothing());
   CHECK(count_of(run.errors(), "ptbench: error: ") == 1);
   CHECK_THAT(run.errors(),
-             Contains("rank 0 on ") && Contains("is no plan") && Contains("ptbench: remedy: "));
+             Contains("rank 0 on ") && Contains("is not a plan") && Contains("ptbench: remedy: "));
 }
 
 TEST_CASE("no rank outlives the process that started it", "[workflows]") {
@@ -410,7 +410,7 @@ TEST_CASE("Ctrl-C saves what ranks have measured", "[workflows]") {
   CAPTURE(run.errors());
   CHECK(run.errors().find("error") == std::string::npos);
   CHECK(run.record()["status"] == "interrupted");
-  CHECK_THAT(run.reason(), Contains("interrupted by a signal"));
+  CHECK_THAT(run.reason(), Contains("stopped by a signal"));
   CHECK_FALSE(run.record()["samples"]["step_seconds"].empty());
 }
 

@@ -463,7 +463,7 @@ TEST_CASE("mistakes on the command line of a sweep", "[workflows]") {
       {{"--binary", PTBENCH_EXECUTABLE}, "--output FILE.json"},
       {{"--binary", PTBENCH_EXECUTABLE, "--binary", PTBENCH_EXECUTABLE, "-o", "s.json"}, "1 for 2"},
       {{"--binary", PTBENCH_EXECUTABLE, "-o", "s.csv"}, "--output FILE.json"},
-      {{"--binary", PTBENCH_EXECUTABLE, "--json"}, "exclude each other"}};
+      {{"--binary", PTBENCH_EXECUTABLE, "--json"}, "cannot be combined"}};
   for (const SweepMistake& mistake : mistakes) {
     std::string line;
     for (const std::string& word : mistake.arguments) line += word + " ";

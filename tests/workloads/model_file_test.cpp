@@ -251,7 +251,7 @@ TEST_CASE("bombs are refused early", "[workloads]") {
   const std::string word(1'000'000, 'x');
   CHECK_THAT(complaint(with_key("\"" + word + "\": 1")), Contains("unknown key 'xxx"));
   CHECK_THAT(complaint(between(R"({"name": "b", "type": "relu", "inputs": [")" + word + "\"]}")),
-             Contains("which is no layer"));
+             Contains("which is not a layer"));
   CHECK_THAT(complaint(between(R"({"name": "b", "type": ")" + word + "\"}")),
              Contains("unknown type"));
 }
@@ -389,10 +389,11 @@ TEST_CASE("wrong keys of a layer are named", "[workloads]") {
 TEST_CASE("wrong connections are named", "[workloads]") {
   CHECK_THAT(complaint(between(R"({"name": "a", "type": "relu"})")),
              Contains("two layers are named 'a'"));
-  CHECK_THAT(complaint(between(R"({"name": "relu", "type": "relu"},
+  CHECK_THAT(
+      complaint(between(R"({"name": "relu", "type": "relu"},
                                   {"name": "c", "type": "relu", "inputs": ["rely"]})")),
-             Contains("layer 'c' takes its input from 'rely', which is no layer "
-                      "(did you mean 'relu'?)"));
+      Contains(
+          "layer 'c' takes its input from 'rely', which is not a layer (did you mean 'relu'?)"));
   CHECK_THAT(complaint(between(R"({"name": "b", "type": "relu", "inputs": ["b"]})")),
              Contains("in a cycle: 'b'"));
   CHECK_THAT(complaint(between(R"({"name": "b", "type": "add", "inputs": ["a", "d"]},

@@ -120,7 +120,7 @@ TEST_CASE("weights: what is not a readable file is said to be so") {
   CHECK_THROWS_WITH(read_weights((directory.path() / "absent").string()),
                     Contains("absent' cannot be read: No such file"));
   CHECK_THROWS_WITH(read_weights(directory.path().string()), Contains("it is a directory"));
-  CHECK_THROWS_WITH(read_weights("/dev/zero"), Contains("it is no regular file"));
+  CHECK_THROWS_WITH(read_weights("/dev/zero"), Contains("it is not a regular file"));
 }
 
 TEST_CASE("weights: what PyTorch's batch norms count is passed over") {

@@ -15,8 +15,8 @@
 namespace ptbench::over_gloo {
 
 /// Makes another transport's buffers such that abort() ends all waits for them. By itself gloo
-/// forgets a buffer that is half sent or filled when its connection breaks, and lets who waits for
-/// it wait on.
+/// forgets a buffer that is half sent or filled when its connection breaks, and lets its waiters
+/// wait on.
 class AbortableTransport final : public gloo::transport::Context,
                                  public std::enable_shared_from_this<AbortableTransport> {
  public:

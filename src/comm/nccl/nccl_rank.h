@@ -38,8 +38,8 @@ class NcclRank {
   /// Gives all messages to their streams that were started and wait for others to be started.
   void send_messages();
 
-  /// Counts an operation that this rank has started, for who watches whether it gets on; of the
-  /// world, for who waits for it there. Returns how many of the latter there were.
+  /// Counts an operation that this rank has started, so that the watch sees whether it gets on; one
+  /// of the world also for its waiters there. Returns how many of the world there were.
   std::uint64_t count_start(bool of_world) const;
 
   /// Waits until `holds`, while NCCL's state of `comm` is sound and no rank has given up. What

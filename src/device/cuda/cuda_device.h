@@ -44,7 +44,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
   /// Memory that nobody has, neither this process nor another.
   [[nodiscard]] Bytes free_memory() const;
-  /// Memory that own_memory() does not count: for who measures the device beside a run. The device
+  /// Memory that own_memory() does not count, for measuring the device beside a run. The device
   /// outlives the source.
   [[nodiscard]] CudaMemorySource uncounted_memory() const { return {index_, stream()}; }
 
