@@ -297,8 +297,8 @@ TEST_CASE("a warm-up that was cut short is told with what gives it more time", "
   add_warmup_warning(run, samples);
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].code == "short-warmup");
-  CHECK_THAT(run.warnings[0].message, Contains("over after 9 steps"));
-  CHECK_THAT(run.warnings[0].remedy, Contains("a longer --max-time"));
+  CHECK(run.warnings[0].message.find("over after 9 steps") != std::string::npos);
+  CHECK(run.warnings[0].remedy == "Give a longer --max-time.");
   mark_quick(run);
   REQUIRE(run.warnings.size() == 2);
   CHECK(run.warnings[0].remedy == "Measure without --quick.");
