@@ -31,10 +31,6 @@ std::vector<LockstepPair> pairs_of(const std::string& id, const ChartSource& sou
   return lockstep_pairs(base->samples, fresh->samples);
 }
 
-bool is_apart_from_none(const std::optional<Interval>& change) {
-  return change && (change->low > 0 || change->high < 0);
-}
-
 /// A change of each pair, and that of all pairs with the interval that was judged.
 Series series_of(const std::string& name, std::span<const LockstepPair> pairs,
                  double LockstepPair::* change, const std::optional<double>& all,
@@ -71,12 +67,14 @@ Chart pair_chart(const RunComparison& run, std::span<const LockstepPair> pairs, 
               .y = {.title = "change of the step time [%]"}};
   for (std::size_t at = 0; at < pairs.size(); ++at)
     chart.x.categories.push_back(fmt::format("{}", at + 1));
-  chart.series.push_back(
-      series_of("typical step", pairs, &LockstepPair::median, run.change, run.change_ci99));
-  // Slow steps widen it, so that it says little where it does not decide.
-  chart.series.push_back(
-      series_of("mean step", pairs, &LockstepPair::mean, run.mean_change,
-                is_apart_from_none(run.mean_change_ci999) ? run.mean_change_ci999 : std::nullopt));
+  // The interval that decided stands at its statistic; the other one would contradict it.
+  const auto shown = shown_change(run);
+  const auto interval = shown ? shown->interval : std::nullopt;
+  const bool is_of_mean = shown && shown->statistic == Statistic::mean;
+  chart.series.push_back(series_of("typical step", pairs, &LockstepPair::median, run.change,
+                                   is_of_mean ? std::nullopt : interval));
+  chart.series.push_back(series_of("mean step", pairs, &LockstepPair::mean, run.mean_change,
+                                   is_of_mean ? interval : std::nullopt));
   const std::size_t places = chart.x.categories.size();
   chart.series.push_back(level("as fast as BASE", SeriesStyle::reference, 0, places));
   chart.series.push_back(

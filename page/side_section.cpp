@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "page/html.h"
 #include "page/sections.h"
@@ -28,18 +29,24 @@ std::string side_note(Size clean, const std::optional<Interval>& interval) {
 }
 
 std::string run_html(const RunComparison& run, bool is_only) {
+  const auto shown = shown_change(run);
+  // The sides' own intervals are of medians.
+  const bool is_of_median = !shown || shown->statistic == Statistic::median;
+  const auto own = [&](const std::optional<Interval>& interval) {
+    return is_of_median ? interval : std::nullopt;
+  };
   std::string html;
   if (!is_only) html += fmt::format("<h3>{}</h3>\n", html_text(run.id));
   html += "<dl class=\"facts\">\n";
   html += html_fact({.question = "A step of BASE",
-                     .value = seconds_text(run.base_seconds),
-                     .note = side_note(run.base_repetitions, run.base_ci95)});
+                     .value = base_text(run),
+                     .note = side_note(run.base_repetitions, own(run.base_ci95))});
   html += html_fact({.question = "A step of NEW",
-                     .value = seconds_text(run.new_seconds),
-                     .note = side_note(run.new_repetitions, run.new_ci95)});
-  std::string interval;
-  if (run.change_ci99)
-    interval = fmt::format("{:.5g} %: {}", 100 * run.interval_level, interval_text(run));
+                     .value = new_text(run),
+                     .note = side_note(run.new_repetitions, own(run.new_ci95))});
+  std::string interval = interval_text(run);
+  if (shown && shown->interval)
+    interval = fmt::format("{:.5g} %: {}", 100 * shown->level, interval);
   html += html_fact({.question = "Change of the step time",
                      .value = change_text(run),
                      .note = interval,

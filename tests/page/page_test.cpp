@@ -241,6 +241,32 @@ TEST_CASE("the page of a gate is about BASE beside NEW", "[page]") {
     CHECK_THAT(html, !Contains(word));
 }
 
+TEST_CASE("the page of a gate shows the interval that decided, and no other", "[page]") {
+  std::vector<ResultFile> files{page_file({measured_run({})}), page_file({measured_run({})})};
+  const std::vector<std::string> sides{"BASE", "NEW"};
+  Comparison comparison;
+  RunComparison& run = comparison.runs.emplace_back();
+  run.id = files[0].runs[0].id;
+  run.verdict = Verdict::slower;
+  run.base_seconds = 0.0064;
+  run.new_seconds = 0.0097;
+  run.base_ci95 = run.new_ci95 = Interval{0.0061, 0.0099};
+  run.change = 0.511;
+  run.change_ci99 = Interval{-0.132, 1.631};
+  run.deciding = DecidingChange{.statistic = Statistic::mean,
+                                .base_seconds = 0.01,
+                                .new_seconds = 0.01521,
+                                .change = 0.521,
+                                .interval = Interval{0.455, 0.589},
+                                .level = 0.999};
+  const std::string html = page_html({.files = files, .comparison = &comparison, .sides = sides});
+  for (const char* text : {"<strong>10.0 ms", "<strong>15.2 ms", "<strong>mean +52.1 %",
+                           "<small>99.9 %: 45.5 % to 58.9 %</small>", "45.5 % to 58.9 % (99.9 %)"})
+    CHECK_THAT(html, Contains(text));
+  for (const char* text : {"13.2 %", "163.1 %", "51.1 %", "6.10 ms"})
+    CHECK_THAT(html, !Contains(text));
+}
+
 TEST_CASE("verdicts stand before everything else", "[page]") {
   const ResultFile fresh = testing::good_sweep();
   Comparison comparison;
