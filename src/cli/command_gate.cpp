@@ -247,7 +247,9 @@ ExitCode tell_interrupted(const GateOptions& options, const std::string& id,
                                   options.judged.comparison, prior);
   const std::string why = interruption_text(options, sides);
   leave_undecided(comparison, id, why);
-  files.publish(comparison, std::span(sides).last(1));
+  files.publish({.comparison = comparison,
+                 .base = std::span(sides).first(1),
+                 .fresh = std::span(sides).last(1)});
   std::vector<std::string> written = options.judged.outputs;
   std::erase(written, "-");
   if (options.keep) written.push_back(*options.keep);
