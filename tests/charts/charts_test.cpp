@@ -8,6 +8,7 @@
 #include <set>
 
 #include "charts/catalog.h"
+#include "tests/judge/simulated_lockstep.h"
 #include "tests/support/made_results.h"
 #include "tests/support/refusal.h"
 
@@ -436,6 +437,51 @@ TEST_CASE("the mark of a step says what its slice was") {
   CHECK(series_called(chart, "clean, near cores").shape == PointShape::own);
   CHECK(series_called(chart, "clean, far cores").shape == PointShape::cross);
   CHECK(series_called(chart, "not clean").shape == PointShape::hollow);
+}
+
+TEST_CASE("the pairs of a gate are marks, with the change and the interval that decided") {
+  std::vector<ResultFile> files{file_of({made_run({})}), file_of({made_run({})})};
+  for (ResultFile& file : files) file.runs[0].samples = {};
+  testing::LockstepSimulation machine({}, 7);
+  for (int pair = 0; pair < 6; ++pair)
+    machine.add_pair({}, {.seconds = 0.009}, files[0].runs[0].samples, files[1].runs[0].samples);
+  const std::vector<std::string> sides{"BASE", "NEW"};
+  Comparison comparison = compare(std::span(files).first(1), std::span(files).last(1), {}, {});
+  const auto pairs = [&] {
+    const std::vector<std::string> names{"pairs"};
+    return make_charts({.results = files, .sides = sides, .comparison = &comparison}, names);
+  };
+  REQUIRE(pairs().size() == 1);
+  const Chart chart = pairs()[0];
+  CHECK(chart.x.categories == std::vector<std::string>{"all", "1", "2", "3", "4", "5", "6"});
+  const Series& typical = series_called(chart, "typical step");
+  REQUIRE(typical.points.size() == 7);
+  CHECK(typical.points[0].y == Approx(100 * *comparison.runs[0].change));
+  for (const Point& point : typical.points) CHECK(point.y == Approx(50).margin(15));
+  const Series& mean = series_called(chart, "mean step");
+  CHECK(mean.points[0].y == Approx(100 * *comparison.runs[0].mean_change));
+  CHECK(typical.points[0].interval.has_value() != mean.points[0].interval.has_value());
+
+  DecidingChange& deciding = comparison.runs[0].deciding.emplace();
+  deciding.statistic = Statistic::mean;
+  deciding.interval = Interval{.low = 0.4, .high = 0.6};
+  const Chart by_mean = pairs()[0];
+  CHECK_FALSE(series_called(by_mean, "typical step").points[0].interval);
+  CHECK(series_called(by_mean, "mean step").points[0].interval->high == Approx(60));
+
+  comparison.runs[0].id = "another";
+  CHECK(pairs().empty());
+}
+
+TEST_CASE("both sides of a comparison stand next to each other") {
+  std::vector<ResultFile> files{made_sweep({"ddp"}, 2), made_sweep({"ddp"}, 2)};
+  const std::vector<std::string> sides{"BASE", "NEW"};
+  const std::vector<std::string> names{"phases"};
+  const Chart chart = make_charts({.results = files, .sides = sides}, names).at(0);
+  CHECK(chart.x.categories[0] == "serial, n=1, batch 64, BASE");
+  CHECK(chart.x.categories[1] == "serial, n=1, batch 64, NEW");
+  CHECK(chart.x.categories[2] == "ddp, n=1, batch 64, BASE");
+  CHECK(chart.x.categories[3] == "ddp, n=1, batch 64, NEW");
 }
 
 TEST_CASE("two places or fewer are bars, three are lines") {

@@ -281,7 +281,8 @@ TEST_CASE("axes have their figures at the values, and room for intervals", "[pag
 TEST_CASE("a legend shows lines as the chart draws them, and hides them", "[page]") {
   testing::require_browser();
   Chart chart = full_chart();
-  chart.series.push_back({.name = "dp", .points = {{.x = 1, .y = 1}, {.x = 4, .y = 2}}, .look = 6, .variant = 1});
+  chart.series.push_back(
+      {.name = "dp", .points = {{.x = 1, .y = 1}, {.x = 4, .y = 2}}, .look = 6, .variant = 1});
   chart.series.push_back(
       {.name = "far", .style = SeriesStyle::points, .points = {{.x = 1, .y = 2}}});
   chart.series.push_back(
