@@ -128,7 +128,7 @@ std::vector<std::string> names_of_lines(const std::vector<Line>& lines) {
 Chart history_chart(Subject subject, const std::vector<const ResultFile*>& files) {
   Chart chart{.title = fmt::format("Step time of {} over time", subject.title),
               .caption =
-                  "The median step over that of the first record with the run; bars are 95 % "
+                  "The median step relative to the first record that has the run; bars are 95 % "
                   "intervals of the records. Below 100 % is faster.",
               .x = {.title = "record"},
               .y = {.title = "step [% of the first]"}};

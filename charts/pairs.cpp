@@ -59,9 +59,9 @@ Series level(const std::string& name, SeriesStyle style, double share, std::size
 Chart pair_chart(const RunComparison& run, std::span<const LockstepPair> pairs, double detect) {
   Chart chart{.title = fmt::format("{} in pairs of BASE and NEW", run.id),
               .caption = fmt::format(
-                  "A mark is a process of each side that took turns: how much longer a step of NEW "
-                  "takes. At the left all pairs together, with the {:.5g} % interval that is "
-                  "judged; changes of {:.3g} % or more are looked for.",
+                  "Each mark is a pair of processes that took turns: how much longer a step of NEW "
+                  "takes than one of BASE. At the left, all pairs together, with the {:.5g} % "
+                  "interval that decides. The gate looks for changes of {:.3g} % or more.",
                   kPercent * run.interval_level, kPercent * detect),
               .x = {.title = "pair", .categories = {"all"}},
               .y = {.title = "change of the step time [%]"}};

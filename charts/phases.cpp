@@ -61,8 +61,8 @@ Chart phase_chart(std::span<const ChartedRun> runs) {
   for (const ChartedRun& run : runs) traits.push_back(traits_of(run, Along::nothing));
   Chart chart{.name = {},
               .title = "Phases of a step of " + subject_of(*runs.front().run),
-              .caption = fmt::format("Timed on rank 0 in steps of their own; what is communicated "
-                                     "during backward is part of it. {}.",
+              .caption = fmt::format("Timed on rank 0 in separate steps. Communication during "
+                                     "backward counts as backward. {}.",
                                      basis_of(runs)),
               .x = {.title = {}, .categories = names_of(traits)},
               .y = {.title = "step [ms]"},

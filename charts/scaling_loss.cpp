@@ -63,14 +63,15 @@ Series part_series(std::string_view name, std::span<const ChartedRun> runs,
 
 Chart loss_chart(const std::string& title, std::span<const ChartedRun> runs,
                  const MeasuredRuns& measured) {
-  Chart chart{.name = {},
-              .title = "Where the efficiency went: " + title,
-              .caption = fmt::format("Parts add up to 100 %; what ranks saved lies below 0. {}.",
-                                     basis_of(runs)),
-              .x = {.title = {}, .categories = bar_names(runs)},
-              .y = {.title = "share of the step [%]"},
-              .series = {},
-              .marks = {}};
+  Chart chart{
+      .name = {},
+      .title = "Where the efficiency went: " + title,
+      .caption = fmt::format("Parts add up to 100 %. A part below 0 is time that ranks saved. {}.",
+                             basis_of(runs)),
+      .x = {.title = {}, .categories = bar_names(runs)},
+      .y = {.title = "share of the step [%]"},
+      .series = {},
+      .marks = {}};
   chart.series.push_back(part_series(
       "reached", runs, measured, [](const ScalingRecord& scaling) { return scaling.efficiency; }));
   for (const Part& part : kLosses) {

@@ -26,9 +26,8 @@ Point speedup_of(const ChartedRun& charted, const MeasuredRuns& measured) {
 Chart speedup_chart(const ScalingGroup& group, const MeasuredRuns& measured) {
   Chart chart{.name = {},
               .title = "Speedup of " + group.title,
-              .caption = scaling_caption("Throughput over that of serial training on one rank's "
-                                         "threads",
-                                         group),
+              .caption = scaling_caption(
+                  "Throughput relative to serial training on one rank's threads", group),
               .x = axis_of_ranks(group),
               .y = {.title = "speedup"},
               .series = {},

@@ -48,19 +48,20 @@ constexpr std::array<Exporter, 9> kExporters{
       .write = hyperfine_export},
      {.name = "markdown",
       .reader = "people, on GitHub and elsewhere",
-      .summary = "a table with a row a run",
+      .summary = "a table with one row for each run",
       .measured_only = false,
       .names_once = false,
       .write = markdown_export},
      {.name = "jsonl",
       .reader = "jq, pandas, DuckDB",
-      .summary = "a run a line with its provenance, all that its record holds",
+      .summary = "one line for each run: all that its record holds, and its provenance",
       .measured_only = false,
       .names_once = false,
       .write = jsonl_export},
      {.name = "junit",
       .reader = "test reports of CI servers",
-      .summary = "a test case a run; failed if the run failed, or did not match serial training",
+      .summary =
+          "one test case for each run; failed if the run failed, or did not match serial training",
       .measured_only = false,
       .names_once = false,
       .write = junit_export},
@@ -94,7 +95,7 @@ void refuse_what_says_nothing(const Exporter& exporter, std::span<const NamedRes
   const auto with_runs = std::ranges::find_if(results, holds_runs);
   const RunRecord& run = with_runs->result.runs.front();
   throw usage_error(
-      fmt::format("{}: no run has figures, and {} takes no file without any; '{}' {}",
+      fmt::format("{}: no run has figures, but {} needs a run with figures; '{}' {}",
                   files_text(results), exporter.reader, single_line(run.id), reason_of(run)),
       "measure again, or report what failed with --format junit");
 }

@@ -28,8 +28,9 @@ void refuse_several_machines(std::span<const NamedResult> results) {
   });
   if (other == results.end()) return;
   throw usage_error(
-      fmt::format("'{}' and '{}' are of two hosts, and Google Benchmark's JSON has only one",
-                  printable(results.front().file), printable(other->file)),
+      fmt::format(
+          "'{}' and '{}' come from two hosts, but Google Benchmark's JSON has room for only one",
+          printable(results.front().file), printable(other->file)),
       "export each file by itself");
 }
 

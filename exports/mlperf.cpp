@@ -33,8 +33,8 @@ struct Span {
 double created_at(const NamedResult& named) {
   if (const auto time = parse_rfc3339(named.result.created))
     return static_cast<double>(time->time_since_epoch().count());
-  throw usage_error(fmt::format("'{}' does not say when it was made (created: '{}'), and each line "
-                                "of MLPerf's logs has a time",
+  throw usage_error(fmt::format("'{}' does not say when it was made (created: '{}'), but each line "
+                                "of MLPerf's logs needs a time",
                                 printable(named.file), single_line(named.result.created)),
                     "export it as --format jsonl");
 }

@@ -24,7 +24,7 @@ int index_of(const std::string& device) {
   constexpr std::uint64_t kMost = 1U << 16U;
   if (index) return static_cast<int>(std::min(*index, kMost));  // none has so many
   throw usage_error(fmt::format("--device {}: one replica trains on one device", device),
-                    "name one, as cuda:0");
+                    "name one, for example cuda:0");
 }
 
 std::string list_of(const std::vector<CudaDeviceInfo>& devices) {

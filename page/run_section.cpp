@@ -209,13 +209,16 @@ const std::array kColumns{
                     run.scaling ? run.scaling->efficiency_across_hosts : std::nullopt,
                     across_hosts_text(run));
               }>},
-    RunColumn{{"predicted", "efficiency across hosts by the link's cost, to full overlap", true},
-              Presence::where_it_is_known,
-              measured<[](const RunRecord& run) {
-                return number_cell(
-                    run.scaling ? run.scaling->predicted.efficiency_across_hosts : std::nullopt,
-                    predicted_text(run));
-              }>},
+    RunColumn{
+        {"predicted",
+         "efficiency across hosts that the link's cost predicts, from no overlap to full overlap",
+         true},
+        Presence::where_it_is_known,
+        measured<[](const RunRecord& run) {
+          return number_cell(
+              run.scaling ? run.scaling->predicted.efficiency_across_hosts : std::nullopt,
+              predicted_text(run));
+        }>},
     RunColumn{
         {"step ratio", "mean step over that of the first engine, and its 95 % interval", true},
         Presence::where_it_is_known,
@@ -228,7 +231,7 @@ const std::array kColumns{
               measured<[](const RunRecord& run) {
                 return human_cell(run.step_seconds.median, Unit::seconds);
               }>},
-    RunColumn{{"p99", "99 of 100 steps are not longer", true},
+    RunColumn{{"p99", "99 % of the steps take at most this long", true},
               Presence::where_it_is_known,
               measured<[](const RunRecord& run) {
                 return human_cell(run.step_seconds.p99, Unit::seconds);

@@ -74,11 +74,11 @@ std::string left_out_text(const std::optional<LeftOut>& left_out) {
 
 std::string unjudged_text(const Comparison& comparison) {
   if (!is_nothing_judged(comparison)) return {};
-  std::string_view remedy = "what is new can be judged by the next comparison";
+  std::string_view remedy = "the next comparison can judge the new runs";
   if (count_of(comparison, Verdict::incomparable) > 0)
     remedy = "--ignore-environment compares all the same, --strict ends with 4";
   else if (count_of(comparison, Verdict::missing) > 0)
-    remedy = "measure in NEW what is missing";
+    remedy = "measure the missing runs in NEW";
   return fmt::format("no run was judged: {}; {}", counts_text(comparison), remedy);
 }
 

@@ -107,8 +107,8 @@ class WorkloadConclusion {
   [[nodiscard]] std::string speedup_sentence() const {
     if (baseline_ == nullptr)
       return fmt::format(
-          "Nothing reliable can be said of several ranks: that takes {} clean repetitions of a run "
-          "and of serial; measure again while nothing else runs, or with more --rounds.",
+          "How much faster several ranks are is not known: that takes {} clean repetitions of both "
+          "a run and serial. Measure again while nothing else runs, or with more --rounds.",
           kLeastRepetitions);
     const RunRecord* const fastest = ranking_.fastest();
     const bool all_cores_win = fastest == all_cores_;

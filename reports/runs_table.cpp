@@ -163,10 +163,11 @@ constexpr std::array<Figure, 14> kFigures{{
     {"speedup", 0, speedup_text, "over serial on one rank's threads"},
     {"efficiency", 0, efficiency_text, "speedup / n"},
     {"vs all cores", 6, all_cores_text, "over serial on all cores"},
-    {"link", 7, link_text, "between two hosts, each way: of a few bytes, of many"},
+    {"link", 7, link_text, "between two hosts, each way: latency, bandwidth"},
     {"within hosts", 8, within_hosts_text, "efficiency of one host's ranks, over one rank"},
     {"across hosts", 0, across_hosts_text, "speedup over one host's ranks / hosts"},
-    {"predicted", 0, predicted_text, "the same by the link's cost, to full overlap"},
+    {"predicted", 0, predicted_text,
+     "the same, predicted from the link's cost: no overlap to full overlap"},
     {"step ratio", 0, versus_text, "mean step over that of the first engine (95 % interval)"},
     {"memory", 3, memory_text, ""},
 }};

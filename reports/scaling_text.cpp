@@ -74,10 +74,11 @@ std::string advice_on_wait(const RunRecord& run) {
   const std::string options = straggler ? slowing_options(run, straggler->rank) : "";
   if (options.empty() && shares_cores(run)) return advice_on_sharing();
   if (!straggler)
-    return "a different rank is slow each time: see what else runs there (ptbench doctor --noise)";
-  return fmt::format("rank {} computes {} longer than the others: {}", straggler->rank,
-                     percent(straggler->share),
-                     options.empty() ? "see what else runs on its cores" : "leave out " + options);
+    return "a different rank is slow each time: check what else runs on their cores (ptbench "
+           "doctor --noise)";
+  return fmt::format(
+      "rank {} computes {} longer than the others: {}", straggler->rank, percent(straggler->share),
+      options.empty() ? "check what else runs on its cores" : "leave out " + options);
 }
 
 std::string advice_on(LossCause cause, const RunRecord& run) {
@@ -89,7 +90,7 @@ std::string advice_on(LossCause cause, const RunRecord& run) {
              "with more --threads";
     case LossCause::batch_effect:
       return fmt::format(
-          "micro-batches of {} take longer a sample than the baseline's: try a larger "
+          "micro-batches of {} take longer per sample than the baseline's: try a larger "
           "--global-batch, or fewer ranks with more --threads",
           run.strategy.batch_per_replica.value_or(0));
     case LossCause::communication: return advice_on_communication(run);
@@ -143,7 +144,8 @@ std::string serial_text(const SerialFraction& serial, ScalingMode mode) {
                   100 * serial.ci95.low, percent(serial.ci95.high),
                   mode == ScalingMode::weak ? "Gustafson" : "Amdahl");
   if (mode == ScalingMode::strong) return fmt::format("{}, {}", fraction, limit_text(serial));
-  return fmt::format("{}: each further rank adds {:.3g} of one", fraction, 1 - serial.fraction);
+  return fmt::format("{}: each further rank adds {:.3g} to the speedup", fraction,
+                     1 - serial.fraction);
 }
 
 bool is_only_of_strategy(const ScalingFamily& family, std::span<const ScalingFamily> families) {
@@ -197,8 +199,8 @@ std::string basis_line(const ResultFile& file, const RunRecord& run) {
   if (rounds.empty()) return {};
   const CountedRepetitions counted = counted_repetitions(run.samples);
   return fmt::format(
-      "{}: speedup and efficiency are of {} that it and its baseline took in turns, "
-      "samples/s of its {}{} repetition{}",
+      "{}: speedup and efficiency rest on {} that it and its baseline took in turns, samples/s on "
+      "its {}{} repetition{}",
       run.id, rounds, counted.count(), counted.are_clean() ? " clean" : "",
       counted.count() == 1 ? "" : "s");
 }
@@ -258,7 +260,7 @@ std::string lost_text(const RunRecord& run, const RunRecord* baseline) {
   const std::string lost = lost_share_text(efficiency, scaling.efficiency_ci95);
   const std::optional<LossTerm> largest = largest_term(scaling.loss);
   if (!largest)
-    return fmt::format("{} lost; where is not known, because there are no phases", lost);
+    return fmt::format("{} lost; it is not known where, because there are no phases", lost);
   return fmt::format("{} lost, most of it to {} ({}): {}", lost, words_of(largest->cause),
                      percent(largest->share), advice_on(largest->cause, run));
 }

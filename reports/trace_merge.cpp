@@ -59,10 +59,11 @@ ClockOffset offset_of(const RankTrace& base, const RankTrace& other) {
                      .collectives = in_common(base, other)};
   if (offset.collectives == 0) {
     if (offset.same_clock) return offset;
-    throw usage_error(fmt::format("'{}' and '{}' have different clocks, and no collective by which "
-                                  "they could be compared",
-                                  single_line(base.file), single_line(other.file)),
-                      "trace more steps, with --trace-steps");
+    throw usage_error(
+        fmt::format(
+            "'{}' and '{}' have different clocks, and no collective in common to compare them by",
+            single_line(base.file), single_line(other.file)),
+        "trace more steps, with --trace-steps");
   }
   std::vector<double> differences;
   double at_least = -std::numeric_limits<double>::infinity();

@@ -102,7 +102,7 @@ void find_slice_problems(const ParsedJson& run, std::size_t index,
     const auto first = slice.at("first").get<std::size_t>();
     if (first + slice.at("count").get<std::size_t>() > count)
       problems.push_back({fmt::format("/runs/{}/samples/slices/{}", index, number),
-                          fmt::format("of more samples than the {} that there are", count)});
+                          fmt::format("reaches beyond the run's {} samples", count)});
     ++number;
   }
 }

@@ -306,9 +306,10 @@ namespace {
 void refuse_catalog_name(const std::string& name, const std::string& path) {
   const std::vector<Workload> catalog = workload_catalog();
   if (std::ranges::find(catalog, name, &Workload::name) == catalog.end()) return;
-  throw usage_error(fmt::format("the model file '{}' is named '{}', as a workload of the catalog",
-                                printable(path), name),
-                    "give its key \"name\" another value");
+  throw usage_error(
+      fmt::format("the model in '{}' is called '{}', which is the name of a built-in workload",
+                  printable(path), name),
+      "give its key \"name\" another value");
 }
 
 }  // namespace

@@ -181,8 +181,8 @@ std::vector<Entry> read_entries(const std::string& path, const std::string& text
     covered = entry.end;
   }
   if (covered != data_bytes)
-    throw malformed(
-        path, fmt::format("{} bytes behind the last tensor belong to none", data_bytes - covered));
+    throw malformed(path, fmt::format("{} bytes after the last tensor belong to no tensor",
+                                      data_bytes - covered));
   return entries;
 }
 

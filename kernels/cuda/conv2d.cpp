@@ -306,7 +306,7 @@ std::vector<PassPlan> plans_of(const Conv2dSpec& spec, ConvolutionPass pass,
 void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {
   if (plans.empty())
     throw capability_error(
-        fmt::format("cuDNN has no algorithm for '{}' that repeats its results", key_of(spec)),
+        fmt::format("cuDNN has no deterministic algorithm for '{}'", key_of(spec)),
         "use --device cpu");
 }
 

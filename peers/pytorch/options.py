@@ -64,8 +64,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--initial-weights", metavar="FILE.safetensors")
     add("--compile", action="store_true")
     add("--other", choices=OTHERS, action="append", default=[],
-        help="that setting of docs/peers.md the other way; repeatable")
-    add("--steps", type=int, help="so many, where ptbench does not say (default: endless)")
+        help="use the opposite of this setting of docs/peers.md; may be given several times")
+    add("--steps", type=int, help="number of steps, unless ptbench decides (default: endless)")
     add("--verify", action="store_true", help="compare single steps with ptbench's from equal weights, and end")
     add("--ptbench", default="ptbench", help="the executable, for --verify")
     add("--verify-folder", help=argparse.SUPPRESS)  # ranks compare with what lies there

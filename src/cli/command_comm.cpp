@@ -70,7 +70,7 @@ ExitCode be_rank(const CommOptions& options) {
   InterruptWatch interrupt;  // before any thread is made
   const SharedRegion region = SharedRegion::open(*options.region);
   if (options.rank >= region.world_size())
-    throw usage_error("--as-rank is none of the region's", "leave it to ptbench comm -n");
+    throw usage_error("--as-rank is not a rank of the region", "leave it to ptbench comm -n");
   PhaseBoard(region.phases()).enter(options.rank, RankPhase::measuring);
   pin_to(options.cpu);
   const std::string& name = options.communicators.front();
@@ -265,7 +265,8 @@ GroupTerms terms_of(const CommOptions& options, Size ranks) {
 
 /// How one of them ends that hangs once another has given up.
 void end_hung_rank(Size rank, const GivenUp& by) {
-  log_error(fmt::format("rank {} was ended: rank {} gave up: {}", rank, by.rank, by.reason));
+  log_error(
+      fmt::format("rank {} had to end, because rank {} gave up: {}", rank, by.rank, by.reason));
   std::_Exit(static_cast<int>(ExitCode::failed));
 }
 
@@ -372,7 +373,7 @@ Command make_comm_command() {
        .description =
            "Each collective is timed at each size: the slowest rank's time, the median over calls. "
            "The columns and their formulas are those of nccl-tests: algbw is size over time, busbw "
-           "what a link of a ring would carry. Every rank writes its values anew before each call, "
+           "what a link of a ring would carry. Every rank rewrites its values before each call, "
            "and the results are checked.",
        .examples = {{"ptbench comm", "all-reduce between as many ranks as there are cores"},
                     {"ptbench comm -n 2 --collective all_reduce,broadcast --sizes 4K,1M,16M",

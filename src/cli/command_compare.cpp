@@ -83,7 +83,7 @@ void remember(const NoiseStore& store, const std::string& host, const PriorNoise
   if (store.save(host, noise))
     log_note(fmt::format("{}; kept in {}", learnt, single_line(store.file().string())));
   else
-    log_warning(fmt::format("{}; '{}' cannot be written, so it is forgotten", learnt,
+    log_warning(fmt::format("{}; this is not kept, because '{}' cannot be written", learnt,
                             single_line(store.file().string())));
 }
 

@@ -79,7 +79,7 @@ std::vector<SweepFiles> kept_files(const GateOptions& options) {
   std::error_code error;
   fs::create_directories(*options.keep, error);
   if (error)
-    throw usage_error(fmt::format("--keep '{}' cannot be made a folder: {}",
+    throw usage_error(fmt::format("--keep: the folder '{}' cannot be made: {}",
                                   printable(*options.keep), error.message()),
                       "name a folder that you may write to");
   for (const std::string& path : kept_paths(options))

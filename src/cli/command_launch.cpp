@@ -26,7 +26,7 @@ ExitCode launch_command(const LaunchOptions& options) {
   const Size most = ranks_of(options.hosts.slots);
   const Size ranks = options.ranks.value_or(most);
   if (ranks > most)
-    throw usage_error(fmt::format("--nproc {}: the hosts are to have {} ranks", ranks, most),
+    throw usage_error(fmt::format("--nproc {}: --hosts names only {} ranks", ranks, most),
                       "name more hosts, or more ranks of each: --hosts a:4,b:4");
   InterruptWatch interrupt;
   const int code = run_on_hosts(

@@ -61,9 +61,9 @@ void require_programs(const SweepOptions& options) {
   const std::vector<std::string>& outputs = options.common.outputs;
   if (outputs.size() != options.binaries.size() || !std::ranges::all_of(outputs, is_json))
     throw usage_error(
-        fmt::format("--binary needs an --output FILE.json for each build, and there "
-                    "are {} for {}",
-                    std::ranges::count_if(outputs, is_json), options.binaries.size()),
+        fmt::format(
+            "--binary needs an --output FILE.json for each build, but there are {} for {} builds",
+            std::ranges::count_if(outputs, is_json), options.binaries.size()),
         "give one --output FILE.json for each build, in the same order, and no others");
   for (const std::string& binary : options.binaries) require_ptbench("binary", binary);
 }
@@ -226,7 +226,7 @@ Command make_sweep_command() {
            "serial training under the same options: speedup, efficiency, and where the rest went.",
        .examples =
            {{"ptbench sweep -w linear,mlp -b 32,64,128 -o grid.json",
-             "six configurations; Ctrl-C keeps what was measured, --resume goes on"},
+             "six configurations; Ctrl-C keeps what was measured, --resume continues"},
             {"ptbench sweep -w mlp -s ddp,ddp-flat -n 1,2 -o scaling.json",
              "weak scaling: how much faster two ranks are, and where the rest went"},
             {"ptbench sweep -s ddp -n 1,2,4 --scaling strong --global-batch 256",

@@ -67,11 +67,10 @@ void SharedMemoryCommunicator::check_agreement(std::uint64_t number) {
   for (Size rank = 0; rank < world_size_; ++rank) {
     const Operation& other = slot(rank, number).operation;
     if (other == own) continue;
-    give_up(run_error(
-        fmt::format("the ranks' operations number {}{} differ: rank {} started {}, rank {} {}",
-                    number - group_.last_number, among(), world_rank(rank_), text_of(own),
-                    world_rank(rank), text_of(other)),
-        "start all ranks with the same options and data"));
+    give_up(run_error(fmt::format("operation number {}{} differs: rank {} started {}, rank {} {}",
+                                  number - group_.last_number, among(), world_rank(rank_),
+                                  text_of(own), world_rank(rank), text_of(other)),
+                      "start all ranks with the same options and data"));
   }
 }
 

@@ -76,7 +76,7 @@ StarLinks join_star(const NetworkAddress& hub, Size rank, std::uint64_t secret,
         connect_to(hub, std::min(patience.end, steady_clock::now() + kLongestAnswer), why);
     SocketMessage word;
     if (link.is_open() && send_message(link, star_greeting(rank, secret))) {
-      why = "others have not come";
+      why = "the other ranks have not connected yet";
       while (word.kind == SocketMessage::Kind::none_yet) word = receive_message(link, wait());
     }
     if (word.text != kStarIsComplete) {

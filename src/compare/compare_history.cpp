@@ -96,7 +96,7 @@ class HistoryComparer {
     std::vector<ResultFile> entries = history_.last(read, records_);
     if (entries.empty() && !config_.append)
       throw usage_error(fmt::format("history '{}' has no results{}", name(),
-                                    has_known() ? " but NEW itself" : ""),
+                                    has_known() ? " except NEW itself" : ""),
                         has_known() ? "compare a result that is not in it"
                                     : "--append adds NEW to it, and creates it if there is none");
     return entries;

@@ -81,14 +81,14 @@ std::vector<GateRow> own_rows() {
       whole_option({.name = "max-pairs",
                     .value = "N",
                     .group = kGate,
-                    .help = "measure at most so many pairs of processes; looks are after 6, 8, 10, "
-                            "14, 20, ... of them, and from 14 on with --detect below 2 %",
+                    .help = "measure at most N pairs of processes; it looks at them after 6, 8, "
+                            "10, 14, 20, ... pairs, and only from 14 on with --detect below 2 %",
                     .fallback = "14 or 28"},
                    &GateOptions::max_pairs, static_cast<std::uint64_t>(kLeastPairs), kMostPairs),
       real_option({.name = "max-time",
                    .value = "S",
                    .group = kGate,
-                   .help = "start no further pair after so many seconds",
+                   .help = "start no more pairs after S seconds",
                    .fallback = "300"},
                   &GateOptions::max_time_seconds, 1, 1e6),
       text_option({.name = "keep",

@@ -322,8 +322,9 @@ RunConfig configure_run(const RunOptions& given, const Topology& topology) {
   config.type = multiplied_type(config.precision);
   config.loss_scale = options.loss_scale.value_or(usual_loss_scale(config.precision));
   if (config.options.pin_memory && config.device.is_cpu())
-    throw capability_error("--pin-memory: on a CPU, batches are not sent anywhere",
-                           "leave it out, or use --device cuda");
+    throw capability_error(
+        "--pin-memory has no effect on a CPU: batches are not copied to a device",
+        "leave it out, or use --device cuda");
   config.graph = uses_graph(config);
   config.optimizer = optimizer_of(options, config.workload.optimizer);
   const auto cores = static_cast<Size>(topology.cores.size());

@@ -75,7 +75,7 @@ void append_length(RunOptionRows& rows) {
 }
 
 void append_stop_rule(RunOptionRows& rows) {
-  const std::string group = "How precise, within how much time (without --steps and --epochs)";
+  const std::string group = "Precision and time (without --steps and --epochs)";
   rows.push_back(
       Row{{.name = "quick",
            .group = group,
@@ -105,14 +105,14 @@ void append_stop_rule(RunOptionRows& rows) {
   rows.push_back(real_option({.name = "min-time",
                               .value = "S",
                               .group = group,
-                              .help = "measure for at least so many seconds, over all processes",
+                              .help = "measure for at least S seconds, over all processes",
                               .fallback = "2",
                               .scope = OptionScope::budget},
                              &RunOptions::min_time_seconds, 0, 1e6));
   rows.push_back(real_option({.name = "max-time",
                               .value = "S",
                               .group = group,
-                              .help = "seconds after which measuring ends, over all processes and "
+                              .help = "stop measuring after S seconds, over all processes and "
                                       "whatever the other options say",
                               .fallback = "30",
                               .scope = OptionScope::budget},
@@ -120,14 +120,14 @@ void append_stop_rule(RunOptionRows& rows) {
 }
 
 void append_checks(RunOptionRows& rows) {
-  const std::string group = "Is it right, and good enough";
+  const std::string group = "Verification and targets";
   rows.push_back(
       Row{{.name = "verify",
            .value = "on|off|only",
            .group = group,
-           .help = "before timing, compare some steps of several ranks with one replica "
-                   "of the same precision, or of one rank with serial fp32 training, and "
-                   "of PyTorch with ptbench; by default with several ranks, "
+           .help = "before timing, compare some steps with a reference: of several ranks with one "
+                   "replica of the same precision, of one rank with serial fp32 training, of "
+                   "PyTorch with ptbench; by default with several ranks, "
                    "accumulation, another precision or PyTorch",
            .fallback = "on where they differ",
            .choices = {"on", "off", "only"}},

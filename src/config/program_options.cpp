@@ -23,13 +23,12 @@ void append_program(RunOptionRows& rows) {
                "{threads} and {seed} in it are replaced by the values of these options",
        .example = "torchrun --nproc-per-node {n} train.py --batch {b}"},
       &RunOptions::program));
-  rows.push_back(
-      text_option({.name = "name",
-                   .value = "NAME",
-                   .group = group,
-                   .help = "the program's name in records; by default that of its script",
-                   .example = "my-model"},
-                  &RunOptions::name));
+  rows.push_back(text_option({.name = "name",
+                              .value = "NAME",
+                              .group = group,
+                              .help = "the program's name in records; by default its script's name",
+                              .example = "my-model"},
+                             &RunOptions::name));
 }
 
 }  // namespace ptbench

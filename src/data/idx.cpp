@@ -89,7 +89,7 @@ void read_magic(ByteFile& file, std::size_t rank) {
                                   file.name(), magic[2], magic[3], rank),
                       can_be_converted(magic[2], magic[3], rank)
                           ? conversion(file, rank)
-                          : "check that images and labels are not exchanged");
+                          : "check that images and labels are not swapped");
 }
 
 /// Throws if there are no samples, or samples of no size.

@@ -98,9 +98,9 @@ std::string disturbance_text(const SamplesRecord& samples) {
   const Size most = std::max({foreign.slices, stolen.slices, moved.slices, throttled.slices,
                               shared.slices, too_short, unknown, unwatched});
   if (most == 0) return {};
-  if (too_short == most) return text_of(short_slices(samples)) + ": a longer --max-time";
+  if (too_short == most) return text_of(short_slices(samples)) + ": use a longer --max-time";
   if (unwatched == most) return "whether the GPU was throttled is not known";
-  if (unknown == most) return "what else ran is not known: a longer --max-time";
+  if (unknown == most) return "what else ran is not known: use a longer --max-time";
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));
   if (stolen.slices == most)
@@ -206,7 +206,7 @@ std::string interval_text(const LogChange& change) {
 std::string why_clock(double clock_change, Verdict by_time, Verdict by_cycles) {
   return fmt::format(
       "the cores' clock was {} in NEW: {} by time, {} at one clock, and it is not clear whether "
-      "the step follows the clock; let both take turns (`ptbench gate`)",
+      "the step follows the clock; measure both in turns (`ptbench gate`)",
       clock_text(clock_change), name_of(by_time), name_of(by_cycles));
 }
 
@@ -224,7 +224,7 @@ std::string why_ambiguous(const LogChange& change, double detect) {
                        percent(change.spread.standard_deviation), percent(change.usual));
   const bool is_small = std::abs(change.estimate) <= detect / 2;
   return interval_text(change) + (is_small ? fmt::format(": not within ±{}", percent(detect))
-                                           : std::string(": it may be none"));
+                                           : std::string(": there may be no change"));
 }
 
 }  // namespace ptbench

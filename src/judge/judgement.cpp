@@ -34,7 +34,7 @@ bool is_told_by_interval(const LogChange& change) {
 /// Nothing where the interval tells the verdict.
 std::string why_apart(const LogChange& change) {
   if (is_told_by_interval(change)) return {};
-  return fmt::format("every repetition of NEW is {} than all of BASE, however they scatter",
+  return fmt::format("every repetition of NEW is {} than every one of BASE, although they scatter",
                      change.estimate > 0 ? "slower" : "faster");
 }
 

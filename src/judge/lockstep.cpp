@@ -132,7 +132,7 @@ std::string why_ambiguous(std::string_view name, const LockstepChange& change, d
       percent_of_log(change.estimate), percent_of_log(change.estimate - change.half_width),
       percent_of_log(change.estimate + change.half_width),
       std::abs(change.estimate) <= detect / 2 ? "not within ±" + format_percent(detect)
-                                              : std::string("it may be none"));
+                                              : std::string("there may be no change"));
   if (change.spread.unusual)
     text +=
         fmt::format("; pairs scatter by {}, usually by {}",
@@ -151,11 +151,11 @@ std::string why_ambiguous(const LockstepJudgement& judgement, Verdict of_median,
   const bool is_median = judgement.decided_by == Statistic::median;
   return why_ambiguous(is_median ? "median" : "mean", is_median ? judgement.median : judgement.mean,
                        rule.detect) +
-         (!rule.max_pairs ? fmt::format(" from {} pairs: measure more --rounds", judgement.pairs)
+         (!rule.max_pairs ? fmt::format(" from {} pairs: use more --rounds", judgement.pairs)
           : judgement.pairs < *rule.max_pairs
-              ? fmt::format(" after {} of {} pairs: a larger --max-time", judgement.pairs,
+              ? fmt::format(" after {} of {} pairs: use a larger --max-time", judgement.pairs,
                             *rule.max_pairs)
-              : fmt::format(" after {} pairs: a larger --max-pairs", judgement.pairs));
+              : fmt::format(" after {} pairs: use a larger --max-pairs", judgement.pairs));
 }
 
 /// By one statistic alone, see `LockstepJudgement::p_value`.
@@ -187,9 +187,9 @@ void judge_by_separation(std::span<const LockstepPair> pairs, double detect,
   judgement.verdict = judgement.median.estimate > 0 ? Verdict::slower : Verdict::faster;
   judgement.p_value = separation.p_value;
   judgement.gap = separation.gap;
-  judgement.reason =
-      fmt::format("all {} processes are {} than those of BASE, by {} at least", judgement.pairs,
-                  name_of(judgement.verdict), format_percent(std::expm1(separation.gap)));
+  judgement.reason = fmt::format(
+      "all {} processes of NEW are {} than those of BASE, by at least {}", judgement.pairs,
+      name_of(judgement.verdict), format_percent(std::expm1(separation.gap)));
 }
 
 /// One class; empty where its spread teaches nothing.

@@ -69,7 +69,7 @@ void warn_of_no_baseline(RunRecord& run, const std::string& id, const RunRecord*
                       baseline->reason.value_or("no reason was recorded"));
   run.warnings.push_back(
       {.code = kNoBaseline,
-       .message = fmt::format("no speedup and efficiency: the baseline '{}' {}", id, why),
+       .message = fmt::format("no speedup or efficiency: the baseline '{}' {}", id, why),
        .remedy = "Fix what keeps it from being measured, then continue with --resume."});
 }
 

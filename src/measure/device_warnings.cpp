@@ -94,7 +94,7 @@ void add_watch_warning(RunRecord& run, const std::string& device, const WatchGap
   run.warnings.push_back(
       {.code = "device-not-watched",
        .message = fmt::format("whether {} was throttled is not known: {}", device, gap.reason),
-       .remedy = fmt::format("To know it, {}.", gap.remedy)});
+       .remedy = fmt::format("To find out, {}.", gap.remedy)});
 }
 
 }  // namespace ptbench

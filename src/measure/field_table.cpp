@@ -241,7 +241,8 @@ constexpr auto kFields = std::to_array<Field>({
                                              "id of the run compared with"),
     field<&Run::scaling, &Scaling::basis>("scaling.basis", none,
                                           "what speedup, efficiency and loss rest on"),
-    field<&Run::scaling, &Scaling::rounds>("scaling.rounds", none, "of turns, that they rest on"),
+    field<&Run::scaling, &Scaling::rounds>("scaling.rounds", none,
+                                           "rounds of turns that these rest on"),
     field<&Run::scaling, &Scaling::speedup>("scaling.speedup", none,
                                             "throughput over the baseline's"),
     field<&Run::scaling, &Scaling::efficiency>("scaling.efficiency", fraction,
@@ -288,7 +289,7 @@ constexpr auto kFields = std::to_array<Field>({
         "scaling.predicted.efficiency_across_hosts", fraction, "that follows from this step"),
     field<&Run::scaling, &Scaling::predicted, &Predicted::overlapped_step_seconds>(
         "scaling.predicted.overlapped_step_seconds", seconds,
-        "by the link's cost, where all overlaps that can"),
+        "by the link's cost, where everything overlaps that can"),
     field<&Run::scaling, &Scaling::predicted, &Predicted::overlapped_efficiency_across_hosts>(
         "scaling.predicted.overlapped_efficiency_across_hosts", fraction,
         "that follows from this step"),
@@ -303,7 +304,7 @@ constexpr auto kFields = std::to_array<Field>({
         "versus.step_time_ratio_ci95_high", none, "its 95 % interval, high end"),
     field<&Run::versus, &Versus::pairs_in_turns>(
         "versus.pairs_in_turns", count,
-        "repetitions that took turns with that run's, of which it is"),
+        "repetitions that took turns with that run's, and that the ratio rests on"),
 });
 
 }  // namespace

@@ -96,7 +96,7 @@ bool is_of_fixed_length(const SamplesRecord& samples) {
 /// A run of fixed length is one process, a row of a sweep is not.
 std::string remedy_of_moved_cores(const RunRecord& run, const NoiseContext& context) {
   const bool repeatable = context.in_sweep || !is_of_fixed_length(run.samples);
-  return fmt::format("The figures are of one placement; {} {} bring more of it.",
+  return fmt::format("The figures are of one placement; {} {} measure it more often.",
                      repeatable ? "more" : "without --steps and --epochs,",
                      repeats_option(context));
 }
@@ -171,7 +171,7 @@ void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
   const Size unknown = unknown_repetitions(run.samples);
   if (too_short.prevail()) message += "; " + text_of(too_short);
   if (unknown > 0)
-    message += fmt::format("; whether something disturbed them is not known of {}", unknown);
+    message += fmt::format("; it is not known whether something disturbed {} of them", unknown);
   warn(run, {.code = "few-clean-repetitions",
              .message = std::move(message),
              .remedy = too_short.prevail() || lack_load(run.samples)
@@ -222,7 +222,7 @@ std::string reached_text(double half) {
 
 WarningRecord warning_of_wide_interval(double reached, const NoiseContext& context) {
   return {.code = "too-noisy",
-          .message = fmt::format("known to {}, not to the ±{} asked for, when the time was up",
+          .message = fmt::format("known only to {} when the time was up, not to the ±{} asked for",
                                  reached_text(reached), percent(context.target_noise)),
           .remedy = fmt::format("Use --max-time {:g} or more {}.", 2 * context.max_time_seconds,
                                 repeats_option(context))};
@@ -266,8 +266,8 @@ void warn_of_heat(RunRecord& run, const Pressure& pressure) {
   const Size times = pressure.thermal_throttles.value_or(0);
   if (times <= 0) return;
   warn(run, {.code = "thermal-throttling",
-             .message = fmt::format("cores slowed themselves down for heat {} times", times),
-             .remedy = "Improve the cooling, or cap the frequency below what it can carry away."});
+             .message = fmt::format("cores slowed down {} times because they were too hot", times),
+             .remedy = "Improve the cooling, or cap the frequency."});
 }
 
 void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
@@ -275,9 +275,9 @@ void warn_of_swapping(RunRecord& run, const Pressure& pressure) {
   const Bytes own = pressure.own_swap_bytes.value_or(0);
   if (moved < kNoticeableSwap && own < kNoticeableSwap) return;
   warn(run, {.code = "swapping",
-             .message = fmt::format("memory was short: {} went to swap or came back, {} of this "
-                                    "program lie there",
-                                    format_bytes(moved), format_bytes(own)),
+             .message = fmt::format(
+                 "memory was short: {} moved to swap or back, and {} of this program are in swap",
+                 format_bytes(moved), format_bytes(own)),
              .remedy = "Close other programs, or choose a smaller --batch-size."});
 }
 
@@ -309,12 +309,12 @@ void add_standstill_warning(RunRecord& run, const Standstill& standstill) {
 
 void add_warmup_warning(RunRecord& run, const Samples& samples) {
   if (!samples.warmup_was_cut) return;
-  warn(run, {.code = kShortWarmup,
-             .message = fmt::format("the time for warming up was over after {} steps, before steps "
-                                    "had settled: the first of those that were measured may be "
-                                    "slower than the rest",
-                                    samples.warmup_discarded),
-             .remedy = "Give a longer --max-time."});
+  warn(run,
+       {.code = kShortWarmup,
+        .message = fmt::format("the time for warming up was over after {} steps, before step times "
+                               "had settled: the first measured steps may be slower than the rest",
+                               samples.warmup_discarded),
+        .remedy = "Give a longer --max-time."});
 }
 
 void mark_quick(RunRecord& run) {

@@ -22,8 +22,8 @@ std::size_t place_of(Size rank) { return static_cast<std::size_t>(rank); }
 
 Size ProgramRanks::join(const ProgramHello& hello) {
   if (hellos_.empty() && world_size_ && *world_size_ != hello.world_size)
-    throw run_error(fmt::format("the program has a world of {} processes, and --nproc is {}",
-                                hello.world_size, *world_size_),
+    throw run_error(fmt::format("the program has {} processes, but --nproc is {}", hello.world_size,
+                                *world_size_),
                     "let the command start {n} processes");
   if (hellos_.empty()) {
     world_size_ = hello.world_size;

@@ -180,10 +180,11 @@ class ProgramRun {
     if (!asked || *asked == told) return;
     record_.warnings.push_back(
         {.code = "other-batch",
-         .message = fmt::format(
-             "a step has {} samples, the program says, and it was told to have {}", told, *asked),
+         .message =
+             fmt::format("the program says that a step has {} samples, but it was told to use {}",
+                         told, *asked),
          .remedy =
-             "Let the script use the batch that it is given, and report its samples a step."});
+             "Let the script use the batch that it is given, and report the samples of a step."});
   }
 
   /// What helpers do while the program rests is not a part of any step.

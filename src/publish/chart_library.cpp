@@ -46,7 +46,7 @@ std::string library_text(const std::string& path) {
   };
   const std::string text = read_input(path, kLibraryRule, refuse);
   if (text.find("Chart") == std::string::npos || !can_be_inlined(text))
-    throw unusable(path, "is not Chart.js, or cannot stand in a page");
+    throw unusable(path, "is not Chart.js, or cannot be put into a page");
   return valid_utf8(text);
 }
 

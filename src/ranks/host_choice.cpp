@@ -23,7 +23,7 @@ HostChoice pretended_hosts(const OptionInfo& option, Size count) {
                    .shell = kPretendingShell};
   if (hosts.slots.front().host.empty())
     throw usage_error(
-        fmt::format("--{}: this machine has no network address but that of loopback", option.name),
+        fmt::format("--{}: this machine has no network address except loopback", option.name),
         "connect it to a network, or use --nproc");
   for (Size number = 2; number <= count; ++number)
     hosts.slots.push_back({.host = fmt::format("pretended-{}", number), .ranks = 1});
@@ -46,7 +46,8 @@ OptionRow<HostChoice> hosts_option(OptionInfo info) {
 OptionRow<HostChoice> host_shell_option(OptionInfo info) {
   info.name = "shell";
   info.value = "COMMAND";
-  info.help = "what reaches the other hosts: it gets a host's name, and a command for it";
+  info.help =
+      "command that reaches another host; it gets the host's name and a command to run there";
   info.fallback = kUsualShell;
   info.example = "ssh -p 2222";
   return text_option(std::move(info), &HostChoice::shell);
@@ -55,7 +56,7 @@ OptionRow<HostChoice> host_shell_option(OptionInfo info) {
 OptionRow<HostChoice> try_hosts_option(OptionInfo info) {
   info.name = "try-hosts";
   info.value = "N";
-  info.help = "pretend that this machine is so many hosts of one rank each, to try --hosts";
+  info.help = "pretend that this machine is N hosts with one rank each, to try --hosts";
   info.example = "2";
   info.domain = whole_domain(2, kMostPretended);
   return {std::move(info), [](HostChoice& hosts, const OptionInfo& option, std::string_view text) {

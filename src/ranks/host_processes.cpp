@@ -182,12 +182,13 @@ void require_meeting_place(const std::vector<HostSlots>& hosts) {
   const Whereabouts where = whereabouts_of(first);
   if (where == Whereabouts::elsewhere || where == Whereabouts::nowhere)
     throw usage_error(
-        fmt::format("--hosts begins with {}, which is {}", first,
-                    where == Whereabouts::nowhere ? "no host that is known here" : "not this host"),
+        fmt::format(
+            "--hosts begins with {}, which is {}", first,
+            where == Whereabouts::nowhere ? "a host that is not known here" : "not this host"),
         "start it on the host that is named first: rank 0 is there, and keeps the results");
   if (where == Whereabouts::loopback && hosts.size() > 1)
     throw usage_error(
-        fmt::format("--hosts begins with {}, a name by which no other host reaches this one",
+        fmt::format("--hosts begins with {}, a name by which other hosts cannot reach this one",
                     first),
         "name this host by an address of its network");
 }

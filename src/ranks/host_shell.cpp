@@ -136,7 +136,7 @@ Error rank_error(Size rank, const std::string& host, int code, const std::string
   const std::string name = fmt::format("rank {} on {}", rank, host);
   if (means_no_program(code))
     return run_error(fmt::format("{}: there is no '{}'", name, printable(program)),
-                     "all hosts need the program, at the same place");
+                     "install the program at the same path on all hosts");
   if (code > kSignalCodes && code != kShellFailed)
     return run_error(fmt::format("{} was killed by signal {}", name, code - kSignalCodes));
   return run_error(fmt::format("{} ended with exit code {}", name, code), "see what it said above");
@@ -192,9 +192,10 @@ ChildCommand HostShell::command_of(const HostRanks& ranks, const RankStart& star
 /// It has ended without a word of that rank.
 Error HostShell::shell_error(Size rank) const {
   return run_error(
-      fmt::format("rank {} on {}: the shell that was to reach the host ended with {}", rank, host_,
+      fmt::format("rank {} on {}: the --shell command for this host ended with {}", rank, host_,
                   ended_->signal != 0 ? kSignalCodes + ended_->signal : ended_->code),
-      fmt::format("see what it said above; `ssh {} true` must work without a question", host_));
+      fmt::format("see what it said above; `ssh {} true` must work without asking anything",
+                  host_));
 }
 
 }  // namespace ptbench

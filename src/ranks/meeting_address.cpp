@@ -67,8 +67,8 @@ std::string doubt_about(const MeetingAddress& address, std::string_view socket_n
   const std::string given =
       fmt::format(": {} is '{}', which is", address.variable, printable(address.host));
   switch (whereabouts_of(address.host)) {
-    case Whereabouts::elsewhere: return given + " no address of this host";
-    case Whereabouts::nowhere: return given + " no host that is known here";
+    case Whereabouts::elsewhere: return given + " not an address of this host";
+    case Whereabouts::nowhere: return given + " a host that is not known here";
     case Whereabouts::loopback:
     case Whereabouts::here:
     case Whereabouts::not_known: break;

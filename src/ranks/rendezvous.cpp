@@ -182,10 +182,11 @@ class RankGathering::State {
     std::vector<std::string> messages = encode(told, shares_of(cards));
     for (const std::string& message : messages)
       if (message.size() > kMostMessage)
-        throw run_error(fmt::format("the names of the hosts of {} ranks are {} bytes, more than "
-                                    "rank 0 can tell the others",
-                                    own.world_size, message.size()),
-                        "give the hosts shorter names (PTBENCH_HOST_ID), or use fewer");
+        throw run_error(
+            fmt::format(
+                "the host names of {} ranks take {} bytes, more than rank 0 can send to the others",
+                own.world_size, message.size()),
+            "give the hosts shorter names (PTBENCH_HOST_ID), or use fewer");
     return messages;
   }
 
@@ -272,7 +273,7 @@ class RankGathering::State {
     const bool is_known = where != Whereabouts::not_known;
     return fmt::format("{} is '{}', which is {}", point.address.variable, host,
                        is_loopback ? "this host for itself alone"
-                       : is_known  ? "no address of rank 0's host"
+                       : is_known  ? "not an address of rank 0's host"
                                    : "a name that the resolver does not answer for");
   }
 

@@ -21,8 +21,8 @@ namespace {
 
 void require_ranks(const RunOptions& options) {
   if (options.is_pytorch())
-    throw usage_error("--hosts starts ptbench's own ranks, and no engine's",
-                      "leave --engine out, or start it by a launcher of its own");
+    throw usage_error("--hosts starts only ptbench's own ranks, not those of another engine",
+                      "leave --engine out, or start the engine with its own launcher");
   const StrategyRow strategy = find_strategy(options.strategy);
   if (!strategy.several_ranks || strategy.one_process)
     throw usage_error(

@@ -207,7 +207,7 @@ std::string cause_of(const GivenUp& by) {
 void end_at_once(const OutsideRank& rank, const GivenUp& by) {
   if (by.reason == kInterruptedReason) std::_Exit(static_cast<int>(ExitCode::interrupted));
   const Size own = rank.config.rank();
-  log_error(fmt::format("rank {}, while {}, was ended: {}", own,
+  log_error(fmt::format("rank {}, while {}, had to end: {}", own,
                         name_of(PhaseBoard(rank.region.phases()).phase(own)), cause_of(by)));
   log_note("remedy: find out what happened to that rank");
   std::_Exit(static_cast<int>(ExitCode::failed));

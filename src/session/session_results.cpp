@@ -27,7 +27,7 @@ constexpr int kInterrupted = static_cast<int>(ExitCode::interrupted);
 /// What to add to "repetition 3": the way in which it ended.
 std::string describe_end(const TaskEnd& ended, const ProcessMessages& messages) {
   if (ended.was_stopped)
-    return "was stopped, and killed because it did not go on within --timeout: find out what "
+    return "was stopped, did not continue within --timeout, and was killed: find out what "
            "stopped it";
   if (ended.overdue) return "was killed: it neither ended nor reported";
   if (ended.signal != 0)

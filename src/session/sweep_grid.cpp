@@ -27,12 +27,15 @@ std::optional<ScalingMode> mode_of(const SweepOptions& sweep,
                                    const std::vector<Combination>& combinations) {
   const bool has_global_batch = sweep.find("global-batch") != nullptr;
   if (sweep.scaling == ScalingMode::weak && has_global_batch)
-    throw usage_error("--scaling weak keeps the batch of a replica, --global-batch that of all",
-                      "use --batch-size, or --scaling strong");
+    throw usage_error(
+        "--scaling weak keeps the batch of each replica, but --global-batch sets the batch of all",
+        "use --batch-size, or --scaling strong");
   for (const char* option : {"batch-size", "shares"})
     if (sweep.scaling == ScalingMode::strong && sweep.find(option) != nullptr)
       throw usage_error(
-          fmt::format("--scaling strong keeps the global batch, --{} that of a replica", option),
+          fmt::format(
+              "--scaling strong keeps the global batch, but --{} sets the batch of each replica",
+              option),
           "use --global-batch, or --scaling weak");
   const bool has_several = std::ranges::any_of(
       combinations, [](const Combination& one) { return one.options.nproc > 1; });

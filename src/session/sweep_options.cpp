@@ -51,8 +51,8 @@ void adapt(OptionInfo& info) {
   if (info.name == "threads") info.fallback = "cores / largest nproc";
   if (info.name == "max-time")
     info.help =
-        "seconds of a row, over all rounds, starting and warming up included: without "
-        "--rounds, no round begins that would not fit; rounds that --binary adds come on "
+        "seconds for each row, over all rounds, with starting and warming up; without --rounds, a "
+        "round that would not fit does not begin; rounds that --binary adds come on "
         "top";
   if (info.name == "plan") info.help += ", with those of all rows; --resume adds what it lacks";
   if (info.name == "json") info.excludes.emplace_back("binary");

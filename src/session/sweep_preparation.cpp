@@ -37,9 +37,8 @@ bool Sweep::is_started_alike(std::size_t row, const RunRecord& earlier) const {
   const std::string now = launcher ? launcher->command : "ptbench";
   const std::string then = earlier.strategy.launcher.value_or("ptbench");
   if (now == then) return true;
-  around_.warn(
-      fmt::format("row '{}' starts again: its ranks were started by '{}', and are by '{}' now",
-                  rows_[row].id(), then, now));
+  around_.warn(fmt::format("row '{}' starts again: '{}' started its ranks, and now '{}' does",
+                           rows_[row].id(), then, now));
   return false;
 }
 

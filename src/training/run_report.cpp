@@ -104,7 +104,7 @@ void report_unverified(const VerificationPlan& check, VerifyMode asked, RunRecor
                                .message = "nothing was verified: " + check.reason,
                                .remedy = check.lacks_memory
                                              ? "Verify with a smaller batch."
-                                             : "Leave --verify on out if you can do without."});
+                                             : "Leave out --verify on if you do not need it."});
 }
 
 void report_verified(RunRecord& record) {

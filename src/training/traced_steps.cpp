@@ -80,7 +80,7 @@ void warn_of_cut(const TraceRecorder& recorder, const TraceWindow& window, RunRe
   record.warnings.push_back(
       {.code = "trace-cut",
        .message =
-           fmt::format("a trace holds {} phases a thread at the most: it ends after {} of the "
+           fmt::format("a trace holds at most {} phases a thread: it ends after {} of the "
                        "{} steps",
                        TraceRecorder::kMostSpans, recorder.whole_steps().size(), window.count + 1),
        .remedy = "Trace fewer steps, with --trace-steps."});

@@ -61,7 +61,7 @@ TEST_CASE("unlike operations in a group are told by the ranks of the world", "[c
   CHECK_FALSE(failures[0]);
   for (const std::size_t rank : {1U, 2U})
     CHECK_THAT(message_of(failures[rank]),
-               Contains("operations number 2 among ranks 1 and 2 differ") && Contains("barrier") &&
+               Contains("operation number 2 among ranks 1 and 2 differs") && Contains("barrier") &&
                    Contains("all_reduce of 8 bytes"));
 }
 

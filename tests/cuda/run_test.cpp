@@ -332,7 +332,7 @@ TEST_CASE("what a CUDA device cannot do is one clear error", "[cuda]") {
       {{"--device", "cpu", "--graph", "on"}, 5, "--graph on: a CPU has no graphs"},
       {{"--device", "cpu", "--pin-memory"},
        5,
-       "--pin-memory: on a CPU, batches are not sent anywhere"},
+       "--pin-memory has no effect on a CPU: batches are not copied to a device"},
       {{"--device", "cuda", "-w", "mlp", "-b", "1000000000"}, 1, "of memory on cuda:0"}};
   for (const Mistake& mistake : mistakes) {
     CAPTURE(mistake.words);

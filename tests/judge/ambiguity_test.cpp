@@ -34,8 +34,9 @@ TEST_CASE("short slices are not blamed on load", "[measure]") {
   const Process loaded{.clean = false, .foreign_cpu_fraction = 0.2};
   CHECK_THAT(why(loaded), Catch::EndsWith("other programs used 20 % of the cores"));
   CHECK_THAT(why(loaded, 100), Catch::EndsWith("other programs used 20 % of the cores"));
-  CHECK_THAT(why(loaded, 5),
-             Catch::EndsWith(": slices lasted 0.093 s, 0.25 s are needed: a longer --max-time"));
+  CHECK_THAT(
+      why(loaded, 5),
+      Catch::EndsWith(": slices lasted 0.093 s, 0.25 s are needed: use a longer --max-time"));
 }
 
 TEST_CASE("steal that a clean slice may have is not what kept one from being clean", "[measure]") {
@@ -48,7 +49,8 @@ TEST_CASE("unknown load is told as that", "[measure]") {
   const Process process{.clean = false};
   RunRecord fresh = run_of({process, process, process});
   for (SliceRecord& slice : fresh.samples.slices) slice.clean.reset();
-  CHECK_THAT(why_not(fresh), Catch::EndsWith("what else ran is not known: a longer --max-time"));
+  CHECK_THAT(why_not(fresh),
+             Catch::EndsWith("what else ran is not known: use a longer --max-time"));
   for (SliceRecord& slice : fresh.samples.slices) slice.foreign_cpu_fraction = 0;
   CHECK_THAT(why_not(fresh), Catch::EndsWith("whether the GPU was throttled is not known"));
 }

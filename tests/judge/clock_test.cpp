@@ -124,7 +124,7 @@ TEST_CASE("clocks that differ between the sides alone leave open what steps foll
   CHECK(open.verdict == Verdict::ambiguous);
   CHECK(open.reason ==
         "the cores' clock was 5 % lower in NEW: slower by time, same at one clock, and it is not "
-        "clear whether the step follows the clock; let both take turns (`ptbench gate`)");
+        "clear whether the step follows the clock; measure both in turns (`ptbench gate`)");
   CHECK(open.clock_change == Approx(-0.05));
   // Where both say the same, that holds.
   CHECK(testing::compare_two(of_cycles(kCycles, high), of_cycles(1.2 * kCycles, low)).verdict ==

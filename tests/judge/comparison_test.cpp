@@ -422,7 +422,8 @@ TEST_CASE("a change that may be none, and one that may be too large, are ambiguo
   const RunComparison small =
       compare_two(steady(0.006), steady(0.006 * std::exp(0.012)), {.detect = 0.02}, prior_of(0.01));
   CHECK(small.verdict == Verdict::ambiguous);
-  CHECK(small.reason == "change of 1.2 % with a 99 % interval of -0.85 % to 3.3 %: it may be none");
+  CHECK(small.reason ==
+        "change of 1.2 % with a 99 % interval of -0.85 % to 3.3 %: there may be no change");
   const RunComparison none =
       compare_two(steady(0.006), steady(0.006), {.detect = 0.02}, prior_of(0.01));
   CHECK(none.verdict == Verdict::ambiguous);

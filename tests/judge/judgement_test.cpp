@@ -142,7 +142,8 @@ TEST_CASE("a program that is slower in all repetitions is slower, however they s
   const RunRecord erratic = times({1.27, 1.45, 1.3, 1.38, 1.29});
   const RunComparison run = compare_two(base, erratic);
   CHECK(run.verdict == Verdict::slower);
-  CHECK(run.reason == "every repetition of NEW is slower than all of BASE, however they scatter");
+  CHECK(run.reason ==
+        "every repetition of NEW is slower than every one of BASE, although they scatter");
   CHECK(run.p_value.value() <= 2.0 / 252);
   CHECK(compare_two(erratic, base).verdict == Verdict::faster);
   // By few, by little, or by most only.

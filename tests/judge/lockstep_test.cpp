@@ -201,11 +201,11 @@ TEST_CASE("an ambiguous judgement tells why, and what helps", "[measure]") {
   CHECK(reason(apart(0, 0), 0.05).empty());
   CHECK(reason(apart(0, 0), 0.002) ==
         "the median changes by 0.00 %, with an interval of -0.74 % to 0.74 %: not within ±0.20 % "
-        "after 14 pairs: a larger --max-pairs");
-  CHECK(
-      reason(apart(0, 0.006), 0.01) ==
-      "the mean changes by 0.60 %, with an interval of -0.14 % to 1.35 %: it may be none after 14 "
-      "pairs: a larger --max-pairs");
+        "after 14 pairs: use a larger --max-pairs");
+  CHECK(reason(apart(0, 0.006), 0.01) ==
+        "the mean changes by 0.60 %, with an interval of -0.14 % to 1.35 %: there may be no change "
+        "after 14 "
+        "pairs: use a larger --max-pairs");
   CHECK(reason(apart(-0.12, 0.12), 0.05) ==
         "the median is faster by 11.3 %, but the mean slower by 12.7 %: see the percentiles");
 }

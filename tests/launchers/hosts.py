@@ -419,7 +419,7 @@ def ssh(hosts):
         0, {}, hosts.ptbench, "run", *endless[1:], "--hosts", both, "--shell", f"{client} -o ConnectTimeout=2",
         "-o", path)])
     reason = json.loads(path.read_text())["runs"][0]["reason"]
-    says = f"on {hosts.address(1)}: the shell that was to reach the host ended with 255"
+    says = f"on {hosts.address(1)}: the --shell command for this host ended with 255"
     assert code == 2 and says in reason, (code, reason, errors)
     print("a host without a server: refused, with its name")
 

@@ -105,7 +105,7 @@ TEST_CASE("a device that does not tell is warned of with the reason", "[measure]
   REQUIRE(run.warnings.size() == 1);
   CHECK(run.warnings[0].code == "device-not-watched");
   CHECK(run.warnings[0].message == "whether cuda:1 was throttled is not known: no library");
-  CHECK(run.warnings[0].remedy == "To know it, install it.");
+  CHECK(run.warnings[0].remedy == "To find out, install it.");
 }
 
 }  // namespace ptbench

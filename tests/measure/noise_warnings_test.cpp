@@ -162,7 +162,7 @@ TEST_CASE("repetitions of unknown load ask for more time", "[measure]") {
   REQUIRE(codes_of(run) == std::set<std::string>{"few-clean-repetitions"});
   CHECK_THAT(run.warnings[0].message,
              Catch::StartsWith("0 of 5 repetitions") &&
-                 Catch::EndsWith("; whether something disturbed them is not known of 5"));
+                 Catch::EndsWith("; it is not known whether something disturbed 5 of them"));
   CHECK_THAT(run.warnings[0].remedy, Catch::Contains("a longer --max-time"));
   // Where load is known, and whether a device was throttled is not, time does not help.
   for (SliceRecord& slice : run.samples.slices) slice.foreign_cpu_fraction = 0;
@@ -251,11 +251,11 @@ TEST_CASE("remedies name the option that a sweep or a fixed length has", "[measu
   };
   RunRecord moved = quiet_run();
   moved.samples.slices[5].placement = "far";
-  CHECK_THAT(remedy(moved, kContext), Catch::Contains("; more --repeats bring"));
-  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds bring"));
+  CHECK_THAT(remedy(moved, kContext), Catch::Contains("; more --repeats measure it"));
+  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds measure it"));
   moved.samples.stop_reason = StopReason::steps;
   CHECK_THAT(remedy(moved, kContext), Catch::Contains("without --steps and --epochs, --repeats"));
-  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds bring"));
+  CHECK_THAT(remedy(moved, {.in_sweep = true}), Catch::Contains("; more --rounds measure it"));
   RunRecord unclean = quiet_run();
   for (std::size_t at = 0; at < 3; ++at) unclean.samples.repetitions[at].clean_slices = 0;
   CHECK_THAT(remedy(unclean, kContext), Catch::Contains("more --repeats and --max-time"));
@@ -301,7 +301,7 @@ TEST_CASE("a warm-up that was cut short is told with what gives it more time", "
   CHECK(run.warnings[0].remedy == "Give a longer --max-time.");
   mark_quick(run);
   REQUIRE(run.warnings.size() == 2);
-  CHECK(run.warnings[0].remedy == "Measure without --quick.");
+  CHECK(run.warnings[0].remedy == "Measure without --quick before you rely on it.");
 }
 
 TEST_CASE("a slowdown on purpose is told", "[measure]") {

@@ -301,10 +301,10 @@ TEST_CASE("nobody is admitted where there are too many hosts to tell of", "[comm
     (void)gathering.admit(SharedRegion::create(2, 1), Door{.port = 1});
     FAIL("they were admitted");
   } catch (const Error& error) {
-    CHECK_THAT(error.what(), Contains("more than rank 0 can tell the others"));
+    CHECK_THAT(error.what(), Contains("more than rank 0 can send to the others"));
     gathering.refuse(error);
   }
-  CHECK_THROWS_WITH(following.get(), Contains("more than rank 0 can tell the others"));
+  CHECK_THROWS_WITH(following.get(), Contains("more than rank 0 can send to the others"));
 }
 
 TEST_CASE("a rank that ends before it has connected ends rank 0, which names it", "[comm]") {

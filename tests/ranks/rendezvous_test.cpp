@@ -272,8 +272,9 @@ TEST_CASE("an address that cannot be this host's is named when nobody came", "[c
   point.address = {
       .variables = "MASTER_ADDR and MASTER_PORT", .variable = "MASTER_ADDR", .host = "192.0.2.1"};
   const std::string wrong = message(other_rank(card_of(job, 1, 2), point));
-  CHECK_THAT(wrong, Contains("rank 0 did not come to ") &&
-                        Contains("MASTER_ADDR is '192.0.2.1', which is no address of this host"));
+  CHECK_THAT(wrong,
+             Contains("rank 0 did not come to ") &&
+                 Contains("MASTER_ADDR is '192.0.2.1', which is not an address of this host"));
   CHECK_THAT(message(rank_zero(card_of(job, 0, 2), point)), Contains("MASTER_ADDR is '192.0.2.1'"));
 }
 

@@ -139,7 +139,7 @@ TEST_CASE("a comparison for the terminal", "[reports]") {
         "new           mlp/ddp/n4/b64/fp32\n"
         "              - -> -                                                  n 0/0\n"
         "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
-        "paired: those\nmade in turn\n"
+        "paired: those that\ntook turns\n"
         "1 same, 1 faster, 1 slower, 1 ambiguous, 1 missing, 1 new, 1 failed\n"
         "NEW is slower than BASE in 1 of 7 runs: a step of `mlp/ddp/n2/b64/fp32` takes 5.0 % "
         "longer (99 %:\n4.1 % to 5.9 %); NEW is faster than BASE in 1 of 7 runs: a step of "
@@ -155,7 +155,7 @@ TEST_CASE("a comparison that does not fit in one row takes two", "[reports]") {
         "slower        mlp/serial/n1/b64/fp32/data=tests/data/digits/optimizer=adam\n"
         "              6.01 ms -> 6.31 ms  median +5.0 % (4.1 % to 5.9 %)  n 5/5\n"
         "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
-        "paired: those\nmade in turn\n"
+        "paired: those that\ntook turns\n"
         "1 slower\n"
         "A step of NEW takes 5.0 % longer (99 %: 4.1 % to 5.9 %) than one of BASE.\n");
 }
@@ -287,7 +287,7 @@ TEST_CASE("unlike environments and what they mean come first", "[reports]") {
         "n 5/5\n"
         "              different environments\n"
         "Step times; looks for changes of 5.0 % or more; n: clean repetitions, BASE/NEW; "
-        "paired: those\nmade in turn\n"
+        "paired: those that\ntook turns\n"
         "no run was judged: 1 incomparable; --ignore-environment compares all the same, --strict "
         "ends with 4\n"
         "1 incomparable\n");
@@ -333,11 +333,10 @@ TEST_CASE("that no run was judged is told with the remedy", "[reports]") {
     CHECK_THAT(text, !Contains("no run was judged"));
   comparison.runs = {bare("a", Verdict::missing, "skipped in NEW"), bare("b", Verdict::added, "")};
   CHECK_THAT(comparison_console(comparison, {}),
-             Contains("no run was judged: 1 missing, 1 new; measure in NEW what is missing\n"));
+             Contains("no run was judged: 1 missing, 1 new; measure the missing runs in NEW\n"));
   comparison.runs.erase(comparison.runs.begin());
-  CHECK_THAT(
-      comparison_console(comparison, {}),
-      Contains("no run was judged: 1 new; what is new can be judged by the next comparison"));
+  CHECK_THAT(comparison_console(comparison, {}),
+             Contains("no run was judged: 1 new; the next comparison can judge the new runs"));
   comparison.runs = {bare("a", Verdict::failed, "rank 1 died")};
   CHECK_THAT(comparison_console(comparison, {}), !Contains("no run was judged"));
 }

@@ -304,7 +304,7 @@ TEST_CASE("a gate that is run again with the same result gives the same verdict"
   const ProgramResult begun = gate("a.json", {"--append"});
   CHECK_THAT(begun.errors, Contains("was created"));
   check_known(begun, gate("a.json", {"--append"}));
-  check_usage_error(gate("a.json"), "has no results but NEW itself");
+  check_usage_error(gate("a.json"), "has no results except NEW itself");
 
   const ProgramResult same = gate("b.json", {"--append"});
   CHECK_THAT(same.output, Contains("n 5/5"));

@@ -105,7 +105,7 @@ TEST_CASE("launch starts the first ranks of its hosts", "[run]") {
   CHECK_THAT(result.errors, Contains("rank 0 on localhost: there is no 'ptbench-is-not-asked'"));
   const ProgramResult many = launch({"launch", "--hosts", "localhost:3", "-n", "4", "--", "true"});
   CHECK(many.exit_code == 1);
-  CHECK_THAT(many.errors, Contains("--nproc 4: the hosts are to have 3 ranks"));
+  CHECK_THAT(many.errors, Contains("--nproc 4: --hosts names only 3 ranks"));
 }
 
 TEST_CASE("run --hosts on this host alone is repeated as any run", "[run][long]") {
@@ -163,7 +163,7 @@ TEST_CASE("a host that is not reached ends the run with its name", "[run]") {
   CHECK_THAT(result.errors, Contains("the network is unreachable"));
   const nlohmann::json record = launch.files().json("r.json")["runs"][0];
   CHECK_THAT(record["reason"].get<std::string>(),
-             Contains("rank 1 on other: the shell that was to reach the host ended with 255"));
+             Contains("rank 1 on other: the --shell command for this host ended with 255"));
 }
 
 TEST_CASE("a shell that reads its commands byte by byte ends as its ranks do", "[run]") {
@@ -297,7 +297,8 @@ TEST_CASE("hosts that cannot be meant are refused", "[run]") {
   };
   refused({"-s", "ddp", "--hosts", "192.0.2.1:1,b:1"},
           "begins with 192.0.2.1, which is not this host");
-  refused({"-s", "ddp", "--hosts", "localhost:1,b:1"}, "by which no other host reaches this one");
+  refused({"-s", "ddp", "--hosts", "localhost:1,b:1"},
+          "by which other hosts cannot reach this one");
   refused({"-s", "ddp", "--hosts", "localhost:1"}, "one rank does not need several hosts");
   refused({"--hosts", "localhost:2"}, "strategy 'serial' is one process");
   refused({"-s", "ddp", "--hosts", "localhost:2", "-n", "2"}, "--nproc");

@@ -207,7 +207,7 @@ TEST_CASE("a wrong MASTER_ADDR is named", "[run]") {
   const std::vector<Start> starts{
       {{"-s", "ddp", "--steps", "5", "--timeout", "1"},
        {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=192.0.2.1", "MASTER_PORT=" + ranks.port()}}};
-  check_all(ranks(starts), 2, "MASTER_ADDR is '192.0.2.1', which is no address of this host");
+  check_all(ranks(starts), 2, "MASTER_ADDR is '192.0.2.1', which is not an address of this host");
 }
 
 TEST_CASE("what cannot have outside ranks refuses them on every rank", "[run]") {

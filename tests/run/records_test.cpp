@@ -132,7 +132,7 @@ TEST_CASE("a model file that takes a name of the catalog is refused", "[run]") {
   run.write("m.json", model_file("mlp", kMomentum));
   const ProgramResult result = run({"-w", "m.json", "--steps", "2"});
   CHECK(result.exit_code == 1);
-  CHECK_THAT(result.errors, Contains("the model file 'm.json' is named 'mlp'") &&
+  CHECK_THAT(result.errors, Contains("the model in 'm.json' is called 'mlp'") &&
                                 Contains("remedy: give its key \"name\" another value"));
 }
 

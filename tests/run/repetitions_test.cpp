@@ -199,7 +199,8 @@ TEST_CASE("a process of a run that is stopped for good is killed", "[run]") {
   REQUIRE(kill(run.process_of(pass), SIGSTOP) == 0);
   CHECK(run.exit_code() == 2);
   CHECK(run.record()["status"] == "failed");
-  CHECK_THAT(run.record()["reason"].get<std::string>(), Contains("was stopped, and killed"));
+  CHECK_THAT(run.record()["reason"].get<std::string>(),
+             Contains("was stopped, did not continue within --timeout, and was killed"));
   CHECK(run.left_nothing());
 }
 

@@ -202,7 +202,7 @@ TEST_CASE("an interface is for the communicators that take one", "[app]") {
           return mentions(one.id(), "/communicator=gloo/interface=");
         }) == 2);
   CHECK(mentions(refusal(with({"--communicator", "shm", "--interface", "lo"})),
-                 "--interface lo: communicator shm sends nothing"));
+                 "--interface lo: communicator shm has no network interface to choose"));
 }
 
 TEST_CASE("rows know whether they read a directory", "[app]") {
@@ -411,7 +411,8 @@ TEST_CASE("a global batch that ranks cannot share is skipped, and the nearest na
 }
 
 TEST_CASE("a batch that contradicts the mode of scaling is refused", "[app]") {
-  CHECK(mentions(refusal({"--scaling", "strong", "-b", "8"}), "--batch-size that of a replica"));
+  CHECK(mentions(refusal({"--scaling", "strong", "-b", "8"}),
+                 "--batch-size sets the batch of each replica"));
   CHECK(mentions(refusal({"--scaling", "weak", "--global-batch", "8"}), "--global-batch"));
   CHECK(mentions(refusal({"--scaling", "wek"}), "did you mean 'weak'?"));
 }

@@ -503,9 +503,9 @@ TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[
   CHECK(count_of(stage.log, "repeat A z") == 2);
   REQUIRE(stage.warnings.size() == 2);
   CHECK(stage.warnings[0] ==
-        "row 'y' begins anew, without its 1 earlier repetitions: its --slowdown was 0, and is 0.1 "
+        "row 'y' starts again, without its 1 earlier repetitions: its --slowdown was 0, and is 0.1 "
         "now");
-  CHECK_THAT(stage.warnings[1], Catch::StartsWith("row 'x' begins anew") &&
+  CHECK_THAT(stage.warnings[1], Catch::StartsWith("row 'x' starts again") &&
                                     Catch::EndsWith("its plan was p1, and is p2 now"));
 }
 
@@ -521,7 +521,7 @@ TEST_CASE("ranks of different launchers are not one row", "[app]") {
   CHECK(count_of(stage.log, "repeat A y") == 0);
   REQUIRE(stage.warnings.size() == 1);
   CHECK(stage.warnings[0] ==
-        "row 'x' begins anew: its ranks were started by 'ptbench', and are by 'mpirun -n 2' now");
+        "row 'x' starts again: 'ptbench' started its ranks, and now 'mpirun -n 2' does");
 }
 
 TEST_CASE("what another engine measured without comparison begins anew", "[app]") {
@@ -536,7 +536,7 @@ TEST_CASE("what another engine measured without comparison begins anew", "[app]"
   CHECK(count_of(stage.log, "repeat A not") == 2);
   CHECK(count_of(stage.log, "repeat A of a user") == 0);
   CHECK(stage.warnings ==
-        Words{"row 'not' begins anew: its steps had not been compared with ptbench's"});
+        Words{"row 'not' starts again: its steps had not been compared with ptbench's"});
 }
 
 TEST_CASE("ranks that their launcher leaves fewer cores than the row has threads fail it",

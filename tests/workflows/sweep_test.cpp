@@ -427,7 +427,7 @@ TEST_CASE("a row measured with a slowdown is not mixed with one that is not", "[
   CHECK(place.json("s.json")["runs"][0]["samples"]["slowdown_realized"].get<double>() > 0);
   const ProgramResult result = sweep(place, arguments("2", "0"));
   REQUIRE(result.exit_code == 0);
-  CHECK_THAT(result.errors, Contains("row 'linear/serial/n1/b32/fp32' begins anew"));
+  CHECK_THAT(result.errors, Contains("row 'linear/serial/n1/b32/fp32' starts again"));
   const nlohmann::json run = place.json("s.json")["runs"][0];
   CHECK(run["samples"]["repetitions"].size() == 2);
   CHECK(run["samples"]["slowdown"].is_null());

@@ -123,8 +123,8 @@ TEST_CASE("a model file may not take a name of the catalog", "[workloads]") {
       (void)find_workload(path);
       FAIL("the model file was read");
     } catch (const Error& error) {
-      CHECK(error.what() == "the model file '" + path + "' is named '" + workload.name +
-                                "', as a workload of the catalog");
+      CHECK(error.what() == "the model in '" + path + "' is called '" + workload.name +
+                                "', which is the name of a built-in workload");
       CHECK(error.code() == ExitCode::usage);
       CHECK(error.remedy() == "give its key \"name\" another value");
     }

@@ -246,7 +246,7 @@ TEST_CASE("weights: tensors must cover the data, once") {
   CHECK_THAT(two("[0,4]", "[2,6]", 6), Contains("'b' overlaps"));
   CHECK_THAT(two("[0,4]", "[8,12]", 12), Contains("'b' leaves a gap"));
   CHECK_THAT(two("[4,8]", "[8,12]", 12), Contains("'a' leaves a gap"));
-  CHECK_THAT(two("[0,4]", "[4,8]", 9), Contains("1 bytes behind the last tensor"));
+  CHECK_THAT(two("[0,4]", "[4,8]", 9), Contains("1 bytes after the last tensor"));
   CHECK_THAT(two("[0,4]", "[18446744073709551611,18446744073709551615]", 8), Contains("truncated"));
 }
 
