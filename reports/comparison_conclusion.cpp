@@ -90,7 +90,7 @@ std::string conclusion_of(const Comparison& comparison) {
                           verdict == Verdict::failed ? "failed"
                           : count == 1               ? "is missing"
                                                      : "are missing");
-  text[0] = text[0] == 'a' ? 'A' : text[0] == 'w' ? 'W' : text[0];
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text + '.';
 }
 
