@@ -88,6 +88,7 @@ struct Chart {
   Axis y{};
   std::vector<Series> series{};
   std::vector<Mark> marks{};  ///< in the order of x
+  double level = 0.95;        ///< of all intervals
 };
 
 // NOLINTEND(readability-redundant-member-init)

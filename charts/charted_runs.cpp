@@ -11,6 +11,7 @@
 
 #include "src/base/units.h"
 #include "src/judge/id_options.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/interval_text.h"
 
 namespace ptbench {
@@ -267,7 +268,8 @@ std::string note_of(const ChartedRun& charted) {
   std::string text = rate_with_interval(*run.throughput.value, run.throughput.ci95, "samples/s");
   const Reliability& found = charted.reliability;
   if (found.repetitions > 0)
-    text += fmt::format(", {} of {} repetitions clean", found.clean, found.repetitions);
+    text += fmt::format(", {} of {} repetitions clean{}", found.clean, found.repetitions,
+                        unknown_text(found.unknown));
   if (run.status == Status::interrupted) text += ", interrupted";
   return text;
 }

@@ -70,6 +70,7 @@ Chart pair_chart(const RunComparison& run, std::span<const LockstepPair> pairs, 
   // The interval that decided stands at its statistic; the other one would contradict it.
   const auto shown = shown_change(run);
   const auto interval = shown ? shown->interval : std::nullopt;
+  if (interval) chart.level = shown->level;
   const bool is_of_mean = shown && shown->statistic == Statistic::mean;
   chart.series.push_back(series_of("typical step", pairs, &LockstepPair::median, run.change,
                                    is_of_mean ? std::nullopt : interval));

@@ -88,6 +88,7 @@ Json json_of(const Point& point) {
 
 Json json_of(const Chart& chart) {
   Json json{{"title", chart.title}, {"x", json_of(chart.x)}, {"y", json_of(chart.y)}};
+  if (chart.level != Chart{}.level) json["level"] = chart.level;
   Json& all = json["series"] = Json::array();
   for (const Series& series : chart.series) {
     Json points = Json::array();
@@ -140,7 +141,8 @@ std::string values_of(const Chart& chart) {
                   .columns = {{.heading = "series"},
                               {.heading = chart.x.title.empty() ? "at" : chart.x.title},
                               {.heading = chart.y.title, .is_number = true},
-                              {.heading = "95 % interval", .is_number = true},
+                              {.heading = fmt::format("{:.5g} % interval", 100 * chart.level),
+                               .is_number = true},
                               {.heading = "note", .is_long = true}},
                   .rows = {}};
   std::size_t points = 0;

@@ -174,12 +174,14 @@
     ...more,
   });
 
+  const levelText = (chart) => String(Number((100 * (chart.level ?? 0.95)).toPrecision(5)));
+
   // The same for a value under the pointer, one at the keys, and one that is read.
   const linesOn = (chart, item) => {
     const point = item.raw;
     let line = `${item.dataset.label}: ${textOn(chart.y, point.value)}`;
     if (point.low !== null) {
-      line += ` (95 %: ${textOn(chart.y, point.low)} to ${textOn(chart.y, point.high)})`;
+      line += ` (${levelText(chart)} %: ${textOn(chart.y, point.low)} to ${textOn(chart.y, point.high)})`;
     }
     const lines = [line];
     if (!point.trusted) lines.push('not reliable');

@@ -33,7 +33,7 @@ std::string run_html(const RunComparison& run, bool is_only) {
   // The sides' own intervals are of medians.
   const bool is_of_median = !shown || shown->statistic == Statistic::median;
   const auto own = [&](const std::optional<Interval>& interval) {
-    return is_of_median ? interval : std::nullopt;
+    return is_of_median && run.pairs == 0 ? interval : std::nullopt;  // pairs have one of their own
   };
   std::string html;
   if (!is_only) html += fmt::format("<h3>{}</h3>\n", html_text(run.id));

@@ -113,10 +113,10 @@ Bytes read_type(const Place& place, const json& fields) {
   throw usage_error(
       fmt::format("'{}' is not a usable weights file: tensor {} is {}, and only F32 is read",
                   printable(place.path), in_quotes(place.tensor), shown(text)),
-      fmt::format("save them as float32: {}",
+      fmt::format("save them as float32 (the old file stays, its name ends in .old): {}",
                   python_line("from safetensors.torch import load_file, save_file; "
-                              "save_file({k: v.float().contiguous() for k, v in "
-                              "load_file(f).items()}, f)",
+                              "t = {k: v.float().contiguous() for k, v in load_file(f).items()}; "
+                              "os.rename(f, f + '.old'); save_file(t, f)",
                               {place.path})));
 }
 

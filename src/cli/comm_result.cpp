@@ -48,6 +48,15 @@ void publish(const CommResult& result, const CommOptions& options, CommFiles& fi
                     "report it, with the command");
 }
 
+void publish_beside_error(const CommResult& result, const CommOptions& options, CommFiles& files) {
+  if (result.rows.empty()) return;
+  try {
+    publish(result, options, files);
+  } catch (const Error& error) {
+    log_warning(error.what());
+  }
+}
+
 ExitCode end_interrupted(const CommResult& result, const CommOptions& options, CommFiles& files) {
   const Size all = std::ssize(options.communicators) * comm_rows(plan_of(options));
   const Size done = std::ssize(result.rows);
@@ -55,8 +64,8 @@ ExitCode end_interrupted(const CommResult& result, const CommOptions& options, C
   std::string kept = fmt::format("interrupted after {} of {} rows, which are shown", done, all);
   if (!options.outputs.empty())
     kept += fmt::format(" and written to {}", fmt::join(options.outputs, ", "));
-  log_warning(kept);
   publish(result, options, files);
+  log_warning(kept);
   return ExitCode::interrupted;
 }
 

@@ -26,6 +26,9 @@ struct CommResult {
 
 /// Writes and prints `result`. Throws a run error afterwards where values were wrong.
 void publish(const CommResult& result, const CommOptions& options, CommFiles& files);
+/// The same of what was measured before something failed, where there is anything: a second error
+/// is told, and the first one counts.
+void publish_beside_error(const CommResult& result, const CommOptions& options, CommFiles& files);
 
 /// How a comm ends that was asked to before it had all its rows: publishes those that it has, and
 /// says so. Throws an error of code 130 where there are none.

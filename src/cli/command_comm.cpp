@@ -350,7 +350,7 @@ ExitCode comm_command(const CommOptions& options) {
       result = run_with(communicator, work);
     } catch (const Error&) {
       progress.clear();
-      if (!all.rows.empty()) publish(all, options, files);
+      publish_beside_error(all, options, files);
       throw;
     }
     all.header += result.header;

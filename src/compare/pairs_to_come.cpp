@@ -14,12 +14,12 @@ namespace ptbench {
 std::string pairs_to_come_text(const LockstepJudgement& judged, const LockstepRule& rule,
                                double seconds) {
   const std::optional<Size> expected = expected_pairs(judged, rule);
-  // The statistic that is farther from a verdict.
-  const LockstepChange& change =
-      judged.median.half_width >= judged.mean.half_width ? judged.median : judged.mean;
+  const bool is_mean = judged.decided_by == Statistic::mean;
+  const LockstepChange& change = is_mean ? judged.mean : judged.median;
   const std::string now = fmt::format(
-      "no verdict after {} pairs: they scatter by {}, and NEW's change is between {} and {}",
+      "no verdict after {} pairs: they scatter by {}, and NEW's {} changes by between {} and {}",
       judged.pairs, format_percent(change.spread.standard_deviation),
+      is_mean ? "mean step" : "median step",
       format_percent(std::expm1(change.estimate - change.half_width)),
       format_percent(std::expm1(change.estimate + change.half_width)));
   if (expected)

@@ -105,7 +105,8 @@ std::optional<std::string> linking(const fs::path& folder, const OtherNames& nam
 std::optional<std::string> unpacking(const fs::path& folder) {
   constexpr std::streamoff kDirectory = 1 << 14;  // of the archive, at its end
   for (const fs::path& entry : entries_of(folder)) {
-    if (entry.extension() != ".npz") continue;
+    std::error_code ignored;
+    if (entry.extension() != ".npz" || !fs::is_regular_file(entry, ignored)) continue;
     std::ifstream file(entry, std::ios::binary | std::ios::ate);
     const std::streamoff size = file.tellg();
     std::string end(static_cast<std::size_t>(std::clamp<std::streamoff>(size, 0, kDirectory)),

@@ -189,7 +189,9 @@ void judge_by_separation(std::span<const LockstepPair> pairs, double detect,
   judgement.gap = separation.gap;
   judgement.reason = fmt::format(
       "all {} processes of NEW are {} than those of BASE, by at least {}", judgement.pairs,
-      name_of(judgement.verdict), format_percent(std::expm1(separation.gap)));
+      name_of(judgement.verdict),
+      format_percent(
+          std::abs(std::expm1(std::copysign(separation.gap, judgement.median.estimate)))));
 }
 
 /// One class; empty where its spread teaches nothing.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/judge/id_options.h"
+#include "src/judge/ranking.h"
 #include "src/judge/step_ratio.h"
 #include "src/measure/precision_warning.h"
 
@@ -34,7 +35,7 @@ void add_precision_warnings(std::span<RunRecord> runs, const PriorNoise& prior) 
     if (run.strategy.precision == kFp32 || !has_times(run)) continue;
     const auto fp32 = std::ranges::find_if(
         runs, [&](const RunRecord& other) { return has_times(other) && is_in_fp32(other, run); });
-    if (fp32 == runs.end()) continue;
+    if (fp32 == runs.end() || !can_be_ranked(&run) || !can_be_ranked(&*fp32)) continue;
     const double ratio = 1 / speedup_over(run, *fp32);
     const std::optional<Interval> interval = ratio_interval(ratio, run, *fp32, false, prior);
     if (!interval) continue;

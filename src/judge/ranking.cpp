@@ -84,6 +84,12 @@ Ranking ranking_of(std::span<const RunRecord* const> runs) {
   std::ranges::sort(ranking.runs, is_before);
   const auto others = std::ranges::stable_partition(ranking.runs, can_compare);
   ranking.compared = ranking.runs.size() - others.size();
+  // The throughputs of two runs may be of other repetitions than their ratio, which decides.
+  for (std::size_t at = 1; at < ranking.compared; ++at) {
+    const SpeedRatio lead = speed_ratio(*ranking.runs.front(), *ranking.runs[at]);
+    const auto place = ranking.runs.begin() + static_cast<std::ptrdiff_t>(at);
+    if (lead.value < 1 && lead.is_told()) std::rotate(ranking.runs.begin(), place, place + 1);
+  }
   for (std::size_t at = 1; at < ranking.compared; ++at) {
     const SpeedRatio ratio = speed_ratio(*ranking.runs.front(), *ranking.runs[at]);
     if (ratio.value < 1 || !ratio.is_told()) ranking.rivals.push_back(ranking.runs[at]);

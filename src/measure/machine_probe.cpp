@@ -26,10 +26,15 @@ std::optional<T> sum(std::optional<T> one, std::optional<T> other) {
   return one && other ? std::optional(*one + *other) : std::nullopt;
 }
 
+/// Known where both are, or where the one that is known slowed its device down.
 std::optional<ThrottleReasons> either(std::optional<ThrottleReasons> one,
                                       std::optional<ThrottleReasons> other) {
-  if (one && other) one->add(*other);
-  return one ? one : other;
+  if (one && other) {
+    one->add(*other);
+    return one;
+  }
+  const std::optional<ThrottleReasons>& known = one ? one : other;
+  return known && slows_down(*known) ? known : std::nullopt;
 }
 
 void add(const AcceleratorConditions& part, AcceleratorConditions& all) {

@@ -162,6 +162,18 @@ bool lack_load(const SamplesRecord& samples) {
          std::ssize(samples.slices);
 }
 
+/// What helps where repetitions are not clean.
+std::string remedy_for_few(const SamplesRecord& samples, const NoiseContext& context) {
+  const bool has_turns = std::ranges::any_of(
+      samples.slices, [](const SliceRecord& slice) { return slice.turn.has_value(); });
+  const bool is_short = short_slices(samples).prevail();
+  if (lack_load(samples) && !has_turns && !is_short)
+    return "Run where /proc/stat shows the load of these cores: here it does not.";
+  if (is_short || lack_load(samples)) return "Use a longer --max-time: repetitions share it.";
+  return fmt::format("Run on a quiet machine, or with more {} and --max-time.",
+                     repeats_option(context));
+}
+
 void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
   std::string message = fmt::format(
       "{} of {} repetitions are clean and of one placement: an interval that can be trusted needs "
@@ -174,10 +186,7 @@ void warn_of_few_repetitions(RunRecord& run, const NoiseContext& context) {
     message += fmt::format("; it is not known whether something disturbed {} of them", unknown);
   warn(run, {.code = "few-clean-repetitions",
              .message = std::move(message),
-             .remedy = too_short.prevail() || lack_load(run.samples)
-                           ? "Use a longer --max-time: repetitions share it."
-                           : fmt::format("Run on a quiet machine, or with more {} and --max-time.",
-                                         repeats_option(context))});
+             .remedy = remedy_for_few(run.samples, context)});
 }
 
 /// Half width of the interval, as a share: in logarithms, as it was made.

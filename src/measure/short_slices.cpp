@@ -16,6 +16,7 @@ constexpr double kLeastSeconds = kLeastSliceShare * kSliceSeconds;
 }  // namespace
 
 bool is_short(const SliceRecord& slice, const SamplesRecord& samples) {
+  if (slice.turn) return false;  // short by plan: it takes the load of its span
   return slice_seconds(slice, samples).value_or(kSliceSeconds) < kLeastSeconds;
 }
 

@@ -18,7 +18,8 @@ struct ShortSlices {
   [[nodiscard]] bool prevail() const { return 2 * count > unclean; }
 };
 
-/// Whether a slice lasted less than clean ones do; false where its samples are not known.
+/// Whether a slice that is no turn lasted less than clean ones do; false where its samples are not
+/// known.
 [[nodiscard]] bool is_short(const SliceRecord& slice, const SamplesRecord& samples);
 
 [[nodiscard]] ShortSlices short_slices(const SamplesRecord& samples);

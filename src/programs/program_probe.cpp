@@ -113,6 +113,7 @@ SliceConditions ProgramProbe::end() {
       conditions.foreign_cpu_fraction = load->foreign_fraction;
       conditions.steal_fraction = load->steal_fraction;
     }
+  conditions.device_unwatched = steps_.uses_accelerator();
   return conditions;
 }
 

@@ -40,6 +40,12 @@ constexpr double kLongestInterval = 1;
 
 }  // namespace
 
+bool ProgramSteps::uses_accelerator() const {
+  return std::ranges::any_of(program_.server().ranks().hellos(), [](const auto& hello) {
+    return hello && hello->device && !hello->device->starts_with("cpu");
+  });
+}
+
 double ProgramSteps::now() const { return kSecondsPerTick * static_cast<double>(nanoseconds_); }
 
 bool ProgramSteps::take() {

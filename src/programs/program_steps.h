@@ -43,6 +43,8 @@ class ProgramSteps final : public Clock {
   /// Makes so many steps of which phases are wanted.
   void observe(Size steps);
 
+  /// Whether a rank told that it trains on another device than CPUs.
+  [[nodiscard]] bool uses_accelerator() const;
   /// Steps that were dropped, or did not count.
   [[nodiscard]] Size dropped() const { return dropped_; }
   /// Seconds of a step, lately; 0 before there was one.

@@ -35,8 +35,10 @@ std::string RepetitionRule::label(Size done) const {
 }
 
 double RepetitionRule::share(Size done, double elapsed_seconds) const {
-  if (done < least_) return static_cast<double>(done) / static_cast<double>(least_);
-  return std::min(1.0, elapsed_seconds / most_seconds_);
+  // After the promised ones there may be more, up to --max-time: progress never goes back.
+  const double most = static_cast<double>(done < least_ ? least_ : least_ + 1);
+  const double by_count = static_cast<double>(std::min(done, least_)) / most;
+  return std::max(by_count, std::min(1.0, elapsed_seconds / most_seconds_));
 }
 
 bool RepetitionRule::wants_more(Size done, bool precise) const {

@@ -111,15 +111,15 @@ void Sweep::run_round(Size round, bool added) {
 
 void Sweep::measure_group(std::size_t group, std::span<const std::size_t> rows, Size round) {
   const double begin = around_.clock.now();
+  const double before = rounds_done();
   preparing_ = 0;
   measure_in_turns(group, rows, round);
   // No side is always the first: what the one leaves behind, heat or cold caches, meets both.
   for (const std::size_t row : rows)
     for (std::size_t turn = 0; turn < sides_.size(); ++turn)
       measure(row, round % 2 == 1 ? turn : sides_.size() - 1 - turn, round);
-  const double seconds = around_.clock.now() - begin - preparing_;
-  if (seconds <= 0) return;  // there was nothing to do
-  times_[group].spent += seconds;
+  if (rounds_done() == before) return;  // earlier files had this round already
+  times_[group].spent += around_.clock.now() - begin - preparing_;
   ++times_[group].rounds;
 }
 

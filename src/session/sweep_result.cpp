@@ -60,8 +60,8 @@ void Sweep::mark_interrupted() {
       const bool is_cut =
           measured.record && repetitions_of(*measured.record) > measured.repetitions;
       const bool wants_more = length_.needs_more != nullptr && needs_more(row);
-      const bool is_complete =
-          measured.is_over || (measured.repetitions >= length_.rounds && !wants_more);
+      const bool is_complete = measured.is_over || is_cut_[row] ||
+                               (measured.repetitions >= length_.rounds && !wants_more);
       if (!rows_[row].is_possible() || is_cut || (is_complete && !was_hit)) continue;
       if (!measured.record) measured.record = rows_[row].record;
       measured.record->status = Status::interrupted;

@@ -24,7 +24,7 @@ double Sweep::seconds_of_round(std::size_t group) const {
 bool Sweep::is_out_of_time(std::size_t group, Size round) {
   const GroupTime& time = times_[group];
   const std::vector<std::size_t>& rows = groups_[group];
-  if (sides_.size() > 1 || length_.is_fixed || time.rounds == 0) return false;
+  if (interrupted_ || sides_.size() > 1 || length_.is_fixed || time.rounds == 0) return false;
   const double all = static_cast<double>(rows.size()) * length_.max_time_seconds;
   if (time.spent + seconds_of_round(group) <= all) return false;
   if (!std::exchange(times_[group].is_over, true)) warn_of_time(group, round);

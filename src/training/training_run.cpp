@@ -11,7 +11,6 @@
 #include "kernels/site.h"
 #include "src/comm/catalog.h"
 #include "src/comm/control_channel.h"
-#include "src/config/memory_limit.h"
 #include "src/data/source.h"
 #include "src/device/device.h"
 #include "src/device/quiet.h"
@@ -26,6 +25,7 @@
 #include "src/training/rank_probe.h"
 #include "src/training/rank_role.h"
 #include "src/training/run_choices.h"
+#include "src/training/run_data.h"
 #include "src/training/run_report.h"
 #include "src/training/run_watch.h"
 #include "src/training/timed_steps.h"
@@ -65,7 +65,9 @@ class TrainingRun {
 
  private:
   void train() {
-    const DataSource data = load_data();
+    watch_.enter(RankPhase::loading_data);
+    const DataSource data = load_data(config_);
+    report_data(data, config_, record_);
     const Graph graph = config_.workload.build(data.train.sample_shape());
     report_workload(graph, record_);
     const SiteChoice host = site_choice("cpu");
@@ -126,26 +128,6 @@ class TrainingRun {
                  shared_bytes_, record_);
     if (around_.apart != nullptr) report_hosts(around_.apart->hosts, record_);
     if (!config_.device.is_cpu()) record_.memory.before_bytes.reset();  // nothing is resident there
-  }
-
-  DataSource load_data() {
-    watch_.enter(RankPhase::loading_data);
-    const Workload& workload = config_.workload;
-    const bool synthetic = config_.synthetic_samples > 0;
-    if (synthetic) require_memory(config_, workload.build(workload.input_shape));
-    DataSource data = synthetic ? synthetic_data({.sample_shape = workload.input_shape,
-                                                  .classes = workload.classes,
-                                                  .samples = config_.synthetic_samples,
-                                                  .seed = config_.options.seed})
-                                : load_directory(config_.options.data);
-    check_labels(data, workload.classes);
-    if (!synthetic) {
-      const Shape& shape = data.train.sample_shape();
-      refuse_channels_last(config_.options.data, shape, workload.input_shape);
-      require_memory(config_, workload.build(shape));
-    }
-    report_data(data, config_, record_);
-    return data;
   }
 
   /// The devices of replicas of this process besides the first; null where it has one.
