@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "kernels/spec.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/device/memory.h"
+#include "workloads/lower.h"
 #include "workloads/memory.h"
 
 namespace ptbench {
@@ -136,6 +138,20 @@ void require_memory(const RunConfig& config, const Graph& graph) {
           config.device.is_cpu() ? "" : " on " + config.device.id,
           format_bytes(static_cast<Bytes>(available))),
       remedy_for(config, graph, available));
+}
+
+Bytes padded_parameter_bytes(const Graph& graph) {
+  constexpr Size kBlock = 64;
+  Bytes bytes = 0;
+  for (const LoweredOperator& lowered : lower(graph, {.batch = 1, .global_batch = 1}).operators)
+    for (const ParameterSpec& parameter : parameters_of(lowered.spec)) {
+      Size elements = 1;
+      std::size_t place = 0;
+      for (const Size dimension : parameter.shape.dimensions())
+        elements *= place++ < 2 ? round_up(dimension, kBlock) : dimension;
+      bytes += float_bytes(elements);
+    }
+  return bytes;
 }
 
 }  // namespace ptbench

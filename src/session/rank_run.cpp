@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/spec.h"
 #include "reports/read_result.h"
 #include "src/base/error.h"
 #include "src/comm/shared_region.h"
@@ -15,7 +14,6 @@
 #include "src/config/run_options.h"
 #include "src/data/source.h"
 #include "src/ranks/rank_processes.h"
-#include "workloads/lower.h"
 
 namespace ptbench {
 namespace {
@@ -63,21 +61,6 @@ Shape sample_shape(const RunConfig& config) {
   return has_own ? config.workload.input_shape : sample_shape_of(config.options.data);
 }
 
-/// Of the parameters, however a backend blocks and pads their channels.
-Bytes padded_bytes(const Graph& graph) {
-  constexpr Size kBlock = 64;
-  Bytes bytes = 0;
-  for (const LoweredOperator& lowered : lower(graph, {.batch = 1, .global_batch = 1}).operators)
-    for (const ParameterSpec& parameter : parameters_of(lowered.spec)) {
-      Size elements = 1;
-      std::size_t place = 0;
-      for (const Size dimension : parameter.shape.dimensions())
-        elements *= place++ < 2 ? round_up(dimension, kBlock) : dimension;
-      bytes += float_bytes(elements);
-    }
-  return bytes;
-}
-
 }  // namespace
 
 // Two trainings may be alive at a time, each with parameters, gradients and optimizer state (of
@@ -87,7 +70,7 @@ Bytes bytes_per_rank(const RunConfig& config) {
   constexpr Bytes kRoom = Bytes{8} << 20U;  // messages that measure what communication costs
   constexpr Bytes kArenas = 16;
   const Graph graph = config.workload.build(sample_shape(config));
-  return kRoom + kArenas * padded_bytes(graph) + 2 * float_bytes(config.batch.accumulation_steps);
+  return kRoom + kArenas * padded_parameter_bytes(graph) + 2 * float_bytes(config.batch.accumulation_steps);
 }
 
 void measure_on_ranks(const RunConfig& config, const Topology& topology,
