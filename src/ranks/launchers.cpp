@@ -175,7 +175,9 @@ std::optional<std::string> job_named_by(RankSource source, const Variables& vari
 std::optional<ClaimedRank> find_more_ranks(const RankClues& clues, RankSource source, Size used) {
   const Variables variables(clues);
   for (const Launcher& launcher : kLaunchers) {
-    if (launcher.source == RankSource::slurm && source == RankSource::flux) continue;
+    // Other launchers may start their daemons by srun, one a node: ranks inherit what Slurm says of
+    // that step, which counts daemons.
+    if (launcher.source == RankSource::slurm && source != RankSource::single) continue;
     if (!speaks(launcher, variables)) continue;
     if (auto claim =
             claim_of(variables, launcher.rank, world_size_variable(launcher, variables), used))

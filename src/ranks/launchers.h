@@ -66,8 +66,8 @@ struct ClaimedRank {
 
 /// A pair of variables that says that this process is one of more than `used` ranks, of a launcher
 /// that ptbench knows or of one that it does not: any whose names differ in `RANK` and `SIZE`
-/// alone, or in words that mean the same. Empty where there is none. Slurm's are not asked beside
-/// `source` Flux, whose brokers are a step of Slurm's.
+/// alone, or in words that mean the same. Empty where there is none. Slurm's count only where
+/// `source` is single: beside another launcher they may describe the step of its daemons.
 [[nodiscard]] std::optional<ClaimedRank> find_more_ranks(const RankClues& clues, RankSource source,
                                                          Size used);
 

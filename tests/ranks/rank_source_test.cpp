@@ -307,6 +307,20 @@ TEST_CASE("more processes than a run uses are refused, whatever started them", "
   }
 }
 
+TEST_CASE("ranks may be fewer than the daemons that Slurm started for their launcher", "[app]") {
+  const Environment daemon{{"SLURM_PROCID", "1"},         {"SLURM_NTASKS", "4"},
+                           {"SLURM_LOCALID", "0"},        {"SLURM_STEP_ID", "0"},
+                           {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_JOB_ID", "12"}};
+  const Environment rank = with(open_mpi(), {{"OMPI_COMM_WORLD_RANK", "1"},
+                                             {"OMPI_COMM_WORLD_SIZE", "2"},
+                                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+  const RankPlace place = found(with(daemon, rank));
+  CHECK(place.source == RankSource::open_mpi);
+  CHECK(place.rank == 1);
+  CHECK(place.world_size == 2);
+}
+
 TEST_CASE("a world of one needs no meeting", "[app]") {
   const RankPlace place = found({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}});
   CHECK(place.source == RankSource::torchrun);
