@@ -230,7 +230,8 @@ TEST_CASE("every field of the table has its place in the schema", "[reports]") {
 
 TEST_CASE("a schema that is missing or broken is named", "[reports]") {
   CHECK_THROWS_WITH(ResultSchema("/nonexistent"),
-                    "the schema '/nonexistent/ptbench.result-1.schema.json' cannot be read");
+                    "the schema '/nonexistent/ptbench.result-1.schema.json' cannot be read: "
+                    "No such file or directory");
   const testing::TemporaryDirectory folder;
   (void)folder.write("ptbench.result-1.schema.json", "a,b");
   CHECK_THROWS_WITH(ResultSchema(folder.path()), Catch::Contains("is not a JSON Schema"));

@@ -131,7 +131,7 @@ TEST_CASE("whatever names a file to be read names a regular one of a sane length
                                                    {"compare", file, "good.json"},
                                                    {"compare", "good.json", file},
                                                    {"chart", file, "-o", "c.html"},
-                                                   {"export", file, "-f", "csv"},
+                                                   {"export", file, "-f", "jsonl"},
                                                    {"validate", file},
                                                    {"trace-merge", file}};
     if (file.ends_with(".json")) commands.push_back({"run", "-w", file, "--steps", "3"});
@@ -154,8 +154,9 @@ TEST_CASE("a result may come through a pipe", "[run]") {
   for (const char* command : {"validate <(cat good.json)", "validate /dev/stdin < good.json",
                               "export <(cat good.json) -f jsonl"}) {
     CAPTURE(command);
-    const ProgramResult result = run_program(
-        {"bash", "-c", std::string(PTBENCH_EXECUTABLE) + " " + command}, {.folder = run.path(".")});
+    const ProgramResult result =
+        run_program({"/bin/bash", "-c", std::string(PTBENCH_EXECUTABLE) + " " + command},
+                    {.folder = run.path(".")});
     CAPTURE(result.errors);
     CHECK(result.exit_code == 0);
   }

@@ -108,6 +108,20 @@ TEST_CASE("launch starts the first ranks of its hosts", "[run]") {
   CHECK_THAT(many.errors, Contains("--nproc 4: --hosts names only 3 ranks"));
 }
 
+TEST_CASE("several hosts without the module of gloo are told how to get it", "[run]") {
+  const std::string here = own_address();
+  if (here.empty()) skip("this host has no address but its own");
+  const TemporaryDirectory folder;
+  const std::string program = (folder.path() / "ptbench").string();
+  std::filesystem::copy_file(PTBENCH_EXECUTABLE, program);
+  const ProgramResult result =
+      run_program({program, "run", "-s", "ddp", "--hosts", here + ":1,elsewhere:1"});
+  CHECK(result.exit_code == 5);
+  CHECK_THAT(result.errors, Contains("several hosts need gloo: there is no module ") &&
+                                Contains("remedy: on each host install libgloo-dev") &&
+                                !Contains("communicator shm"));
+}
+
 TEST_CASE("run --hosts on this host alone is repeated as any run", "[run][long]") {
   const RunCommand run(std::chrono::seconds(120));
   const ProgramResult result =

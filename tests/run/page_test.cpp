@@ -84,6 +84,7 @@ TEST_CASE("what is no copy of Chart.js is refused before anything is measured", 
   const RunCommand run;
   REQUIRE(run({"-w", "linear", "--threads", "1", "--steps", "20", "-o", "one.json"}).exit_code ==
           0);
+  run.write("two.json", run.text("one.json"));
   REQUIRE(mkfifo(run.path("pipe.js").c_str(), 0600) == 0);
   run.write("other.js", "alert(1)");
   run.write("large.js", "Chart");
@@ -95,8 +96,9 @@ TEST_CASE("what is no copy of Chart.js is refused before anything is measured", 
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"run", "-w", "linear", "--steps", "1000000000", "-o", "p.html"},
           {"sweep", "-w", "linear", "--steps", "1000000000", "-o", "p.html"},
-          {"gate", "--base", "x", "--new", "y", "-w", "linear", "-o", "p.html"},
-          {"compare", "one.json", "one.json", "-o", "p.html"},
+          {"gate", "--base", PTBENCH_EXECUTABLE, "--new", PTBENCH_EXECUTABLE, "-w", "linear", "-o",
+           "p.html"},
+          {"compare", "one.json", "two.json", "-o", "p.html"},
           {"chart", "one.json", "-o", "p.html"}}) {
       const ProgramResult result = ptbench(run, command, {variable});
       CHECK(result.exit_code == 1);
