@@ -11,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/base/number.h"
 #include "src/base/suggest.h"
+#include "src/base/text.h"
 
 namespace ptbench {
 namespace {
@@ -27,8 +28,9 @@ std::string example_of(const OptionInfo& option) {
 }
 
 std::string remedy_for(const OptionInfo& option) {
-  const std::string example = example_of(option);
-  if (example.empty()) return {};
+  const std::string value = example_of(option);
+  if (value.empty()) return {};
+  const std::string example = shell_word(value);
   if (option.argument) return fmt::format("for instance {}", example);
   return fmt::format("for instance {} {}", option.spelling(), example);
 }

@@ -70,7 +70,8 @@ Bytes bytes_per_rank(const RunConfig& config) {
   constexpr Bytes kRoom = Bytes{8} << 20U;  // messages that measure what communication costs
   constexpr Bytes kArenas = 16;
   const Graph graph = config.workload.build(sample_shape(config));
-  return kRoom + kArenas * padded_parameter_bytes(graph) + 2 * float_bytes(config.batch.accumulation_steps);
+  return kRoom + kArenas * padded_parameter_bytes(graph) +
+         2 * float_bytes(config.batch.accumulation_steps);
 }
 
 void measure_on_ranks(const RunConfig& config, const Topology& topology,

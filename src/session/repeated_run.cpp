@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/rough_duration.h"
 #include "src/config/run_arguments.h"
+#include "src/data/source.h"
 #include "src/measure/spread.h"
 #include "src/process/long_work.h"
 #include "src/process/shown_lines.h"
@@ -90,6 +91,8 @@ void begin(const RunConfig& config, const RepetitionRule& rule, LongWork& whole)
 void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
                           const RunSurroundings& around, RunRecord& record) {
   around.files.leave_training_files();
+  // Data that cannot be read are told before how long it takes to train on them.
+  if (!config.program && config.synthetic_samples == 0) (void)sample_shape_of(config.options.data);
   const RepetitionRule rule(config.options);
   ShownLines shown;
   LongWork whole(around.clock, {.progress_is_seen = around.progress.visible()});

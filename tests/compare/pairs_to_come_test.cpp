@@ -25,8 +25,8 @@ LockstepJudgement judged(double half_width) {
 
 TEST_CASE("a gate that has no verdict says when to expect one") {
   const std::string text = pairs_to_come_text(judged(0.06), {.detect = 0.05, .max_pairs = 14}, 42);
-  CHECK_THAT(text, StartsWith("no verdict after 6 pairs: they scatter by 2.00 %, and NEW's change "
-                              "changes by between -5.82 % and 6.18 %") &&
+  CHECK_THAT(text, StartsWith("no verdict after 6 pairs: they scatter by 2.00 %, and NEW's median "
+                              "step changes by between -5.82 % and 6.18 %") &&
                        Contains("; at this noise, expect one after ") &&
                        Contains(" pairs, in about 40 seconds"));
 }

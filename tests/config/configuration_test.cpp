@@ -274,8 +274,8 @@ TEST_CASE("where not even one sample fits, what takes most is named", "[app]") {
   const std::string flat = R"({"name": "f", "type": "flatten"},)";
   const std::string last = R"({"name": "l", "type": "linear", "outputs": 10})";
   const std::string padded = refusal_of_model(
-      R"({"name": "c", "type": "conv2d", "outputs": 64, "kernel": 3, "padding": 30000},)"
-      R"({"name": "p", "type": "average_pool", "kernel": 60000},)" +
+      R"({"name": "c", "type": "conv2d", "outputs": 4096, "kernel": 3, "padding": 2000},)"
+      R"({"name": "p", "type": "average_pool", "kernel": 4000},)" +
           flat + last,
       "64");
   CHECK(mentions(padded, "the activations of one sample take "));

@@ -97,9 +97,11 @@ TEST_CASE("the remedy of a refused value is a value, and one word of a shell") {
       if (error.remedy().empty()) continue;
       const std::string before = "for instance " + row.info.spelling() + " ";
       REQUIRE(error.remedy().starts_with(before));
-      const std::string value = error.remedy().substr(before.size());
-      INFO(value);
-      CHECK(value == shell_word(value));
+      const std::string word = error.remedy().substr(before.size());
+      INFO(word);
+      const bool is_quoted = word.starts_with('\'') && word.ends_with('\'');
+      const std::string value = is_quoted ? word.substr(1, word.size() - 2) : word;
+      CHECK(word == shell_word(value));
       CHECK_NOTHROW(row.set(options, row.info, value));
       ++remedies;
     }
@@ -162,7 +164,7 @@ TEST_CASE("what does not go together is refused") {
   CHECK(mentions(refusal({"--json=false"}), "--json takes no value"));
   CHECK(mentions(refusal({"mlp"}), "unexpected argument 'mlp'"));
   CHECK(mentions(refusal({"--", "--seed"}), "unexpected argument '--seed'"));
-  CHECK(mentions(refusal({"-"}), "too many"));
+  CHECK(mentions(refusal({"-"}), "unexpected argument '-'"));
 }
 
 TEST_CASE("slips of the finger get a suggestion") {

@@ -184,7 +184,7 @@ TEST_CASE("files of another kind are refused", "[data]") {
              Catch::Contains("is not an IDX file"));
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3, 2, 2}, std::string(48, 'x'), 0x0D)),
              Catch::Contains("type 0x0d") && Catch::Contains("convert it") &&
-                 Catch::Contains(kTrainImages) && !Catch::Contains("exchanged"));
+                 Catch::Contains(kTrainImages) && !Catch::Contains("swapped"));
   CHECK_THAT(message_with_idx(kTrainLabels, idx_bytes({3}, std::string(12, 'x'), 0x0C)),
              Catch::Contains("type 0x0c") && Catch::Contains("a.reshape(-1)"));
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({3}, "abc")),
@@ -192,7 +192,7 @@ TEST_CASE("files of another kind are refused", "[data]") {
   CHECK_THAT(message_with_idx(kTrainImages, idx_bytes({1, 3, 2, 2}, "abcdefghijkl")),
              Catch::Contains("4 dimensions"));
   CHECK_THAT(message_with_idx(kTrainLabels, idx_bytes({3, 1, 1}, "abc")),
-             Catch::Contains("exchanged"));
+             Catch::Contains("swapped"));
 }
 
 TEST_CASE("files shorter or longer than their header promises are refused", "[data]") {

@@ -50,6 +50,10 @@ TEST_CASE("unknown load is told as that", "[measure]") {
   RunRecord fresh = run_of({process, process, process});
   for (SliceRecord& slice : fresh.samples.slices) slice.clean.reset();
   CHECK_THAT(why_not(fresh),
+             Catch::EndsWith(
+                 "what else ran is not known: /proc/stat does not show the load of these cores"));
+  for (SliceRecord& slice : fresh.samples.slices) slice.turn = 0;
+  CHECK_THAT(why_not(fresh),
              Catch::EndsWith("what else ran is not known: use a longer --max-time"));
   for (SliceRecord& slice : fresh.samples.slices) slice.foreign_cpu_fraction = 0;
   CHECK_THAT(why_not(fresh), Catch::EndsWith("whether the GPU was throttled is not known"));

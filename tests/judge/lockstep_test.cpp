@@ -320,7 +320,7 @@ TEST_CASE("all processes slower than all of the others is slower, however they s
   CHECK(judgement.p_value == Approx(2.0 / 252));
   REQUIRE(judgement.gap.has_value());
   CHECK(*judgement.gap == Approx(0.24));
-  CHECK(judgement.reason.find("all 5 processes are slower") != std::string::npos);
+  CHECK(judgement.reason.find("all 5 processes of NEW are slower") != std::string::npos);
   // Gates add pairs instead, and four processes a side come apart by chance.
   CHECK(judge(erratic, kRule, PriorNoise()).verdict == Verdict::ambiguous);
   CHECK(verdict_of(pairs_of({0.24, 0.25, 0.37, 0.37})) == Verdict::ambiguous);
