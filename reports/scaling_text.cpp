@@ -113,7 +113,7 @@ std::string words_of(LossCause cause) {
 
 bool is_told_from_all(const ScalingRecord& scaling) {
   const auto& interval = scaling.efficiency_ci95;
-  return interval && (interval->high < 1 || interval->low > 1);
+  return !interval || interval->high < 1 || interval->low > 1;
 }
 
 /// Whether enough was measured to say where the efficiency went, and some went beyond doubt.

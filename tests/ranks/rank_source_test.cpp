@@ -394,7 +394,7 @@ TEST_CASE("options of a place belong together", "[app]") {
   CHECK_THAT(refusal(clues), Contains("--world-size needs --rank"));
   clues.world_size.reset();
   clues.local_rank = 0;
-  CHECK_THAT(refusal(clues), Contains("--local-rank says nothing"));
+  CHECK_THAT(refusal(clues), Contains("--local-rank needs --rank"));
 }
 
 TEST_CASE("ranks of several hosts are noticed, unless they are said to be of one", "[app]") {

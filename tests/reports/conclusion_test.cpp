@@ -145,6 +145,8 @@ TEST_CASE("what serial is, is told where it is not the usual", "[reports]") {
   CHECK_THAT(text, Contains("as fast as serial in bf16 with 4 threads."));
   CHECK_THAT(text, Catch::StartsWith("Serial on all 8 cores is the fastest"));
   file.runs[1].throughput.value = 16'000;
+  file.runs[3].scaling->efficiency_vs_all_cores = 1.17;
+  file.runs[3].scaling->efficiency_vs_all_cores_ci95 = Interval{1.15, 1.19};
   CHECK_THAT(conclusion_of(file), Contains("serial in bf16 with 4 threads, and") &&
                                       Contains("as fast as serial on all 8 cores."));
   file.environment.cpu.cores = 16;

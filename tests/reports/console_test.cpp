@@ -93,7 +93,7 @@ TEST_CASE("what is not known takes no room", "[reports]") {
 TEST_CASE("what computing hides of communication is shown where it hides some", "[reports]") {
   RunRecord run = testing::full_run();
   CHECK(contains(to_console(testing::file_of(run)),
-                 "\n  overlap     200 µs of communication; the step waits for 100 µs\n"));
+                 "\n  overlap     200 µs of communication; the step waits for 100 µs of it\n"));
   run.phases_seconds.communication = run.phases_seconds.communication_exposed;
   CHECK_FALSE(contains(to_console(testing::file_of(run)), "overlap"));
 }
