@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/optimizer.h"
+#include "src/base/error.h"
 #include "src/base/number.h"
 #include "src/config/run_option_rows.h"
 #include "strategies/catalog.h"
@@ -31,8 +32,19 @@ std::vector<std::string> optimizer_names() {
 
 /// A name of the catalog, or a model file, which is read later.
 void set_workload(RunOptions& options, const OptionInfo& option, std::string_view text) {
-  options.workload =
-      text.ends_with(".json") ? text_value(option, text) : choice_value(option, text);
+  try {
+    options.workload =
+        text.ends_with(".json") ? text_value(option, text) : choice_value(option, text);
+  } catch (const Error& refused) {
+    if (text.empty() || refused.remedy().starts_with("did you mean")) throw;
+    // People name models of other tools, and their files: the catalog knows what to tell them.
+    try {
+      (void)find_workload(text);
+    } catch (const Error& unknown) {
+      throw usage_error(refused.what(), unknown.remedy());
+    }
+    throw;
+  }
 }
 
 /// Takes every precision that has a name: what the device lacks is another error than a typing

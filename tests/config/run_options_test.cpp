@@ -123,6 +123,15 @@ TEST_CASE("what is not a value is refused with the option's name and what it tak
   }
 }
 
+TEST_CASE("who names another tool's model is told of model files") {
+  for (const char* name : {"vgg16", "model.onnx", "net.pt"}) {
+    const std::string refused = refusal({"--workload", name});
+    CHECK(mentions(refused, std::string("--workload is '") + name));
+    CHECK(mentions(refused, "docs/models.md"));
+  }
+  CHECK(mentions(refusal({"--workload", "mpl"}), "did you mean 'mlp'?"));
+}
+
 TEST_CASE("numbers are read strictly") {
   for (const char* bad : {"nan", "inf", "-inf", "1e999", "0x10", " 1", "1 ", "1,5", "-1", "+1", ""})
     CHECK(mentions(refusal({std::string("--lr=") + bad}), "--lr"));
