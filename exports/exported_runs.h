@@ -39,7 +39,9 @@ struct RepetitionStep {
   Size number = 0;            ///< of the repetition, from 0
   double seconds = 0;         ///< its median step
   std::optional<Size> steps;  ///< that it counted; empty: not known
-  std::string remark = {};    ///< "not clean", "not known to be clean"; empty: clean
+  /// "not clean", "not known to be clean"; empty: clean
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
+  std::string remark{};
 };
 /// The repetitions of a run whose median step is known. A run that knows no repetition has one, of
 /// its own median.

@@ -118,7 +118,7 @@ class WorkloadConclusion {
     text += ratio.is_told()
                 ? " is " + times_text(ratio, serial)
                 : fmt::format(" cannot be told from {} {}", serial, range_text(*ratio.interval));
-    if (all_cores_ != nullptr && !(all_cores_win && next() == on_ranks_))
+    if (all_cores_ != nullptr && (!all_cores_win || next() != on_ranks_))
       text += all_cores_clause(ratio.is_told());
     return text + doubts_text() + '.';
   }
