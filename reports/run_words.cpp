@@ -28,7 +28,7 @@ bool has_all_cores(const RunRecord& run, const NameStyle& style) {
 }
 
 std::string strategy_words(const RunRecord& run, const NameStyle& style) {
-  const std::string name = quoted(run.strategy.name, style);
+  std::string name = quoted(run.strategy.name, style);
   if (const Size ranks = run.strategy.world_size; ranks > 1)
     return fmt::format("{} on {} ranks", name, ranks);
   if (!has_all_cores(run, style)) return name;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <span>
 
@@ -21,6 +22,8 @@ constexpr double kLeastSlope = 0.5;
 /// Share of the whole gradient's length below which a tensor is rounding.
 constexpr double kNegligible = 1e-3;
 constexpr double kErrors = 4;
+/// Fewer steps, as where time is short, do not show how much steps scatter: `most` is the bound.
+constexpr std::size_t kFewestSteps = 3;
 /// Standard errors of five steps beyond which a length is wrong: Student's t with 4 degrees of
 /// freedom is beyond 4 in 1.6 % of cases, which only raises a doubt, beyond 12 in 0.03 %.
 constexpr double kUnlikelyErrors = 12;
@@ -133,7 +136,8 @@ GradientCheck::Pooled GradientCheck::pooled(const std::vector<Products>& steps) 
     all.sums += step;
     if (step.oracle > 0) ratios.push_back(std::sqrt(step.tested / step.oracle));
   }
-  all.error = standard_error(ratios);
+  all.error = steps.size() < kFewestSteps ? std::numeric_limits<double>::infinity()
+                                          : standard_error(ratios);
   return all;
 }
 

@@ -245,9 +245,8 @@ LockstepJudgement judge(std::span<const LockstepPair> pairs, const LockstepRule&
   judgement.base_log_mean = median(values_of(pairs, &LockstepPair::base_log_mean));
   const Verdict of_median = verdict_of(judgement.median, rule.detect);
   judgement.verdict = combined(of_median, verdict_of(judgement.mean, rule.detect));
-  if (of_median == Verdict::same && judgement.verdict == Verdict::ambiguous)
-    judgement.decided_by = Statistic::mean;
-  else if (is_change(judgement.verdict) && of_median != judgement.verdict)
+  const bool leaves_doubt = of_median == Verdict::same && judgement.verdict == Verdict::ambiguous;
+  if (leaves_doubt || (is_change(judgement.verdict) && of_median != judgement.verdict))
     judgement.decided_by = Statistic::mean;
   if (judgement.verdict != Verdict::ambiguous) {
     const auto p_of = [&](const LockstepChange& change) {

@@ -49,6 +49,7 @@ bool SpeedRatio::is_told() const { return interval && is_told_from_one(*interval
 
 SpeedRatio speed_ratio(const RunRecord& run, const RunRecord& other) {
   if (const auto ratio = recorded_ratio(run, other)) return *ratio;
+  // NOLINTNEXTLINE(readability-suspicious-call-argument): the other way round
   if (const auto ratio = inverse(recorded_ratio(other, run))) return *ratio;
   const double value = speedup_over(run, other);
   return {.value = value, .interval = ratio_interval(value, run, other, false, {})};
@@ -81,9 +82,11 @@ Ranking ranking_of(std::span<const RunRecord* const> runs) {
   Ranking ranking;
   for (const RunRecord* run : runs)
     if (is_ranked(*run)) ranking.runs.push_back(run);
-  std::ranges::sort(ranking.runs, is_before);
-  const auto others = std::ranges::stable_partition(ranking.runs, can_compare);
-  ranking.compared = ranking.runs.size() - others.size();
+  std::ranges::sort(ranking.runs, [](const RunRecord* one, const RunRecord* other) {
+    if (can_compare(one) != can_compare(other)) return can_compare(one);
+    return is_before(one, other);
+  });
+  ranking.compared = static_cast<std::size_t>(std::ranges::count_if(ranking.runs, can_compare));
   // The throughputs of two runs may be of other repetitions than their ratio, which decides.
   for (std::size_t at = 1; at < ranking.compared; ++at) {
     const SpeedRatio lead = speed_ratio(*ranking.runs.front(), *ranking.runs[at]);

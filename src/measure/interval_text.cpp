@@ -40,7 +40,7 @@ bool is_told_from_one(const Interval& interval) { return interval.low > 1 || int
 std::string ratio_with_interval(double ratio, const Interval& interval) {
   const int decimals = decimals_of(interval);
   const auto text = [decimals](double value) { return fmt::format("{:.{}f}", value, decimals); };
-  const std::string ends = text(interval.low) + " to " + text(interval.high);
+  std::string ends = text(interval.low) + " to " + text(interval.high);
   switch (form_of(ratio, interval)) {
     case IntervalForm::half_width: return text(ratio) + " ± " + text(half_of(interval));
     case IntervalForm::both_ends: return fmt::format("{} ({})", text(ratio), ends);
@@ -52,7 +52,7 @@ std::string ratio_with_interval(double ratio, const Interval& interval) {
 std::string share_with_interval(double share, const std::optional<Interval>& interval) {
   const auto text = [](double value) { return fmt::format("{:.1f}", kPercent * value); };
   if (!interval) return text(share) + " %";
-  const std::string ends = fmt::format("{} to {} %", text(interval->low), text(interval->high));
+  std::string ends = fmt::format("{} to {} %", text(interval->low), text(interval->high));
   switch (form_of(share, *interval)) {
     case IntervalForm::half_width:
       return fmt::format("{} ± {} %", text(share), text(half_of(*interval)));

@@ -340,7 +340,7 @@ TEST_CASE("several files of a side are one entry of a history", "[run]") {
   CHECK_THAT(turned.errors, Contains("not added again"));
   const ProgramResult part =
       compare({"0.json", "--new", "3.json", "--history", "h.jsonl", "--append"});
-  CHECK_THAT(part.errors, Contains("a part of NEW is in history"));
+  CHECK_THAT(part.errors, Contains("a part of NEW is already in history"));
   const std::string text = compare.text("h.jsonl").value();
   CHECK(std::count(text.begin(), text.end(), '\n') == 3);
 }
@@ -553,7 +553,7 @@ TEST_CASE("a self-check tells what can be told apart, and is remembered", "[run]
   CHECK(nlohmann::json::parse(json.output).at("schema") == "ptbench.self_check/1");
   compare.write("failed.json", {run_failed(kId)});
   check_usage_error(compare({"--self-check", "failed.json"}), "3 clean repetitions");
-  check_usage_error(compare({"--self-check"}), "no results");
+  check_usage_error(compare({"--self-check"}), "--self-check needs results");
   const std::string learnt = compare.text("cache/ptbench/noise.json").value();
   CHECK(compare({"--self-check", "a.json"}).exit_code == 0);
   CHECK(compare.text("cache/ptbench/noise.json").value() == learnt);

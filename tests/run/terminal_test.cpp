@@ -58,7 +58,7 @@ TEST_CASE("what the processes of a run tell reaches the terminal", "[run]") {
   CAPTURE(result.shown);
   REQUIRE(result.exit_code == 0);
   CHECK_THAT(result.shown, Contains("\rpreparing: choosing operators 0/"));
-  CHECK_THAT(result.shown, Contains("\rrepetition 1 of 2: "));
+  CHECK_THAT(result.shown, Contains(", repetition 1 of 2: "));
   for (const std::string& line : lines_left(result.shown)) CHECK_THAT(line, !Contains("\r"));
 }
 

@@ -148,7 +148,7 @@ TEST_CASE("options reach a program through its command", "[workflows][program]")
   };
   CHECK_THAT(refused({"--program", "x", "-n", "2"}),
              Contains("--nproc does not reach the program"));
-  CHECK_THAT(refused({"--program", "x", "--lr", "1"}), Contains("--lr means nothing"));
+  CHECK_THAT(refused({"--program", "x", "--lr", "1"}), Contains("--lr has no effect"));
   CHECK_THAT(refused({"--program", "x", "-w", "mlp"}), Contains("--name"));
   CHECK_THAT(refused({"--program", "x {b}"}), Contains("--batch-size is missing"));
   CHECK_THAT(refused({"--program", "x {what}"}), Contains("{what}, which is not a placeholder"));
