@@ -36,7 +36,7 @@ std::string RepetitionRule::label(Size done) const {
 
 double RepetitionRule::share(Size done, double elapsed_seconds) const {
   // After the promised ones there may be more, up to --max-time: progress never goes back.
-  const double most = static_cast<double>(done < least_ ? least_ : least_ + 1);
+  const auto most = static_cast<double>(done < least_ ? least_ : least_ + 1);
   const double by_count = static_cast<double>(std::min(done, least_)) / most;
   return std::max(by_count, std::min(1.0, elapsed_seconds / most_seconds_));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "src/base/error.h"
@@ -46,9 +47,11 @@ std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape) {
 
 namespace {
 
-/// A candidate for `spec` that keeps parameters as `layout` says; `wishes` are tried first.
-std::string candidate_with_layout(const KernelBackend& backend, const OperatorSpec& spec,
-                                  std::uint64_t layout, const std::vector<std::string>& wishes) {
+/// A candidate for `spec` that keeps parameters as `layout` says; `wishes` are tried first. Empty
+/// where there is none.
+std::optional<std::string> candidate_with_layout(const KernelBackend& backend,
+                                                 const OperatorSpec& spec, std::uint64_t layout,
+                                                 const std::vector<std::string>& wishes) {
   const std::vector<std::string> all = backend.candidates(spec);
   const auto fits = [&](const std::string& candidate) {
     return layout_digest(spec, *backend.plan(spec, candidate)) == layout;
@@ -56,32 +59,51 @@ std::string candidate_with_layout(const KernelBackend& backend, const OperatorSp
   for (const std::string& wish : wishes)
     if (std::ranges::find(all, wish) != all.end() && fits(wish)) return wish;
   const auto found = std::ranges::find_if(all, fits);
-  if (found != all.end()) return *found;
-  throw run_error(
-      fmt::format("no kernel for '{}' can use the parameter layout of the largest share",
-                  key_of(spec)),
-      "choose other --shares");
+  return found != all.end() ? std::optional(*found) : std::nullopt;
+}
+
+/// Has the operator of each share, the largest first, keep parameters in one layout: that of the
+/// largest one's choice, or where a smaller share has no kernel for it, of another of its kernels.
+void agree_on_layout(const KernelBackend& backend, const std::vector<OperatorSpec>& shares,
+                     Choices& choices) {
+  const OperatorSpec& largest = shares.front();
+  std::vector<std::string> ways = backend.candidates(largest);
+  ways.insert(ways.begin(), choices.at(key_of(largest)));
+  for (const std::string& way : ways) {
+    const std::uint64_t layout = layout_digest(largest, *backend.plan(largest, way));
+    Choices agreed = choices;
+    agreed[key_of(largest)] = way;
+    const bool all_agree =
+        std::ranges::all_of(shares.begin() + 1, shares.end(), [&](const OperatorSpec& spec) {
+          std::vector<std::string> wishes{way};
+          if (const auto known = choices.find(key_of(spec)); known != choices.end())
+            wishes.insert(wishes.begin(), known->second);
+          const auto found = candidate_with_layout(backend, spec, layout, wishes);
+          if (found) agreed[key_of(spec)] = *found;
+          return found.has_value();
+        });
+    if (!all_agree) continue;
+    choices = std::move(agreed);
+    return;
+  }
+  throw run_error(fmt::format("the kernels for '{}' have no parameter layout in common for all "
+                              "shares",
+                              key_of(largest)),
+                  "choose other --shares");
 }
 
 }  // namespace
 
 Choices with_one_layout(const TrainingContext& context, const TrainingShape& shape,
                         Choices choices) {
-  const std::vector<TrainingShape> shapes = shapes_of_ranks(shape);
-  const std::vector<OperatorSpec> largest = operators_of(context.graph, shapes.front());
-  for (std::size_t smaller = 1; smaller < shapes.size(); ++smaller) {
-    const std::vector<OperatorSpec> specs = operators_of(context.graph, shapes[smaller]);
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      const std::string& model = choices.at(key_of(largest[i]));
-      const std::string key = key_of(specs[i]);
-      std::vector<std::string> wishes{model};
-      if (const auto known = choices.find(key); known != choices.end())
-        wishes.insert(wishes.begin(), known->second);
-      choices[key] = candidate_with_layout(
-          context.backend(), specs[i],
-          layout_digest(largest[i], *context.backend().plan(largest[i], model)), wishes);
-    }
+  std::vector<std::vector<OperatorSpec>> shares;  // by operator
+  for (const TrainingShape& one : shapes_of_ranks(shape)) {
+    const std::vector<OperatorSpec> specs = operators_of(context.graph, one);
+    shares.resize(specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i) shares[i].push_back(specs[i]);
   }
+  for (const std::vector<OperatorSpec>& of_operator : shares)
+    if (of_operator.size() > 1) agree_on_layout(context.backend(), of_operator, choices);
   return choices;
 }
 
