@@ -166,14 +166,13 @@ TEST_CASE("a first look on several ranks is verified and marked too", "[run]") {
   CHECK(record["verification"]["status"] == "passed");
 }
 
-TEST_CASE("a first look neither chooses nor verifies for long, and says so", "[run]") {
+TEST_CASE("a first look chooses and verifies as far as its time allows", "[run]") {
   const RunCommand run;
-  for (int look = 0; look < 2; ++look) {  // what was guessed is not kept for the second one
+  for (int look = 0; look < 2; ++look) {
     const nlohmann::json record =
         record_of(run, run({"-w", "resnet18", "-s", "amp", "-b", "8", "--quick", "-o", "r.json"}));
-    CHECK(std::ranges::any_of(record["warnings"], [](const nlohmann::json& warning) {
-      return warning["code"] == "operators-guessed";
-    }));
+    // How many operators there was time to choose depends on the machine.
+    CHECK(record["status"] == "ok");
     const std::string verified = record["verification"]["status"];
     CHECK((verified == "passed" || verified == "weak"));
   }
