@@ -3,18 +3,43 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "src/base/error.h"
+#include "src/base/rough_duration.h"
 #include "src/base/units.h"
 #include "src/device/quiet.h"
 #include "src/measure/noise_warnings.h"
 #include "src/training/target_watch.h"
 
 namespace ptbench {
+namespace {
+
+constexpr double kFirstSteps = 1;  // seconds
+
+std::string counted(Size count, std::string_view what) {
+  return fmt::format("{} {}{}", format_count(count), what, count == 1 ? "" : "s");
+}
+
+/// "20 epochs, about 2 minutes"; a run with a target may end earlier.
+std::string length_text(const RunOptions& options, double seconds) {
+  const std::string length = options.epochs  ? counted(*options.epochs, "epoch") + ", "
+                             : options.steps ? counted(*options.steps, "step") + ", "
+                                             : "measuring for ";
+  return length + (TargetWatch::asked(options) ? "up to " : "about ") + rough_duration(seconds);
+}
+
+}  // namespace
 
 TimedSteps::TimedSteps(const RunConfig& config, const RunSurroundings& around, RunWatch& watch,
                        RunRecord& record)
-    : config_(config), options_(config.options), around_(around), watch_(watch), record_(record) {}
+    : config_(config),
+      options_(config.options),
+      around_(around),
+      watch_(watch),
+      record_(record),
+      whole_(around.clock, {.progress_is_seen = around.progress.visible()}) {}
 
 Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size steps_per_epoch,
                             MachineProbe& probe, Conductor& conductor) {
@@ -107,11 +132,26 @@ void TimedSteps::show(const SamplingProgress& progress) {
   }
   const bool is_first = progress.warming_up && progress.steps == 1;  // far slower than any other
   if (around_.progress.visible() && !is_first) pace_.add(progress.steps, progress.step_seconds);
+  tell_length(progress);
   if (progress.seconds_left && around_.progress.due()) {
     const double all = progress.elapsed_seconds + *progress.seconds_left;
     if (all > 0) around_.progress.update(progress.elapsed_seconds / all, throughput_so_far());
   }
   if (LossLog* log = around_.files.loss_log()) log->flush();
+}
+
+/// Where no other process does: of a run whose steps are all made here. Before a second is over,
+/// the first steps tell too little of the rest.
+void TimedSteps::tell_length(const SamplingProgress& progress) {
+  if (options_.orders.pass != RunPass::all || config_.device.is_emulated) return;
+  if (!progress.seconds_left || (!length_is_told_ && progress.elapsed_seconds < kFirstSteps))
+    return;
+  const double all = progress.elapsed_seconds + *progress.seconds_left;
+  if (!std::exchange(length_is_told_, true)) {
+    around_.progress.clear();
+    whole_.begin(length_text(options_, all), all);
+  }
+  whole_.reach(progress.elapsed_seconds / all, std::string(name_of(watch_.phase())));
 }
 
 /// "21.3 k samples/s" of this phase, for people. In later repetitions the session says what those

@@ -12,6 +12,7 @@
 #include "src/measure/record.h"
 #include "src/measure/sampling.h"
 #include "src/measure/step_protocol.h"
+#include "src/process/long_work.h"
 #include "src/training/run_watch.h"
 #include "src/training/step_pace.h"
 #include "strategies/conductor.h"
@@ -39,6 +40,7 @@ class TimedSteps {
   [[nodiscard]] bool must_read_every_loss(Strategy& strategy) const;
   float read_loss(Strategy& strategy);
   void show(const SamplingProgress& progress);
+  void tell_length(const SamplingProgress& progress);
   [[nodiscard]] std::string throughput_so_far() const;
   void warn_of_missed_target();
 
@@ -48,6 +50,8 @@ class TimedSteps {
   RunWatch& watch_;
   RunRecord& record_;
   StepPace pace_;  ///< of the phase that is shown
+  LongWork whole_;
+  bool length_is_told_ = false;
 };
 
 }  // namespace ptbench

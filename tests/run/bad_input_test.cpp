@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <string>
+#include <utility>
 
 #include "src/base/hash.h"
 #include "tests/run/command.h"
@@ -343,6 +345,25 @@ TEST_CASE("signals keep what was measured", "[run]") {
         0);
   CHECK(run.text("l.csv").starts_with("step,loss\n1,"));
   CHECK(run.partial_files() == 0);
+}
+
+TEST_CASE("a run of a given length says first how long it takes", "[run]") {
+  const auto [length, told] =
+      GENERATE(std::pair("--steps 1000000000", "1,000,000,000 steps, about "),
+               std::pair("--epochs 1000000 -s ddp -n 2 --threads 1", "1,000,000 epochs, about "),
+               std::pair("--epochs 1000000 --target-loss 1e-9", "1,000,000 epochs, up to "));
+  const RunCommand run;
+  const std::string command =
+      "(for i in $(seq 400); do sleep 0.05; grep -qs ' epochs, \\| steps, ' errors && break; done; "
+      "kill -INT $$) & exec " PTBENCH_EXECUTABLE " run -w linear " +
+      std::string(length) + " -o r.json 2> errors";
+  const ProgramResult result = run_program(
+      {"/bin/bash", "-c", command},
+      {.folder = run.path(""), .environment = {"XDG_CACHE_HOME=" + run.path("cache").string()}});
+  const std::string errors = run.text("errors");
+  CAPTURE(errors);
+  CHECK(result.exit_code == 130);
+  CHECK_THAT(errors, Contains(told));
 }
 
 }  // namespace
