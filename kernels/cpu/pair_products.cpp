@@ -4,15 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "kernels/cpu/panel_sums.h"
 #include "src/base/error.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
 namespace ptbench::products {
 namespace {
-
-constexpr Size kMostRows = 6;  ///< 6 × 4 sums, 4 words and a broadcast fill the 32 registers
 
 template <std::size_t Rows, std::size_t Blocks>
 [[gnu::target("avx512f,avx512bf16,prfchw")]] void tile(Size steps, const Left& left,
@@ -21,12 +18,7 @@ template <std::size_t Rows, std::size_t Blocks>
   constexpr auto rows = static_cast<Size>(Rows);
   constexpr auto blocks = static_cast<Size>(Blocks);
   __m512 total[Rows][Blocks];
-#pragma GCC unroll 6
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 4
-    for (Size block = 0; block < blocks; ++block)
-      total[row][block] =
-          add ? _mm512_loadu_ps(sums + row * sums_row + block * kBlock) : _mm512_setzero_ps();
+  load_sums(sums, sums_row, add, total);
   // Few steps would else end in waiting for the lines that the sums are written to.
 #pragma GCC unroll 6
   for (Size row = 0; row < rows; ++row)
@@ -49,11 +41,7 @@ template <std::size_t Rows, std::size_t Blocks>
         total[row][block] = _mm512_dpbf16_ps(total[row][block], pair, words[block]);
     }
   }
-#pragma GCC unroll 6
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 4
-    for (Size block = 0; block < blocks; ++block)
-      _mm512_storeu_ps(sums + row * sums_row + block * kBlock, total[row][block]);
+  store_sums(total, sums, sums_row);
 }
 
 using Tile = void (*)(Size, const Left&, const Right&, float*, Size, bool);

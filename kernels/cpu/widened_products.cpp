@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "kernels/cpu/avx512_vectors.h"
+#include "kernels/cpu/panel_sums.h"
 #include "src/base/error.h"
 
 #if defined(__x86_64__)
 namespace ptbench::products {
 namespace {
 
-constexpr Size kMostRows = 6;  ///< 6 × 4 sums, 4 vectors and a broadcast fit the 32 registers
 /// Words that are widened at a time: with a panel's 64 columns 32 KiB of floats.
 constexpr Size kSteps = 64;
 
@@ -70,12 +70,7 @@ template <std::size_t Rows, std::size_t Blocks>
   constexpr auto rows = static_cast<Size>(Rows);
   constexpr auto blocks = static_cast<Size>(Blocks);
   __m512 total[Rows][Blocks];
-#pragma GCC unroll 6
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 4
-    for (Size block = 0; block < blocks; ++block)
-      total[row][block] =
-          add ? _mm512_loadu_ps(sums + row * sums_row + block * kBlock) : _mm512_setzero_ps();
+  load_sums(sums, sums_row, add, total);
   const float* a = left.values;
   for (Size step = 0; step < steps; ++step, a += left.step, right += blocks * kBlock) {
     __m512 columns[Blocks];
@@ -90,11 +85,7 @@ template <std::size_t Rows, std::size_t Blocks>
         total[row][block] = _mm512_fmadd_ps(value, columns[block], total[row][block]);
     }
   }
-#pragma GCC unroll 6
-  for (Size row = 0; row < rows; ++row)
-#pragma GCC unroll 4
-    for (Size block = 0; block < blocks; ++block)
-      _mm512_storeu_ps(sums + row * sums_row + block * kBlock, total[row][block]);
+  store_sums(total, sums, sums_row);
 }
 
 using Tile = void (*)(Size, const Floats&, const float*, float*, Size, bool);
