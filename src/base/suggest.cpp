@@ -2,16 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "src/base/text.h"
+
 namespace ptbench {
 namespace {
-
-/// Of ASCII's letters, in whatever locale.
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return lower;
-}
 
 /// One other letter makes another word of a short one, most of all the first letter: "gelu" and
 /// "relu". Letters that changed places do not.

@@ -18,6 +18,9 @@ namespace ptbench {
 /// break a table or move a terminal's cursor.
 [[nodiscard]] std::string single_line(std::string_view text);
 
+/// With ASCII's capital letters made small, in whatever locale.
+[[nodiscard]] std::string in_lower_case(std::string_view text);
+
 /// `word` as a shell takes it for one word of the same bytes: in quotes where it needs them.
 [[nodiscard]] std::string shell_word(std::string_view word);
 

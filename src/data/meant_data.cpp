@@ -78,9 +78,7 @@ OtherNames names_of_npy() {
 }
 
 bool is_called(const std::string& file, const OtherName& other) {
-  std::string lower(file);
-  for (char& letter : lower)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  const std::string lower = in_lower_case(file);
   const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   return std::ranges::all_of(other.all_of, has) && std::ranges::any_of(other.any_of, has);
 }

@@ -11,6 +11,7 @@
 
 #include "kernels/cuda_module.h"
 #include "src/base/error.h"
+#include "src/base/text.h"
 #include "src/config/precision.h"
 #include "src/doctor/device_speed.h"
 
@@ -30,9 +31,7 @@ Finding examine_bus(const CudaPlace& place) {
 /// The host's NUMA node that the device is next to, as the kernel has it: -1 where it has none.
 Finding examine_numa_node(const CudaPlace& place) {
   constexpr const char* kName = "numa_node";
-  std::string device = place.pci_bus_id;
-  for (char& letter : device)  // as the kernel writes it
-    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  const std::string device = in_lower_case(place.pci_bus_id);  // as the kernel writes it
   std::ifstream file(std::filesystem::path("/sys/bus/pci/devices") / device / "numa_node");
   Size node = -1;
   if (!(file >> node) || node < 0) return told(kName, FieldValue(), "the kernel does not say");
