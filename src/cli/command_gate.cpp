@@ -26,14 +26,13 @@
 #include "src/judge/lockstep.h"
 #include "src/measure/environment.h"
 #include "src/process/interrupt.h"
-#include "src/process/long_work.h"
 #include "src/process/progress.h"
-#include "src/process/shown_lines.h"
 #include "src/session/expected_time.h"
 #include "src/session/foreign_build.h"
 #include "src/session/noise_store.h"
 #include "src/session/outside_ranks.h"
 #include "src/session/session_folder.h"
+#include "src/session/session_tools.h"
 #include "src/session/sweep.h"
 #include "src/session/sweep_by_processes.h"
 #include "src/session/sweep_files.h"
@@ -179,14 +178,18 @@ ResultFile with_plan_of(const GateOptions& options, ResultFile result) {
   return result;
 }
 
+/// The pairs of both sides; none where a side has no run.
+std::vector<LockstepPair> pairs_of(const std::array<ResultFile, 2>& sides) {
+  if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return {};
+  return lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples);
+}
+
 /// Whether the pairs of an interrupted gate had brought their verdict.
 bool is_decided(const GateOptions& options, const PriorNoise& prior, PairsToCome& to_come,
                 const std::array<ResultFile, 2>& sides) {
-  if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return false;
-  const std::array records{&std::as_const(sides[kBase]).runs.front(),
-                           &std::as_const(sides[kNew]).runs.front()};
-  return !lockstep_pairs(records[kBase]->samples, records[kNew]->samples).empty() &&
-         !needs_more_pairs(options, prior, to_come, records);
+  if (pairs_of(sides).empty()) return false;
+  const std::array records{&sides[kBase].runs.front(), &sides[kNew].runs.front()};
+  return !needs_more_pairs(options, prior, to_come, records);
 }
 
 SweepLength length_of(const GateOptions& options, const PriorNoise& prior, PairsToCome& to_come,
@@ -209,20 +212,15 @@ SweepLength length_of(const GateOptions& options, const PriorNoise& prior, Pairs
 /// What the machine's noise does to pairs, for the gates to come.
 void remember(const std::array<ResultFile, 2>& sides, const PriorNoise& known) {
   if (sides[kBase].runs.empty() || sides[kNew].runs.empty()) return;
-  const auto pairs =
-      lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples);
-  const PriorNoise learnt = learn(pairs, known);
+  const PriorNoise learnt = learn(pairs_of(sides), known);
   if (!learnt.classes().empty())
     (void)NoiseStore().save(sides[kBase].environment.host.name, learnt);
 }
 
 /// "interrupted after 7 of up to 14 pairs".
 std::string interruption_text(const GateOptions& options, const std::array<ResultFile, 2>& sides) {
-  std::ptrdiff_t pairs = 0;
-  if (!sides[kBase].runs.empty() && !sides[kNew].runs.empty())
-    pairs = std::ssize(
-        lockstep_pairs(sides[kBase].runs.front().samples, sides[kNew].runs.front().samples));
-  return fmt::format("interrupted after {} of up to {} pairs", pairs, *rule_of(options).max_pairs);
+  return fmt::format("interrupted after {} of up to {} pairs", pairs_of(sides).size(),
+                     *rule_of(options).max_pairs);
 }
 
 /// Takes the verdict away from what was not measured to the end: pairs decide at looks that were
@@ -277,22 +275,14 @@ ExitCode gate_command(const GateOptions& given) {
   const GateOptions options = with_both_sides(given);
   ComparisonFiles files(options.judged.outputs);
   std::vector<SweepFiles> kept = kept_files(options);
-  InterruptWatch interrupt;  // before any thread is made
-  const SteadyClock clock;
-  Progress progress(clock);
+  SessionTools tools;
   const Topology topology = discover_topology();
   const RunConfig config = configure_run(options.run, topology);
   const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
-  ShownLines shown;
-  LongWork whole(clock, {.progress_is_seen = progress.visible()});
-  const SessionSurroundings session_around{.clock = clock,
-                                           .interrupt = interrupt,
-                                           .progress = progress,
-                                           .prior = prior,
-                                           .whole = &whole,
-                                           .shown = &shown};
+  const SessionSurroundings session_around = tools.around(prior);
   const SessionFolder folder;
-  PairsToCome to_come{.clock = clock, .progress = progress, .interrupt = interrupt};
+  PairsToCome to_come{
+      .clock = tools.clock, .progress = tools.progress, .interrupt = tools.interrupt};
   const SweepLength length = length_of(options, prior, to_come, folder);
   to_come.expected = length.rounds;
   const SweepSurroundings around = sweep_by_processes(
@@ -304,11 +294,12 @@ ExitCode gate_command(const GateOptions& given) {
   std::vector<SweepRow> rows{sweep_row(config, options.measured)};
   const double seconds = expected_seconds(rows, 2, length);
   Sweep sweep(std::move(rows), sides_of(options, topology), length, around);
-  whole.begin(fmt::format("{} pairs of processes until the first look, about {}; at most {} pairs",
-                          length.rounds, rough_duration(seconds), length.most_rounds),
-              seconds);
+  tools.whole.begin(
+      fmt::format("{} pairs of processes until the first look, about {}; at most {} pairs",
+                  length.rounds, rough_duration(seconds), length.most_rounds),
+      seconds);
   sweep.run();
-  progress.clear();
+  tools.progress.clear();
   if (const std::optional<Error> refusal = sweep.refusal()) throw Error(*refusal);
   const std::array sides{with_plan_of(options, sweep.result(kBase)),
                          with_plan_of(options, sweep.result(kNew))};

@@ -20,15 +20,12 @@
 #include "src/config/run_record.h"
 #include "src/device/topology.h"
 #include "src/measure/environment.h"
-#include "src/process/interrupt.h"
-#include "src/process/long_work.h"
-#include "src/process/progress.h"
-#include "src/process/shown_lines.h"
 #include "src/session/expected_time.h"
 #include "src/session/foreign_build.h"
 #include "src/session/noise_store.h"
 #include "src/session/outside_ranks.h"
 #include "src/session/session_folder.h"
+#include "src/session/session_tools.h"
 #include "src/session/sweep.h"
 #include "src/session/sweep_by_processes.h"
 #include "src/session/sweep_files.h"
@@ -174,20 +171,11 @@ std::string announcement_of(std::span<const SweepRow> rows, double seconds) {
 
 ExitCode sweep_command(const SweepOptions& options) {
   refuse_outside_ranks("sweep");
-  InterruptWatch interrupt;  // before any thread is made
-  const SteadyClock clock;
-  Progress progress(clock);
+  SessionTools tools;
   const Topology topology = discover_topology();
   SweepWork work = begin_work(options, topology);
   const PriorNoise prior = NoiseStore().load(describe_environment(topology).host.name);
-  ShownLines shown;
-  LongWork whole(clock, {.progress_is_seen = progress.visible()});
-  const SessionSurroundings session_around{.clock = clock,
-                                           .interrupt = interrupt,
-                                           .progress = progress,
-                                           .prior = prior,
-                                           .whole = &whole,
-                                           .shown = &shown};
+  const SessionSurroundings session_around = tools.around(prior);
   const SessionFolder folder;
   const SweepLength length = length_of(options, folder);
   const auto rounds = static_cast<double>(length.rounds);
@@ -200,9 +188,9 @@ ExitCode sweep_command(const SweepOptions& options) {
   Sweep sweep(std::move(work.rows), std::move(work.sides), length, around);
   before = sweep.rounds_done();
   const double seconds = (1 - before / rounds) * expected_seconds(rows, work.files.size(), length);
-  whole.begin(announcement_of(rows, seconds), seconds);
+  tools.whole.begin(announcement_of(rows, seconds), seconds);
   sweep.run();
-  progress.clear();
+  tools.progress.clear();
   if (!sweep.refusal())
     for (std::size_t side = 0; side < work.files.size(); ++side)
       work.files[side].finish(sweep.result(side));

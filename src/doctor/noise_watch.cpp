@@ -15,12 +15,9 @@
 #include "src/judge/comparison.h"
 #include "src/measure/environment.h"
 #include "src/measure/noise_warnings.h"
-#include "src/process/interrupt.h"
-#include "src/process/long_work.h"
-#include "src/process/progress.h"
-#include "src/process/shown_lines.h"
 #include "src/session/noise_store.h"
 #include "src/session/run_session.h"
+#include "src/session/session_tools.h"
 
 namespace ptbench {
 namespace {
@@ -128,15 +125,11 @@ Error unwatched(const RunRecord& record, bool interrupted, double seconds) {
 }  // namespace
 
 std::vector<FindingGroup> watch_noise(double seconds) {
-  InterruptWatch interrupt;
-  const SteadyClock clock;
-  Progress progress(clock);
+  SessionTools tools;
   const Topology topology = discover_topology();
   const std::string host = describe_environment(topology).host.name;
   const NoiseStore store;
   const PriorNoise prior = store.load(host);
-  ShownLines shown;
-  LongWork whole(clock, {.progress_is_seen = progress.visible()});
   RunSession session({.program = "/proc/self/exe",
                       .arguments = {"--workload=mlp"},
                       .first_arguments = {},
@@ -144,26 +137,21 @@ std::vector<FindingGroup> watch_noise(double seconds) {
                       .id = "mlp",
                       .repetition_seconds = kRepetitionSeconds,
                       .least_seconds = kRepetitionSeconds / 2},
-                     {.clock = clock,
-                      .interrupt = interrupt,
-                      .progress = progress,
-                      .prior = prior,
-                      .whole = &whole,
-                      .shown = &shown});
+                     tools.around(prior));
   const PressureWatch pressure;
-  const double begin = clock.now();
-  whole.begin(fmt::format("watching the machine for {}", rough_duration(seconds)), seconds);
+  const double begin = tools.clock.now();
+  tools.whole.begin(fmt::format("watching the machine for {}", rough_duration(seconds)), seconds);
   bool going = session.prepare();
-  while (going && clock.now() - begin < seconds) {
-    whole.reach((clock.now() - begin) / seconds, "watching");
+  while (going && tools.clock.now() - begin < seconds) {
+    tools.whole.reach((tools.clock.now() - begin) / seconds, "watching");
     going = session.repeat("watching");
   }
-  progress.clear();
+  tools.progress.clear();
   ResultFile file;
   file.runs.push_back(session.record());
   RunRecord& record = file.runs.front();
-  const double watched = clock.now() - begin;
-  const bool interrupted = record.status == Status::interrupted || interrupt.requested();
+  const double watched = tools.clock.now() - begin;
+  const bool interrupted = record.status == Status::interrupted || tools.interrupt.requested();
   if (session.repetitions() == 0) throw unwatched(record, interrupted, watched);
   record.warnings.clear();
   add_noise_warnings(record, {.target_noise = 1,
