@@ -50,11 +50,20 @@ std::string library_text(const std::string& path) {
   return valid_utf8(text);
 }
 
+/// What the variable holds; null where it is not set.
+const char* named_library() {
+  return std::getenv(kVariable);  // NOLINT(concurrency-mt-unsafe): nobody sets variables
+}
+
 }  // namespace
 
+void check_chart_library() {
+  if (const char* const named = named_library(); named != nullptr && *named != '\0')
+    (void)library_text(named);
+}
+
 ChartLibrary read_chart_library() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables
-  if (const char* const named = std::getenv(kVariable)) {
+  if (const char* const named = named_library()) {
     if (*named == '\0')
       return {.text = {},
               .problem = fmt::format("Charts show no values on hover: {} is empty.", kVariable)};

@@ -15,4 +15,7 @@ struct ChartLibrary {
 /// a copy of Chart.js.
 [[nodiscard]] ChartLibrary read_chart_library();
 
+/// Throws as that does, and reads nothing where the variable names no file.
+void check_chart_library();
+
 }  // namespace ptbench

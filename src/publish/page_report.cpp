@@ -72,7 +72,7 @@ std::string page_with_charts(PageContent content, std::vector<Chart> charts) {
 
 }  // namespace
 
-void check_page_needs() { (void)read_chart_library(); }
+void check_page_needs() { check_chart_library(); }
 
 std::string page_report(std::span<const ResultFile> results, std::vector<Chart> charts) {
   return page_with_charts({.files = results}, std::move(charts));
