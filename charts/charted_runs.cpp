@@ -11,17 +11,12 @@
 
 #include "src/base/units.h"
 #include "src/judge/id_options.h"
-#include "src/measure/counted_repetitions.h"
 #include "src/measure/interval_text.h"
 
 namespace ptbench {
 namespace {
 
 constexpr double kMuch = 16;
-
-bool has_throughput(const RunRecord& run) {
-  return ended_well(run.status) && run.throughput.value && *run.throughput.value > 0;
-}
 
 template <class Word>
 bool differs(std::span<const ResultFile> files, const Word& word) {
@@ -267,9 +262,7 @@ std::string note_of(const ChartedRun& charted) {
   const RunRecord& run = *charted.run;
   std::string text = rate_with_interval(*run.throughput.value, run.throughput.ci95, "samples/s");
   const Reliability& found = charted.reliability;
-  if (found.repetitions > 0)
-    text += fmt::format(", {} of {} repetitions clean{}", found.clean, found.repetitions,
-                        unknown_text(found.unknown));
+  if (found.repetitions > 0) text += ", " + clean_repetitions_of(found);
   if (run.status == Status::interrupted) text += ", interrupted";
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "charts/charts.h"
 #include "charts/scaling_groups.h"
+#include "src/judge/ranking.h"
 
 namespace ptbench {
 namespace {
@@ -13,14 +14,11 @@ namespace {
 Point speedup_of(const ChartedRun& charted, const MeasuredRuns& measured) {
   const ScalingRecord& scaling = *charted.run->scaling;
   const auto ranks = static_cast<double>(charted.run->strategy.world_size);
-  Point point{.x = ranks,
-              .y = *scaling.speedup,
-              .interval = {},
-              .note = scaling_note(charted, measured),
-              .trusted = is_trusted(charted, measured)};
-  if (const auto& efficiency = scaling.efficiency_ci95)
-    point.interval = Interval{.low = ranks * efficiency->low, .high = ranks * efficiency->high};
-  return point;
+  return {.x = ranks,
+          .y = *scaling.speedup,
+          .interval = ptbench::speedup_of(*charted.run)->interval,
+          .note = scaling_note(charted, measured),
+          .trusted = is_trusted(charted, measured)};
 }
 
 Chart speedup_chart(const ScalingGroup& group, const MeasuredRuns& measured) {

@@ -13,12 +13,6 @@
 namespace ptbench {
 namespace {
 
-Size clean_count(const SamplesRecord& samples) {
-  return std::ranges::count_if(samples.repetitions, [](const RepetitionRecord& repetition) {
-    return repetition.clean_slices.value_or(0) > 0;
-  });
-}
-
 std::string remark_on(const RepetitionRecord& repetition, bool is_unknown) {
   if (is_unknown || !repetition.clean_slices) return "not known to be clean";
   return *repetition.clean_slices > 0 ? "" : "not clean";
@@ -96,7 +90,7 @@ std::vector<RepetitionStep> repetition_steps(const RunRecord& run) {
 
 std::string clean_repetitions_text(const SamplesRecord& samples, std::string_view what) {
   if (samples.repetitions.empty()) return {};
-  return fmt::format("{} of {}{}{}", clean_count(samples), samples.repetitions.size(), what,
+  return fmt::format("{} of {}{}{}", count_clean(samples), samples.repetitions.size(), what,
                      unknown_text(unknown_repetitions(samples)));
 }
 

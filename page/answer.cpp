@@ -131,9 +131,7 @@ class AnswerMaker {
     if (ranking_.fastest() == nullptr) return;
     answer_.fastest = names_.front();
     if (ranking_.rivals.empty()) return;
-    answer_.fastest += " or " + name_of_run(*ranking_.rivals.front());
-    if (const std::size_t more = ranking_.rivals.size() - 1; more > 0)
-      answer_.fastest += fmt::format(" and {} more", more);
+    answer_.fastest += " or " + rivals_text(ranking_, names_);
   }
 
   void tell_reliability() {
@@ -147,12 +145,6 @@ class AnswerMaker {
         ranking_.runs, [](const RunRecord* run) { return reliability_of(*run).is_reliable(); });
     answer_.reliability_note = fmt::format("{} of {} measured runs have a reliable throughput",
                                            reliable, ranking_.runs.size());
-  }
-
-  /// Of a run of the ranking.
-  [[nodiscard]] const std::string& name_of_run(const RunRecord& run) const {
-    const auto place = std::ranges::find(ranking_.runs, &run);
-    return names_[static_cast<std::size_t>(place - ranking_.runs.begin())];
   }
 
   [[nodiscard]] const RunRecord* baseline_of(const RunRecord& run) const {
@@ -173,8 +165,8 @@ class AnswerMaker {
     const RunRecord* const baseline = baseline_of(run);
     answer_.efficiency = efficiency_text(run);
     answer_.efficiency_of =
-        fmt::format("{} in {} scaling, against {}", name_of_run(run), name_of(run.scaling->mode),
-                    run.scaling->baseline.value_or("serial"));
+        fmt::format("{} in {} scaling, against {}", name_in(ranking_, names_, &run),
+                    name_of(run.scaling->mode), run.scaling->baseline.value_or("serial"));
     if (const auto& interval = run.scaling->efficiency_ci95;
         interval &&
         form_of(run.scaling->efficiency.value_or(0), *interval) == IntervalForm::ends_alone)

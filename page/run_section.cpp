@@ -11,6 +11,7 @@
 #include "reports/run_words.h"
 #include "reports/scaling_text.h"
 #include "src/base/units.h"
+#include "src/judge/ranking.h"
 #include "src/measure/counted_repetitions.h"
 #include "src/measure/reliability.h"
 #include "src/measure/run_id.h"
@@ -72,7 +73,7 @@ HtmlCell status_cell(const ResultFile& /*file*/, const RunRecord& run) {
 template <std::optional<double> ScalingRecord::* Value,
           std::optional<std::string> ScalingRecord::* Other, std::string (*Text)(const RunRecord&)>
 HtmlCell ratio_cell(const ResultFile& file, const RunRecord& run) {
-  if (!has_throughput(run) || !run.scaling) return {};
+  if (!is_ranked(run) || !run.scaling) return {};
   HtmlCell cell = number_cell(*run.scaling.*Value, Text(run));
   const RunRecord* const other = find_run(file, *run.scaling.*Other);
   if (cell.text.empty() || is_ratio_reliable(run, other)) return cell;
@@ -84,7 +85,7 @@ HtmlCell ratio_cell(const ResultFile& file, const RunRecord& run) {
 }
 
 HtmlCell throughput_cell(const ResultFile& /*file*/, const RunRecord& run) {
-  if (!has_throughput(run)) return {};
+  if (!is_ranked(run)) return {};
   const Reliability found = reliability_of(run);
   HtmlCell cell = number_cell(run.throughput.value, throughput_words(run));
   if (!found.is_reliable()) {
@@ -129,7 +130,7 @@ std::string warning_codes(const RunRecord& run) {
 /// A skipped run has no figures, whatever its record holds.
 template <HtmlCell (*Cell)(const RunRecord&)>
 HtmlCell measured(const ResultFile& /*file*/, const RunRecord& run) {
-  return has_throughput(run) ? Cell(run) : HtmlCell();
+  return is_ranked(run) ? Cell(run) : HtmlCell();
 }
 
 const std::array kColumns{

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "reports/comparison_parts.h"
 #include "reports/conclusion.h"
+#include "reports/run_words.h"
 #include "src/base/text.h"
 
 namespace ptbench {
@@ -90,8 +92,7 @@ std::string conclusion_of(const Comparison& comparison) {
                           verdict == Verdict::failed ? "failed"
                           : count == 1               ? "is missing"
                                                      : "are missing");
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text + '.';
+  return with_capital(std::move(text)) + '.';
 }
 
 }  // namespace ptbench

@@ -99,11 +99,6 @@ class WorkloadConclusion {
            (next() == baseline_ || next() == all_cores_);
   }
 
-  [[nodiscard]] const std::string& name_of_run(const RunRecord* run) const {
-    const auto place = std::ranges::find(ranking_.runs, run);
-    return names_[static_cast<std::size_t>(place - ranking_.runs.begin())];
-  }
-
   [[nodiscard]] std::string speedup_sentence() const {
     if (baseline_ == nullptr)
       return fmt::format(
@@ -114,7 +109,7 @@ class WorkloadConclusion {
     const bool all_cores_win = fastest == all_cores_;
     const SpeedRatio ratio = speed_ratio(*on_ranks_, *baseline_);
     const std::string serial = baseline_text(*baseline_, all_cores_win);
-    std::string text = tells_lead_itself() ? "It" : name_of_run(on_ranks_);
+    std::string text = tells_lead_itself() ? "It" : name_in(ranking_, names_, on_ranks_);
     text += ratio.is_told()
                 ? " is " + times_text(ratio, serial)
                 : fmt::format(" cannot be told from {} {}", serial, range_text(*ratio.interval));
@@ -144,7 +139,7 @@ class WorkloadConclusion {
     for (const RunRecord* side : {on_ranks_, baseline_})
       if (const Reliability found = reliability_of(*side);
           side != ranking_.fastest() && !found.is_reliable())
-        text += fmt::format("; {} is {}", name_of_run(side), text_of(found));
+        text += fmt::format("; {} is {}", name_in(ranking_, names_, side), text_of(found));
     return text;
   }
 
@@ -156,12 +151,6 @@ class WorkloadConclusion {
   const RunRecord* baseline_ = nullptr;
   const RunRecord* all_cores_ = nullptr;
 };
-
-std::string with_capital(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
-    text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
 
 }  // namespace
 

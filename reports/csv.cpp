@@ -40,9 +40,7 @@ FieldValue known(const std::optional<std::string>& value) {
 
 FieldValue clean_count(const SamplesRecord& samples) {
   if (samples.repetitions.empty()) return {};
-  return static_cast<std::int64_t>(std::ranges::count_if(
-      samples.repetitions,
-      [](const RepetitionRecord& repetition) { return repetition.clean_slices.value_or(0) > 0; }));
+  return static_cast<std::int64_t>(count_clean(samples));
 }
 
 FieldValue unknown_count(const SamplesRecord& samples) {

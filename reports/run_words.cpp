@@ -84,13 +84,6 @@ std::string unranked_sentence(const Ranking& ranking, std::span<const std::strin
       ranking.runs.size(), kLeastRepetitions, speed, names.front(), doubt);
 }
 
-std::string rivals_text(const Ranking& ranking, std::span<const std::string> names) {
-  const auto place = std::ranges::find(ranking.runs, ranking.rivals.front());
-  const std::string& first = names[static_cast<std::size_t>(place - ranking.runs.begin())];
-  const std::size_t more = ranking.rivals.size() - 1;
-  return more == 0 ? first : fmt::format("{} and {} more", first, more);
-}
-
 std::string next_text(const Ranking& ranking, std::span<const std::string> names) {
   const SpeedRatio ratio = speed_ratio(*ranking.runs[0], *ranking.runs[1]);
   return fmt::format("{} times as fast as the next, {}",
@@ -125,9 +118,22 @@ std::string doubtful_sentence(const Ranking& ranking, std::span<const std::strin
 
 }  // namespace
 
-bool has_throughput(const RunRecord& run) {
-  return reliability_of(run).trust != Trust::not_measured &&
-         run.verification.status != VerificationStatus::failed;
+const std::string& name_in(const Ranking& ranking, std::span<const std::string> names,
+                           const RunRecord* run) {
+  const auto place = std::ranges::find(ranking.runs, run);
+  return names[static_cast<std::size_t>(place - ranking.runs.begin())];
+}
+
+std::string rivals_text(const Ranking& ranking, std::span<const std::string> names) {
+  const std::string& first = name_in(ranking, names, ranking.rivals.front());
+  const std::size_t more = ranking.rivals.size() - 1;
+  return more == 0 ? first : fmt::format("{} and {} more", first, more);
+}
+
+std::string with_capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 std::string speed_text(const RunRecord& run) {

@@ -14,8 +14,14 @@ namespace ptbench {
 
 // What conclusions and pages call runs and their figures.
 
-/// Whether throughput was measured, by a run that is not known to compute something else.
-[[nodiscard]] bool has_throughput(const RunRecord& run);
+/// The name of `run`, one of the ranking, among `names`, which are in the order of its runs.
+[[nodiscard]] const std::string& name_in(const Ranking& ranking, std::span<const std::string> names,
+                                         const RunRecord* run);
+/// The names of the fastest run's rivals, at least one: "ddp on 2 ranks and 2 more".
+[[nodiscard]] std::string rivals_text(const Ranking& ranking, std::span<const std::string> names);
+
+/// With a capital at its beginning, if that is a letter of ASCII.
+[[nodiscard]] std::string with_capital(std::string text);
 
 /// "17.0 k samples/s"; `run` has a throughput, as below.
 [[nodiscard]] std::string speed_text(const RunRecord& run);

@@ -15,7 +15,7 @@ std::string pairs_to_come_text(const LockstepJudgement& judged, const LockstepRu
                                double seconds) {
   const std::optional<Size> expected = expected_pairs(judged, rule);
   const bool is_mean = judged.decided_by == Statistic::mean;
-  const LockstepChange& change = is_mean ? judged.mean : judged.median;
+  const LockstepChange& change = judged.deciding();
   const std::string now = fmt::format(
       "no verdict after {} pairs: they scatter by {}, and NEW's {} changes by between {} and {}",
       judged.pairs, format_percent(change.spread.standard_deviation),

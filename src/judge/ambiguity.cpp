@@ -100,13 +100,10 @@ std::string disturbance_text(const SamplesRecord& samples) {
   if (most == 0) return {};
   if (too_short == most) return text_of(short_slices(samples)) + ": use a longer --max-time";
   if (unwatched == most) return "whether the GPU was throttled is not known";
-  if (unknown == most) {
-    const bool has_turns = std::ranges::any_of(
-        samples.slices, [](const SliceRecord& slice) { return slice.turn.has_value(); });
-    return has_turns
+  if (unknown == most)
+    return has_turns(samples)
                ? "what else ran is not known: use a longer --max-time"
                : "what else ran is not known: /proc/stat does not show the load of these cores";
-  }
   if (foreign.slices == most)
     return fmt::format("other programs used {} of the cores", mean_of(foreign));
   if (stolen.slices == most)

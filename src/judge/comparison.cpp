@@ -67,7 +67,7 @@ Interval interval_of(const LockstepChange& change) {
 
 DecidingChange deciding_change(const LockstepJudgement& judgement) {
   const bool is_of_mean = judgement.decided_by == Statistic::mean;
-  const LockstepChange& change = is_of_mean ? judgement.mean : judgement.median;
+  const LockstepChange& change = judgement.deciding();
   const double base = is_of_mean ? judgement.base_log_mean : judgement.base_log_time;
   DecidingChange deciding{.statistic = judgement.decided_by,
                           .base_seconds = std::exp(base),

@@ -23,7 +23,7 @@ VersusRecord versus_of(const RunRecord& run, const RunRecord& reference, bool in
   return {.run = reference.id,
           .step_time_ratio = ratio,
           .step_time_ratio_ci95 = ratio_interval(ratio, run, reference, in_rounds, prior),
-          .pairs_in_turns = pairs_in_turns(run, reference)};
+          .pairs_in_turns = turns_together(run, reference).rounds};
 }
 
 }  // namespace

@@ -13,10 +13,6 @@ bool is_tested(const RunComparison& run) {
   return run.p_value.has_value() && run.verdict != Verdict::incomparable;
 }
 
-bool is_change(const RunComparison& run) {
-  return run.verdict == Verdict::slower || run.verdict == Verdict::faster;
-}
-
 /// The largest p-value that survives; negative where none does.
 double largest_survivor(std::vector<double> p_values) {
   std::ranges::sort(p_values);
@@ -49,7 +45,7 @@ void control_false_discoveries(Comparison& comparison) {
   const double largest = largest_survivor(std::move(p_values));
   Size changes = 0;
   for (RunComparison& run : comparison.runs) {
-    if (!is_tested(run) || !is_change(run)) continue;
+    if (!is_tested(run) || !is_change(run.verdict)) continue;
     if (*run.p_value <= largest)
       ++changes;
     else

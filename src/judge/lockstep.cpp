@@ -149,8 +149,7 @@ std::string why_ambiguous(const LockstepJudgement& judgement, Verdict of_median,
                        of_median == Verdict::slower ? "faster" : "slower",
                        size(judgement.mean.estimate));
   const bool is_median = judgement.decided_by == Statistic::median;
-  return why_ambiguous(is_median ? "median" : "mean", is_median ? judgement.median : judgement.mean,
-                       rule.detect) +
+  return why_ambiguous(is_median ? "median" : "mean", judgement.deciding(), rule.detect) +
          (!rule.max_pairs ? fmt::format(" from {} pairs: use more --rounds", judgement.pairs)
           : judgement.pairs < *rule.max_pairs
               ? fmt::format(" after {} of {} pairs: use a larger --max-time", judgement.pairs,

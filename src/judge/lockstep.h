@@ -72,6 +72,10 @@ struct LockstepJudgement {
   double p_value = 1;
   LockstepChange median;
   LockstepChange mean;
+  /// The change that the verdict rests on.
+  [[nodiscard]] const LockstepChange& deciding() const {
+    return decided_by == Statistic::mean ? mean : median;
+  }
   double base_log_time = 0;  ///< of a median step of BASE, the median over pairs
   double base_log_mean = 0;  ///< of the mean step of BASE, the median over pairs
 };

@@ -39,8 +39,7 @@ void add_precision_warnings(std::span<RunRecord> runs, const PriorNoise& prior) 
     const double ratio = 1 / speedup_over(run, *fp32);
     const std::optional<Interval> interval = ratio_interval(ratio, run, *fp32, false, prior);
     if (!interval) continue;
-    std::erase_if(run.warnings,
-                  [](const WarningRecord& warning) { return warning.code == kSlowerThanFp32; });
+    remove_warning(run, kSlowerThanFp32);
     if (interval->low <= 1) continue;
     run.warnings.push_back(slower_than_fp32(
         run.strategy, true,

@@ -11,11 +11,6 @@ namespace {
 
 bool can_compare(const RunRecord* run) { return reliability_of(*run).can_be_compared(); }
 
-bool is_ranked(const RunRecord& run) {
-  return reliability_of(run).trust != Trust::not_measured &&
-         run.verification.status != VerificationStatus::failed;
-}
-
 /// The faster one first; of equally fast ones that with the lesser id.
 bool is_before(const RunRecord* one, const RunRecord* other) {
   if (*one->throughput.value != *other->throughput.value)
@@ -64,8 +59,13 @@ std::optional<SpeedRatio> speedup_of(const RunRecord& run) {
   return ratio;
 }
 
+bool is_ranked(const RunRecord& run) {
+  return has_throughput(run) && run.verification.status != VerificationStatus::failed;
+}
+
 bool can_be_ranked(const RunRecord* run) {
-  return run != nullptr && is_ranked(*run) && can_compare(run);
+  return run != nullptr && run->verification.status != VerificationStatus::failed &&
+         can_compare(run);
 }
 
 bool Ranking::is_rival(const RunRecord* run) const {
@@ -82,11 +82,10 @@ Ranking ranking_of(std::span<const RunRecord* const> runs) {
   Ranking ranking;
   for (const RunRecord* run : runs)
     if (is_ranked(*run)) ranking.runs.push_back(run);
-  std::ranges::sort(ranking.runs, [](const RunRecord* one, const RunRecord* other) {
-    if (can_compare(one) != can_compare(other)) return can_compare(one);
-    return is_before(one, other);
-  });
-  ranking.compared = static_cast<std::size_t>(std::ranges::count_if(ranking.runs, can_compare));
+  const auto others = std::ranges::partition(ranking.runs, can_compare);
+  std::sort(ranking.runs.begin(), others.begin(), is_before);
+  std::ranges::sort(others, is_before);
+  ranking.compared = static_cast<std::size_t>(others.begin() - ranking.runs.begin());
   // The throughputs of two runs may be of other repetitions than their ratio, which decides.
   for (std::size_t at = 1; at < ranking.compared; ++at) {
     const SpeedRatio lead = speed_ratio(*ranking.runs.front(), *ranking.runs[at]);

@@ -44,6 +44,9 @@ struct Ranking {
   [[nodiscard]] const RunRecord* find(const std::optional<std::string>& id) const;
 };
 
+/// Whether throughput was measured, by a run that is not known to compute something else.
+[[nodiscard]] bool is_ranked(const RunRecord& run);
+
 /// Whether a run can be compared with others: measured, often enough, and not found to compute
 /// something else. Null cannot.
 [[nodiscard]] bool can_be_ranked(const RunRecord* run);

@@ -46,8 +46,9 @@ ScalingRecord scaling_of(const RunRecord& run, const RunRecord& baseline, const 
   scaling.mode = plan.mode;
   scaling.baseline = plan.baseline;
   if (&run != &baseline) {
-    scaling.basis = basis_of(run, baseline);
-    if (scaling.basis != RatioBasis::apart) scaling.rounds = pairs_in_turns(run, baseline);
+    const TurnsTogether turns = turns_together(run, baseline);
+    scaling.basis = turns.basis;
+    if (turns.basis != RatioBasis::apart) scaling.rounds = turns.rounds;
   }
   scaling.speedup = speedup_over(run, baseline);
   scaling.efficiency = *scaling.speedup / static_cast<double>(run.strategy.world_size);

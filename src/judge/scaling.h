@@ -38,8 +38,8 @@ struct ScalingPlan {
 /// luck is seldom taken for it), h is that of the rounds' differences if it is smaller. Where at
 /// least 3 repetitions of the one took turns with the other's (`RepetitionRecord::lockstep`), the
 /// ratio is that of the throughputs in these, and h that of their differences: of the clean ones
-/// where there are 3, else of all (`basis_of`). Empty with fewer than 3 repetitions on either side.
-/// `efficiency_vs_all_cores_ci95` is made in the same way.
+/// where there are 3, else of all (`turns_together`). Empty with fewer than 3 repetitions on either
+/// side. `efficiency_vs_all_cores_ci95` is made in the same way.
 ///
 /// Where n ranks are on H hosts, as many on each, and one run of the same `one_rank` has n/H ranks
 /// on one host (`one_host`):

@@ -48,10 +48,6 @@ std::map<std::string, std::size_t> places_by_set(const SamplesRecord& samples) {
   return places;
 }
 
-bool is_clean(const RepetitionRecord& repetition) {
-  return repetition.clean_slices.value_or(0) >= 1;
-}
-
 /// Of repetitions that were placed as those of the other run, the placement that most of them had;
 /// none where there are fewer than `kLeastRepetitions`.
 RoundsInTurns rounds_of_basis(const SamplesRecord& run, const SamplesRecord& other,
@@ -65,7 +61,8 @@ RoundsInTurns rounds_of_basis(const SamplesRecord& run, const SamplesRecord& oth
     if (found == others.end()) continue;
     const std::size_t beside = found->second;
     if (!means[at] || !other_means[beside]) continue;
-    const bool clean = is_clean(run.repetitions[at]) && is_clean(other.repetitions[beside]);
+    const bool clean =
+        has_clean_slice(run.repetitions[at]) && has_clean_slice(other.repetitions[beside]);
     if (basis == RatioBasis::clean_rounds && !clean) continue;
     const auto placement = common_placement(placement_at(run, static_cast<Size>(at)),
                                             placement_at(other, static_cast<Size>(beside)));
@@ -156,12 +153,9 @@ double speedup_over(const RunRecord& run, const RunRecord& other) {
   return by_itself && beside ? alone * *beside / *by_itself : alone;
 }
 
-Size pairs_in_turns(const RunRecord& run, const RunRecord& other) {
-  return rounds_in_turns(run, other).count();
-}
-
-RatioBasis basis_of(const RunRecord& run, const RunRecord& other) {
-  return rounds_in_turns(run, other).basis;
+TurnsTogether turns_together(const RunRecord& run, const RunRecord& other) {
+  const RoundsInTurns rounds = rounds_in_turns(run, other);
+  return {.basis = rounds.basis, .rounds = rounds.count()};
 }
 
 std::optional<double> ratio_half_width(const RunRecord& the_run, const RunRecord& the_base,

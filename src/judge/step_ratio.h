@@ -23,13 +23,16 @@ namespace ptbench {
 /// have times.
 [[nodiscard]] double speedup_over(const RunRecord& run, const RunRecord& other);
 
+/// Which repetitions the ratios of two runs rest on.
+struct TurnsTogether {
+  RatioBasis basis = RatioBasis::apart;
+  Size rounds = 0;  ///< in which both took turns, where that is the basis
+};
 /// Which repetitions the ratios of the two rest on: the clean ones that took turns with each other
 /// and were placed alike, near or far, where there are at least `kLeastRepetitions`; else all that
 /// did, clean or not; else those that speak for each by itself. Of unclean ones all slices count,
 /// on either side.
-[[nodiscard]] RatioBasis basis_of(const RunRecord& run, const RunRecord& other);
-/// How many took turns, where that is the basis; else 0.
-[[nodiscard]] Size pairs_in_turns(const RunRecord& run, const RunRecord& other);
+[[nodiscard]] TurnsTogether turns_together(const RunRecord& run, const RunRecord& other);
 
 /// Half the width of the 95 % interval of the logarithm of the ratio of both runs' step times;
 /// empty where repetitions are too few. `in_rounds`: the k-th repetition of both was made in the

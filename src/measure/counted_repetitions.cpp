@@ -70,6 +70,10 @@ double welch_half_width(std::span<const MeanError> errors, double level) {
   return t_quantile((1 + level) / 2, variance * variance / inverse_degrees) * std::sqrt(variance);
 }
 
+Size count_clean(const SamplesRecord& samples) {
+  return std::ranges::count_if(samples.repetitions, has_clean_slice);
+}
+
 Size clean_repetitions(const SamplesRecord& samples) {
   const LogTimes classes = clean_log_times(samples);
   const LogTimes::value_type* counted = counted_class(classes);
@@ -83,7 +87,7 @@ std::vector<bool> are_unknown(const SamplesRecord& samples) {
       balance[static_cast<std::size_t>(slice.repetition)] += slice.clean ? -1 : 1;
   std::vector<bool> unknown;
   for (std::size_t at = 0; at < balance.size(); ++at)
-    unknown.push_back(samples.repetitions[at].clean_slices.value_or(0) == 0 && balance[at] > 0);
+    unknown.push_back(!has_clean_slice(samples.repetitions[at]) && balance[at] > 0);
   return unknown;
 }
 

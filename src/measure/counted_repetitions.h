@@ -45,6 +45,12 @@ struct MeanError {
 /// Weights, where the means have some, are in the variances.
 [[nodiscard]] double welch_half_width(std::span<const MeanError> errors, double level);
 
+/// Whether a slice of the repetition is known to be clean: then the repetition is.
+[[nodiscard]] inline bool has_clean_slice(const RepetitionRecord& repetition) {
+  return repetition.clean_slices.value_or(0) > 0;
+}
+/// Clean repetitions, in whatever placement.
+[[nodiscard]] Size count_clean(const SamplesRecord& samples);
 /// Clean repetitions of the class that counts for a run.
 [[nodiscard]] Size clean_repetitions(const SamplesRecord& samples);
 

@@ -127,12 +127,7 @@ SliceConditions MachineProbe::end() {
   SliceConditions conditions;
   conditions.core_latency_begin = latency_of(begin_);
   conditions.core_latency_end = latency_of(end);
-  if (times_begin_ && times_end) conditions.cpu_times = time_between(*times_begin_, *times_end);
-  if (conditions.cpu_times)
-    if (const auto load = load_of(*conditions.cpu_times)) {
-      conditions.foreign_cpu_fraction = load->foreign_fraction;
-      conditions.steal_fraction = load->steal_fraction;
-    }
+  note_times(times_begin_, times_end, conditions);
   conditions.frequency_hertz = lower(begin_.frequency_hertz, end.frequency_hertz);
   conditions.mean_frequency_hertz = mean_frequency(end);
   conditions.cores_disturbed = begin_.latency.disturbed || end.latency.disturbed;

@@ -144,7 +144,7 @@ Size most_clean_repetitions(const SamplesRecord& samples) {
   std::map<std::string, Size> counts;
   Size most = 0;
   for (const RepetitionRecord& repetition : samples.repetitions)
-    if (repetition.clean_slices.value_or(0) > 0)
+    if (has_clean_slice(repetition))
       most = std::max(most, ++counts[repetition.placement.value_or(std::string(kOneCore))]);
   return most;
 }
@@ -164,10 +164,8 @@ bool lack_load(const SamplesRecord& samples) {
 
 /// What helps where repetitions are not clean.
 std::string remedy_for_few(const SamplesRecord& samples, const NoiseContext& context) {
-  const bool has_turns = std::ranges::any_of(
-      samples.slices, [](const SliceRecord& slice) { return slice.turn.has_value(); });
   const bool is_short = short_slices(samples).prevail();
-  if (lack_load(samples) && !has_turns && !is_short)
+  if (lack_load(samples) && !has_turns(samples) && !is_short)
     return "Run where /proc/stat shows the load of these cores: here it does not.";
   if (is_short || lack_load(samples)) return "Use a longer --max-time: repetitions share it.";
   return fmt::format("Run on a quiet machine, or with more {} and --max-time.",

@@ -10,10 +10,6 @@
 namespace ptbench {
 namespace {
 
-bool has_throughput(const RunRecord& run) {
-  return ended_well(run.status) && run.throughput.value.value_or(0) > 0;
-}
-
 std::optional<Interval> deviation_of(const ThroughputRecord& throughput) {
   if (!throughput.ci95) return std::nullopt;
   return Interval{.low = throughput.ci95->low / *throughput.value - 1,
@@ -27,12 +23,11 @@ Trust trust_of(const Reliability& found) {
   return half_width <= kMostReliableNoise ? Trust::reliable : Trust::too_noisy;
 }
 
-std::string clean_text(const Reliability& reliability) {
-  return fmt::format("{} of {} repetitions clean{}", reliability.clean, reliability.repetitions,
-                     unknown_text(reliability.unknown));
-}
-
 }  // namespace
+
+bool has_throughput(const RunRecord& run) {
+  return ended_well(run.status) && run.throughput.value.value_or(0) > 0;
+}
 
 Reliability reliability_of(const RunRecord& run) {
   Reliability found;
@@ -50,13 +45,19 @@ bool is_ratio_reliable(const RunRecord& run, const RunRecord* other) {
          (other == nullptr || reliability_of(*other).is_reliable());
 }
 
+std::string clean_repetitions_of(const Reliability& reliability) {
+  return fmt::format("{} of {} repetitions clean{}", reliability.clean, reliability.repetitions,
+                     unknown_text(reliability.unknown));
+}
+
 std::string text_of(const Reliability& reliability) {
   switch (reliability.trust) {
     case Trust::reliable: return "reliable to " + deviation_text(*reliability.deviation);
     case Trust::too_noisy:
       return fmt::format("not reliable: {}, {}", deviation_text(*reliability.deviation),
-                         clean_text(reliability));
-    case Trust::few_clean: return fmt::format("not reliable: {}", clean_text(reliability));
+                         clean_repetitions_of(reliability));
+    case Trust::few_clean:
+      return fmt::format("not reliable: {}", clean_repetitions_of(reliability));
     case Trust::one_repetition:
       return "not reliable: one repetition does not show how much others would differ";
     case Trust::not_measured: return {};

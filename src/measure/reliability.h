@@ -45,9 +45,15 @@ struct Reliability {
 /// record alone; a run that failed or was skipped is `not_measured`.
 [[nodiscard]] Reliability reliability_of(const RunRecord& run);
 
+/// Whether the run ended well enough to have a throughput, and has one.
+[[nodiscard]] bool has_throughput(const RunRecord& run);
+
 /// Whether one may rely on a ratio of the run and of what it is held against; null: that is not
 /// known, and the run alone decides.
 [[nodiscard]] bool is_ratio_reliable(const RunRecord& run, const RunRecord* other);
+
+/// "4 of 5 repetitions clean", "0 of 5 repetitions clean, 5 unknown".
+[[nodiscard]] std::string clean_repetitions_of(const Reliability& reliability);
 
 /// "reliable to ± 0.9 %", "not reliable: 0 of 5 repetitions clean", "not reliable: ± 14 %, 4 of 5
 /// repetitions clean", "not reliable: -46 % to +85 %, 4 of 5 …", "not reliable: 0 of 5 repetitions

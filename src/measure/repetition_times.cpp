@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/error.h"
+#include "src/measure/counted_repetitions.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/statistics.h"
@@ -19,8 +20,8 @@ bool is_time(double seconds) { return seconds > 0 && std::isfinite(seconds); }
 
 /// Whether the slice is one of those of its repetition that speak for it.
 bool speaks(const SliceRecord& slice, const RepetitionRecord& repetition) {
-  const bool has_clean = repetition.clean_slices.value_or(0) >= 1;
-  return !has_clean || (is_clean(slice) && slice.placement == repetition.placement);
+  return !has_clean_slice(repetition) ||
+         (is_clean(slice) && slice.placement == repetition.placement);
 }
 
 std::optional<double> mean_of_samples(const SamplesRecord& samples, Size number,
@@ -63,9 +64,9 @@ std::vector<RepetitionTime> median_times(const SamplesRecord& samples) {
   times.reserve(samples.repetitions.size());
   for (const RepetitionRecord& repetition : samples.repetitions) {
     const double seconds = repetition.median_seconds.value_or(0);
-    const bool is_clean = repetition.clean_slices.value_or(0) >= 1 && is_time(seconds);
+    const bool counts = has_clean_slice(repetition) && is_time(seconds);
     times.push_back({.placement = repetition.placement.value_or(std::string(kOneCore)),
-                     .log_time = is_clean ? std::optional(std::log(seconds)) : std::nullopt,
+                     .log_time = counts ? std::optional(std::log(seconds)) : std::nullopt,
                      .started_unix_seconds = repetition.started_unix_seconds,
                      .log_hertz = log_hertz_of(samples, std::ssize(times))});
   }

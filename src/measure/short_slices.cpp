@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "src/measure/slice_probe.h"
@@ -14,6 +15,11 @@ namespace {
 constexpr double kLeastSeconds = kLeastSliceShare * kSliceSeconds;
 
 }  // namespace
+
+bool has_turns(const SamplesRecord& samples) {
+  return std::ranges::any_of(samples.slices,
+                             [](const SliceRecord& slice) { return slice.turn.has_value(); });
+}
 
 bool is_short(const SliceRecord& slice, const SamplesRecord& samples) {
   if (slice.turn) return false;  // short by plan: it takes the load of its span

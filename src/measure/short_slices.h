@@ -18,6 +18,9 @@ struct ShortSlices {
   [[nodiscard]] bool prevail() const { return 2 * count > unclean; }
 };
 
+/// Whether slices are turns, which processes took in lockstep.
+[[nodiscard]] bool has_turns(const SamplesRecord& samples);
+
 /// Whether a slice that is no turn lasted less than clean ones do; false where its samples are not
 /// known.
 [[nodiscard]] bool is_short(const SliceRecord& slice, const SamplesRecord& samples);

@@ -77,4 +77,14 @@ bool is_shared(const SliceRecord& slice) {
   return slice.device_foreign_fraction > kCleanForeignFraction;  // not where it is not known
 }
 
+void note_times(const std::optional<CpuTimes>& begin, const std::optional<CpuTimes>& end,
+                SliceConditions& conditions) {
+  if (begin && end) conditions.cpu_times = time_between(*begin, *end);
+  if (!conditions.cpu_times) return;
+  const std::optional<LoadShares> load = load_of(*conditions.cpu_times);
+  if (!load) return;
+  conditions.foreign_cpu_fraction = load->foreign_fraction;
+  conditions.steal_fraction = load->steal_fraction;
+}
+
 }  // namespace ptbench

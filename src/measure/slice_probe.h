@@ -74,6 +74,11 @@ void classify(SliceRecord& slice, const SliceConditions& conditions);
 /// devices were watched.
 void take_load(SliceRecord& slice, const LoadShares& load, bool device_unwatched = false);
 
+/// Notes in `conditions` what the cores did between two readings of the kernel's counts, and the
+/// load where it can be told; nothing where a reading failed.
+void note_times(const std::optional<CpuTimes>& begin, const std::optional<CpuTimes>& end,
+                SliceConditions& conditions);
+
 /// Whether the slice is known to be clean.
 [[nodiscard]] inline bool is_clean(const SliceRecord& slice) { return slice.clean == true; }
 

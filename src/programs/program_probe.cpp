@@ -107,12 +107,7 @@ SliceConditions ProgramProbe::end() {
   conditions.mean_frequency_hertz = mean_frequency;
   if (begin_.frequency_hertz > 0 && end.frequency_hertz > 0)
     conditions.frequency_hertz = std::min(begin_.frequency_hertz, end.frequency_hertz);
-  if (begin_.times && end.times) conditions.cpu_times = time_between(*begin_.times, *end.times);
-  if (conditions.cpu_times)
-    if (const auto load = load_of(*conditions.cpu_times)) {
-      conditions.foreign_cpu_fraction = load->foreign_fraction;
-      conditions.steal_fraction = load->steal_fraction;
-    }
+  note_times(begin_.times, end.times, conditions);
   conditions.device_unwatched = steps_.uses_accelerator();
   return conditions;
 }
