@@ -1,7 +1,6 @@
 #include "charts/bar_places.h"
 
 #include <algorithm>
-#include <set>
 
 namespace ptbench {
 namespace {
@@ -30,10 +29,16 @@ bool has_stacks(const Chart& chart) { return has_style(chart, SeriesStyle::stack
 
 bool has_bars(const Chart& chart) { return has_style(chart, SeriesStyle::bars); }
 
-BarPlaces::BarPlaces(const Chart& chart) : chart_(&chart) {
+std::set<double> places_of(const Chart& chart) {
   std::set<double> places;
   for (const Series& series : chart.series)
     for (const Point& point : series.points) places.insert(point.x);
+  return places;
+}
+
+BarPlaces::BarPlaces(const Chart& chart) : chart_(&chart) {
+  if (!has_bars(chart)) return;
+  const std::set<double> places = places_of(chart);
   places_.assign(places.begin(), places.end());
   double most = 1;
   for (const double x : places_) most = std::max(most, bars_at(chart, x));

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <vector>
 
 #include "charts/chart.h"
 
 namespace ptbench {
+
+/// The x of all points of a chart.
+[[nodiscard]] std::set<double> places_of(const Chart& chart);
 
 /// Whether a chart is of bars whose parts add up.
 [[nodiscard]] bool has_stacks(const Chart& chart);
@@ -13,8 +17,8 @@ namespace ptbench {
 /// Whether a chart is of bars that stand beside each other.
 [[nodiscard]] bool has_bars(const Chart& chart);
 
-/// Where the bars of a chart stand that has some beside each other: its places are 0, 1, … in the
-/// order of x, and the bars of a place share the room around it.
+/// Where the bars of a chart stand that has some beside each other (without any there is no place):
+/// its places are 0, 1, … in the order of x, and the bars of a place share the room around it.
 class BarPlaces {
  public:
   explicit BarPlaces(const Chart& chart);

@@ -20,13 +20,6 @@ constexpr std::size_t kLongestLabel = 36;   // letters
 constexpr std::size_t kLettersInARow = 75;  // of labels side by side, before they are tilted
 constexpr double kMargin = 0.05;            // of the axis, beside the first and last point
 
-std::set<double> places_of(const Chart& chart) {
-  std::set<double> places;
-  for (const Series& series : chart.series)
-    for (const Point& point : series.points) places.insert(point.x);
-  return places;
-}
-
 std::string range_command(char axis, double low, double high) {
   return fmt::format("set {}range [{}:{}]\n", axis, low, high);
 }

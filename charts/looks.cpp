@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,15 +45,12 @@ class Family {
  private:
   /// The first free number of a colour that is not yet shown, or of any.
   std::size_t next(const std::set<std::size_t>& shown) {
-    std::optional<std::size_t> first;
-    for (std::size_t number = 0;; ++number) {
-      if (taken_.contains(number)) continue;
-      if (!first) first = number;
-      const bool is_fresh = !shown.contains(number % colours_);
-      if (!is_fresh && shown.size() < colours_) continue;
-      taken_.insert(is_fresh ? number : *first);
-      return is_fresh ? number : *first;
-    }
+    const bool all_are_shown = shown.size() >= colours_;
+    std::size_t number = 0;
+    while (taken_.contains(number) || (!all_are_shown && shown.contains(number % colours_)))
+      ++number;
+    taken_.insert(number);
+    return number;
   }
 
   std::size_t colours_;

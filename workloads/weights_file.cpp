@@ -43,16 +43,17 @@ struct Entry {
   Shape shape;
   Bytes begin = 0;
   Bytes end = 0;
-  bool is_passed_over = false;  ///< read past: it is no weight
 
   [[nodiscard]] Bytes bytes() const { return end - begin; }
 };
 
-Error malformed(const std::string& path, const std::string& what) {
-  return usage_error(
-      fmt::format("'{}' is not a usable weights file: {}", printable(path), what),
-      "save the weights again, with --save-initial-weights, --save-final-weights or PyTorch's "
-      "safetensors.torch.save_file(model.state_dict(), FILE)");
+constexpr const char* kSaveAgain =
+    "save the weights again, with --save-initial-weights, --save-final-weights or PyTorch's "
+    "safetensors.torch.save_file(model.state_dict(), FILE)";
+
+Error malformed(const std::string& path, const std::string& what, std::string remedy = kSaveAgain) {
+  return usage_error(fmt::format("'{}' is not a usable weights file: {}", printable(path), what),
+                     std::move(remedy));
 }
 
 /// As PyTorch writes it: [1024, 784], and [] for a scalar.
@@ -65,8 +66,8 @@ struct Place {
   std::string path;
   std::string tensor;
 
-  [[nodiscard]] Error error(const std::string& what) const {
-    return malformed(path, fmt::format("tensor {} {}", in_quotes(tensor), what));
+  [[nodiscard]] Error error(const std::string& what, std::string remedy = kSaveAgain) const {
+    return malformed(path, fmt::format("tensor {} {}", in_quotes(tensor), what), std::move(remedy));
   }
 };
 
@@ -110,9 +111,8 @@ Bytes read_type(const Place& place, const json& fields) {
   const auto& text = type.get_ref<const std::string&>();
   if (text == "I64" && is_step_count(place.tensor)) return sizeof(std::int64_t);
   if (text == "F32") return sizeof(float);
-  throw usage_error(
-      fmt::format("'{}' is not a usable weights file: tensor {} is {}, and only F32 is read",
-                  printable(place.path), in_quotes(place.tensor), shown(text)),
+  throw place.error(
+      fmt::format("is {}, and only F32 is read", shown(text)),
       fmt::format("save them as float32 (the old file stays, its name ends in .old): {}",
                   python_line("from safetensors.torch import load_file, save_file; "
                               "t = {k: v.float().contiguous() for k, v in load_file(f).items()}; "
@@ -131,7 +131,7 @@ Entry read_entry(const Place& place, const json& fields) {
   for (const Size dimension : shape.dimensions())
     if (__builtin_mul_overflow(bytes, static_cast<Bytes>(dimension), &bytes))
       throw place.error("has an absurd shape, " + text_of(shape));
-  const Entry entry{place.tensor, shape, offsets[0], offsets[1], is_step_count(place.tensor)};
+  const Entry entry{place.tensor, shape, offsets[0], offsets[1]};
   if (entry.bytes() != bytes)
     throw place.error(fmt::format("of shape {} takes {} bytes, and its data_offsets give it {}",
                                   text_of(shape), bytes, entry.bytes()));
@@ -230,7 +230,7 @@ std::vector<NamedTensor> read_weights(std::istream& stream, Bytes bytes, const s
         "use a machine with more memory");
   std::vector<NamedTensor> tensors;
   for (const Entry& entry : entries) {
-    if (entry.is_passed_over) {
+    if (is_step_count(entry.name)) {
       stream.ignore(static_cast<std::streamsize>(entry.bytes()));
       continue;
     }

@@ -158,10 +158,12 @@ CommResult run_processes(const CommunicatorRow& row, const CommWork& work, Size 
             return work.interrupt.requested();
           },
       .heard =
-          [&, text = std::string()](std::string_view more) mutable {
+          [&, text = std::string(), rows = Size{0}](std::string_view more) mutable {
             text += more;
             const std::size_t whole_lines = text.rfind('\n') + 1;  // 0: none
-            work.reach(std::ssize(read_comm_lines(text.substr(0, whole_lines))));
+            rows += std::ssize(read_comm_lines(text.substr(0, whole_lines)));
+            text.erase(0, whole_lines);
+            work.reach(rows);
           }};
   for (Size rank = 0; rank < ranks; ++rank) {
     const std::size_t core = static_cast<std::size_t>(rank) % topology.cores.size();

@@ -56,11 +56,6 @@ std::optional<std::string> first_set(const Variables& variables,
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> tasks_of_step(const Variables& variables) {
-  return variables.number(variables.has("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS"
-                                                                : "SLURM_NTASKS");
-}
-
 /// Of those variables, if they are numbers that make this process one of more than `used`.
 std::optional<ClaimedRank> claim_of(const Variables& variables, const std::string& rank,
                                     const std::string& world_size, Size used) {
@@ -136,7 +131,7 @@ bool speaks(const Launcher& launcher, const Variables& variables) {
     case RankSource::slurm: {
       // In a batch script or an allocation's shell the same variables are set, for one process.
       const auto step = variables.number("SLURM_STEP_ID");
-      const auto tasks = tasks_of_step(variables);
+      const auto tasks = variables.number(world_size_variable(launcher, variables));
       return step && *step < kSpecialStep && tasks && *tasks > 1;
     }
     // A size alone is what is left of a job's variables in a script that it runs.

@@ -66,6 +66,17 @@ std::string data_of(const std::string& html) {
   return html.substr(at, html.find("</script>", at) - at);
 }
 
+/// The page of a gate in which a step of NEW is slower, as `judged` says besides.
+std::string page_of_gate(RunComparison judged) {
+  const std::vector<ResultFile> files{page_file({measured_run({})}), page_file({measured_run({})})};
+  const std::vector<std::string> sides{"BASE", "NEW"};
+  judged.id = files[0].runs[0].id;
+  judged.verdict = Verdict::slower;
+  Comparison comparison;
+  comparison.runs = {std::move(judged)};
+  return page_html({.files = files, .comparison = &comparison, .sides = sides});
+}
+
 }  // namespace
 
 TEST_CASE("a page begins with the answer and ends with the command", "[page]") {
@@ -216,18 +227,13 @@ TEST_CASE("two hundred runs are a small page, and ten thousand are one too", "[p
 }
 
 TEST_CASE("the page of a gate is about BASE beside NEW", "[page]") {
-  std::vector<ResultFile> files{page_file({measured_run({})}), page_file({measured_run({})})};
-  const std::vector<std::string> sides{"BASE", "NEW"};
-  Comparison comparison;
-  RunComparison& run = comparison.runs.emplace_back();
-  run.id = files[0].runs[0].id;
-  run.verdict = Verdict::slower;
+  RunComparison run;
   run.base_seconds = 0.0064;
   run.new_seconds = 0.0068;
   run.change = 0.0625;
   run.change_ci99 = Interval{0.055, 0.07};
   run.pairs = 6;
-  const std::string html = page_html({.files = files, .comparison = &comparison, .sides = sides});
+  const std::string html = page_of_gate(std::move(run));
   check_elements(html);
   CHECK_THAT(html, Contains("<title>slower: mlp/serial/n1/b64/fp32 (ptbench)</title>"));
   CHECK_THAT(html, Contains("<h1>A step of NEW takes 6.2 % longer"));
@@ -242,12 +248,7 @@ TEST_CASE("the page of a gate is about BASE beside NEW", "[page]") {
 }
 
 TEST_CASE("the page of a gate shows the interval that decided, and no other", "[page]") {
-  std::vector<ResultFile> files{page_file({measured_run({})}), page_file({measured_run({})})};
-  const std::vector<std::string> sides{"BASE", "NEW"};
-  Comparison comparison;
-  RunComparison& run = comparison.runs.emplace_back();
-  run.id = files[0].runs[0].id;
-  run.verdict = Verdict::slower;
+  RunComparison run;
   run.base_seconds = 0.0064;
   run.new_seconds = 0.0097;
   run.base_ci95 = run.new_ci95 = Interval{0.0061, 0.0099};
@@ -259,7 +260,7 @@ TEST_CASE("the page of a gate shows the interval that decided, and no other", "[
                                 .change = 0.521,
                                 .interval = Interval{0.455, 0.589},
                                 .level = 0.999};
-  const std::string html = page_html({.files = files, .comparison = &comparison, .sides = sides});
+  const std::string html = page_of_gate(std::move(run));
   for (const char* text : {"<strong>10.0 ms", "<strong>15.2 ms", "<strong>mean +52.1 %",
                            "<small>99.9 %: 45.5 % to 58.9 %</small>", "45.5 % to 58.9 % (99.9 %)"})
     CHECK_THAT(html, Contains(text));
