@@ -160,15 +160,15 @@ constexpr std::array<Figure, 14> kFigures{{
        return human_text(field_of(run.compute.utilization), Unit::fraction);
      },
      "share of the cores' measured peak"},
-    {"speedup", 0, speedup_text, "over serial on one rank's threads"},
-    {"efficiency", 0, efficiency_text, "speedup / n"},
+    {"speedup", 9, speedup_text, "over serial on one rank's threads"},
+    {"efficiency", 11, efficiency_text, "speedup / n"},
     {"vs all cores", 6, all_cores_text, "over serial on all cores"},
     {"link", 7, link_text, "between two hosts, each way: latency, bandwidth"},
     {"within hosts", 8, within_hosts_text, "efficiency of one host's ranks, over one rank"},
-    {"across hosts", 0, across_hosts_text, "speedup over one host's ranks / hosts"},
-    {"predicted", 0, predicted_text,
+    {"across hosts", 12, across_hosts_text, "speedup over one host's ranks / hosts"},
+    {"predicted", 10, predicted_text,
      "the same, predicted from the link's cost: no overlap to full overlap"},
-    {"step ratio", 0, versus_text, "mean step over that of the first engine (95 % interval)"},
+    {"step ratio", 13, versus_text, "mean step over that of the first engine (95 % interval)"},
     {"memory", 3, memory_text, ""},
 }};
 

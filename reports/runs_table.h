@@ -28,8 +28,12 @@ struct TextColumn {
 /// What all runs have in common: "serial, n 1, fp32, threads 2". `identity`: of `identity_columns`.
 [[nodiscard]] std::string common_text(const std::vector<TextColumn>& identity);
 
-/// Figures leave a table that is too wide one by one; so many are left out at most.
-inline constexpr int kMostLeftOut = 8;
+/// Figures leave a table that is too wide one by one; so many are left out at most, for
+/// throughput stays.
+inline constexpr int kMostLeftOut = 13;
+/// The most that leave a table in which each row has the values of `identity_columns`: before more
+/// do, a row has a number in their place.
+inline constexpr int kMostLeftOutBesideIds = 8;
 
 /// How fast the runs were and how steadily: the figures that any of them has, without those
 /// `left_out` that leave first.

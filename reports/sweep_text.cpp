@@ -30,14 +30,14 @@ bool fits(std::string_view text, std::size_t columns) {
 
 /// A table as wide as the screen at most, and its figures.
 struct FittingTable {
-  std::string text;  ///< empty where even the fewest figures are too wide
+  std::string text;  ///< empty where even the figures that must stay are too wide
   std::vector<TextColumn> figures;
 };
 
-/// With as many figures as fit.
+/// With as many figures as fit, of which the first `most_left_out` may be missing.
 FittingTable fitting_table(const ResultFile& file, const std::vector<TextColumn>& identity,
-                           std::size_t width) {
-  for (int left_out = 0; left_out <= kMostLeftOut; ++left_out) {
+                           int most_left_out, std::size_t width) {
+  for (int left_out = 0; left_out <= most_left_out; ++left_out) {
     std::vector<TextColumn> figures = figure_columns(file, left_out);
     std::vector<TextColumn> columns = identity;
     columns.insert(columns.end(), figures.begin(), figures.end());
@@ -69,7 +69,7 @@ std::string numbered_table(const ResultFile& file, const ConsoleStyle& style) {
     meanings += labelled(fmt::format("run {}", row + 1), file.runs[row].id, style);
   }
   const FittingTable table =
-      fitting_table(file, {numbers}, std::max<std::size_t>(style.columns, 1));
+      fitting_table(file, {numbers}, kMostLeftOut, std::max<std::size_t>(style.columns, 1));
   return table.text + meanings + meanings_of(table, style);
 }
 
@@ -78,7 +78,7 @@ std::string table_of(const ResultFile& file, const ConsoleStyle& style) {
   const std::string common = common_text(identity);
   if (file.runs.size() > 1)
     std::erase_if(identity, [](const TextColumn& column) { return !varies(column); });
-  const FittingTable table = fitting_table(file, identity, style.columns);
+  const FittingTable table = fitting_table(file, identity, kMostLeftOutBesideIds, style.columns);
   if (table.text.empty() || identity.empty()) return numbered_table(file, style);
   std::string text;
   if (file.runs.size() > 1 && !common.empty()) text = labelled("all runs", common, style);

@@ -144,6 +144,26 @@ TEST_CASE("rows on several hosts say what was lost between them, beside what was
   CHECK_THAT(sweep_console(sweep_of(runs), kWide), Contains("hosts 2"));
 }
 
+TEST_CASE("throughput stays in a table for which all figures are too wide", "[reports]") {
+  std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 56000)};
+  for (RunRecord& run : runs) {
+    run.throughput.ci95 = Interval{1234.5, 5678900};
+    run.scaling.emplace();
+    run.scaling->speedup = 0.00182;
+    run.scaling->efficiency = 0.00091;
+    run.scaling->efficiency_ci95 = Interval{0.00012, 0.0231};
+    run.scaling->efficiency_across_hosts = 0.012;
+    run.scaling->efficiency_across_hosts_ci95 = Interval{0.0001, 0.9123};
+  }
+  runs[1].strategy.hosts = 2;
+  const std::string text = sweep_console(sweep_of(runs), {.columns = 50});
+  CHECK_THAT(text, Contains("run         samples/s    efficiency  across hosts\n"));
+  CHECK_THAT(text, Contains("1  1.23 k to 5.68 M"));
+  for (const std::string& line : testing::lines_of(text)) CHECK(code_points(line) <= 50);
+  const std::string narrow = sweep_console(sweep_of(runs), {.columns = 35});
+  CHECK_THAT(narrow, Contains("samples/s") && !Contains("across hosts"));
+}
+
 TEST_CASE("engines are named, and set beside the first one", "[reports]") {
   std::vector<RunRecord> runs{swept_row(64, "fp32", 31000), swept_row(64, "fp32", 20000)};
   runs[1].id += "/engine=pytorch";

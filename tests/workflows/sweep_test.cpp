@@ -16,7 +16,8 @@ using Catch::Contains;
 ProgramResult ptbench(const RunCommand& place, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), PTBENCH_EXECUTABLE);
   return run_program(arguments, {.folder = place.path(""),
-                                 .environment = {"XDG_CACHE_HOME=" + place.path("cache").string()},
+                                 .environment = {"XDG_CACHE_HOME=" + place.path("cache").string(),
+                                                 "COLUMNS=250"},  // no figure is left out
                                  .deadline = std::chrono::seconds(100)});
 }
 
