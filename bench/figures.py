@@ -84,8 +84,9 @@ def origin_line(source):
     clean = min(sum((one["clean_slices"] or 0) > 0 for one in run["samples"]["repetitions"])
                 for run in runs)
     rounds = "–".join(str(one) for one in dict.fromkeys((repetitions[0], repetitions[-1])))
+    of_them = "all" if clean == repetitions[-1] else f"at least {clean}"
     return (f"{machine_of(file['environment'])}; commit {file['generator']['git_commit']}, "
-            f"{file['created'][:10]}; {rounds} repetitions a row, at least {clean} of them clean; "
+            f"{file['created'][:10]}; {rounds} repetitions a row, {of_them} of them clean; "
             f"± half the 95 % interval; {source.link('the file')}.")
 
 
