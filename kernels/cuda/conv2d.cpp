@@ -12,6 +12,7 @@
 #include "kernels/cuda/pixels.h"
 #include "kernels/cuda/typed.h"
 #include "src/base/error.h"
+#include "src/device/cuda/runtime_compiler.h"
 
 namespace ptbench::cuda {
 namespace {
@@ -303,11 +304,21 @@ std::vector<PassPlan> plans_of(const Conv2dSpec& spec, ConvolutionPass pass,
                           kConvolutionAlgorithms);
 }
 
+/// Weight gradients of narrow types are computed by engines that cuDNN compiles when it plans them.
+Error no_plan_error(const Conv2dSpec& spec) {
+  const std::string what =
+      fmt::format("cuDNN has no deterministic algorithm for '{}'", key_of(spec));
+  const RuntimeCompiler compiler = open_runtime_compiler();
+  if (kept_type(spec.type) == ElementType::f32 || compiler.reason.empty())
+    return capability_error(what, "use --device cpu");
+  return capability_error(
+      fmt::format("{}: it compiles these at run time with {}, which cannot be used ({})", what,
+                  compiler.library, compiler.reason),
+      compiler.remedy + "; --precision fp32 does without");
+}
+
 void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {
-  if (plans.empty())
-    throw capability_error(
-        fmt::format("cuDNN has no deterministic algorithm for '{}'", key_of(spec)),
-        "use --device cpu");
+  if (plans.empty()) throw no_plan_error(spec);
 }
 
 std::vector<Candidate> all_candidates(const Conv2dSpec& spec, const OperatorSite& site) {

@@ -8,11 +8,13 @@
 #include "src/device/cuda/check.h"
 #include "src/device/cuda/gpu_activity.h"
 #include "src/device/cuda/probe.h"
+#include "src/device/cuda/runtime_compiler.h"
 
 namespace ptbench::cuda {
 namespace {
 
 Site open(int index) {
+  (void)open_runtime_compiler();  // before cuDNN and cuBLASLt look for it
   auto device = std::make_unique<CudaDevice>(index);
   auto backend = std::make_unique<CudaBackend>(*device);
   return {std::move(device), std::move(backend)};

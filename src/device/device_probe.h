@@ -9,7 +9,7 @@ namespace ptbench {
 /// allocations, so that executable and module may be built by different compilers. Raise
 /// kDeviceProbeAbi with every change of a structure here.
 inline constexpr const char* kDeviceProbeInterface = "device_probe";
-inline constexpr unsigned kDeviceProbeAbi = 2;
+inline constexpr unsigned kDeviceProbeAbi = 3;
 
 enum class DeviceProbeStatus : std::int32_t {
   ok = 0,
@@ -63,6 +63,13 @@ struct DeviceWatchReport {
   std::array<char, 512> remedy;         ///< empty where nothing is
 };
 
+/// Whether NVIDIA's libraries can compile kernels at run time. Texts end with a null character.
+struct CompilerReport {
+  std::array<char, 32> version;  ///< "13.0"; empty: the compiler cannot be opened
+  std::array<char, 512> reason;  ///< why nothing can be compiled; empty where it can
+  std::array<char, 512> remedy;  ///< empty where nothing is missing
+};
+
 /// What the interface's pointer points to. Functions fill a structure, which the caller
 /// provides zeroed; they do not throw and leave no device in use.
 struct DeviceProbe {
@@ -71,6 +78,8 @@ struct DeviceProbe {
   void (*watch)(DeviceWatchReport* report) noexcept;
   /// `device_count`: as the report has it.
   void (*find_places)(std::int32_t device_count, DevicePlaces* places) noexcept;
+  /// Leaves the compiler open for the rest of the process. Needs no device.
+  void (*find_compiler)(CompilerReport* report) noexcept;
 };
 
 }  // namespace ptbench

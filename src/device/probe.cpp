@@ -166,6 +166,22 @@ CudaWatch watch_cuda(const std::filesystem::path& module_folder) {
           .remedy = text_of(report->remedy)};
 }
 
+CudaCompiler find_cuda_compiler(const std::filesystem::path& module_folder) {
+  const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
+  if (!module.loaded()) {
+    const CudaProbe probe = without_module(module);
+    return {.state = "failed", .version = {}, .detail = probe.detail, .remedy = probe.remedy};
+  }
+  CompilerReport report{};
+  static_cast<const DeviceProbe*>(module.interface)->find_compiler(&report);
+  CudaCompiler compiler{.state = "ready",
+                        .version = text_of(report.version),
+                        .detail = text_of(report.reason),
+                        .remedy = text_of(report.remedy)};
+  if (!compiler.detail.empty()) compiler.state = compiler.version.empty() ? "absent" : "failed";
+  return compiler;
+}
+
 Error cuda_absent_error(const std::string& device, const CudaProbe& probe) {
   return capability_error(fmt::format("--device {}: {}", device, probe.detail), probe.remedy);
 }

@@ -75,6 +75,18 @@ struct CudaWatch {
 /// Never throws.
 [[nodiscard]] CudaWatch watch_cuda(const std::filesystem::path& module_folder);
 
+/// Whether NVIDIA's runtime compiler (NVRTC), which cuDNN needs for convolutions in bf16 and fp16,
+/// can be used.
+struct CudaCompiler {
+  std::string state;    ///< "ready", "absent", or "failed": it is there, and lacks a part
+  std::string version;  ///< "13.0"; empty: unknown
+  std::string detail;   ///< why it cannot be used; empty where it can
+  std::string remedy;   ///< how to get what is missing; empty where nothing is
+};
+
+/// Asks the module in `module_folder`, which needs no device for it. Never throws.
+[[nodiscard]] CudaCompiler find_cuda_compiler(const std::filesystem::path& module_folder);
+
 /// The error (exit 5) of somebody who asked for `device` where `probe` found none.
 [[nodiscard]] Error cuda_absent_error(const std::string& device, const CudaProbe& probe);
 

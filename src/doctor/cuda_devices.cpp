@@ -97,7 +97,41 @@ FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo
   return group;
 }
 
+/// What watches CUDA devices while they train.
+Finding examine_nvml(const InstallPaths& paths) {
+  CudaWatch watch = watch_cuda(paths.modules);
+  if (!watch.driver_version.empty())
+    watch.detail = fmt::format("driver {}; {}", watch.driver_version, watch.detail);
+  const FieldValue version =
+      watch.driver_version.empty() ? FieldValue() : FieldValue(watch.driver_version);
+  return {"nvml", std::move(watch.state), version, std::move(watch.detail),
+          std::move(watch.remedy)};
+}
+
+/// What cuDNN compiles kernels with.
+Finding examine_nvrtc(const InstallPaths& paths) {
+  constexpr const char* kUse = "cuDNN compiles convolutions in bf16 and fp16 with it";
+  CudaCompiler compiler = find_cuda_compiler(paths.modules);
+  const FieldValue version = compiler.version.empty() ? FieldValue() : FieldValue(compiler.version);
+  return {"nvrtc", std::move(compiler.state), version,
+          fmt::format("{}; {}", compiler.detail.empty() ? compiler.version : compiler.detail, kUse),
+          std::move(compiler.remedy)};
+}
+
 }  // namespace
+
+std::vector<Finding> examine_cuda_libraries(const InstallPaths& paths, const CudaProbe& cuda) {
+  std::vector<Finding> findings;
+  if (!cuda.runtime_version.empty()) {
+    findings.push_back(told("cuda_runtime", cuda.runtime_version, cuda.runtime_version));
+    findings.push_back(examine_nvrtc(paths));
+  }
+  if (!cuda.driver_version.empty())
+    findings.push_back(
+        told("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
+  if (!cuda.devices.empty()) findings.push_back(examine_nvml(paths));
+  return findings;
+}
 
 std::vector<FindingGroup> examine_cuda_devices(const InstallPaths& paths, const CudaProbe& cuda) {
   const std::vector<CudaPlace> places = find_cuda_places(paths.modules, cuda);

@@ -8,6 +8,10 @@
 
 namespace ptbench {
 
+/// CUDA's own libraries, as far as the module in `paths` knows them; none where there is no module.
+[[nodiscard]] std::vector<Finding> examine_cuda_libraries(const InstallPaths& paths,
+                                                          const CudaProbe& cuda);
+
 /// A group for each device that `cuda` has found through the module in `paths`, under its id: where
 /// it is plugged in, which others it reaches, and what it was measured to reach now. A second or
 /// two a device.

@@ -114,27 +114,11 @@ Finding examine_nvtx() {
           "nvtx3 if it lies elsewhere"};
 }
 
-/// What watches CUDA devices while they train.
-Finding examine_nvml(const InstallPaths& paths) {
-  CudaWatch watch = watch_cuda(paths.modules);
-  if (!watch.driver_version.empty())
-    watch.detail = fmt::format("driver {}; {}", watch.driver_version, watch.detail);
-  const FieldValue version =
-      watch.driver_version.empty() ? FieldValue() : FieldValue(watch.driver_version);
-  return {"nvml", std::move(watch.state), version, std::move(watch.detail),
-          std::move(watch.remedy)};
-}
-
 FindingGroup examine_libraries(const CudaProbe& cuda, const InstallPaths& paths) {
   FindingGroup group{"libraries",
                      {note("onednn", onednn_version(), onednn_version()),
                       note("hwloc", hwloc_version(), hwloc_version())}};
-  if (!cuda.runtime_version.empty())
-    group.findings.push_back(note("cuda_runtime", cuda.runtime_version, cuda.runtime_version));
-  if (!cuda.driver_version.empty())
-    group.findings.push_back(
-        note("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
-  if (!cuda.devices.empty()) group.findings.push_back(examine_nvml(paths));
+  std::ranges::move(examine_cuda_libraries(paths, cuda), std::back_inserter(group.findings));
   group.findings.push_back(examine_nvtx());
   return group;
 }

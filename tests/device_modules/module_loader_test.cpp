@@ -39,7 +39,7 @@ TEST_CASE("a module whose library is missing names the library") {
 TEST_CASE("a module of another version says both versions") {
   const Module module = load("other_version");
   CHECK(module.state == ModuleState::abi_mismatch);
-  CHECK(module.detail == "its interface 'device_probe' has version 3, this ptbench needs 2");
+  CHECK(module.detail == "its interface 'device_probe' has version 4, this ptbench needs 3");
 }
 
 TEST_CASE("modules that are none are unusable, with the reason") {

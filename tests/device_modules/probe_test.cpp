@@ -49,6 +49,24 @@ TEST_CASE("what the module tells of the devices' doings is passed on") {
   CHECK(mentions(none.detail, "libptbench_cuda.so"));
 }
 
+TEST_CASE("whether CUDA's compiler can be used is passed on, and what is missing otherwise") {
+  const auto find = [](const char* fixture) {
+    return find_cuda_compiler(std::filesystem::path(PTBENCH_TEST_MODULES) / fixture);
+  };
+  const CudaCompiler ready = find("ok");
+  CHECK(ready.state == "ready");
+  CHECK(ready.version == "13.0");
+  CHECK(ready.detail.empty());
+  CHECK(ready.remedy.empty());
+  const CudaCompiler absent = find("no_device");
+  CHECK(absent.state == "absent");
+  CHECK(absent.version.empty());
+  CHECK(absent.detail == "libmade-up.so.13: cannot be opened");
+  CHECK(absent.remedy == "install made-up");
+  CHECK(find("nowhere").state == "failed");
+  CHECK(mentions(find("nowhere").detail, "libptbench_cuda.so"));
+}
+
 TEST_CASE("whatever is missing on the way to a device is told apart, with its remedy") {
   struct Case {
     const char* fixture;
@@ -59,7 +77,7 @@ TEST_CASE("whatever is missing on the way to a device is told apart, with its re
   const std::vector<Case> cases{
       {"nowhere", CudaState::module_absent, "libptbench_cuda.so", "PTBENCH_CUDA=ON"},
       {"missing_library", CudaState::library_absent, "libptbench_test_gone.so", "LD_LIBRARY_PATH"},
-      {"other_version", CudaState::abi_mismatch, "version 3", "built together"},
+      {"other_version", CudaState::abi_mismatch, "version 4", "built together"},
       {"no_entry", CudaState::module_unusable, "libptbench_cuda.so", "build"},
       {"driver_absent", CudaState::driver_absent, "libcuda.so.1", "driver"},
       {"driver_too_old", CudaState::driver_too_old, "12.4", "newer driver"},

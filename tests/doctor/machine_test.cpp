@@ -41,12 +41,22 @@ TEST_CASE("doctor tells what stands between this machine and a CUDA device") {
   CHECK(find(groups, "engines", "cuda").state == "ready");
   CHECK(find(groups, "devices", "cuda:0").detail == "Fake GPU, 80.0 GiB, compute capability 9.0");
   CHECK(find(groups, "libraries", "cuda_runtime").detail == "13.0");
+  CHECK(find(groups, "libraries", "nvrtc").state == "ready");
   CHECK(find(groups, "cuda:0", "pci_bus_id").detail == "ABCD:3B:00.0");
   CHECK(find(groups, "cuda:0", "numa_node").detail == "the kernel does not say");
   CHECK(find(groups, "cuda:0", "peers").detail == "no other device's memory is in reach");
   const Finding& speed = find(groups, "cuda:0", "speed");  // this module has no engine
   CHECK(speed.state == "failed");
   CHECK_FALSE(speed.remedy.empty());
+}
+
+TEST_CASE("doctor tells without a device whether CUDA's compiler can be used") {
+  const std::vector<FindingGroup> groups = examine("no_device");
+  const Finding& nvrtc = find(groups, "libraries", "nvrtc");
+  CHECK(nvrtc.state == "absent");
+  CHECK(nvrtc.detail ==
+        "libmade-up.so.13: cannot be opened; cuDNN compiles convolutions in bf16 and fp16 with it");
+  CHECK(nvrtc.remedy == "install made-up");
 }
 
 TEST_CASE("doctor names what is missing together with a remedy") {

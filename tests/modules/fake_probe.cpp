@@ -38,7 +38,19 @@ void watch(DeviceWatchReport* report) noexcept {
   write(report->detail, "cuda:0: made up");
 }
 
-constexpr DeviceProbe kProbe{.probe = probe, .watch = watch, .find_places = find_places};
+/// It is there where devices are.
+void find_compiler(CompilerReport* report) noexcept {
+  const DeviceProbeStatus status = PTBENCH_FAKE_STATUS;
+  if (status == DeviceProbeStatus::ok) {
+    write(report->version, "13.0");
+    return;
+  }
+  write(report->reason, "libmade-up.so.13: cannot be opened");
+  write(report->remedy, "install made-up");
+}
+
+constexpr DeviceProbe kProbe{
+    .probe = probe, .watch = watch, .find_places = find_places, .find_compiler = find_compiler};
 
 }  // namespace
 }  // namespace ptbench

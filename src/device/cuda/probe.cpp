@@ -13,6 +13,7 @@
 
 #include "src/base/units.h"
 #include "src/device/cuda/gpu_watch.h"
+#include "src/device/cuda/runtime_compiler.h"
 #include "src/device/device_probe.h"
 #include "src/device/throttling.h"
 
@@ -155,7 +156,19 @@ void watch(DeviceWatchReport* report) noexcept {
   }
 }
 
-constexpr DeviceProbe kProbe{.probe = probe, .watch = watch, .find_places = find_places};
+void find_compiler(CompilerReport* report) noexcept {
+  try {
+    const RuntimeCompiler compiler = open_runtime_compiler();
+    write(report->version, compiler.version);
+    write(report->reason, compiler.reason);
+    write(report->remedy, compiler.remedy);
+  } catch (const std::exception& error) {
+    write(report->reason, error.what());
+  }
+}
+
+constexpr DeviceProbe kProbe{
+    .probe = probe, .watch = watch, .find_places = find_places, .find_compiler = find_compiler};
 
 }  // namespace
 
