@@ -30,7 +30,7 @@ TEST_CASE("emulate-gpu tells how it is used") {
   const ProgramResult help = emulate({"--help"});
   CHECK(help.exit_code == 0);
   for (const char* option : {"--devices", "--checks", "--count", "--asan", "--threads", "--streams",
-                             "--no-nvml", "--no-nccl"})
+                             "--no-nvml", "--no-nccl", "--no-nvrtc"})
     CHECK_THAT(help.output, Contains(option));
 }
 

@@ -1,5 +1,7 @@
 #include "tests/cuda_emulator/cudnn/engines.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -85,11 +87,12 @@ void check_heuristics(const Descriptor& heuristics) {
     ptbench_emulator_remark("cuDNN: no engine takes the types of this graph's tensors");
 }
 
-/// Whether graphs that need a compiler at run time find one; not where the environment says
-/// PTBENCH_EMULATOR_CUDNN=precompiled.
+/// Whether graphs that need a compiler at run time find one: NVRTC, which is opened by name, and
+/// not where the environment says PTBENCH_EMULATOR_CUDNN=precompiled.
 bool has_compiler() {
   const char* engines = std::getenv("PTBENCH_EMULATOR_CUDNN");
-  return engines == nullptr || std::string_view(engines) != "precompiled";
+  if (engines != nullptr && std::string_view(engines) == "precompiled") return false;
+  return dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL) != nullptr;
 }
 
 void check_plan(const Descriptor& plan) {
