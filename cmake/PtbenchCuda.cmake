@@ -1,5 +1,6 @@
 # Finds out whether the CUDA module can be built: sets PTBENCH_BUILD_CUDA and enables the language;
 # and whether that of NCCL can: PTBENCH_BUILD_NCCL.
+include("${CMAKE_CURRENT_LIST_DIR}/CudaArchitectures.cmake")
 set(PTBENCH_BUILD_CUDA OFF)
 set(PTBENCH_BUILD_NCCL OFF)
 if(NOT PTBENCH_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -63,11 +64,7 @@ set(PTBENCH_CUDA_LIBRARY_DIRS "${CUDAToolkit_LIBRARY_DIR}" "${CUDNN_LIBRARY_DIR}
 list(REMOVE_DUPLICATES PTBENCH_CUDA_LIBRARY_DIRS)
 
 if(PTBENCH_CUDA_ARCHITECTURES_UNSET)
-  # PTX of the first, which later devices compile for themselves, and machine code of all.
-  set(CMAKE_CUDA_ARCHITECTURES 80 90-real)
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real)
-  endif()
+  ptbench_cuda_architectures(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_COMPILER_VERSION})
 endif()
 # CMake 3.25 leaves the option out without a word where it does not know the compiler's version.
 foreach(kind STANDARD EXTENSION)

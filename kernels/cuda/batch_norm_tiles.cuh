@@ -8,9 +8,8 @@
 // What kernels that go over batch_norm_tiles have in common.
 namespace ptbench::cuda {
 
-/// Tiles that a multiprocessor has at once: 64 registers a thread, which is enough, and threads
-/// enough to have memory always busy.
-constexpr int kTilesAtOnce = 4;
+/// Tiles that a multiprocessor has at once.
+constexpr int kTilesAtOnce = kBusyThreads / kTileThreads;
 
 inline dim3 threads_of(const BatchNormTiles& tiles) {
   return {static_cast<unsigned>(tiles.width), static_cast<unsigned>(tiles.height)};

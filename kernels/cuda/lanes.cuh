@@ -19,6 +19,14 @@ template <class T>
 constexpr int kMostLanes = 16 / sizeof(T);
 /// Threads of a block where each thread works by itself.
 constexpr int kThreads = 256;
+/// Threads that a multiprocessor has at once: half of those that it holds or more, which have its
+/// memory always busy, and 64 registers each, so that none is spilled. One of compute
+/// capability 7.5 holds half as many as one of 8.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kBusyThreads = 512;
+#else
+constexpr int kBusyThreads = 1024;
+#endif
 
 /// Which pack of lanes the calling thread has.
 __device__ inline Size pack_of_thread() { return Size{blockIdx.x} * blockDim.x + threadIdx.x; }

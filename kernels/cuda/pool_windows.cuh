@@ -11,9 +11,8 @@ namespace ptbench::cuda {
 
 /// Threads of a block that share a window: slice s has the window's rows s, s + 8, …
 constexpr int kSlices = kThreads / kWarp;
-/// Blocks that a multiprocessor has at once: enough to have memory always busy, and 64 registers a
-/// thread, so that none is spilled.
-constexpr int kBlocksAtOnce = 4;
+/// Blocks that a multiprocessor has at once.
+constexpr int kBlocksAtOnce = kBusyThreads / kThreads;
 
 /// A pack of channels of one pixel.
 struct Place {

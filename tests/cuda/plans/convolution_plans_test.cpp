@@ -1,6 +1,8 @@
 // That the real cuDNN has plans for what the module asks of it: they are made for devices that are
 // described, so that no GPU is needed. Nothing is computed.
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <variant>
@@ -16,23 +18,54 @@ namespace {
 using cuda::ConvolutionPass;
 using cuda::Descriptor;
 
-/// An A100 (8.0) or an H100 (9.0), as cuDNN wants a device described.
-Descriptor properties_of(int capability) {
-  const bool hopper = capability >= 90;
-  const std::string json =
-      R"({"cudaDeviceId": 0, "deviceName": "GPU", "driverVer": 13000, "isTccDriver": 0,
-          "maxBlockSize": [1024, 1024, 64], "maxGridSize": [2147483647, 65535, 65535],
-          "maxCtasPerSM": 32, "maxRegistersPerSM": 65536, "regsPerBlock": 65536,
-          "maxSharedMemoryPerBlock": 49152, "reservedSharedMemoryPerBlock": 1024,
-          "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "warpSize": 32, "pciDeviceId": 0,
-          "supportCoopLaunch": 1, "totalGlobalMem": 85000000000, "smClockRateKHz": 1410000,
-          "memClockRateKHz": 1593000, "deviceVer": )" +
-      std::to_string(10 * capability) + R"(, "l2CacheSize": )" +
-      (hopper ? "52428800" : "41943040") + R"(, "multiProcessorCount": )" +
-      (hopper ? "132" : "108") + R"(, "maxSharedMemoryPerBlockOptin": )" +
-      (hopper ? "232448" : "166912") + "}";
+/// A device as cuDNN wants it described.
+struct DescribedDevice {
+  int capability;  ///< 75: 7.5
+  int multiprocessors;
+  int threads;           ///< of a multiprocessor
+  int reserved_bytes;    ///< of shared memory, for the system, of each block
+  int most_block_bytes;  ///< of shared memory
+  int cache_bytes;
+  std::int64_t memory_bytes;
+};
+
+constexpr DescribedDevice kT4{75, 40, 1024, 0, 65536, 4194304, 15800000000};
+constexpr DescribedDevice kA100{80, 108, 2048, 1024, 166912, 41943040, 85000000000};
+constexpr DescribedDevice kH100{90, 132, 2048, 1024, 232448, 52428800, 85000000000};
+
+/// Those that multiply `type`.
+std::vector<DescribedDevice> devices_for(ElementType type) {
+  if (type == ElementType::bf16 || type == ElementType::tf32) return {kA100, kH100};
+  return {kT4, kA100, kH100};
+}
+
+Descriptor properties_of(const DescribedDevice& device) {
+  const nlohmann::json described{{"cudaDeviceId", 0},
+                                 {"deviceName", "GPU"},
+                                 {"driverVer", 13000},
+                                 {"isTccDriver", 0},
+                                 {"maxBlockSize", {1024, 1024, 64}},
+                                 {"maxGridSize", {2147483647, 65535, 65535}},
+                                 {"maxCtasPerSM", device.threads / 64},
+                                 {"maxRegistersPerSM", 65536},
+                                 {"regsPerBlock", 65536},
+                                 {"maxSharedMemoryPerBlock", 49152},
+                                 {"reservedSharedMemoryPerBlock", device.reserved_bytes},
+                                 {"maxThreadsPerBlock", 1024},
+                                 {"maxThreadsPerSM", device.threads},
+                                 {"warpSize", 32},
+                                 {"pciDeviceId", 0},
+                                 {"supportCoopLaunch", 1},
+                                 {"totalGlobalMem", device.memory_bytes},
+                                 {"smClockRateKHz", 1410000},
+                                 {"memClockRateKHz", 1593000},
+                                 {"deviceVer", 10 * device.capability},
+                                 {"l2CacheSize", device.cache_bytes},
+                                 {"multiProcessorCount", device.multiprocessors},
+                                 {"maxSharedMemoryPerBlockOptin", device.most_block_bytes}};
+  const std::string text = described.dump();
   Descriptor properties(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  properties.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(json));
+  properties.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(text));
   properties.finalize();
   return properties;
 }
@@ -60,9 +93,9 @@ void check_plans(const Descriptor& properties, const Conv2dSpec& spec, Convoluti
 }
 
 void check_all(const std::string& workload, ElementType type) {
-  for (const int capability : {80, 90}) {
-    CAPTURE(capability);
-    const Descriptor properties = properties_of(capability);
+  for (const DescribedDevice& device : devices_for(type)) {
+    CAPTURE(device.capability);
+    const Descriptor properties = properties_of(device);
     for (const Conv2dSpec& spec : convolutions_of(workload, 32, type)) {
       check_plans(properties, spec, ConvolutionPass::forward);
       if (spec.input_gradient) check_plans(properties, spec, ConvolutionPass::data);
@@ -100,10 +133,10 @@ TEST_CASE("cuDNN has plans for odd channels, and for all that may follow in the 
                         .outputs = 128,
                         .window = Window::square(3, 1, 1),
                         .bias = true};
-  for (const int capability : {80, 90}) {
-    const Descriptor properties = properties_of(capability);
-    for (const ElementType type :
-         {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32})
+  for (const ElementType type :
+       {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::tf32})
+    for (const DescribedDevice& device : devices_for(type)) {
+      const Descriptor properties = properties_of(device);
       for (Conv2dSpec spec : {odd, even})
         for (const bool add : {false, true})
           for (const bool relu : {false, true}) {
@@ -112,7 +145,7 @@ TEST_CASE("cuDNN has plans for odd channels, and for all that may follow in the 
             spec.relu = relu;
             check_plans(properties, spec, ConvolutionPass::forward);
           }
-  }
+    }
 }
 
 }  // namespace ptbench::testing
