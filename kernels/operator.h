@@ -31,8 +31,9 @@ struct ParameterLayout {
   std::vector<OwnedRange> owned;  ///< disjoint, ascending, covering all elements
 };
 
-/// The memory that a planned operator works on, all of it aligned to 64 bytes and outliving the
-/// operator. Tensors are as tensors_of(spec) and KernelBackend::bytes_of say.
+/// The memory that a planned operator works on, all of it aligned to 64 bytes (scratch memory of a
+/// CUDA device to 256) and outliving the operator. Tensors are as tensors_of(spec) and
+/// KernelBackend::bytes_of say.
 struct Bindings {
   std::vector<std::span<const std::byte>> inputs;
   std::span<std::byte> output;

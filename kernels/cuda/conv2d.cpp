@@ -11,6 +11,7 @@
 #include "kernels/cuda/convolution.h"
 #include "kernels/cuda/pixels.h"
 #include "kernels/cuda/typed.h"
+#include "kernels/cuda/workspace.h"
 #include "src/base/error.h"
 #include "src/device/cuda/runtime_compiler.h"
 
@@ -68,7 +69,9 @@ struct Conv2dLayout {
         partial_bias(bias_parts == 1 ? 0 : part(bias_parts * spec.outputs, sizeof(float))) {}
 
   /// Of the scratch memory, in front of the library's.
-  [[nodiscard]] Bytes scratch() const { return input_gradient + open_gradient + partial_bias; }
+  [[nodiscard]] Bytes scratch() const {
+    return round_up(input_gradient + open_gradient + partial_bias, kWorkspaceAlignment);
+  }
 
   Conv2dSpec convolution;
   Size weights;  ///< elements

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cuda/workspace.h"
 #include "src/base/error.h"
 
 namespace ptbench::cuda {
@@ -342,7 +343,7 @@ Convolution::Convolution(Cudnn& cudnn, std::shared_ptr<const ConvolutionPlan> pl
   };
   take(kBias, operands.bias);
   take(kAddend, operands.addend);
-  ensure(operands.workspace.size() >= plan_->workspace(), "a convolution has its workspace");
+  require_workspace(operands.workspace, plan_->workspace());
   memory_.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, std::span<const std::int64_t>(ids));
   memory_.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, std::span<void* const>(pointers));
   void* workspace = operands.workspace.data();

@@ -70,7 +70,7 @@ struct ConvolutionOperands {
   const void* y = nullptr;         ///< or its gradient
   const void* bias = nullptr;      ///< an element an output, of a forward pass that adds one
   const void* addend = nullptr;    ///< as y, of a forward pass that adds one
-  std::span<std::byte> workspace;  ///< as much as the plan needs
+  std::span<std::byte> workspace;  ///< as much as the plan needs, at kWorkspaceAlignment
 };
 
 /// A plan with its memory. Move-only; `cudnn` outlives it.

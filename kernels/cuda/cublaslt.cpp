@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "kernels/cuda/workspace.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/device/cuda/check.h"
@@ -15,6 +16,11 @@ namespace {
 constexpr Bytes kMostWorkspace = Bytes{32} << 20U;
 /// Of everything that a product reads and writes: tensors begin at multiples of 64 bytes.
 constexpr std::uint32_t kAlignment = 64;
+/// How algorithms may add up the parts of a sum that they split: in f32, in a step of its own. What
+/// OUTPUT_TYPE keeps of the parts, and INPLACE of the sum so far, has D's type: in bf16 and fp16 it
+/// is rounded at each part, and in fp16 a part may overflow though the sum does not.
+constexpr std::uint32_t kReductions =
+    CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
 std::string describe(cublasStatus_t status, const char* call, const std::source_location& where) {
   return fmt::format("{}: {}, {}", call, cublasLtGetStatusName(status), place_of(where));
@@ -82,12 +88,13 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
       cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
 }
 
-/// What our memory promises and allows.
+/// What our memory promises and allows, and how sums may be formed.
 OwnedPreference preference() {
   cublasLtMatmulPreference_t created = nullptr;
   PTBENCH_CUBLASLT(cublasLtMatmulPreferenceCreate(&created));
   OwnedPreference preference(created);
   set(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::size_t{kMostWorkspace});
+  set(created, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductions);
   for (const auto attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -184,6 +191,7 @@ std::vector<ProductAlgorithm> Product::algorithms(int most) const {
 
 void Product::run(const ProductOperands& operands, const ProductAlgorithm& algorithm,
                   cudaStream_t stream) const {
+  require_workspace(operands.workspace, algorithm.workspace);
   const float alpha = 1;
   const float beta = operands.adds ? 1 : 0;
   PTBENCH_CUBLASLT(cublasLtMatmul(library_, description_.get(), &alpha, operands.a, a_.get(),

@@ -56,7 +56,7 @@ struct Matrix {
 enum class Epilogue : std::uint8_t { none, bias, bias_relu };
 
 /// D = op(A)·op(B) + β·D, then + a bias for each row of D and max(0, …), as the epilogue says.
-/// Summed in f32, and rounded to D's type once; the bias is of D's type.
+/// Summed in f32, parts of split sums too, and rounded to D's type once; the bias is of D's type.
 struct ProductSpec {
   Matrix a;
   Matrix b;
@@ -82,7 +82,7 @@ struct ProductOperands {
   const void* b;
   void* d;
   bool adds = false;               ///< to what D holds
-  std::span<std::byte> workspace;  ///< as much as the algorithm needs
+  std::span<std::byte> workspace;  ///< as much as the algorithm needs, at kWorkspaceAlignment
 };
 
 /// A planned product with its descriptors. Move-only; the library outlives it.

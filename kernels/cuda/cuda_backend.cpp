@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kKernel = "kernel";  // the one way of operators that have one way
 
 /// Counted up when candidates come or go, so that choices are made anew.
-constexpr int kCandidateSet = 2;
+constexpr int kCandidateSet = 3;
 
 template <class Spec>
 concept HasCandidates =

@@ -9,13 +9,13 @@
 #include "kernels/cuda/casts.h"
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/typed.h"
+#include "kernels/cuda/workspace.h"
 #include "src/base/error.h"
 
 namespace ptbench::cuda {
 namespace {
 
 constexpr int kLinearAlgorithms = 3;  // of a product that are offered
-constexpr Bytes kLine = 64;           // bytes at which parts of memory begin
 
 /// The three products of a linear layer. Row-major matrices of the layer are their transposes to
 /// cuBLASLt: x is inputs × batch here, y outputs × batch, W inputs × outputs.
@@ -67,8 +67,8 @@ struct LinearLayout {
 /// In the scratch memory the rectifier's open gradient lies in front, then the library's workspace.
 Bytes open_gradient_bytes(const LinearSpec& spec) {
   if (!spec.relu) return 0;
-  const Bytes bytes = static_cast<Bytes>(spec.batch * spec.outputs) * bytes_of(spec.type);
-  return (bytes + kLine - 1) / kLine * kLine;
+  return round_up(static_cast<Bytes>(spec.batch * spec.outputs) * bytes_of(spec.type),
+                  kWorkspaceAlignment);
 }
 
 /// In the workspace, what the arena holds, rounded to the type that is multiplied: made when the

@@ -8,8 +8,9 @@
 namespace ptbench::testing {
 namespace {
 
-constexpr std::size_t kGuard = 256;  // bytes on either side, which keep 64-byte alignment
-constexpr std::byte kCanary{0xff};   // NaN, whatever type is read
+/// Bytes on either side: so many that a piece is aligned as an allocation is.
+constexpr std::size_t kGuard = 256;
+constexpr std::byte kCanary{0xff};  // NaN, whatever type is read
 
 bool is_canary(std::span<const std::byte> guard) {
   return std::ranges::all_of(guard, [](std::byte byte) { return byte == kCanary; });

@@ -32,8 +32,9 @@ class CudaMemorySource final : public MemorySource {
   /// `stream` of the device `index` zeroes new memory. It outlives the source, not the buffers.
   CudaMemorySource(int index, cudaStream_t stream) : index_(index), stream_(stream) {}
 
-  /// Waits for the stream. Where there is too little, because others have it, throws a run error
-  /// that says how much is free: what the device can never hold was refused before.
+  /// Aligned to 256 bytes. Waits for the stream. Where there is too little, because others have it,
+  /// throws a run error that says how much is free: what the device can never hold was refused
+  /// before.
   [[nodiscard]] Buffer allocate(Bytes bytes, std::string_view purpose) override;
   /// In units of the allocator, 512 bytes.
   [[nodiscard]] Bytes footprint(Bytes bytes) const override;
