@@ -19,6 +19,12 @@ inline float load(Element element, const void* data, std::size_t index) {
   return wide(static_cast<const Bf16*>(data)[index]);
 }
 
+/// What is read after `value` was stored.
+inline float rounded(Element element, float value) {
+  if (element == Element::f32) return value;
+  return element == Element::f16 ? wide(round_to<F16>(value)) : wide(round_to<Bf16>(value));
+}
+
 /// Rounds to nearest, ties to even.
 inline void store(Element element, void* data, std::size_t index, float value) {
   if (element == Element::f32)

@@ -99,6 +99,7 @@ std::vector<Case> block_cases();
 std::vector<Case> thread_cases();
 std::vector<Case> stream_cases();
 std::vector<Case> product_cases();
+std::vector<Case> workspace_cases();
 std::vector<Case> convolution_cases();
 std::vector<Case> convolution_fault_cases();
 std::vector<Case> device_cases();

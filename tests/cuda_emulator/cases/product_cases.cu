@@ -1,63 +1,12 @@
 // cuBLASLt: products with their epilogues against plain loops, and what is refused.
-#include <cublasLt.h>
-
 #include <cmath>
 
 #include "tests/cuda_emulator/cases/case.h"
 #include "tests/cuda_emulator/cases/numbers.h"
+#include "tests/cuda_emulator/cases/products.h"
 
 namespace ptbench::emulator::cases {
 namespace {
-
-void check(cublasStatus_t status) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  std::printf("cuBLASLt: status %d\n", static_cast<int>(status));
-  std::exit(1);
-}
-
-/// D[m x n] = op(A) op(B), column-major; leading dimensions have `pad` more than is needed.
-struct Product {
-  int m, n, k, pad;
-  bool transposes_a, transposes_b;
-  cublasLtEpilogue_t epilogue;
-  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-};
-
-class Description {
- public:
-  explicit Description(const Product& product) {
-    check(cublasLtMatmulDescCreate(&handle_, product.compute, CUDA_R_32F));
-    set(CUBLASLT_MATMUL_DESC_TRANSA, product.transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, product.transposes_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, product.epilogue);
-  }
-  ~Description() { cublasLtMatmulDescDestroy(handle_); }
-  Description(const Description&) = delete;
-  Description& operator=(const Description&) = delete;
-  template <class T>
-  void set(cublasLtMatmulDescAttributes_t attribute, T value) const {
-    check(cublasLtMatmulDescSetAttribute(handle_, attribute, &value, sizeof value));
-  }
-  [[nodiscard]] cublasLtMatmulDesc_t get() const { return handle_; }
-
- private:
-  cublasLtMatmulDesc_t handle_ = nullptr;
-};
-
-class Layout {
- public:
-  Layout(int rows, int columns, int ld, cudaDataType_t type = CUDA_R_32F) {
-    check(cublasLtMatrixLayoutCreate(&handle_, type, static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), ld));
-  }
-  ~Layout() { cublasLtMatrixLayoutDestroy(handle_); }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  [[nodiscard]] cublasLtMatrixLayout_t get() const { return handle_; }
-
- private:
-  cublasLtMatrixLayout_t handle_ = nullptr;
-};
 
 struct Matrix {
   int rows, columns, ld;
@@ -314,51 +263,74 @@ bool bf16_extent(bool faulty) {
   return right;
 }
 
-/// Algorithms from the heuristics, one of which needs workspace.
+/// Algorithms from the heuristics, of which those that split sums need workspace.
 bool algorithms(bool) {
-  cublasLtHandle_t handle = nullptr;
-  check(cublasLtCreate(&handle));
-  const Description description({4, 4, 4, 0, false, false, CUBLASLT_EPILOGUE_DEFAULT});
-  const Layout layout(4, 4, 4);
-  cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference));
-  const std::uint64_t bytes = 1 << 20;
-  check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                             &bytes, sizeof bytes));
-  cublasLtMatmulHeuristicResult_t results[4];
-  int found = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(handle, description.get(), layout.get(), layout.get(),
-                                       layout.get(), layout.get(), preference, 4, results, &found));
+  const SmallProduct product(4, 4, 4, CUDA_R_32F, CUDA_R_32F);
   const DeviceArray<float> values(std::vector<float>(16, 1.0F));
   const DeviceArray<float> d(16);
-  const DeviceArray<char> workspace(bytes);
-  const float one = 1;
-  const float zero = 0;
-  bool right = found == 2;
-  for (int index = 0; index < found; ++index) {
+  const DeviceArray<char> workspace(1 << 20);
+  const std::vector<cublasLtMatmulHeuristicResult_t> found = product.algorithms();
+  bool right = found.size() == 4;
+  int with_workspace = 0;
+  for (const cublasLtMatmulHeuristicResult_t& one : found) {
     const auto multiply = [&](std::size_t given) {
-      return cublasLtMatmul(handle, description.get(), &one, values.get(), layout.get(),
-                            values.get(), layout.get(), &zero, d.get(), layout.get(), d.get(),
-                            layout.get(), &results[index].algo, workspace.get(), given, nullptr);
+      return product.run({values.get(), values.get(), d.get()}, one.algo, {workspace.get(), given});
     };
-    check(multiply(results[index].workspaceSize));
+    check(multiply(one.workspaceSize));
     right = right && same("product", d.read(), std::vector<float>(16, 4.0F));
-    if (results[index].workspaceSize != 0)
-      right = right && multiply(results[index].workspaceSize - 1) == CUBLAS_STATUS_INVALID_VALUE;
+    if (one.workspaceSize == 0) continue;
+    ++with_workspace;
+    right = right && multiply(one.workspaceSize - 1) == CUBLAS_STATUS_INVALID_VALUE;
   }
-  check(cublasLtMatmulPreferenceDestroy(preference));
-  check(cublasLtDestroy(handle));
-  return right;
+  return right && with_workspace == 3;
+}
+
+/// `first` in the first half of the terms, `second` in the other.
+std::vector<float> halves(std::size_t terms, float first, float second) {
+  std::vector<float> values(terms, first);
+  for (std::size_t index = terms / 2; index < terms; ++index) values[index] = second;
+  return values;
+}
+
+/// A sum that only f32 holds in parts: in fp16 they overflow, in bf16 they lose their last digit.
+/// Algorithms that the mask leaves over give the whole sum, the others do not.
+bool sum_in_parts(Kind kind, const std::vector<float>& terms, float sum) {
+  const int k = static_cast<int>(terms.size());
+  const SmallProduct product(1, 1, k, value_of(kind), value_of(kind));
+  const Operand a(kind, std::vector<float>(terms.size(), 64.0F));
+  const Operand b(kind, terms);
+  const Operand d(kind, {0.0F});
+  const DeviceArray<char> workspace(1 << 13);
+  constexpr std::uint32_t kInF32 =
+      CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  int narrow_sums = 0;
+  bool right = product.algorithms(kInF32).size() == 2;
+  for (const cublasLtMatmulHeuristicResult_t& one : product.algorithms()) {
+    check(product.run({a.get(), b.get(), d.get()}, one.algo, {workspace.get(), one.workspaceSize}));
+    const bool is_whole = d.read()[0] == sum;
+    const std::uint32_t reduction = SmallProduct::reduction_of(one.algo);
+    const bool is_narrow = (reduction & ~kInF32) != 0;
+    if (is_narrow) ++narrow_sums;
+    if (is_whole != is_narrow) continue;
+    std::printf("reduction %d: %g\n", static_cast<int>(reduction),
+                static_cast<double>(d.read()[0]));
+    right = false;
+  }
+  return right && narrow_sums == 2;
+}
+
+bool reductions(bool) {
+  // Halves of 131072 and -129024; then of 4112 and -4096, of which bf16 has 4096 or 4128.
+  const bool overflows = sum_in_parts(Kind::f16, halves(64, 64.0F, -63.0F), 2048.0F);
+  return sum_in_parts(Kind::bf16, {64.0F, 0.25F, -64.0F, 0.0F}, 16.0F) && overflows;
 }
 
 }  // namespace
 
 std::vector<Case> product_cases() {
-  return {{"epilogues", epilogues},
-          {"tf32", tf32},
-          {"narrow", narrow},
-          {"bf16-extent", bf16_extent},
-          {"algorithms", algorithms}};
+  return {{"epilogues", epilogues},   {"tf32", tf32},
+          {"narrow", narrow},         {"bf16-extent", bf16_extent},
+          {"algorithms", algorithms}, {"reductions", reductions}};
 }
 
 }  // namespace ptbench::emulator::cases

@@ -49,9 +49,11 @@ Field find(MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute) {
 }
 
 Field find(MatmulPreference& preference, cublasLtMatmulPreferenceAttributes_t attribute) {
-  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
-    return field_of(preference.workspace_bytes);
-  return {};
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return field_of(preference.workspace_bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return field_of(preference.reductions);
+    default: return {};
+  }
 }
 
 cublasStatus_t put(Field field, const void* value, std::size_t bytes) {
@@ -172,7 +174,9 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t h
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void* value, std::size_t bytes) {
   // Alignments and the like only narrow the choice.
-  if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) return CUBLAS_STATUS_SUCCESS;
+  if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+      attribute != CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK)
+    return CUBLAS_STATUS_SUCCESS;
   return set_attribute<MatmulPreference>("cublasLtMatmulPreference", handle, attribute, value,
                                          bytes);
 }

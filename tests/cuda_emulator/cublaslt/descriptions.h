@@ -40,6 +40,7 @@ inline Element element_of(const MatrixLayout& layout) {
 /// cublasLtMatmulPreference_t.
 struct MatmulPreference {
   std::uint64_t workspace_bytes = 0;
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;  ///< that are allowed, as bits
 };
 
 /// What lies in the opaque cublasLtMatmulAlgo_t.
@@ -48,7 +49,10 @@ struct Algorithm {
   std::uint64_t mark = kMark;
   std::uint64_t id = 0;
   std::uint64_t workspace_bytes = 0;
+  std::uint32_t parts = 1;  ///< into which sums are split
+  std::uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
 };
+static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
 /// What an epilogue does.
 struct Epilogue {
@@ -59,6 +63,10 @@ struct Epilogue {
   bool sums_rows = false;     ///< bias gradient: the result's sums over its columns
   bool sums_a = false;        ///< bias gradient out of A: sums over k
   bool sums_b = false;
+
+  [[nodiscard]] bool has_bias_gradient() const { return sums_rows || sums_a || sums_b; }
+  /// Whether the description's bias is read or written.
+  [[nodiscard]] bool has_vector() const { return adds_bias || has_bias_gradient(); }
 };
 
 /// False where the emulation does not have it.
@@ -74,14 +82,21 @@ struct Matmul {
   const void* b_data = nullptr;
   const void* c_data = nullptr;
   void* d_data = nullptr;
+  Algorithm algorithm;
+  void* workspace = nullptr;
+  std::uint64_t workspace_bytes = 0;  ///< that are lent, of which the algorithm may need less
   std::uint64_t m = 0, n = 0, k = 0;
 };
+/// Of the bias or its gradient, which has the result's type.
+inline std::size_t bias_bytes(const Matmul& matmul) {
+  return (matmul.epilogue.sums_b ? matmul.n : matmul.m) * bytes_of(element_of(matmul.d));
+}
 
 /// Fills in m, n and k and checks types, extents, leading dimensions and the epilogue's arguments,
 /// without looking at memory.
 [[nodiscard]] cublasStatus_t check_shapes(Matmul& matmul);
 
-/// Computes it, on memory of the device.
+/// Computes it, on memory of the device. All of the workspace is spoilt.
 void compute(const Matmul& matmul);
 
 }  // namespace ptbench::emulator

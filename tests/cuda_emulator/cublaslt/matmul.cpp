@@ -4,20 +4,14 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "tests/cuda_emulator/cublaslt/algorithms.h"
 #include "tests/cuda_emulator/cublaslt/descriptions.h"
 #include "tests/cuda_emulator/device/exports.h"
 
 namespace ptbench::emulator {
 namespace {
-
-/// Workspace that the second algorithm asks for, so that callers meet one that does.
-constexpr std::uint64_t kWorkspace = 4096;
-
-cublasStatus_t refuse(cublasStatus_t status, const std::string& why) {
-  ptbench_emulator_remark(("cublasLtMatmul: " + why).c_str());
-  return status;
-}
 
 std::string shape_of(const MatrixLayout& layout) {
   return std::to_string(layout.rows) + " x " + std::to_string(layout.columns) +
@@ -76,12 +70,10 @@ cublasStatus_t check_epilogue(Matmul& matmul) {
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
                   "epilogue " + std::to_string(matmul.description.epilogue) + " is not emulated");
   const Epilogue& epilogue = matmul.epilogue;
-  const bool has_gradient = epilogue.sums_rows || epilogue.sums_a || epilogue.sums_b;
-  if (has_gradient && matmul.a.type != CUDA_R_32F)
+  if (epilogue.has_bias_gradient() && matmul.a.type != CUDA_R_32F)
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED,
                   "bias gradients of narrow products are not emulated");
-  const bool has_vector = epilogue.adds_bias || has_gradient;
-  if (has_vector && matmul.description.bias == nullptr)
+  if (epilogue.has_vector() && matmul.description.bias == nullptr)
     return refuse(CUBLAS_STATUS_INVALID_VALUE, "the epilogue needs a bias pointer");
   if (!epilogue.keeps_mask && !epilogue.applies_mask) return CUBLAS_STATUS_SUCCESS;
   const std::int64_t ld = matmul.description.auxiliary_ld;
@@ -90,25 +82,6 @@ cublasStatus_t check_epilogue(Matmul& matmul) {
     return refuse(CUBLAS_STATUS_INVALID_VALUE,
                   "the ReLU mask needs a pointer and a leading dimension that is a multiple of 128 "
                   "bits and at least the rows of D");
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-Algorithm read(const cublasLtMatmulAlgo_t& algorithm) {
-  Algorithm read;
-  std::memcpy(static_cast<void*>(&read), &algorithm, sizeof read);
-  return read;
-}
-
-cublasStatus_t check_algorithm(const cublasLtMatmulAlgo_t* algorithm, const void* workspace,
-                               std::uint64_t bytes) {
-  if (algorithm == nullptr) return CUBLAS_STATUS_SUCCESS;
-  const Algorithm chosen = read(*algorithm);
-  if (chosen.mark != Algorithm::kMark)
-    return refuse(CUBLAS_STATUS_INVALID_VALUE, "the algorithm is none of the heuristics'");
-  if (chosen.workspace_bytes > bytes || (chosen.workspace_bytes != 0 && workspace == nullptr))
-    return refuse(CUBLAS_STATUS_INVALID_VALUE,
-                  "the algorithm needs " + std::to_string(chosen.workspace_bytes) +
-                      " bytes of workspace, there are " + std::to_string(bytes));
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -181,7 +154,6 @@ const char* cublasLtGetStatusName(cublasStatus_t status) {
   }
 }
 
-/// Two algorithms where the workspace suffices for the second.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/,
                                               cublasLtMatmulDesc_t description,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -193,16 +165,13 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/,
   if (wanted < 1 || preference == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   Matmul matmul = matmul_of(description, a, b, c, d);
   if (const cublasStatus_t status = check_shapes(matmul)) return status;
-  const std::uint64_t allowed =
-      reinterpret_cast<const MatmulPreference*>(preference)->workspace_bytes;
-  for (const std::uint64_t workspace : {std::uint64_t{0}, kWorkspace}) {
-    if (workspace > allowed || *found == wanted) break;
+  const auto& preferred = *reinterpret_cast<const MatmulPreference*>(preference);
+  for (const Algorithm& algorithm : algorithms_for(matmul, preferred)) {
+    if (*found == wanted) break;
     cublasLtMatmulHeuristicResult_t& result = results[*found];
     result = {};
-    const Algorithm algorithm{.id = static_cast<std::uint64_t>(*found),
-                              .workspace_bytes = workspace};
     std::memcpy(&result.algo, &algorithm, sizeof algorithm);
-    result.workspaceSize = workspace;
+    result.workspaceSize = algorithm.workspace_bytes;
     result.state = CUBLAS_STATUS_SUCCESS;
     result.wavesCount = 1;
     ++*found;
@@ -231,11 +200,17 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute,
                                                     void* value, std::size_t bytes,
                                                     std::size_t* written) {
-  if (attribute != CUBLASLT_ALGO_CONFIG_ID || bytes < sizeof(std::int32_t))
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  const auto id = static_cast<std::int32_t>(read(*algorithm).id);
-  std::memcpy(value, &id, sizeof id);
-  if (written != nullptr) *written = sizeof id;
+  const Algorithm asked = read(*algorithm);
+  std::uint32_t found = 0;
+  switch (attribute) {
+    case CUBLASLT_ALGO_CONFIG_ID: found = static_cast<std::uint32_t>(asked.id); break;
+    case CUBLASLT_ALGO_CONFIG_SPLITK_NUM: found = asked.parts; break;
+    case CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME: found = asked.reduction; break;
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  if (bytes < sizeof found) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(value, &found, sizeof found);
+  if (written != nullptr) *written = sizeof found;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -250,19 +225,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     return refuse(CUBLAS_STATUS_INVALID_VALUE, "an argument is null");
   Matmul matmul = matmul_of(description, a, b, c, d);
   if (const cublasStatus_t status = check_shapes(matmul)) return status;
-  if (const cublasStatus_t status = check_algorithm(algorithm, workspace, workspace_bytes))
-    return status;
   matmul.alpha = *static_cast<const float*>(alpha);
   matmul.beta = *static_cast<const float*>(beta);
   matmul.a_data = a_data;
   matmul.b_data = b_data;
   matmul.c_data = c_data;
   matmul.d_data = d_data;
-  const std::uint64_t used = algorithm != nullptr ? read(*algorithm).workspace_bytes : 0;
-  const int error = ptbench_emulator_enqueue(stream, "cublasLtMatmul", [=] {
-    if (used != 0) ptbench_emulator_touch("cublasLtMatmul: workspace", workspace, used, true);
-    compute(matmul);
-  });
+  if (algorithm != nullptr) matmul.algorithm = read(*algorithm);
+  matmul.workspace = workspace;
+  matmul.workspace_bytes = workspace == nullptr ? 0 : workspace_bytes;
+  if (const cublasStatus_t status = check_algorithm(matmul)) return status;
+  const int error =
+      ptbench_emulator_enqueue(stream, "cublasLtMatmul", [matmul] { compute(matmul); });
   return error == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }
