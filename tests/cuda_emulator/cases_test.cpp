@@ -201,6 +201,37 @@ TEST_CASE("workspace that is too small or was freed is found") {
       {"freed-workspace", {}, {"out of bounds: cuDNN: workspace", "freed device allocation"}});
 }
 
+TEST_CASE("workspaces that hold operands or lie at a wrong address are refused") {
+  const auto check_refused = [](const std::string& name, const Words& said) {
+    INFO(name);
+    const ProgramResult faulty = run_case(name, true);
+    CHECK(faulty.exit_code == 0);  // the case has seen the error that it should
+    for (const std::string& word : said) CHECK_THAT(faulty.errors, Contains(word));
+  };
+  check_refused(
+      "lent-workspace",
+      {"cublasLtMatmul: the workspace overlaps A", "cublasLtMatmul: the workspace overlaps B",
+       "cublasLtMatmul: the workspace overlaps D",
+       "cublasLtMatmul: the workspace does not begin at a multiple of 256 bytes"});
+  check_refused("overlapping-workspace", {"CUDNN_STATUS_BAD_PARAM: cudnnBackendExecute: the "
+                                          "workspace overlaps tensor 120"});
+}
+
+TEST_CASE("what lies in a workspace is lost") {
+  CHECK(run_case("workspace-over-scratch", false).exit_code == 0);
+  const ProgramResult faulty = run_case("workspace-over-scratch", true);
+  CHECK(faulty.exit_code == 1);
+  CHECK_THAT(faulty.output, Contains("nan, not 8"));
+}
+
+TEST_CASE("streams that share a workspace without an order are found") {
+  for (const std::string order : {"ascending", "descending"})
+    check_fault({"shared-workspace",
+                 {"--checks", "--streams", order},
+                 {"race: cublasLtMatmul: workspace", "cublasLtMatmul on stream",
+                  "no event or other order between"}});
+}
+
 TEST_CASE("devices that use each other's memory without leave are found") {
   check_fault({"peer-access",
                {"--checks", "--devices", "2"},

@@ -273,6 +273,35 @@ bool engines(bool) {
   return right && refused == 1 && in_tf32 == 1 && with_workspace == 1;
 }
 
+/// The engine that does not repeat rounds otherwise in every second run; all others give the same
+/// bits.
+bool repetitions(bool) {
+  const Problem& problem = kProblems[0];
+  const Handle handle;
+  std::vector<float> thirds = numbers(count_of(problem.x()), 1);
+  for (float& value : thirds) value /= 3;
+  const Operand x(Kind::f32, thirds);
+  const Operand y(Kind::f32, numbers(count_of(problem.y()), 3));
+  bool right = true;
+  const Descriptor graph =
+      graph_of(handle.get(), problem, kFilter, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT);
+  for (const Descriptor& configuration : configurations(graph, CUDNN_HEUR_MODE_A)) {
+    const auto plan = plan_of(handle.get(), configuration);
+    if (!plan) continue;
+    const DeviceArray<char> workspace(static_cast<std::size_t>(workspace_of(*plan) + 1));
+    std::vector<std::vector<float>> results;
+    for (int run = 0; run < 3; ++run) {
+      const Operand w(Kind::f32, std::vector<float>(count_of(problem.w())));
+      check(execute(handle.get(), *plan, {{'x', x.get()}, {'w', w.get()}, {'y', y.get()}},
+                    workspace.get()));
+      results.push_back(w.read());
+    }
+    const bool repeats = !has(configuration, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    right = (results[1] == results[0]) == repeats && results[2] == results[0] && right;
+  }
+  return right;
+}
+
 /// What is refused, and with which status.
 bool refused_descriptors(bool) {
   bool right = true;
@@ -343,6 +372,7 @@ std::vector<Case> convolution_cases() {
   return {{"convolutions", convolutions},
           {"fused-graphs", fused_graphs},
           {"engines", engines},
+          {"repetitions", repetitions},
           {"refused-descriptors", refused_descriptors}};
 }
 

@@ -24,9 +24,11 @@ class Small {
   }
   void run(const DeviceArray<float>& x, const DeviceArray<float>& w, const DeviceArray<float>& y,
            void* workspace = nullptr) const {
+    check(try_run({{'x', x.get()}, {'w', w.get()}, {'y', y.get()}}, workspace));
+  }
+  [[nodiscard]] cudnnStatus_t try_run(const Memory& memory, void* workspace) const {
     const auto plan = plan_of(handle_.get(), workspace == nullptr ? found_.front() : found_.back());
-    check(
-        execute(handle_.get(), *plan, {{'x', x.get()}, {'w', w.get()}, {'y', y.get()}}, workspace));
+    return execute(handle_.get(), *plan, memory, workspace);
   }
 
  private:
@@ -93,14 +95,26 @@ bool workspace_case(std::size_t lacking, bool is_freed) {
 bool small_workspace(bool faulty) { return workspace_case(faulty ? 16 : 0, false); }
 bool freed_workspace(bool faulty) { return workspace_case(0, faulty); }
 
+/// The image lies behind the workspace; with a fault, the workspace ends in it.
+bool overlapping_workspace(bool faulty) {
+  const Small small(nullptr);
+  const std::size_t behind = small.workspace() / sizeof(float) - (faulty ? 4 : 0);
+  const DeviceArray<float> memory(std::vector<float>(behind + Small::x_count(), 0.0F));
+  const DeviceArray<float> w(numbers(Small::w_count(), 1));
+  const DeviceArray<float> y(Small::y_count());
+  const cudnnStatus_t status =
+      small.try_run({{'x', memory.get() + behind}, {'w', w.get()}, {'y', y.get()}}, memory.get());
+  if (faulty) return status == CUDNN_STATUS_BAD_PARAM;
+  check(status);
+  return same("y", y.read(), std::vector<float>(Small::y_count(), 0.0F));
+}
+
 }  // namespace
 
 std::vector<Case> convolution_fault_cases() {
-  return {{"unwritten-image", unwritten_image},
-          {"large-description", large_description},
-          {"read-too-early", read_too_early},
-          {"small-workspace", small_workspace},
-          {"freed-workspace", freed_workspace}};
+  return {{"unwritten-image", unwritten_image}, {"large-description", large_description},
+          {"read-too-early", read_too_early},   {"small-workspace", small_workspace},
+          {"freed-workspace", freed_workspace}, {"overlapping-workspace", overlapping_workspace}};
 }
 
 }  // namespace ptbench::emulator::cases

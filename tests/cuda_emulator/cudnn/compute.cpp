@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/cuda_emulator/device/exports.h"
+#include "tests/cuda_emulator/arithmetic/workspace.h"
 
 namespace ptbench::emulator {
 namespace {
@@ -27,12 +27,9 @@ Roles roles_of(Direction direction) {
   }
 }
 
-void touch_all(const Plan& plan, const Memory& memory, void* workspace) {
+void touch_all(const Plan& plan, const Memory& memory) {
   const Convolution& convolution = plan.graph.convolution;
   const Roles roles = roles_of(convolution.direction);
-  if (plan.engine.workspace_bytes != 0)
-    ptbench_emulator_touch("cuDNN: workspace", workspace,
-                           static_cast<std::size_t>(plan.engine.workspace_bytes), true);
   const auto touch_one = [&](const char* role, const Tensor& tensor) {
     const bool is_result = &tensor == &convolution.result();
     if (tensor.is_virtual || (is_result && convolution.beta == 0)) return;
@@ -52,7 +49,7 @@ void touch_all(const Plan& plan, const Memory& memory, void* workspace) {
 }
 
 /// The convolution alone, [images][rows][columns][channels] of its result.
-std::vector<float> convolved(const Plan& plan, const Memory& memory) {
+std::vector<float> convolved(const Plan& plan, const Memory& memory, SumOrder order) {
   const Convolution& convolution = plan.graph.convolution;
   const auto read = [&](const Tensor& tensor) {
     std::vector<float> values = dense(memory.at(tensor.id), tensor);
@@ -72,7 +69,7 @@ std::vector<float> convolved(const Plan& plan, const Memory& memory) {
       break;
     case Direction::filter_gradient:
       convolve_to_filters(convolution.shape, read(convolution.image).data(),
-                          read(convolution.response).data(), result.data());
+                          read(convolution.response).data(), order, result.data());
       break;
   }
   for (float& value : result) value *= convolution.alpha;
@@ -112,9 +109,10 @@ void write(const Tensor& tensor, const std::vector<float>& values, void* data) {
 
 }  // namespace
 
-void compute(const Plan& plan, const Memory& memory, void* workspace) {
-  touch_all(plan, memory, workspace);
-  std::vector<float> values = convolved(plan, memory);
+void compute(const Plan& plan, const Memory& memory, void* workspace, SumOrder order) {
+  spoil("cuDNN: workspace", workspace, static_cast<std::size_t>(plan.engine.workspace_bytes));
+  touch_all(plan, memory);
+  std::vector<float> values = convolved(plan, memory, order);
   add_before(plan.graph.convolution, memory, values);
   for (const Pointwise& step : plan.graph.steps) apply(step, memory, values);
   write(plan.graph.result(), values, memory.at(plan.graph.result().id));

@@ -131,7 +131,7 @@ void convolve_to_image(const ConvolutionShape& shape, const float* dy, const flo
 }
 
 void convolve_to_filters(const ConvolutionShape& shape, const float* x, const float* dy,
-                         float* dw) {
+                         SumOrder order, float* dw) {
   const std::size_t seen = shape.window() * shape.channels;
   const std::size_t together = std::min(shape.responses(), rows_in(kPartElements, seen));
   std::vector<float> windows(together * seen);
@@ -141,10 +141,13 @@ void convolve_to_filters(const ConvolutionShape& shape, const float* x, const fl
   for (std::size_t top = 0; top < shape.responses(); top += together) {
     const std::size_t count = std::min(together, shape.responses() - top);
     for (std::size_t row = 0; row < count; ++row) {
-      const Place place = place_of(top + row, shape.vertical.responses, shape.horizontal.responses);
+      const std::size_t response =
+          order == SumOrder::first_to_last ? top + row : shape.responses() - 1 - (top + row);
+      const Place place = place_of(response, shape.vertical.responses, shape.horizontal.responses);
       gather_window(shape, x, place, windows.data() + row * seen);
+      for (std::size_t filter = 0; filter < shape.filters; ++filter)
+        gradients[filter * count + row] = dy[response * shape.filters + filter];
     }
-    transpose(count, shape.filters, dy + top * shape.filters, gradients.data());
     multiply(shape.filters, gradients.data(), RightFactor(count, seen, windows.data()),
              part.data());
     for (std::size_t index = 0; index < part.size(); ++index) dw[index] += part[index];

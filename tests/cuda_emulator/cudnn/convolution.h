@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 // 2-D convolutions of f32 in host memory: as products of matrices whose rows are gathered from
 // images. A sum of a gradient of filters is one of partial sums, as it may have millions of terms.
@@ -36,7 +37,10 @@ struct ConvolutionShape {
 void convolve(const ConvolutionShape& shape, const float* x, const float* w, float* y);
 /// dx, where y's gradient is dy.
 void convolve_to_image(const ConvolutionShape& shape, const float* dy, const float* w, float* dx);
+/// In which order the responses of a sum are added up.
+enum class SumOrder : std::uint8_t { first_to_last, last_to_first };
 /// dw, where y's gradient is dy.
-void convolve_to_filters(const ConvolutionShape& shape, const float* x, const float* dy, float* dw);
+void convolve_to_filters(const ConvolutionShape& shape, const float* x, const float* dy,
+                         SumOrder order, float* dw);
 
 }  // namespace ptbench::emulator

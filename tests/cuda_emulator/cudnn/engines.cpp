@@ -26,7 +26,7 @@ constexpr std::array kEngines{
     Engine{.index = 2, .has_plans = false},
     Engine{.index = 0, .is_fallback = true},
     Engine{.index = 1, .workspace_bytes = 4096, .has_knob = true, .is_fallback = true},
-    Engine{.index = 5, .is_fallback = true, .compiles = true},
+    Engine{.index = 5, .workspace_bytes = 1024, .is_fallback = true, .compiles = true},
 };
 
 template <class T>

@@ -10,14 +10,15 @@
 #include "tests/cuda_emulator/cudnn/graph.h"
 
 // The engines that the emulation pretends to have, one for each thing that callers have to cope
-// with; configurations of them, heuristics and plans. All compute the same.
+// with; configurations of them, heuristics and plans. All compute the same, but for the roundings
+// of an engine that does not repeat.
 
 namespace ptbench::emulator {
 
 struct Engine {
   std::int64_t index = 0;
   bool has_plans = true;       ///< else its configurations are fine, and no plan is
-  bool repeats = true;         ///< else two runs may differ
+  bool repeats = true;         ///< else every second run adds up in another order
   bool rounds_inputs = false;  ///< f32 to tf32
   std::int64_t workspace_bytes = 0;
   bool has_knob = false;     ///< CUDNN_KNOB_TYPE_STAGES, from 1 to 4

@@ -2,7 +2,9 @@
 // there. What it does not do is CUDNN_STATUS_NOT_SUPPORTED.
 #include <cudnn_graph.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "tests/cuda_emulator/cudnn/descriptor.h"
@@ -12,6 +14,7 @@
 
 struct cudnnContext {
   cudaStream_t stream = nullptr;
+  ptbench::emulator::Runs runs = std::make_shared<std::uint64_t>(0);
 };
 
 namespace ptbench::emulator {
@@ -132,8 +135,10 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
-  return status_of(
-      [&] { execute(not_null(handle, "the handle").stream, content_of(plan), content_of(pack)); });
+  return status_of([&] {
+    const cudnnContext& context = not_null(handle, "the handle");
+    execute(context.stream, context.runs, content_of(plan), content_of(pack));
+  });
 }
 }
 // NOLINTEND(readability-identifier-naming)

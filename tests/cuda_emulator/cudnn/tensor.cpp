@@ -56,6 +56,13 @@ Tensor tensor_of(const Descriptor& descriptor) {
   return tensor;
 }
 
+Extent extent_of(const void* data, const Tensor& tensor) {
+  std::int64_t last = 0;
+  for (std::size_t index = 0; index < tensor.dimensions.size(); ++index)
+    last += (tensor.dimensions[index] - 1) * tensor.strides[index];
+  return {data, static_cast<std::size_t>(last + 1) * bytes_of(tensor.element)};
+}
+
 std::string shape_of(const Tensor& tensor) {
   std::string text;
   for (const std::int64_t size : tensor.dimensions)

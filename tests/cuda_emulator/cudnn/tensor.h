@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cuda_emulator/arithmetic/element.h"
+#include "tests/cuda_emulator/arithmetic/workspace.h"
 #include "tests/cuda_emulator/cudnn/descriptor.h"
 
 namespace ptbench::emulator {
@@ -26,6 +27,8 @@ struct Tensor {
 
 /// Throws Refusal where the attributes do not make a tensor.
 [[nodiscard]] Tensor tensor_of(const Descriptor& descriptor);
+/// The memory from the tensor's first element at `data` to its last.
+[[nodiscard]] Extent extent_of(const void* data, const Tensor& tensor);
 /// "2 x 3 x 8 x 8".
 [[nodiscard]] std::string shape_of(const Tensor& tensor);
 

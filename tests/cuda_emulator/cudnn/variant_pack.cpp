@@ -35,6 +35,24 @@ void check_memory(const Graph& graph, const Memory& memory) {
   }
 }
 
+/// What lies in the workspace is lost when an engine uses it.
+void check_workspace(const Plan& plan, const Memory& memory, const void* workspace) {
+  const Extent lent{workspace, static_cast<std::size_t>(plan.engine.workspace_bytes)};
+  if (lent.bytes != 0 && workspace == nullptr)
+    throw Refusal(CUDNN_STATUS_BAD_PARAM_NULL_POINTER,
+                  "cudnnBackendExecute: the plan needs workspace");
+  for (const Tensor& tensor : plan.graph.in_memory())
+    if (lent.meets(extent_of(memory.at(tensor.id), tensor)))
+      bad_parameter("cudnnBackendExecute: the workspace overlaps tensor " +
+                    std::to_string(tensor.id));
+}
+
+/// The same for all runs, but for every second one of an engine that does not repeat.
+SumOrder order_of(const Engine& engine, std::uint64_t& runs) {
+  if (engine.repeats || runs++ % 2 == 0) return SumOrder::first_to_last;
+  return SumOrder::last_to_first;
+}
+
 const char* name_of(Direction direction) {
   switch (direction) {
     case Direction::forward: return "cuDNN convolution";
@@ -53,7 +71,8 @@ void check_variant_pack(const Descriptor& descriptor) {
     throw Refusal(CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES, "a variant pack has an id twice");
 }
 
-void execute(cudaStream_t stream, const Descriptor& plan, const Descriptor& pack) {
+void execute(cudaStream_t stream, const Runs& runs, const Descriptor& plan,
+             const Descriptor& pack) {
   if (plan.type() != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
       pack.type() != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
     throw Refusal(CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE,
@@ -65,10 +84,10 @@ void execute(cudaStream_t stream, const Descriptor& plan, const Descriptor& pack
   const Memory memory = memory_of(pack);
   check_memory(made.graph, memory);
   void* workspace = pack.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
-  if (made.engine.workspace_bytes != 0 && workspace == nullptr)
-    throw Refusal(CUDNN_STATUS_BAD_PARAM_NULL_POINTER,
-                  "cudnnBackendExecute: the plan needs workspace");
-  const auto work = [made, memory, workspace] { compute(made, memory, workspace); };
+  check_workspace(made, memory, workspace);
+  const auto work = [made, memory, workspace, runs] {
+    compute(made, memory, workspace, order_of(made.engine, *runs));
+  };
   if (ptbench_emulator_enqueue(stream, name_of(made.graph.convolution.direction), work) != 0)
     throw Refusal(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "cudnnBackendExecute: the stream fails");
 }
