@@ -1,5 +1,6 @@
 // What crosses the border between the program and the engine's module: objects, errors of both
 // kinds, and memory that outlives who provided it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
@@ -22,6 +23,15 @@ Site open() {
 }
 
 const LinearSpec kLinear{.batch = 1, .inputs = 2, .outputs = 3};
+
+/// Scratch memory of an operator's candidates, ascending.
+std::vector<Bytes> scratch_of(const KernelBackend& backend, const OperatorSpec& spec) {
+  std::vector<Bytes> bytes;
+  for (const std::string& candidate : backend.candidates(spec))
+    bytes.push_back(backend.plan(spec, candidate)->scratch_bytes());
+  std::ranges::sort(bytes);
+  return bytes;
+}
 
 }  // namespace
 
@@ -74,6 +84,24 @@ TEST_CASE("a device counts the memory of its buffers") {
   CHECK(site.device->own_memory()->peak == before + 1024 + 512);
   site.device->reset_peak_memory();
   CHECK(site.device->own_memory()->peak == before);
+}
+
+TEST_CASE("workspaces lie behind open gradients, at multiples of 256 bytes") {
+  const Site site = open();
+  if (!has_emulated_devices()) skip("which candidates have workspace is up to a real device");
+  const auto check = [&](const OperatorSpec& spec, Bytes open_gradient) {
+    CAPTURE(key_of(spec), open_gradient);
+    const std::vector<Bytes> scratch = scratch_of(*site.backend, spec);
+    CHECK(scratch.front() == round_up(open_gradient, 256));
+    CHECK(scratch.back() > scratch.front());
+  };
+  check(LinearSpec{.batch = 7, .inputs = 17, .outputs = 32, .relu = true}, Bytes{7} * 32 * 4);
+  check(Conv2dSpec{.input = {.batch = 1, .channels = 3, .height = 5, .width = 5},
+                   .outputs = 7,
+                   .window = Window::square(3, 1, 1),
+                   .bias = true,
+                   .relu = true},
+        Bytes{7} * 25 * 4);
 }
 
 TEST_CASE("buffers may outlive their device") {

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "kernels/reference/linear.h"
 #include "tests/support/backends.h"
@@ -113,6 +115,25 @@ TEST_CASE("linear layers agree with sums in double within their type's rounding"
           CHECK(first_outside(result.input_gradients[0], gradients.input) == -1);
         });
   }
+}
+
+TEST_CASE("sums of fp16 products are formed in float, though parts of them exceed fp16") {
+  constexpr Size kWidth = 64;
+  const LinearSpec spec{.batch = 1, .inputs = kWidth, .outputs = kWidth, .type = ElementType::f16};
+  // The halves of every sum are 131072 and -129024.
+  std::vector<float> halves(kWidth, 64);
+  std::ranges::fill(std::span(halves).subspan(kWidth / 2), -63.0F);
+  OperatorData data = make_data(spec, 1, Values::integers);
+  data.inputs = {halves};
+  data.output_gradients = {halves};
+  data.parameters = {std::vector<float>(kWidth * kWidth, 64), std::vector<float>(kWidth, 0)};
+  const std::vector<float> sums(kWidth, 2048);
+  for_each_candidate(
+      spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+        const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+        CHECK(result.output == sums);
+        CHECK(result.input_gradients[0] == sums);
+      });
 }
 
 TEST_CASE("a diverged model shows behind a small rectified layer: NaN stays NaN") {
