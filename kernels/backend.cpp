@@ -10,6 +10,15 @@ Bytes KernelBackend::bytes_of(const TensorSpec& tensor) const {
   return static_cast<Bytes>(tensor.shape.elements()) * ptbench::bytes_of(tensor.type);
 }
 
+std::string KernelBackend::safest_candidate(const OperatorSpec& spec) const {
+  return candidates(spec).front();
+}
+
+bool KernelBackend::has_candidate(const OperatorSpec& spec, std::string_view candidate) const {
+  return std::ranges::any_of(candidates(spec),
+                             [&](const std::string& known) { return known == candidate; });
+}
+
 void KernelBackend::import_tensor(const TensorSpec& tensor, std::span<const float> row_major,
                                   std::span<std::byte> memory) const {
   ensure(memory.size() == KernelBackend::bytes_of(tensor), "a tensor fits its memory");

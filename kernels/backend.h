@@ -65,8 +65,15 @@ class KernelBackend {
   virtual void export_tensor(const TensorSpec& tensor, std::span<const std::byte> memory,
                              std::span<float> row_major) const;
 
-  /// The ways in which this backend can compute `spec`, the safest bet first; never empty.
+  /// The ways in which this backend can compute `spec`, the safest bet first; never empty. May take
+  /// long, where a library compiles what it offers.
   [[nodiscard]] virtual std::vector<std::string> candidates(const OperatorSpec& spec) const = 0;
+  /// The first of them, without preparing the others.
+  [[nodiscard]] virtual std::string safest_candidate(const OperatorSpec& spec) const;
+  /// Whether `candidate`, which was chosen by another process, can be planned; without preparing
+  /// the others.
+  [[nodiscard]] virtual bool has_candidate(const OperatorSpec& spec,
+                                           std::string_view candidate) const;
   /// A pure function of its arguments. Throws a usage error for a candidate that it does not have.
   [[nodiscard]] virtual std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
                                                            std::string_view candidate) const = 0;

@@ -212,9 +212,7 @@ Choices without_unknown_candidates(const KernelBackend& backend,
                                    const std::vector<OperatorSpec>& specs, Choices known) {
   for (const OperatorSpec& spec : specs) {
     const auto found = known.find(key_of(spec));
-    if (found == known.end()) continue;
-    const std::vector<std::string> candidates = backend.candidates(spec);
-    if (std::ranges::find(candidates, found->second) == candidates.end()) known.erase(found);
+    if (found != known.end() && !backend.has_candidate(spec, found->second)) known.erase(found);
   }
   return known;
 }
@@ -272,8 +270,12 @@ Choices choose(const KernelBackend& backend, const std::vector<OperatorSpec>& sp
 Choices guess(const KernelBackend& backend, const std::vector<OperatorSpec>& specs,
               const Choices& known) {
   Choices choices;
-  for (OpenChoice& choice : open_choices(backend, specs, known, choices))
-    choices[choice.key] = std::move(choice.candidates.front());
+  for (const OperatorSpec& spec : specs) {
+    const std::string key = key_of(spec);
+    if (choices.contains(key)) continue;
+    const auto found = known.find(key);
+    choices[key] = found != known.end() ? found->second : backend.safest_candidate(spec);
+  }
   return choices;
 }
 

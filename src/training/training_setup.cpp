@@ -52,12 +52,12 @@ namespace {
 std::optional<std::string> candidate_with_layout(const KernelBackend& backend,
                                                  const OperatorSpec& spec, std::uint64_t layout,
                                                  const std::vector<std::string>& wishes) {
-  const std::vector<std::string> all = backend.candidates(spec);
   const auto fits = [&](const std::string& candidate) {
     return layout_digest(spec, *backend.plan(spec, candidate)) == layout;
   };
   for (const std::string& wish : wishes)
-    if (std::ranges::find(all, wish) != all.end() && fits(wish)) return wish;
+    if (backend.has_candidate(spec, wish) && fits(wish)) return wish;
+  const std::vector<std::string> all = backend.candidates(spec);
   const auto found = std::ranges::find_if(all, fits);
   return found != all.end() ? std::optional(*found) : std::nullopt;
 }
@@ -67,9 +67,9 @@ std::optional<std::string> candidate_with_layout(const KernelBackend& backend,
 void agree_on_layout(const KernelBackend& backend, const std::vector<OperatorSpec>& shares,
                      Choices& choices) {
   const OperatorSpec& largest = shares.front();
-  std::vector<std::string> ways = backend.candidates(largest);
-  ways.insert(ways.begin(), choices.at(key_of(largest)));
-  for (const std::string& way : ways) {
+  std::vector<std::string> ways{choices.at(key_of(largest))};
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const std::string way = ways[i];
     const std::uint64_t layout = layout_digest(largest, *backend.plan(largest, way));
     Choices agreed = choices;
     agreed[key_of(largest)] = way;
@@ -82,9 +82,13 @@ void agree_on_layout(const KernelBackend& backend, const std::vector<OperatorSpe
           if (found) agreed[key_of(spec)] = *found;
           return found.has_value();
         });
-    if (!all_agree) continue;
-    choices = std::move(agreed);
-    return;
+    if (all_agree) {
+      choices = std::move(agreed);
+      return;
+    }
+    if (i > 0) continue;  // the others are looked at only where the choice does not do
+    const std::vector<std::string> others = backend.candidates(largest);
+    ways.insert(ways.end(), others.begin(), others.end());
   }
   throw run_error(fmt::format("the kernels for '{}' have no parameter layout in common for all "
                               "shares",

@@ -51,7 +51,15 @@ class FakeBackend final : public KernelBackend {
   [[nodiscard]] std::string name() const override { return "fake"; }
   [[nodiscard]] std::string fingerprint() const override { return "fake"; }
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& /*spec*/) const override {
+    ++listings_;
     return names_;
+  }
+  [[nodiscard]] std::string safest_candidate(const OperatorSpec& /*spec*/) const override {
+    return names_.front();
+  }
+  [[nodiscard]] bool has_candidate(const OperatorSpec& /*spec*/,
+                                   std::string_view candidate) const override {
+    return std::ranges::any_of(names_, [&](const auto& name) { return name == candidate; });
   }
   [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& /*spec*/,
                                                    std::string_view candidate) const override {
@@ -76,8 +84,11 @@ class FakeBackend final : public KernelBackend {
   std::function<double(std::uint64_t)> disturbance = [](std::uint64_t) { return 1.0; };
   [[nodiscard]] double spent() const { return spent_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// How often all candidates were asked for.
+  [[nodiscard]] int listings() const { return listings_; }
 
  private:
+  mutable int listings_ = 0;
   std::vector<std::string> names_;
   std::map<std::string, double> seconds_;
   ReferenceBackend reference_;
@@ -186,6 +197,18 @@ TEST_CASE("a guess is what is known, and the safest bet otherwise, without timin
   CHECK(guess(backend, {some_spec()}, {}) == Choices{{key, "a"}});
   CHECK(guess(backend, {some_spec()}, {{key, "b"}}) == Choices{{key, "b"}});
   CHECK(backend.steps() == 0);
+}
+
+TEST_CASE("candidates that are neither tried nor chosen are not prepared", "[kernels]") {
+  const FakeBackend backend({"a", "b"}, {{"a", 0.02}, {"b", 0.01}});
+  const Choices known{{key_of(some_spec()), "b"}};
+  CHECK(without_unknown_candidates(backend, {some_spec()}, known) == known);
+  CHECK(chosen_by(backend, known) == "b");
+  CHECK(guess(backend, {some_spec()}, known) == known);
+  CHECK(guess(backend, {some_spec()}, {}) == Choices{{key_of(some_spec()), "a"}});
+  CHECK(backend.listings() == 0);
+  CHECK(chosen_by(backend) == "b");
+  CHECK(backend.listings() == 1);
 }
 
 }  // namespace ptbench

@@ -80,6 +80,13 @@ class ForwardingBackend : public KernelBackend {
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const final {
     return inner().candidates(spec);
   }
+  [[nodiscard]] std::string safest_candidate(const OperatorSpec& spec) const final {
+    return inner().safest_candidate(spec);
+  }
+  [[nodiscard]] bool has_candidate(const OperatorSpec& spec,
+                                   std::string_view candidate) const final {
+    return inner().has_candidate(spec, candidate);
+  }
 
  protected:
   [[nodiscard]] virtual const KernelBackend& inner() const = 0;
