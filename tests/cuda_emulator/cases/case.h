@@ -102,6 +102,7 @@ std::vector<Case> product_cases();
 std::vector<Case> workspace_cases();
 std::vector<Case> convolution_cases();
 std::vector<Case> convolution_fault_cases();
+std::vector<Case> plan_text_cases();
 std::vector<Case> device_cases();
 
 }  // namespace ptbench::emulator::cases

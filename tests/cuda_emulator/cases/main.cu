@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   const bool faulty = argc > 2 && std::strcmp(argv[2], "faulty") == 0;
   for (const auto table :
        {memory_cases, block_cases, thread_cases, stream_cases, product_cases, workspace_cases,
-        convolution_cases, convolution_fault_cases, device_cases})
+        convolution_cases, convolution_fault_cases, plan_text_cases, device_cases})
     for (const Case& entry : table()) {
       if (argc < 2)
         std::puts(entry.name);

@@ -6,6 +6,7 @@
 
 #include "tests/cuda_emulator/cudnn/engines.h"
 #include "tests/cuda_emulator/cudnn/graph.h"
+#include "tests/cuda_emulator/cudnn/plan_text.h"
 #include "tests/cuda_emulator/cudnn/refusal.h"
 #include "tests/cuda_emulator/cudnn/rules.h"
 #include "tests/cuda_emulator/cudnn/variant_pack.h"
@@ -154,9 +155,10 @@ void get_attribute(const Descriptor& descriptor, Descriptor::Name name,
                   std::string(rule.text) + " is got before the descriptor was finalized");
   if (requested < 0) bad_parameter(std::string(rule.text) + ": a negative number is asked for");
   const Values* set = descriptor.find(name);
-  Values values = rule.use == Use::result ? result_of(descriptor, name)
-                  : set != nullptr        ? *set
-                                          : Values{type, 0, {}, {}};
+  const bool follows = rule.use == Use::result || (rule.use == Use::either && set == nullptr);
+  Values values = follows          ? result_of(descriptor, name)
+                  : set != nullptr ? *set
+                                   : Values{type, 0, {}, {}};
   if (values.type != type) bad_parameter(std::string(rule.text) + " was set with another type");
   // Asked for none, it tells how many there are; of configurations, how many there are at most.
   const std::int64_t all = name == CUDNN_ATTR_ENGINEHEUR_RESULTS ? most_results() : values.count;
@@ -177,6 +179,7 @@ void get_attribute(const Descriptor& descriptor, Descriptor::Name name,
 void finalize(Descriptor& descriptor) {
   if (descriptor.is_final())
     bad_parameter(std::string(name_of(descriptor.type())) + " is finalized twice");
+  if (descriptor.type() == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) restore_plan(descriptor);
   check_required(descriptor);
   check(descriptor);
   descriptor.make_final();

@@ -52,6 +52,8 @@ class Descriptor {
   void make_final() { is_final_ = true; }
 
   [[nodiscard]] bool has(Name name) const { return values_.contains(name); }
+  /// All that were set.
+  [[nodiscard]] const std::map<Name, Values>& values() const { return values_; }
   /// Null where it was not set.
   [[nodiscard]] const Values* find(Name name) const;
   /// Elements of plain bytes; none where the attribute was not set.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/cuda_emulator/cudnn/plan_text.h"
 #include "tests/cuda_emulator/cudnn/refusal.h"
 #include "tests/cuda_emulator/device/exports.h"
 
@@ -99,7 +100,8 @@ void check_plan(const Descriptor& plan) {
   expect(configuration_at(plan), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration");
   if (!plan_of(plan).engine.has_plans)
     throw Refusal(CUDNN_STATUS_NOT_SUPPORTED, "the engine has no plan for this graph", false);
-  if (plan_of(plan).engine.compiles && !has_compiler())
+  const bool is_compiled = plan.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+  if (plan_of(plan).engine.compiles && !is_compiled && !has_compiler())
     throw Refusal(CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING, "there is no compiler",
                   false);
 }
@@ -139,21 +141,6 @@ Values results_of(const Descriptor& heuristics) {
       configurations.push_back(configuration_of(
           engine, heuristics.descriptors(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).front()));
   return values_of(std::move(configurations));
-}
-
-/// What tells a plan from others of its graph.
-Values text_of(const Descriptor& plan) {
-  const Engine engine = plan_of(plan).engine;
-  std::string text = R"({"engine":)" + std::to_string(engine.index) + R"(,"knobs":{)";
-  for (const DescriptorPtr& choice :
-       configuration_at(plan).descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES)) {
-    if (text.back() != '{') text += ',';
-    text += '"' +
-            std::to_string(choice->one<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)) +
-            "\":" + std::to_string(choice->one<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
-  }
-  text += "}}";
-  return values_of(CUDNN_TYPE_CHAR, std::span<const char>(text.c_str(), text.size() + 1));
 }
 
 }  // namespace
@@ -215,7 +202,7 @@ Values engine_result(const Descriptor& descriptor, Descriptor::Name name) {
       return one(CUDNN_TYPE_INT64, engine_of(engine_at(descriptor)).workspace_bytes);
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return one(CUDNN_TYPE_INT64, plan_of(descriptor).engine.workspace_bytes);
-    default: return text_of(descriptor);
+    default: return values_of<char>(CUDNN_TYPE_CHAR, text_of(configuration_at(descriptor)));
   }
 }
 

@@ -14,6 +14,7 @@ enum class Use : std::uint8_t {
   required,  ///< set before the descriptor is finalized
   optional,
   result,  ///< only got
+  either,  ///< set, or got from the others
 };
 
 /// An attribute. Each belongs to one kind of descriptor.
