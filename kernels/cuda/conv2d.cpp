@@ -9,6 +9,7 @@
 #include "kernels/cuda/bias_gradient.h"
 #include "kernels/cuda/casts.h"
 #include "kernels/cuda/convolution.h"
+#include "kernels/cuda/convolution_plans.h"
 #include "kernels/cuda/pixels.h"
 #include "kernels/cuda/typed.h"
 #include "kernels/cuda/workspace.h"
@@ -260,9 +261,9 @@ class Conv2dPlan final : public OperatorPlan {
   }
   [[nodiscard]] Bytes addend_bytes() const override { return float_bytes(layout_.weights); }
   [[nodiscard]] std::string description() const override {
-    std::string text = fmt::format("cuDNN forward: {}; weights: {}", passes_.forward->description(),
-                                   passes_.weights->description());
-    if (passes_.data) text += "; data: " + passes_.data->description();
+    std::string text = fmt::format("cuDNN forward: {}; weights: {}", passes_.forward->name(),
+                                   passes_.weights->name());
+    if (passes_.data) text += "; data: " + passes_.data->name();
     return text;
   }
   void import_parameters(std::span<const std::span<const float>> tensors,
@@ -295,18 +296,6 @@ class Conv2dPlan final : public OperatorPlan {
   Conv2dLayout layout_;
 };
 
-/// A candidate's name and what it stands for.
-struct Candidate {
-  std::string name;
-  Passes passes;
-};
-
-std::vector<PassPlan> plans_of(const Conv2dSpec& spec, ConvolutionPass pass,
-                               const OperatorSite& site) {
-  return plan_convolution({.handle = site.cudnn.handle()}, packed(spec), pass,
-                          kConvolutionAlgorithms);
-}
-
 /// Weight gradients of narrow types are computed by engines that cuDNN compiles when it plans them.
 Error no_plan_error(const Conv2dSpec& spec) {
   const std::string what =
@@ -320,44 +309,84 @@ Error no_plan_error(const Conv2dSpec& spec) {
       compiler.remedy + "; --precision fp32 does without");
 }
 
-void require_plan(const std::vector<PassPlan>& plans, const Conv2dSpec& spec) {
+/// Of a pass that is needed: the first ones, up to `most`.
+std::vector<PassPlan> first_plans(const Conv2dSpec& spec, ConvolutionPass pass,
+                                  const OperatorSite& site, std::size_t most) {
+  std::vector<PassPlan> plans = site.convolutions.of(spec, pass).first(most);
   if (plans.empty()) throw no_plan_error(spec);
+  return plans;
 }
 
-std::vector<Candidate> all_candidates(const Conv2dSpec& spec, const OperatorSite& site) {
+/// Each plan of a pass with each of the others.
+std::vector<Passes> first_passes(const Conv2dSpec& spec, const OperatorSite& site,
+                                 std::size_t most) {
   site.device.make_current();
-  const auto forward = plans_of(spec, ConvolutionPass::forward, site);
-  const auto weights = plans_of(spec, ConvolutionPass::weights, site);
-  const auto data = spec.input_gradient ? plans_of(spec, ConvolutionPass::data, site)
+  const auto forward = first_plans(spec, ConvolutionPass::forward, site, most);
+  const auto weights = first_plans(spec, ConvolutionPass::weights, site, most);
+  const auto data = spec.input_gradient ? first_plans(spec, ConvolutionPass::data, site, most)
                                         : std::vector<PassPlan>{nullptr};
-  for (const auto& plans : {forward, weights, data}) require_plan(plans, spec);
-  std::vector<Candidate> all;
-  for (std::size_t f = 0; f < forward.size(); ++f)
-    for (std::size_t w = 0; w < weights.size(); ++w)
-      for (std::size_t d = 0; d < data.size(); ++d) {
-        std::string name = fmt::format("forward={} weights={}", f, w);
-        if (spec.input_gradient) name += fmt::format(" data={}", d);
-        all.push_back(
-            {std::move(name), {.forward = forward[f], .weights = weights[w], .data = data[d]}});
-      }
+  std::vector<Passes> all;
+  for (const PassPlan& of_forward : forward)
+    for (const PassPlan& of_weights : weights)
+      for (const PassPlan& of_data : data)
+        all.push_back({.forward = of_forward, .weights = of_weights, .data = of_data});
   return all;
+}
+
+constexpr std::string_view kForwardWord = "forward=";
+constexpr std::string_view kWeightsWord = "weights=";
+constexpr std::string_view kDataWord = "data=";
+
+std::string candidate_of(const Passes& passes) {
+  std::string name = fmt::format("{}{} {}{}", kForwardWord, passes.forward->name(), kWeightsWord,
+                                 passes.weights->name());
+  if (passes.data) name += fmt::format(" {}{}", kDataWord, passes.data->name());
+  return name;
+}
+
+/// The passes that a candidate's name stands for; empty where cuDNN does not have them.
+std::optional<Passes> passes_of(const Conv2dSpec& spec, std::string_view candidate,
+                                const OperatorSite& site) {
+  site.device.make_current();
+  std::string_view rest = candidate;
+  const auto take = [&](std::string_view word, ConvolutionPass pass) -> PassPlan {
+    const std::string_view next = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), next.size() + 1));
+    if (!next.starts_with(word)) return nullptr;
+    return site.convolutions.of(spec, pass).named(next.substr(word.size()));
+  };
+  Passes passes;
+  passes.forward = take(kForwardWord, ConvolutionPass::forward);
+  if (!passes.forward) return std::nullopt;
+  passes.weights = take(kWeightsWord, ConvolutionPass::weights);
+  if (!passes.weights) return std::nullopt;
+  if (spec.input_gradient) passes.data = take(kDataWord, ConvolutionPass::data);
+  if (!rest.empty() || (spec.input_gradient && !passes.data)) return std::nullopt;
+  return passes;
 }
 
 }  // namespace
 
 std::vector<std::string> candidates_of(const Conv2dSpec& spec, const OperatorSite& site) {
   std::vector<std::string> names;
-  for (Candidate& candidate : all_candidates(spec, site))
-    names.push_back(std::move(candidate.name));
+  for (const Passes& passes : first_passes(spec, site, kConvolutionAlgorithms))
+    names.push_back(candidate_of(passes));
   return names;
+}
+
+std::string safest_candidate_of(const Conv2dSpec& spec, const OperatorSite& site) {
+  return candidate_of(first_passes(spec, site, 1).front());
+}
+
+bool is_candidate_of(const Conv2dSpec& spec, std::string_view candidate, const OperatorSite& site) {
+  return passes_of(spec, candidate, site).has_value();
 }
 
 std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec, std::string_view candidate,
                                             const OperatorSite& site) {
-  for (Candidate& known : all_candidates(spec, site))
-    if (known.name == candidate)
-      return std::make_unique<Conv2dPlan>(spec, std::move(known.passes), site);
-  return nullptr;
+  std::optional<Passes> passes = passes_of(spec, candidate, site);
+  if (!passes) return nullptr;
+  return std::make_unique<Conv2dPlan>(spec, *std::move(passes), site);
 }
 
 }  // namespace ptbench::cuda

@@ -1,66 +1,56 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "kernels/cuda/convolution_graph.h"
 #include "kernels/cuda/cudnn.h"
-#include "kernels/spec.h"
 
-// Convolutions as cuDNN plans and computes them. Images are batch × height × width × channels
-// (NHWC), weights outputs × height × width × channels, both without gaps.
+// Plans of convolutions, and convolutions on given memory.
 namespace ptbench::cuda {
 
-enum class ConvolutionPass : std::uint8_t {
-  forward,  ///< y = x ∗ W (+ bias) (+ addend), rectified where the spec says so
-  data,     ///< the gradient of x from that of y
-  weights,  ///< the gradient of W, in f32, from x and the gradient of y
-};
-
-/// The convolution of `spec` as cuDNN computes it: plain images are packed for it, with channels
-/// padded to 16 bytes, as tensor cores want them.
-[[nodiscard]] Conv2dSpec packed(const Conv2dSpec& spec);
-
-/// Which device convolutions are planned for: that of `handle`, or, without one, the device that a
-/// descriptor of properties tells of, so that plans can be made where there is no GPU.
-struct CudnnTarget {
-  cudnnHandle_t handle = nullptr;
-  cudnnBackendDescriptor_t properties = nullptr;
-};
-
-/// A way to compute one pass. Immutable.
+/// A way to compute one pass. Immutable; for the thread that made it, since cuDNN does not promise
+/// that two threads may execute one plan at once.
 class ConvolutionPlan {
  public:
-  /// What a plan refers to: tensors, operations, their graph and an engine with its settings.
+  /// What a plan refers to: tensors, operations, their graph and an engine with its settings; a
+  /// plan that was restored refers to nothing.
   struct Parts {
     std::shared_ptr<const std::vector<Descriptor>> graph;
-    Descriptor configuration;
+    std::optional<Descriptor> configuration;
     Descriptor plan;
   };
-  ConvolutionPlan(Parts parts, std::string description);
+  ConvolutionPlan(Parts parts, std::string name);
 
   [[nodiscard]] Bytes workspace() const { return workspace_; }
-  /// Engine and settings: equal ones compute the same bits on one device and version.
-  [[nodiscard]] const std::string& description() const { return description_; }
+  /// Engine and settings in one word: "34,2:5,14:4" is engine 34 with knob 2 at 5 and knob 14 at 4.
+  /// Equal ones compute the same bits on one device and version.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// What restores the plan, compiled code included; empty where cuDNN does not give it.
+  [[nodiscard]] std::optional<std::string> text() const;
   [[nodiscard]] cudnnBackendDescriptor_t get() const { return parts_.plan.get(); }
 
  private:
   Parts parts_;
   Bytes workspace_;
-  std::string description_;
+  std::string name_;
 };
 
-/// Up to `most` ways to compute a pass of `spec`, whose images are as said above (`plain_input` is
-/// not looked at). Narrow images have a gradient of W in f32 only by engines that cuDNN compiles
-/// when it makes the plan, which it may not be able to; the one first that cuDNN expects to be the
-/// fastest. All of them repeat every bit and multiply in the type of the spec: no tf32 for f32,
-/// no transforms (Winograd, Fourier). A function of spec, library version and device. Empty where
-/// cuDNN has none.
-[[nodiscard]] std::vector<std::shared_ptr<const ConvolutionPlan>> plan_convolution(
-    const CudnnTarget& target, const Conv2dSpec& spec, ConvolutionPass pass, std::size_t most);
+/// An engine with its settings for a graph, made ready to run, which compiles it where the engine
+/// is one that cuDNN compiles. Null where cuDNN finds only now that it does not fit.
+[[nodiscard]] std::shared_ptr<const ConvolutionPlan> finalized_plan(
+    const CudnnTarget& target, const std::shared_ptr<const std::vector<Descriptor>>& graph,
+    Descriptor configuration, std::string name);
+
+/// The plan of that name out of its text, without compiling. Null where cuDNN refuses the text: it
+/// is broken, or of another device, driver or version.
+[[nodiscard]] std::shared_ptr<const ConvolutionPlan> restored_plan(const CudnnTarget& target,
+                                                                   std::string_view text,
+                                                                   std::string name);
 
 /// Device memory of a convolution, of which each pass reads two and writes the third. All of the
 /// type of images but for the gradient of W in f32.

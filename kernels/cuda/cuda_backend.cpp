@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "kernels/cuda/arena_passes.h"
 #include "kernels/cuda/optimizer.h"
 #include "kernels/cuda/product_peak.h"
+#include "kernels/site_interface.h"
 #include "src/base/error.h"
+#include "src/base/install_paths.h"
 #include "src/base/log.h"
 #include "src/device/cuda/check.h"
 
@@ -16,12 +19,19 @@ namespace {
 
 constexpr std::string_view kKernel = "kernel";  // the one way of operators that have one way
 
-/// Counted up when candidates come or go, so that choices are made anew.
+/// Counted up when candidates come or go, or cuDNN is told otherwise of a convolution, so that
+/// choices and plans that are kept are made anew.
 constexpr int kCandidateSet = 3;
 
 template <class Spec>
 concept HasCandidates =
     requires(const Spec& spec, const OperatorSite& site) { candidates_of(spec, site); };
+template <class Spec>
+concept KnowsCandidates =
+    requires(const Spec& spec, std::string_view candidate, const OperatorSite& site) {
+      safest_candidate_of(spec, site);
+      is_candidate_of(spec, candidate, site);
+    };
 template <class Spec>
 concept HasOneWay =
     requires(const Spec& spec, const OperatorSite& site) { plan_operator(spec, site); };
@@ -41,10 +51,32 @@ void for_each_element(const ImageShape& image, FunctionRef<void(std::size_t, std
             static_cast<std::size_t>((sample * image.pixels() + pixel) * image.channels + channel));
 }
 
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 std::string driver_version() {
   int version = 0;
   PTBENCH_CUDA(cudaDriverGetVersion(&version));
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  return version_text(version);
+}
+std::string runtime_version() {
+  int version = 0;
+  PTBENCH_CUDA(cudaRuntimeGetVersion(&version));
+  return version_text(version);
+}
+
+std::string fingerprint_of(const CudaDevice& device) {
+  return fmt::format("cuda {} {} driver {} cuBLASLt {} cuDNN {} kernels {}", device.name(),
+                     device.compute_capability(), driver_version(), cublaslt_version(),
+                     cudnn_version(), kCandidateSet);
+}
+
+/// Beside the choices of operators.
+PlanFiles plan_files_of(const CudaDevice& device) {
+  const std::filesystem::path cache = cache_folder();
+  return {cache.empty() ? cache : cache / "cudnn",
+          fmt::format("{} runtime {} multiprocessors {} module {:x}", fingerprint_of(device),
+                      runtime_version(), device.multiprocessors(), kSiteAbi)};
 }
 
 }  // namespace
@@ -58,9 +90,13 @@ CudaBackend::CudaBackend(CudaDevice& device)
     : device_(device),
       library_((device.make_current(), open_cublaslt())),
       cudnn_(device),
+      convolutions_(cudnn_, plan_files_of(device)),
       small_work_(device.compute()),
-      site_{
-          .device = device, .library = library_.get(), .cudnn = cudnn_, .small_work = small_work_},
+      site_{.device = device,
+            .library = library_.get(),
+            .cudnn = cudnn_,
+            .convolutions = convolutions_,
+            .small_work = small_work_},
       begin_(device.compute().make_event(EventClock::on)),
       end_(device.compute().make_event(EventClock::on)) {}
 
@@ -69,11 +105,7 @@ std::optional<MeasuredPeak> CudaBackend::measure_peak(ElementType type, const Cl
   return measure_product_peak(*this, site_, type, clock, effort);
 }
 
-std::string CudaBackend::fingerprint() const {
-  return fmt::format("cuda {} {} driver {} cuBLASLt {} cuDNN {} kernels {}", device_.name(),
-                     device_.compute_capability(), driver_version(), cublaslt_version(),
-                     cudnn_version(), kCandidateSet);
-}
+std::string CudaBackend::fingerprint() const { return fingerprint_of(device_); }
 
 double CudaBackend::seconds_of(FunctionRef<void()> work, const Clock& /*clock*/) const {
   Queue& queue = device_.compute();
@@ -112,6 +144,30 @@ std::vector<std::string> CudaBackend::candidates(const OperatorSpec& spec) const
           return candidates_of(concrete, site_);
         else
           return std::vector{std::string(kKernel)};
+      },
+      spec);
+}
+
+std::string CudaBackend::safest_candidate(const OperatorSpec& spec) const {
+  require_computed(spec);
+  return std::visit(
+      [&]<class Spec>(const Spec& concrete) {
+        if constexpr (KnowsCandidates<Spec>)
+          return safest_candidate_of(concrete, site_);
+        else
+          return KernelBackend::safest_candidate(spec);
+      },
+      spec);
+}
+
+bool CudaBackend::has_candidate(const OperatorSpec& spec, std::string_view candidate) const {
+  require_computed(spec);
+  return std::visit(
+      [&]<class Spec>(const Spec& concrete) {
+        if constexpr (KnowsCandidates<Spec>)
+          return is_candidate_of(concrete, candidate, site_);
+        else
+          return KernelBackend::has_candidate(spec, candidate);
       },
       spec);
 }

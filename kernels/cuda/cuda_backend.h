@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/cuda/convolution_plans.h"
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/operators.h"
@@ -18,8 +19,8 @@ namespace ptbench::cuda {
 [[nodiscard]] bool computes(const OperatorSpec& spec);
 
 /// Operators on one CUDA device: products by cuBLASLt, convolutions by cuDNN, the rest by own
-/// kernels. The device outlives
-/// the backend, which outlives its plans and their operators.
+/// kernels. For the thread that made it. The device outlives the backend, which outlives its plans
+/// and their operators.
 class CudaBackend final : public KernelBackend {
  public:
   explicit CudaBackend(CudaDevice& device);
@@ -41,6 +42,9 @@ class CudaBackend final : public KernelBackend {
 
   /// Like `plan`, throws a capability error that names an operator which it does not compute.
   [[nodiscard]] std::vector<std::string> candidates(const OperatorSpec& spec) const override;
+  [[nodiscard]] std::string safest_candidate(const OperatorSpec& spec) const override;
+  [[nodiscard]] bool has_candidate(const OperatorSpec& spec,
+                                   std::string_view candidate) const override;
   [[nodiscard]] std::unique_ptr<OperatorPlan> plan(const OperatorSpec& spec,
                                                    std::string_view candidate) const override;
   [[nodiscard]] std::unique_ptr<Optimizer> plan_optimizer(
@@ -53,6 +57,7 @@ class CudaBackend final : public KernelBackend {
   CudaDevice& device_;
   OwnedLibrary library_;
   Cudnn cudnn_;
+  ConvolutionPlans convolutions_;
   SmallWork small_work_;
   OperatorSite site_;
   std::unique_ptr<Event> begin_;

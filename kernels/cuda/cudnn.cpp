@@ -63,6 +63,24 @@ Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
   owned_.reset(created);
 }
 
+cudnnStatus_t Descriptor::try_set(cudnnBackendAttributeName_t name, std::string_view text) {
+  return cudnnBackendSetAttribute(owned_.get(), name, CUDNN_TYPE_CHAR, std::ssize(text),
+                                  static_cast<const void*>(text.data()));
+}
+
+std::optional<std::string> Descriptor::text(cudnnBackendAttributeName_t name) const {
+  std::int64_t count = 0;
+  if (cudnnBackendGetAttribute(owned_.get(), name, CUDNN_TYPE_CHAR, 0, &count, nullptr) !=
+          CUDNN_STATUS_SUCCESS ||
+      count <= 0)
+    return std::nullopt;
+  std::string text(static_cast<std::size_t>(count), '\0');
+  const cudnnStatus_t status =
+      cudnnBackendGetAttribute(owned_.get(), name, CUDNN_TYPE_CHAR, count, &count, text.data());
+  if (status != CUDNN_STATUS_SUCCESS || count != std::ssize(text)) return std::nullopt;
+  return text;
+}
+
 cudnnStatus_t Descriptor::try_finalize() { return cudnnBackendFinalize(owned_.get()); }
 
 std::vector<Descriptor> Descriptor::get_descriptors(cudnnBackendAttributeName_t name,

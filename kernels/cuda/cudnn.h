@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -101,6 +103,10 @@ struct AttributeType<cudnnBackendNumericalNote_t> {
   static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_NUMERICAL_NOTE;
 };
 template <>
+struct AttributeType<cudnnBackendBehaviorNote_t> {
+  static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_BEHAVIOR_NOTE;
+};
+template <>
 struct AttributeType<cudnnBackendKnobType_t> {
   static constexpr cudnnBackendAttributeType_t kValue = CUDNN_TYPE_KNOB_TYPE;
 };
@@ -134,6 +140,9 @@ class Descriptor {
         static_cast<const void*>(values.data()));
   }
 
+  /// A text that cuDNN may refuse.
+  [[nodiscard]] cudnnStatus_t try_set(cudnnBackendAttributeName_t name, std::string_view text);
+
   /// After all attributes are set. What cuDNN cannot do, it says here.
   [[nodiscard]] cudnnStatus_t try_finalize();
   void finalize() { PTBENCH_CUDNN(try_finalize()); }
@@ -145,7 +154,9 @@ class Descriptor {
     values.resize(get(name, AttributeType<T>::kValue, most, values.data()));
     return values;
   }
-  /// The same of descriptors of one type.
+  /// A text of any length; empty where cuDNN does not give it.
+  [[nodiscard]] std::optional<std::string> text(cudnnBackendAttributeName_t name) const;
+  /// Values that are descriptors of one type.
   [[nodiscard]] std::vector<Descriptor> get_descriptors(cudnnBackendAttributeName_t name,
                                                         cudnnBackendDescriptorType_t type,
                                                         std::size_t most) const;

@@ -19,11 +19,14 @@ namespace ptbench::cuda {
 /// Floats at which parts of an operator's slice of an arena begin: 64 bytes.
 inline constexpr Size kArenaUnit = 16;
 
+class ConvolutionPlans;
+
 /// What operators run on; it outlives plans and their operators.
 struct OperatorSite {
   CudaDevice& device;
   cublasLtHandle_t library;
   Cudnn& cudnn;
+  ConvolutionPlans& convolutions;
   SmallWork& small_work;
 };
 
@@ -43,15 +46,23 @@ struct OperatorSite {
                                                           std::string_view candidate,
                                                           const OperatorSite& site);
 
-/// Candidates are named "forward=I weights=I data=I": of each pass the plan that comes I-th in
-/// cuDNN's own order. Bias, addend and ReLU are in the forward pass's graph; backward, the gradient
-/// in front of the ReLU is written first.
+/// Candidates are named "forward=PLAN weights=PLAN data=PLAN" (data only where the input's gradient
+/// is wanted): of each pass an engine of cuDNN with its settings, as ConvolutionPlan::name tells
+/// it. Up to two of a pass, in cuDNN's own order. Bias, addend and ReLU are in the forward pass's
+/// graph; backward, the gradient in front of the ReLU is written first.
+///
+/// Planning a candidate finalizes its plans and no others, each once in a backend's life.
 ///
 /// The arena holds the weight as outputs × height × width × channels, then from a multiple of 16
 /// floats on the bias. Channels of plain images are padded to 16 bytes; what is padded is zero, and
 /// so is its gradient.
 [[nodiscard]] std::vector<std::string> candidates_of(const Conv2dSpec& spec,
                                                      const OperatorSite& site);
+/// The first of them. Finalizes one plan of each pass.
+[[nodiscard]] std::string safest_candidate_of(const Conv2dSpec& spec, const OperatorSite& site);
+/// Whether cuDNN has the plans that `candidate` names, be it among the first ones or not.
+[[nodiscard]] bool is_candidate_of(const Conv2dSpec& spec, std::string_view candidate,
+                                   const OperatorSite& site);
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec,
                                                           std::string_view candidate,
                                                           const OperatorSite& site);

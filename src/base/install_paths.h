@@ -25,8 +25,8 @@ struct InstallPaths {
 /// path, or a name in /proc while this process lives.
 [[nodiscard]] std::filesystem::path executable_for_others();
 
-/// Where choices of operators are kept between runs: $XDG_CACHE_HOME/ptbench or ~/.cache/ptbench;
-/// empty where neither variable names a folder.
+/// Where choices of operators and what is compiled for them are kept between runs:
+/// $XDG_CACHE_HOME/ptbench or ~/.cache/ptbench; empty where neither variable names a folder.
 [[nodiscard]] std::filesystem::path cache_folder();
 
 }  // namespace ptbench

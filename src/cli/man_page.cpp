@@ -39,7 +39,8 @@ constexpr std::array<Entry, 7> kVariables{{
     {"PTBENCH_HOST_ID", "identifies this host, in place of its name"},
     {"PTBENCH_ISA", "the newest instruction set to use: x86-64, x86-64-v3 or x86-64-v4"},
     {"CUDA_VISIBLE_DEVICES", "the devices that cuda:0, cuda:1, ... are"},
-    {"XDG_CACHE_HOME", "where choices of operators and learnt noise are kept; by default ~/.cache"},
+    {"XDG_CACHE_HOME",
+     "where choices of operators, compiled plans and learnt noise are kept; by default ~/.cache"},
     {"NO_COLOR", "if set, terminal output has no colours"},
 }};
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/cuda/device.h"
+#include "tests/cuda/models.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
@@ -21,13 +22,13 @@ struct LibraryCalls {
   std::uint64_t profile_ends = 0;
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
   std::uint64_t recorded_work = 0;    ///< kernels, copies and calls of libraries in the last graph
+  std::uint64_t plans = 0;            ///< that cuDNN is asked to finalize
+  std::uint64_t restored_plans = 0;   ///< out of their text
 };
 
-LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
-                      const std::string& verify = "off") {
-  const RunCommand run;
-  Words command{PTBENCH_EXECUTABLE, "run",  "--device", "cuda:0", "--graph", graph,
-                "--verify",         verify, "--warmup", "1",      "--steps", std::to_string(steps)};
+/// Of one of several runs, which share a cache.
+LibraryCalls calls_in(const RunCommand& run, const Words& words) {
+  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--warmup", "1"};
   command.insert(command.end(), words.begin(), words.end());
   const ProgramResult result =
       run_program(command, {.folder = run.path("."),
@@ -39,9 +40,16 @@ LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
   std::istringstream text(run.text("calls"));
   LibraryCalls calls;
   text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
-      calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work;
+      calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work >>
+      calls.plans >> calls.restored_plans;
   REQUIRE(text);
   return calls;
+}
+
+LibraryCalls calls_of(const Words& words, int steps, const std::string& graph,
+                      const std::string& verify = "off") {
+  return calls_in(RunCommand(), words + Words{"--graph", graph, "--verify", verify, "--steps",
+                                              std::to_string(steps)});
 }
 
 /// Of one step.
@@ -115,6 +123,33 @@ TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's"
         calls_of_a_step({"-w", "resnet18", "-b", "1", "--precision", precision});
     CHECK(calls.products == 3);
     CHECK(calls.convolutions == 20 + 20 + 19);
+  }
+}
+
+TEST_CASE("a run plans each convolution once, and the next one only what was chosen", "[cuda]") {
+  require_cuda_device();
+  struct Planned {
+    std::string precision;
+    std::uint64_t plans;     ///< of the first run, with those that are refused
+    std::uint64_t restored;  ///< by the second run, since the first one has compiled them
+  };
+  // Two convolutions: forward and weights of both, and the data of the second. Emulated heuristics
+  // name an engine first that has no plans, and to f32 from bf16 only one that compiles.
+  constexpr std::uint64_t kPasses = 5;
+  for (const Planned& planned :
+       {Planned{"fp32", 2 * kPasses, 0}, Planned{"bf16", 2 * (kPasses - 2) + 2, 2}}) {
+    CAPTURE(planned.precision);
+    const RunCommand run;
+    run.write("m.json", model_of_images("gelu"));
+    const Words words{"-w",       "m.json", "--precision", planned.precision,
+                      "--verify", "on",     "--steps",     "2"};
+    const LibraryCalls first = calls_in(run, words);
+    const LibraryCalls second = calls_in(run, words);
+    CHECK(second.plans + second.restored_plans == kPasses);
+    if (!has_emulated_devices()) continue;  // what a real cuDNN refuses and compiles is its own
+    CHECK(first.plans == planned.plans);
+    CHECK(first.restored_plans == 0);
+    CHECK(second.restored_plans == planned.restored);
   }
 }
 

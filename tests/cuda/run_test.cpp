@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cuda/device.h"
+#include "tests/cuda/models.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
 
@@ -128,25 +129,6 @@ TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda]") {
   const RunCommand run(std::chrono::minutes(10));
   for (const std::string precision : {"fp32", "bf16"})
     check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
-}
-
-/// A model of convolutions, pools and a sum, with `norm` between them.
-std::string model_of_images(const std::string& norm) {
-  return R"({"schema": "ptbench.model/1", "name": "images", "input": [3, 16, 16],
-    "classes": 10, "batch": 4, "samples": 64,
-    "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
-    "layers": [{"name": "conv1", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1},
-               {"name": "gelu1", "type": "gelu"},
-               {"name": "pool1", "type": "max_pool", "kernel": 2, "stride": 2},
-               {"name": "conv2", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1,
-                "bias": false},
-               {"name": "norm2", "type": ")" +
-         norm + R"("},
-               {"name": "add", "type": "add", "inputs": ["norm2", "pool1"]},
-               {"name": "relu2", "type": "relu"},
-               {"name": "pool2", "type": "global_average_pool"},
-               {"name": "flatten", "type": "flatten"},
-               {"name": "fc", "type": "linear", "outputs": 10}]})";
 }
 
 TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]") {

@@ -2,17 +2,21 @@
 // the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
 // made or released, those that tell profilers where to begin and end, the graphs that are
 // launched between these two, and what the last graph that was recorded consists of: kernels,
-// copies, products and convolutions. Writes the numbers, in this order, into the file that
-// PTBENCH_LIBRARY_CALLS names when the process ends.
+// copies, products and convolutions; then the execution plans that cuDNN is asked to finalize,
+// those that it refuses too, how many it is asked to restore from their text, and the milliseconds
+// of both. Writes the numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when
+// the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 
 namespace {
 
@@ -24,7 +28,9 @@ class Calls {
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                           << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                          << ' ' << recorded_work << '\n';
+                          << ' ' << recorded_work << ' ' << plans << ' ' << restored_plans << ' '
+                          << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
+                          << '\n';
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -38,6 +44,10 @@ class Calls {
   std::uint64_t profiled_graphs = 0;
   std::uint64_t recorded_work = 0;
   bool records = false;
+  std::uint64_t plans = 0;
+  std::uint64_t restored_plans = 0;
+  std::chrono::steady_clock::duration planning{};
+  std::map<cudnnBackendDescriptor_t, bool> plans_to_be;  ///< and whether from a text
 };
 
 Calls& calls() {
@@ -82,6 +92,40 @@ __attribute__((visibility("default"))) cudnnStatus_t cudnnBackendExecute(
   ++calls().convolutions;
   note_recorded();
   return execute(handle, plan, memory);
+}
+
+__attribute__((visibility("default"))) cudnnStatus_t cudnnBackendCreateDescriptor(
+    cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
+  static const auto create = real<decltype(&cudnnBackendCreateDescriptor)>(
+      {"libcudnn.so.9"}, "cudnnBackendCreateDescriptor");
+  const cudnnStatus_t status = create(type, descriptor);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  calls().plans_to_be.erase(*descriptor);  // one that was destroyed lay there
+  if (type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) calls().plans_to_be[*descriptor] = false;
+  return status;
+}
+
+__attribute__((visibility("default"))) cudnnStatus_t
+cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void* values) {
+  static const auto set =
+      real<decltype(&cudnnBackendSetAttribute)>({"libcudnn.so.9"}, "cudnnBackendSetAttribute");
+  if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) calls().plans_to_be[descriptor] = true;
+  return set(descriptor, name, type, count, values);
+}
+
+__attribute__((visibility("default"))) cudnnStatus_t
+cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  static const auto finalize =
+      real<decltype(&cudnnBackendFinalize)>({"libcudnn.so.9"}, "cudnnBackendFinalize");
+  const auto plan = calls().plans_to_be.find(descriptor);
+  if (plan == calls().plans_to_be.end()) return finalize(descriptor);
+  ++(plan->second ? calls().restored_plans : calls().plans);
+  calls().plans_to_be.erase(plan);
+  const auto begin = std::chrono::steady_clock::now();
+  const cudnnStatus_t status = finalize(descriptor);
+  calls().planning += std::chrono::steady_clock::now() - begin;
+  return status;
 }
 
 __attribute__((visibility("default"))) cudaError_t cudaGraphLaunch(cudaGraphExec_t executable,

@@ -1,14 +1,17 @@
 // That the real cuDNN has plans for what the module asks of it: they are made for devices that are
 // described, so that no GPU is needed. Nothing is computed.
+#include "kernels/cuda/convolution_plans.h"
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "kernels/cuda/convolution.h"
 #include "workloads/catalog.h"
 #include "workloads/lower.h"
 
@@ -17,6 +20,7 @@ namespace {
 
 using cuda::ConvolutionPass;
 using cuda::Descriptor;
+using cuda::PassPlans;
 
 /// A device as cuDNN wants it described.
 struct DescribedDevice {
@@ -85,11 +89,9 @@ std::vector<Conv2dSpec> convolutions_of(const std::string& name, Size batch, Ele
 
 void check_plans(const Descriptor& properties, const Conv2dSpec& spec, ConvolutionPass pass) {
   CAPTURE(key_of(spec), static_cast<int>(pass));
-  const auto plans =
-      cuda::plan_convolution({.properties = properties.get()}, cuda::packed(spec), pass, 2);
+  const auto plans = PassPlans({.properties = properties.get()}, cuda::packed(spec), pass).first(2);
   REQUIRE(!plans.empty());
-  for (const auto& plan : plans) CHECK_THAT(plan->description(), Catch::StartsWith("engine "));
-  if (plans.size() > 1) CHECK(plans[0]->description() != plans[1]->description());
+  if (plans.size() > 1) CHECK(plans[0]->name() != plans[1]->name());
 }
 
 void check_all(const std::string& workload, ElementType type) {
@@ -146,6 +148,53 @@ TEST_CASE("cuDNN has plans for odd channels, and for all that may follow in the 
             check_plans(properties, spec, ConvolutionPass::forward);
           }
     }
+}
+
+namespace {
+
+Conv2dSpec some_convolution() {
+  return {.input = {.batch = 32, .channels = 64, .height = 14, .width = 14},
+          .outputs = 128,
+          .window = Window::square(3, 1, 1),
+          .type = ElementType::bf16};
+}
+
+}  // namespace
+
+TEST_CASE("a plan of cuDNN is found by its name alone") {
+  const Descriptor properties = properties_of(kH100);
+  const cuda::CudnnTarget target{.properties = properties.get()};
+  for (const ConvolutionPass pass : {ConvolutionPass::forward, ConvolutionPass::data}) {
+    for (const PassPlans::Plan& plan : PassPlans(target, some_convolution(), pass).first(2)) {
+      CAPTURE(plan->name());
+      PassPlans others(target, some_convolution(), pass);
+      const PassPlans::Plan found = others.named(plan->name());
+      REQUIRE(found != nullptr);
+      CHECK(found->name() == plan->name());
+      CHECK(found->workspace() == plan->workspace());
+      CHECK(others.named(plan->name()) == found);
+      CHECK(std::ranges::count(others.first(2), found) == 1);
+    }
+    CHECK(PassPlans(target, some_convolution(), pass).named("no engine") == nullptr);
+  }
+}
+
+TEST_CASE("a plan of cuDNN is restored from its text, on a device like the one of its making") {
+  const Descriptor properties = properties_of(kH100);
+  const cuda::CudnnTarget target{.properties = properties.get()};
+  const auto plans = PassPlans(target, some_convolution(), ConvolutionPass::forward).first(1);
+  REQUIRE(plans.size() == 1);
+  const std::optional<std::string> text = plans[0]->text();
+  REQUIRE(text.has_value());
+  const auto restored = cuda::restored_plan(target, *text, "same");
+  REQUIRE(restored != nullptr);
+  CHECK(restored->name() == "same");
+  CHECK(restored->workspace() == plans[0]->workspace());
+  CHECK(restored->text() == text);
+  CHECK(cuda::restored_plan(target, text->substr(0, text->size() / 2), "half") == nullptr);
+  CHECK(cuda::restored_plan(target, "no plan", "none") == nullptr);
+  const Descriptor others = properties_of(kA100);
+  CHECK(cuda::restored_plan({.properties = others.get()}, *text, "of another") == nullptr);
 }
 
 }  // namespace ptbench::testing
