@@ -6,16 +6,16 @@ measured, as on an emulated device. Only Python's standard library is used.
 import json
 import re
 
-SCHEMA = "ptbench.gpu-check/1"
-# A row of docs/gpu_steps.md: workload, precision and batch in front, samples/s at the end.
-PREDICTION = re.compile(r"^\| `(\w+)` \| (\w+) \| (\d+) \|.*\| \*\*([\d,]+)\*\* \|$", re.MULTILINE)
+SCHEMA = "ptbench.gpu-check/2"
+# A row of docs/gpu_steps.md: workload, precision and batch in front, the range of samples/s at the end.
+PREDICTION = re.compile(r"^\| `(\w+)` \| (\w+) \| (\d+) \|.*\| \*\*([\d,]+) to ([\d,]+)\*\* \|$", re.MULTILINE)
 BAD = ("failed", "left out")
 
 
 def predictions(document):
-    """{(workload, precision, batch): samples/s} of docs/gpu_steps.md."""
-    return {(workload, precision, int(batch)): float(value.replace(",", ""))
-            for workload, precision, batch, value in PREDICTION.findall(document)}
+    """{(workload, precision, batch): [least, most samples/s]} of docs/gpu_steps.md."""
+    return {(workload, precision, int(batch)): [float(end.replace(",", "")) for end in ends]
+            for workload, precision, batch, *ends in PREDICTION.findall(document)}
 
 
 def is_predicted(device_name):
@@ -44,13 +44,17 @@ def beside(row, device_name, predicted):
     def ratio_to(peer):
         return own / peer["samples_per_second"] if own and peer and peer["samples_per_second"] else None
 
-    value = predicted.get((row["workload"], row["precision"], row["batch"]))
+    ends = predicted.get((row["workload"], row["precision"], row["batch"]))
     if own is None or not is_predicted(device_name):
-        value = None
+        ends = None
     return row | {"ratio_to_pytorch": ratio_to(row["pytorch"]),
                   "ratio_to_pytorch_compiled": ratio_to(row["pytorch_compiled"]),
-                  "predicted_samples_per_second": value,
-                  "ratio_to_prediction": own / value if value else None}
+                  "predicted_samples_per_second": ends,
+                  "beside_prediction": beside_range(own, ends) if ends else None}
+
+
+def beside_range(value, ends):
+    return "below" if value < ends[0] else "above" if value > ends[1] else "within"
 
 
 def outcome(steps):
@@ -92,6 +96,10 @@ def with_interval(value, interval):
     return f"{number(value)} ({number(interval[0])} to {number(interval[1])})"
 
 
+def range_text(ends):
+    return f"{number(ends[0])} to {number(ends[1])}" if ends else "-"
+
+
 def ratio(value):
     return "-" if value is None else f"{value:.2f}"
 
@@ -113,7 +121,7 @@ def run_cells(row):
             share(kept["utilization"] if kept else None),
             peer_text(row["pytorch"]), ratio(row["ratio_to_pytorch"]),
             peer_text(row["pytorch_compiled"]), ratio(row["ratio_to_pytorch_compiled"]),
-            number(row["predicted_samples_per_second"]), ratio(row["ratio_to_prediction"])]
+            range_text(row["predicted_samples_per_second"]), row["beside_prediction"] or "-"]
 
 
 def measured_rows(found):
@@ -159,5 +167,5 @@ device, by one process. "of peak": executed operations as a share of the product
 Predictions are those of docs/gpu_steps.md, for an H100 SXM alone.
 
 {table(["workload", "precision", "batch", "graph", "samples/s (95 %)", "of peak", "PyTorch eager", "ratio",
-        "PyTorch compiled", "ratio", "predicted", "of it"], [run_cells(row) for row in found["runs"]])}
+        "PyTorch compiled", "ratio", "predicted", "it is"], [run_cells(row) for row in found["runs"]])}
 """

@@ -32,8 +32,10 @@ def found(*rows, steps=("passed",), **about):
 class Predictions(unittest.TestCase):
     def test_every_row_of_the_document_is_read(self):
         predicted = gpu_report.predictions(STEPS)
-        self.assertEqual(len(predicted), STEPS.count("| `"))
-        self.assertGreater(predicted["mlp", "fp32", 128], 1e6)
+        self.assertEqual(len(predicted), STEPS.count("| `") / 2)  # its other table is of what was counted
+        low, high = predicted["mlp", "fp32", 128]
+        self.assertGreater(low, 1e6)
+        self.assertGreater(high, low)
 
     def test_they_are_for_one_kind_of_device(self):
         self.assertTrue(gpu_report.is_predicted("NVIDIA H100 80GB HBM3"))
@@ -48,15 +50,21 @@ class Rows(unittest.TestCase):
         kept = found(row(pytorch=peer, pytorch_compiled=compiled))["runs"][0]
         self.assertEqual(kept["ratio_to_pytorch"], 2)
         self.assertEqual(kept["ratio_to_pytorch_compiled"], 1.25)
-        self.assertAlmostEqual(kept["ratio_to_prediction"] * kept["predicted_samples_per_second"], 2e6)
+        low, high = kept["predicted_samples_per_second"]
+        self.assertTrue(low < 2e6 < high)
+        self.assertEqual(kept["beside_prediction"], "within")
+
+    def test_a_run_is_below_within_or_above_what_is_predicted(self):
+        for value, expected in ((9, "below"), (10, "within"), (20, "within"), (21, "above")):
+            self.assertEqual(gpu_report.beside_range(value, [10, 20]), expected)
 
     def test_other_devices_have_no_prediction(self):
         kept = found(row(), device=ABOUT["device"] | {"name": "NVIDIA H200"})["runs"][0]
-        self.assertIsNone(kept["ratio_to_prediction"])
+        self.assertIsNone(kept["beside_prediction"])
 
     def test_what_was_cut_short_has_no_ratio(self):
         kept = found(row("left out"))
-        self.assertIsNone(kept["runs"][0]["ratio_to_prediction"])
+        self.assertIsNone(kept["runs"][0]["beside_prediction"])
         self.assertIn("| left out |", gpu_report.as_markdown(kept))
 
 

@@ -141,7 +141,7 @@ class Real(unittest.TestCase):
         self.assertEqual(sorted(compiled), [("mlp", "bf16", "auto"), ("mlp", "fp32", "auto"),
                                             ("resnet50", "bf16", "auto")])
         self.assertEqual(sum("pytorch-compiled" in command for command in programs.commands), 3)
-        self.assertGreater(mlp["ratio_to_prediction"], 0)
+        self.assertEqual(mlp["beside_prediction"], "within")
         self.assertIn("| verify resnet50 tf32 | passed |", text)
         self.assertIn("2,000,000 (1,900,000 to 2,100,000) | 50 % | 1,000,000 (950,000 to 1,050,000) | 2.00 | - |", text)
         self.assertIn("| 2.00 | 1,000,000 (950,000 to 1,050,000) | 2.00 |", text)
