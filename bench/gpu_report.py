@@ -64,12 +64,32 @@ def outcome(steps):
     return text or "passed"
 
 
-def report(about, steps, doctor, rows, document):
+def report(about, steps, doctor, rows, document, several=None):
     """All that is known. `about`: device, versions, date; `steps` and `rows` as gpu-check fills them;
-    `doctor`: what `ptbench doctor --json` printed; `document`: the text of docs/gpu_steps.md."""
+    `doctor`: what `ptbench doctor --json` printed; `document`: the text of docs/gpu_steps.md; `several`: what was
+    measured of several GPUs, {"ranks": …, "comm": …}."""
     predicted = predictions(document)
     return {"schema": SCHEMA, **about, "outcome": outcome(steps), "steps": steps, "doctor": doctor,
-            "runs": [beside(row, about["device"]["name"], predicted) for row in rows]}
+            "runs": [beside(row, about["device"]["name"], predicted) for row in rows],
+            "several": several or {"ranks": [], "comm": []}}
+
+
+def rows_of(steps, found, statuses):
+    """Rows of runs on one GPU: each of ptbench, with PyTorch's beside it. `found` and `statuses` by step's name, of
+    those that there are."""
+    rows = {}
+    for step in steps:
+        if not step.run or step.name not in statuses:
+            continue
+        workload, precision, batch, graph, engine = step.run
+        key = workload, precision, graph
+        if engine == "native" and (statuses[step.name] in ("passed", "failed") or step.name in found):
+            rows[key] = {"workload": workload, "precision": precision, "batch": batch, "graph": graph,
+                         "status": statuses[step.name], "figures": found.get(step.name), "pytorch": None,
+                         "pytorch_compiled": None}
+        elif engine != "native" and key in rows and statuses[step.name] == "passed":
+            rows[key][engine.replace("-", "_")] = found.get(step.name)
+    return list(rows.values())
 
 
 def as_json(found):
@@ -168,4 +188,20 @@ Predictions are those of docs/gpu_steps.md, for an H100 SXM alone.
 
 {table(["workload", "precision", "batch", "graph", "samples/s (95 %)", "of peak", "PyTorch eager", "ratio",
         "PyTorch compiled", "ratio", "predicted", "it is"], [run_cells(row) for row in found["runs"]])}
+{several_text(found["several"])}"""
+
+
+def several_text(several):
+    if not several["ranks"] and not several["comm"]:
+        return ""
+    ranks = [[kept["id"], kept["status"], with_interval(kept["samples_per_second"], kept["ci95"]),
+              ratio(kept["efficiency"])] for kept in several["ranks"]]
+    sizes = [[row["collective"], row["ranks"], f"{row['bytes']:,}", number(row["seconds"]),
+              number(row["busbw_bytes_per_second"]), row["wrong"]] for row in several["comm"]]
+    return f"""
+## Several GPUs
+
+{table(["run", "status", "samples/s (95 %)", "efficiency"], ranks)}
+
+{table(["collective", "GPUs", "bytes", "seconds", "bus bandwidth, bytes/s", "wrong"], sizes)}
 """
