@@ -1,10 +1,17 @@
-"""What is predicted of a training step on an H100, and the document that says so."""
+"""What is counted and predicted of a training step on an H100, and the document that says so."""
+import collections
+import importlib.machinery
+import importlib.util
 import unittest
+import unittest.mock
 
 import scripts
 import gpu_prediction
 from gpu_prediction import HIGH, LOW, PEAK, Counts, predict
 
+LOADER = importlib.machinery.SourceFileLoader("predict_steps", str(scripts.ROOT / "scripts" / "predict-steps"))
+predict_steps = importlib.util.module_from_spec(importlib.util.spec_from_loader("predict_steps", LOADER))
+LOADER.exec_module(predict_steps)
 DOCUMENT = (scripts.ROOT / "docs" / "gpu_steps.md").read_text(encoding="utf-8")
 COUNTS = {(counts.workload, counts.precision): counts for counts in gpu_prediction.counts_in(DOCUMENT)}
 DEEP = COUNTS["resnet50", "bf16"]
@@ -13,6 +20,25 @@ DEEP = COUNTS["resnet50", "bf16"]
 def samples_per_second(counts):
     """From the cautious end to the other."""
     return [counts.batch / predict(counts, assumed).step for assumed in (LOW, HIGH)]
+
+
+def counted(_program, row, batch, steps):
+    """In place of a run on an emulated device: in each step 2 launches of a pass and 1 of the update, of which the
+    pass and a product touch more with each sample; and one launch before the first step."""
+    work, kinds = predict_steps.Work, collections.defaultdict(predict_steps.Work)
+    kinds["cast_kernel"] = work(1, 100, 0) + work(2, 1000 * batch, 500 * batch) * steps
+    kinds["sgd_kernel"] = work(1, 4000, 2000) * steps
+    record = {"workload": {"input_shape": [3, 4], "flops_per_sample": 1e9}}
+    return predict_steps.Kinds(kinds, work(1, 600 * batch, 100) * steps, work(2, 48 * batch, 48 * batch) * steps), record
+
+
+class Counting(unittest.TestCase):
+    def test_a_step_is_the_difference_of_two_runs_grown_to_its_batch(self):
+        row = predict_steps.Row("small", "bf16", 10, True)
+        with unittest.mock.patch.object(predict_steps, "counted", counted):
+            counts = predict_steps.counts_of("ptbench", row)
+        self.assertEqual(counts, Counts("small", "bf16", 10, 3, 1, 2, 2, 480, 15000 + 6000, 6100, 12100,
+                                        2.24, 1e10))
 
 
 class Document(unittest.TestCase):
