@@ -15,7 +15,8 @@ BUILT_FOR = 13  # the CUDA that ptbench is built with where the driver serves it
 LEAST_DRIVER = {13: 580, 12: 525}  # docs.nvidia.com/deploy/cuda-compatibility: minor version compatibility
 LEAST_TOOLKIT = (12, 4)  # what the sources compile with
 # Of cuInit, where more is to be said than its number.
-FAULTS = {100: "it finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES",
+FAULTS = {34: "libcuda.so.1 is the stub of a toolkit: take its folder out of LD_LIBRARY_PATH",
+          100: "it finds no GPU: check nvidia-smi and CUDA_VISIBLE_DEVICES",
           802: "the GPUs' switches are not set up: start nvidia-fabricmanager",
           803: "libcuda.so.1 and the kernel's module are of different versions: restart the machine, or take "
                "libraries for another driver out of LD_LIBRARY_PATH",

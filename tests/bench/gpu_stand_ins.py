@@ -58,9 +58,10 @@ class Programs:
     """In place of gpu_check.start. `seconds`: durations of steps, by a part of their command; `fails`: such parts of
     commands that end with 1; `interrupts`: of the command in which a signal comes."""
 
-    def __init__(self, root, gpus=1, cuda=13000, version="580.65.06", seconds=None, fails=(), interrupts=None,
-                 commit="abc"):
+    def __init__(self, root, gpus=1, cuda=13000, version="580.65.06", nvcc="13.0", seconds=None, fails=(),
+                 interrupts=None, commit="abc"):
         self.root, self.gpus, self.cuda, self.version, self.commit = root, gpus, cuda, version, commit
+        self.nvcc = nvcc
         self.seconds, self.fails, self.interrupts = seconds or {}, fails, interrupts
         self.now, self.started, self.real = 0.0, [], {}
 
@@ -101,7 +102,7 @@ class Programs:
         if "nvidia-smi" in text:
             return self.version + "\n"
         if "--version" in words:
-            return "Cuda compilation tools, release 13.0, V13.0.88\n"
+            return f"Cuda compilation tools, release {self.nvcc}, V{self.nvcc}.88\n"
         if "import sys, torch" in text:
             return "/usr/bin/python3 2.15.0\n"
         if "doctor" in words:

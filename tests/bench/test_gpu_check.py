@@ -71,6 +71,24 @@ class Order(Dry):
         self.assertIn("gpu_machine.py", programs.commands()[0])
         self.assertIn("nvidia-smi", programs.commands()[1])
 
+    def test_a_driver_that_is_too_old_is_told_before_anything_is_built(self):
+        for cuda, text in ((11080, "driver 550.54.15 is too old"), (12040, "install driver 580 or later, or CUDA 12.4")):
+            programs = self.programs(cuda=cuda, version="550.54.15")
+            with self.assertRaises(gpu_machine.Unusable) as raised:
+                self.machine.check(programs)
+            self.assertIn(text, str(raised.exception))
+            self.assertEqual(raised.exception.status, 5)
+            self.assertFalse([command for command in programs.commands() if command.startswith("scripts/")])
+
+    def test_an_older_driver_gets_a_build_with_cuda_12(self):
+        programs = self.programs(cuda=12040, version="550.54.15", nvcc="12.8")
+        self.assertEqual(self.machine.check(programs)[0], 0)
+        (build,) = [(text, environment) for _, text, environment in programs.started if "build cuda12 ptbench " in text]
+        self.assertEqual(build[1]["CUDACXX"], "/cuda/bin/nvcc")
+        self.assertIn("build/cuda12/ptbench doctor --json", programs.commands())
+        self.assertIn("scripts/build cuda12 ptbench_tests_device ptbench_tests_kernels ptbench_tests_cuda",
+                      programs.commands())
+
     def test_the_first_main_figure_is_there_four_minutes_after_the_build(self):
         machine, programs = plain_run()
         begin, end = programs.begin_of("doctor"), programs.begin_of("-w mlp --precision bf16 -b 128")
