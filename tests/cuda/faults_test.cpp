@@ -62,6 +62,18 @@ TEST_CASE("where launches block, the operator that broke the device is named", "
   CHECK_THAT(reason_of("bias_gradient_kernel:2"), StartsWith("backward of 'fc"));
 }
 
+TEST_CASE("a call that fails in a step ends the run, and is named", "[cuda]") {
+  require_emulated_device();
+  // The first step is captured and instantiated; the third makes the second launch.
+  for (const std::string failing : {"cudaStreamBeginCapture:1", "cudaGraphInstantiate:1",
+                                    "cudaGraphLaunch:2", "cudaStreamWaitEvent:3"}) {
+    CAPTURE(failing);
+    const std::string call = failing.substr(0, failing.find(':'));
+    CHECK_THAT(run_with({"PTBENCH_EMULATOR_FAIL=" + failing}, {"--graph", "on"}).reason(),
+               StartsWith(call + "(") && Contains("unknown error") && Contains("run again"));
+  }
+}
+
 TEST_CASE("memory that other programs took is a run that failed", "[cuda]") {
   require_emulated_device();
   CHECK_THAT(run_with({"PTBENCH_EMULATOR_TAKEN=8587837440"}).reason(),

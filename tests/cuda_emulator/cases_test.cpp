@@ -261,6 +261,23 @@ TEST_CASE("calls that fail say why and return CUDA's error") {
   }
 }
 
+TEST_CASE("the environment has the N-th call of a function fail") {
+  const auto run_graph = [](const std::string& failing) {
+    return run_program({PTBENCH_SOURCE_DIR "/scripts/emulate-gpu", "--module",
+                        PTBENCH_EMULATOR_CASES, PTBENCH_EMULATOR_CASES, "graph", "healthy"},
+                       {.environment = {"PTBENCH_EMULATOR_FAIL=" + failing}});
+  };
+  for (const std::string call :
+       {"cudaStreamBeginCapture", "cudaGraphInstantiate", "cudaGraphLaunch"}) {
+    INFO(call);
+    CHECK_THAT(run_graph(call + ":1").output, Contains(call + "(") && Contains("cudaErrorUnknown"));
+    CHECK(run_graph(call + ":3").exit_code == 0);  // there are not as many
+  }
+  const ProgramResult refused = run_graph("cudaGraphLaunch");
+  CHECK(refused.exit_code == kFaultFound);
+  CHECK_THAT(refused.errors, Contains("use CALL:N"));
+}
+
 TEST_CASE("healthy programs pass on two devices") { check_healthy({"--devices", "2"}); }
 
 TEST_CASE("healthy programs pass under AddressSanitizer") {

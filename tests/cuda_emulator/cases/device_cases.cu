@@ -54,6 +54,28 @@ bool stream_of_other_device(bool) {
   return is_refused && cudaSetDevice(99) == cudaErrorInvalidDevice;
 }
 
+/// Events do too: they are recorded by streams of their device, and no time lies between those of
+/// two devices. That a stream waits for one of another device is allowed.
+bool event_of_other_device(bool) {
+  if (!has_two()) return true;
+  const StreamOwner stream;
+  const EventOwner begin(cudaEventDefault);
+  CASE_CHECK(cudaEventRecord(begin.get(), stream.get()));
+  CASE_CHECK(cudaSetDevice(1));
+  const StreamOwner other_stream;
+  const EventOwner other(cudaEventDefault);
+  const bool is_refused =
+      cudaEventRecord(other.get(), stream.get()) == cudaErrorInvalidResourceHandle;
+  CASE_CHECK(cudaStreamWaitEvent(other_stream.get(), begin.get(), 0));
+  CASE_CHECK(cudaEventRecord(other.get(), other_stream.get()));
+  other_stream.finish();
+  CASE_CHECK(cudaEventSynchronize(begin.get()));
+  float milliseconds = 0;
+  const cudaError_t between = cudaEventElapsedTime(&milliseconds, begin.get(), other.get());
+  CASE_CHECK(cudaSetDevice(0));
+  return is_refused && between == cudaErrorInvalidResourceHandle;
+}
+
 bool properties(bool) {
   cudaDeviceProp device{};
   CASE_CHECK(cudaGetDeviceProperties(&device, 0));
@@ -82,6 +104,7 @@ std::vector<Case> device_cases() {
   return {{"peer-access", peer_access},
           {"peer-copy", peer_copy},
           {"stream-of-other-device", stream_of_other_device},
+          {"event-of-other-device", event_of_other_device},
           {"properties", properties},
           {"out-of-memory", out_of_memory}};
 }

@@ -49,8 +49,10 @@ void GridRunner::run(const Kernel& kernel, Dim grid, Dim block, const U8* parame
     __asan_unpoison_memory_region(shared_ + kernel.static_shared, dynamic_shared);
   }
   const U64 blocks = U64{grid.x} * grid.y * grid.z;
-  for (U64 index = 0; index < blocks; ++index) {
-    const U64 at = order_ == Order::descending ? blocks - 1 - index : index;
+  const U64 most = settings().last_blocks == 0 ? blocks : settings().last_blocks;
+  const U64 first = blocks > most ? blocks - most : 0;
+  for (U64 index = first; index < blocks; ++index) {
+    const U64 at = order_ == Order::descending ? blocks - 1 - (index - first) : index;
     begin_block({static_cast<U32>(at % grid.x), static_cast<U32>(at / grid.x % grid.y),
                  static_cast<U32>(at / grid.x / grid.y)});
     run_block();

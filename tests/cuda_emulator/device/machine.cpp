@@ -88,6 +88,10 @@ bool Machine::may_run(const std::string& kernel) {
   return !is_broken_;
 }
 
+bool Machine::must_fail(const std::string& call) {
+  return call == settings().failing_call && ++calls_ == settings().failing_number;
+}
+
 void Machine::explain_fault(const void* address) {
   const Operation* running = scheduler_.running();
   if (running == nullptr) {

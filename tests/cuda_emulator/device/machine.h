@@ -63,6 +63,8 @@ class Machine {
   [[nodiscard]] bool is_broken() const { return is_broken_; }
   /// Whether a kernel that begins now can run; the one that the settings name breaks the device.
   [[nodiscard]] bool may_run(const std::string& kernel);
+  /// Whether this call of the runtime is the one that the settings have fail.
+  [[nodiscard]] bool must_fail(const std::string& call);
 
   /// What an operation as a whole reads or writes; reports what is wrong with it.
   void touch(const char* what, const void* at, std::size_t bytes, bool writes);
@@ -100,6 +102,7 @@ class Machine {
   /// What variables hold on the devices that have not run last, by device and name.
   std::map<int, std::map<std::string, std::vector<U8>>> variables_;
   std::size_t launches_ = 0;  ///< of the kernel that breaks the device
+  std::size_t calls_ = 0;     ///< of the function that fails
   bool is_broken_ = false;
 };
 

@@ -47,11 +47,28 @@ std::vector<int> capabilities(const char* name, const char* otherwise) {
   return found;
 }
 
+/// The number `count` of what has this name; no name where there is no such variable.
+struct Counted {
+  std::string name;
+  std::size_t count = 0;
+};
+
+/// "NAME:N"; `kind`: what has names, for people.
+Counted counted(const char* variable_name, const char* kind) {
+  const std::string words = variable(variable_name, "");
+  if (words.empty()) return {};
+  const std::size_t colon = words.find(':');
+  char* end = nullptr;
+  const std::size_t count =
+      colon == std::string::npos ? 0 : std::strtoull(words.c_str() + colon + 1, &end, 10);
+  if (count == 0 || *end != '\0')
+    report(text(variable_name, " is '", words, "': use ", kind, ":N, N from 1 on"));
+  return {words.substr(0, colon), count};
+}
+
 Settings read_settings() {
-  const std::string breaks = variable("PTBENCH_EMULATOR_BREAK", "");
-  const std::size_t colon = breaks.find(':');
-  if (!breaks.empty() && colon == std::string::npos)
-    report(text("PTBENCH_EMULATOR_BREAK is '", breaks, "': use KERNEL:N"));
+  const Counted breaking = counted("PTBENCH_EMULATOR_BREAK", "KERNEL");
+  const Counted failing = counted("PTBENCH_EMULATOR_FAIL", "CALL");
   return {.threads = order("PTBENCH_EMULATOR_THREADS", "ascending"),
           .streams = order("PTBENCH_EMULATOR_STREAMS", "descending"),
           .seed = static_cast<unsigned>(number("PTBENCH_EMULATOR_SEED", "1", 0, 0xffffffff)),
@@ -61,8 +78,11 @@ Settings read_settings() {
           .capabilities = capabilities("PTBENCH_EMULATOR_CAPABILITY", "8.0"),
           .driver = static_cast<int>(number("PTBENCH_EMULATOR_DRIVER", kDriver, 1, 99999)),
           .peers = static_cast<int>(number("PTBENCH_EMULATOR_PEERS", "15", 0, 15)),
-          .breaking_kernel = breaks.substr(0, colon),
-          .breaking_launch = breaks.empty() ? 0 : std::stoul(breaks.substr(colon + 1)),
+          .breaking_kernel = breaking.name,
+          .breaking_launch = breaking.count,
+          .failing_call = failing.name,
+          .failing_number = failing.count,
+          .last_blocks = number("PTBENCH_EMULATOR_LAST_BLOCKS", "0", 0, 1U << 20U),
           .launches_block = variable("CUDA_LAUNCH_BLOCKING", "0") == "1",
           .counts = number("PTBENCH_EMULATOR_COUNT", "0", 0, 1) == 1,
           .kernels = variable("PTBENCH_EMULATOR_KERNELS", "")};

@@ -30,6 +30,13 @@ struct Settings {
   /// an illegal address does. Empty: none.
   std::string breaking_kernel;
   std::size_t breaking_launch;
+  /// PTBENCH_EMULATOR_FAIL, "CALL:N": the N-th call of this function of the runtime does nothing
+  /// and returns an error, from which the device recovers. Empty: none.
+  std::string failing_call;
+  std::size_t failing_number;
+  /// PTBENCH_EMULATOR_LAST_BLOCKS: of a grid with more blocks, the last ones alone run, so that
+  /// kernels can be tested behind the indices that fit into memory. 0: all run.
+  std::size_t last_blocks;
   bool launches_block;  ///< CUDA_LAUNCH_BLOCKING=1
   bool counts;          ///< PTBENCH_EMULATOR_COUNT: 1 tells at the end what operations touched
   std::string kernels;  ///< PTBENCH_EMULATOR_KERNELS: libraries of kernels, with colons between

@@ -91,6 +91,10 @@ cudaError_t fail(cudaError_t error, const std::string& why) {
 
 cudaError_t state() { return machine().is_broken() ? fail(cudaErrorIllegalAddress) : cudaSuccess; }
 
+cudaError_t asked_failure(const char* call) {
+  return machine().must_fail(call) ? fail(cudaErrorUnknown) : cudaSuccess;
+}
+
 int current_device() { return device_of_thread(); }
 
 Stream* stream_of(cudaStream_t handle, cudaError_t& error) {

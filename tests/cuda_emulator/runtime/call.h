@@ -43,6 +43,9 @@ cudaError_t fail(cudaError_t error, const std::string& why);
 /// Success, or the error that has broken the devices: no call recovers from it.
 [[nodiscard]] cudaError_t state();
 
+/// The error that the settings ask this call for; success where they do not.
+[[nodiscard]] cudaError_t asked_failure(const char* call);
+
 /// The calling thread's device.
 [[nodiscard]] int current_device();
 

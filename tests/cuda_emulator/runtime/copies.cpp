@@ -65,6 +65,7 @@ std::function<void()> copy_from_host(const Copy& copy, bool is_captured) {
 
 cudaError_t enqueue_copy(const Copy& copy, cudaMemcpyKind kind, cudaStream_t handle, bool waits) {
   const Call call(copy.call);
+  if (const cudaError_t asked = asked_failure(copy.call)) return asked;
   if (copy.bytes == 0) return cudaSuccess;
   if (copy.to == nullptr || copy.from == nullptr) return fail(cudaErrorInvalidValue);
   const bool from_device = is_device_memory(copy.from);

@@ -69,6 +69,7 @@ extern "C" {
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   const Call call;
+  if (const cudaError_t asked = asked_failure("cudaStreamBeginCapture")) return asked;
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(handle, error);
   if (stream == nullptr) return error;
@@ -114,6 +115,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   const Call call("cudaGraphInstantiate");
+  if (const cudaError_t asked = asked_failure("cudaGraphInstantiate")) return asked;
   *executable =
       reinterpret_cast<cudaGraphExec_t>(machine().streams().instantiate(graph_of(graph)).release());
   machine().graphs() += 1;
@@ -128,6 +130,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t /*executable*/, cudaStream_t /*strea
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   const Call call("cudaGraphLaunch");
+  if (const cudaError_t asked = asked_failure("cudaGraphLaunch")) return asked;
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(handle, error);
   if (stream == nullptr) return error;

@@ -110,6 +110,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle,
                                 unsigned /*flags*/) {
   const Call call("cudaStreamWaitEvent");
+  if (const cudaError_t asked = asked_failure("cudaStreamWaitEvent")) return asked;
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(stream_handle, error);
   if (stream == nullptr) return error;
@@ -140,6 +141,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t stream_handle) {
   const Call call("cudaEventRecord");
+  if (const cudaError_t asked = asked_failure("cudaEventRecord")) return asked;
   cudaError_t error = cudaSuccess;
   Stream* stream = stream_of(stream_handle, error);
   if (stream == nullptr) return error;
@@ -186,6 +188,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle,
   if (begin == nullptr) return error;
   const Event* end = event_of(end_handle, error);
   if (end == nullptr) return error;
+  if (begin->device != end->device)
+    return fail(cudaErrorInvalidResourceHandle,
+                text("cudaEventElapsedTime: the events belong to devices ", begin->device, " and ",
+                     end->device));
   for (const Event* event : {begin, end}) {
     if ((error = refuse_captured(*event, "cudaEventElapsedTime")) != cudaSuccess) return error;
     if (!event->has_time || !event->recorded) return fail(cudaErrorInvalidResourceHandle);
