@@ -1,7 +1,11 @@
 // What NCCL's communicator does with the work of devices: where there are GPUs.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -9,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda_module.h"
 #include "src/base/error.h"
 #include "src/device/host_mirror.h"
 #include "tests/comm/contract_values.h"
@@ -72,6 +77,64 @@ TEST_CASE("a device's work goes before an operation that is ordered after it, an
         if (seen.mirror.values()[i] != expected) ++wrong;
       }
     }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a sum over GPUs times one over their number is the mean", "[nccl]") {
+  if (!testing::tested_device()) return;
+  constexpr std::size_t kCount = 259;
+  for (const Size ranks : {2, 3}) {
+    const auto share = 1 / static_cast<float>(ranks);
+    std::atomic<Size> wrong = 0;
+    on_gpus(ranks, [&](GpuRank rank) {
+      Queue& queue = rank.device.compute();
+      Mirrored own(rank.device, kCount);
+      testing::fill(own.mirror.values(), rank.communicator.rank());
+      own.mirror.send(queue);
+      queue.finish();
+      rank.communicator.wait(
+          rank.communicator.start_all_reduce(values_of(own.values()), {.scale = share}), kTimeout);
+      own.mirror.fetch(queue);
+      queue.finish();
+      for (std::size_t i = 0; i < kCount; ++i) {
+        float sum = 0;
+        for (Size other = 0; other < ranks; ++other) sum += value_of(other, static_cast<Size>(i));
+        const float bound = testing::kLargestValue * 0x1p-21F;
+        if (!(std::abs(own.mirror.values()[i] - sum * share) <= bound)) ++wrong;
+      }
+    });
+    CAPTURE(ranks);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("collectives go to the rank's own GPU whichever its thread used last", "[nccl]") {
+  if (!testing::tested_device()) return;
+  std::atomic<Size> wrong = 0;
+  on_gpus(2, [&](GpuRank rank) {
+    const Size own = rank.communicator.rank();
+    Queue& queue = rank.device.compute();
+    Mirrored values(rank.device, 64);
+    std::ranges::fill(values.mirror.values(), 1.0F);
+    values.mirror.send(queue);
+    queue.finish();
+    // Who opens a GPU uses it, until something is done with another one.
+    const CudaModule other(fmt::format("cuda:{}", 1 - own), PTBENCH_BUILT_MODULES);
+    const auto sum = [&](Communicator& communicator) {
+      const Site site = other.open();
+      communicator.wait(communicator.start_all_reduce(values_of(values.values()), {}), kTimeout);
+    };
+    sum(rank.communicator);
+    const auto group = [&] {
+      const Site site = other.open();
+      return rank.communicator.split(0, own);
+    }();
+    sum(*group);
+    values.mirror.fetch(queue);
+    queue.finish();
+    for (const float value : values.mirror.values())
+      if (value != 4) ++wrong;
   });
   CHECK(wrong == 0);
 }

@@ -32,12 +32,8 @@ ncclDataType_t type_of(ElementType type) {
 /// A sum of values times a scale, for as long as it lives.
 class ScaledSum {
  public:
-  ScaledSum(NcclComm& comm, float scale, ElementType type, Size ranks) : comm_(comm) {
+  ScaledSum(NcclComm& comm, float scale, ElementType type) : comm_(comm) {
     if (scale == 1) return;
-    if (scale == 1 / static_cast<float>(ranks)) {
-      sum_ = ncclAvg;
-      return;
-    }
     ensure(type == ElementType::f32 || type == ElementType::bf16, "scaled sums are f32 or bf16");
     // The upper half of a float is the value in bf16, cut.
     auto halves = std::bit_cast<std::array<std::uint16_t, 2>>(scale);
@@ -147,7 +143,7 @@ Communicator::Ticket NcclCommunicator::start_reduction(
   return start(operation, after, [&] {
     if (values.bytes.empty()) return;
     const Travelling travelling = pack(values, operation);
-    const ScaledSum sum(*parts_.collectives, operation.scale, travelling.type, world_size());
+    const ScaledSum sum(*parts_.collectives, operation.scale, travelling.type);
     give(operation, [&] { calls(travelling, sum.get()); });
     unpack(travelling, values, result);
   });
