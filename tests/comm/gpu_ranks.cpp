@@ -25,7 +25,7 @@ class GpuRanks::Driven {
   Driven(const Driven&) = delete;
   Driven& operator=(const Driven&) = delete;
 
-  [[nodiscard]] Device& device() const { return *site_.device; }
+  [[nodiscard]] const Site& site() const { return site_; }
   /// `job` outlives it.
   void start(const std::function<void()>& job) { driver_.start(job); }
   void wait() { driver_.wait(); }
@@ -53,14 +53,19 @@ std::vector<std::exception_ptr> GpuRanks::failures_on_devices(
   for (std::size_t rank = 0; rank < thrown.size(); ++rank)
     jobs.emplace_back([&, rank] {
       try {
-        Device& device = driven_[rank]->device();
-        const RankCommunicators made = make_nccl({.memory = device.memory(),
-                                                  .region = &region,
-                                                  .rank = static_cast<Size>(rank),
-                                                  .device = &device,
-                                                  .timeout = kTimeout},
-                                                 PTBENCH_BUILT_MODULES);
-        body({.device = device, .communicator = *made.data, .control = *made.control});
+        const Site& site = driven_[rank]->site();
+        Device& device = *site.device;
+        RankCommunicators made = make_nccl({.memory = device.memory(),
+                                            .region = &region,
+                                            .rank = static_cast<Size>(rank),
+                                            .device = &device,
+                                            .timeout = kTimeout},
+                                           PTBENCH_BUILT_MODULES);
+        ControlChannel control(std::move(made.control));
+        body({.device = device,
+              .backend = *site.backend,
+              .communicator = *made.data,
+              .control = control});
       } catch (...) {
         thrown[rank] = std::current_exception();
       }

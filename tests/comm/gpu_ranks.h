@@ -5,8 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "src/comm/catalog.h"
+#include "kernels/backend.h"
 #include "src/comm/communicator.h"
+#include "src/comm/control_channel.h"
 #include "src/device/device.h"
 
 namespace ptbench::testing {
@@ -14,8 +15,9 @@ namespace ptbench::testing {
 /// What a rank has to do with: its GPU, and NCCL's communicator over the memory there.
 struct GpuRank {
   Device& device;
+  const KernelBackend& backend;  ///< of the device
   Communicator& communicator;
-  Communicator& control;
+  ControlChannel& control;
 };
 
 /// Ranks that are threads of this process, each on a GPU of its own, which they keep from one world

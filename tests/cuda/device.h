@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "src/device/emulated.h"
 #include "src/device/probe.h"
 #include "tests/support/skip.h"
@@ -10,6 +12,12 @@ namespace ptbench::testing {
 inline void require_cuda_device() {
   const CudaProbe probe = probe_cuda(PTBENCH_BUILT_MODULES);
   if (probe.state != CudaState::found) skip("there is no CUDA device: " + probe.detail);
+}
+
+/// The same where there are fewer.
+inline void require_cuda_devices(std::size_t count) {
+  require_cuda_device();
+  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");
 }
 
 /// Whether the devices are emulated; there is one.

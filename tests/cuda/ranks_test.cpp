@@ -24,12 +24,6 @@ namespace {
 
 using Catch::Contains;
 
-/// Skips the test where there are fewer.
-void require_cuda_devices(std::size_t count) {
-  require_cuda_device();
-  if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");
-}
-
 constexpr const char* kModel = R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
     "classes": 10, "batch": 8, "samples": 128,
     "optimizer": {"kind": "sgd", "lr": 0.01, "momentum": 0.9},
