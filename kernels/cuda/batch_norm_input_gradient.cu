@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
                           BatchNormTiles tiles, BatchNormStatistics statistics,
                           BatchNormParameters parameters, BatchNormSlopes slopes,
                           T* __restrict__ input_gradient) {
-  const Place place = place_of_thread<kLanes>(tiles, slice_from_behind(tiles));
+  const TilePlace place = place_of_thread<kLanes>(tiles, slice_from_behind(tiles));
   if (place.rows == 0) return;
   const Affine<kLanes> affine = affine_of<kLanes>(statistics, parameters, place.channel);
   float offset[kLanes];

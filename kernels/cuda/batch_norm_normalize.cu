@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
     normalize_kernel(const T* __restrict__ input, const T* __restrict__ second,
                      BatchNormTiles tiles, BatchNormStatistics statistics,
                      BatchNormParameters parameters, T* __restrict__ output) {
-  const Place place = place_of_thread<kLanes>(tiles, slice_from_behind(tiles));
+  const TilePlace place = place_of_thread<kLanes>(tiles, slice_from_behind(tiles));
   if (place.rows == 0) return;
   const Affine<kLanes> affine = affine_of<kLanes>(statistics, parameters, place.channel);
 #pragma unroll 4

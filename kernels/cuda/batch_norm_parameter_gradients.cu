@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
                          BatchNormTiles tiles, BatchNormStatistics statistics,
                          BatchNormParameters parameters, SliceValues slices, T* __restrict__ kept) {
   const Size slice = slice_of_block(tiles);
-  const Place place = place_of_thread<kLanes>(tiles, slice);
+  const TilePlace place = place_of_thread<kLanes>(tiles, slice);
   Sums<float> sums[kLanes] = {};
   if (place.rows > 0) {
     const Affine<kLanes> affine = affine_of<kLanes>(statistics, parameters, place.channel);

@@ -31,7 +31,7 @@ __device__ Moments merged(const Moments& a, const Moments& b) {
 
 /// The moments of the calling thread's rows, of which it has at least one.
 template <int kLanes, class T>
-__device__ void take_moments(const T* __restrict__ input, const Place& place,
+__device__ void take_moments(const T* __restrict__ input, const TilePlace& place,
                              Moments (&moments)[kLanes]) {
   const Lanes<T, kLanes> origin = load<kLanes>(input, place.first);
   float sum[kLanes] = {};
@@ -59,7 +59,7 @@ template <int kLanes, class T>
 __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
     moments_kernel(const T* __restrict__ input, BatchNormTiles tiles, SliceValues slices) {
   const Size slice = slice_of_block(tiles);
-  const Place place = place_of_thread<kLanes>(tiles, slice);
+  const TilePlace place = place_of_thread<kLanes>(tiles, slice);
   Moments moments[kLanes] = {};
   if (place.rows > 0) take_moments(input, place, moments);
   merge_columns(moments);

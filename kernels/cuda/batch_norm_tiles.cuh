@@ -51,27 +51,12 @@ __device__ inline Size slice_from_behind(const BatchNormTiles& tiles) {
 }
 
 /// What the calling thread has of a slice.
-struct Place {
-  Size channel;  ///< of its first lane
-  Size first;    ///< pack, counted from the begin of the tensor
-  Size step;     ///< packs from one row to the next
-  int rows;      ///< 0 where it stands beside the last channel or below the last row
-};
-
 template <int kLanes>
-__device__ Place place_of_thread(const BatchNormTiles& tiles, Size slice) {
-  const Size packs = tiles.channels / kLanes;
-  const unsigned column = blockIdx.x % static_cast<unsigned>(tiles.columns);
-  const Size pack = Size{column} * tiles.width + threadIdx.x;
-  const Size slice_begin = slice * tiles.slice_rows;
-  const Size rows_left = tiles.rows - slice_begin;
-  const int end = rows_left < tiles.slice_rows ? static_cast<int>(rows_left) : tiles.slice_rows;
-  const int begin = static_cast<int>(threadIdx.y);
-  const bool idle = pack >= packs || begin >= end;
-  return {.channel = pack * kLanes,
-          .first = (slice_begin + begin) * packs + pack,
-          .step = tiles.height * packs,
-          .rows = idle ? 0 : (end - begin + tiles.height - 1) / tiles.height};
+__device__ TilePlace place_of_thread(const BatchNormTiles& tiles, Size slice) {
+  return place_in<kLanes>(tiles, {.slice = slice,
+                                  .column = blockIdx.x % static_cast<unsigned>(tiles.columns),
+                                  .x = threadIdx.x,
+                                  .y = threadIdx.y});
 }
 
 /// Merges the parts of all threads of a block with the same x into that of its first one; a tree
@@ -102,7 +87,7 @@ inline unsigned blocks_over_slices(const BatchNormTiles& tiles) {
   return static_cast<unsigned>((tiles.channels + kChannelsOfBlock - 1) / kChannelsOfBlock);
 }
 __device__ inline Size channel_of_thread() {
-  return Size{blockIdx.x} * kChannelsOfBlock + threadIdx.x;
+  return number_of({.block = blockIdx.x, .block_threads = kChannelsOfBlock, .thread = threadIdx.x});
 }
 
 }  // namespace ptbench::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/size.h"
+#include "src/device/cuda/grid_threads.h"
 
 namespace ptbench::cuda {
 
@@ -61,6 +62,38 @@ inline BatchNormTiles batch_norm_tiles(const BatchNormShape& shape) {
           .columns = static_cast<int>(columns),
           .slice_rows = static_cast<int>(slice_rows),
           .slices = (shape.rows + slice_rows - 1) / slice_rows};
+}
+
+/// A thread, and the tile that its block has.
+struct TileThread {
+  Size slice = 0;
+  unsigned column = 0;  ///< of tiles
+  unsigned x = 0;
+  unsigned y = 0;
+};
+
+/// What a thread has of a slice.
+struct TilePlace {
+  Size channel;  ///< of its first lane
+  Size first;    ///< pack, counted from the begin of the tensor
+  Size step;     ///< packs from one row to the next
+  int rows;      ///< 0 where it stands beside the last channel or below the last row
+};
+
+/// `kLanes`: those of the tiles.
+template <int kLanes>
+PTBENCH_HOST_DEVICE TilePlace place_in(const BatchNormTiles& tiles, const TileThread& thread) {
+  const Size packs = tiles.channels / kLanes;
+  const Size pack = Size{thread.column} * tiles.width + thread.x;
+  const Size slice_begin = thread.slice * tiles.slice_rows;
+  const Size rows_left = tiles.rows - slice_begin;
+  const int end = rows_left < tiles.slice_rows ? static_cast<int>(rows_left) : tiles.slice_rows;
+  const int begin = static_cast<int>(thread.y);
+  const bool idle = pack >= packs || begin >= end;
+  return {.channel = pack * kLanes,
+          .first = (slice_begin + begin) * packs + pack,
+          .step = tiles.height * packs,
+          .rows = idle ? 0 : (end - begin + tiles.height - 1) / tiles.height};
 }
 
 }  // namespace ptbench::cuda

@@ -4,6 +4,7 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "src/device/cuda/check.h"
+#include "src/device/cuda/grid_threads.h"
 
 namespace ptbench::cuda {
 namespace {
@@ -15,7 +16,8 @@ __global__ void __launch_bounds__(kWarp* kRowsAtOnce) bias_gradient_kernel(BiasG
   __shared__ float partial[kRowsAtOnce][kWarp];
   const int lane = static_cast<int>(threadIdx.x);
   const int warp = static_cast<int>(threadIdx.y);
-  const Size column = Size{blockIdx.x} * kWarp + lane;
+  const Size column =
+      number_of({.block = blockIdx.x, .block_threads = kWarp, .thread = threadIdx.x});
   float sum = 0;
   if (column < pass.columns) {
     for (Size row = warp; row < pass.rows; row += kRowsAtOnce) {

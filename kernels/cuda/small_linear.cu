@@ -1,5 +1,6 @@
 #include "kernels/cuda/small_linear.cuh"
 #include "src/device/cuda/check.h"
+#include "src/device/cuda/grid_threads.h"
 
 namespace ptbench::cuda {
 namespace {
@@ -10,7 +11,9 @@ unsigned blocks_of(Size results) {
   return static_cast<unsigned>((results + kResults - 1) / kResults);
 }
 
-__device__ Size result_of_thread() { return Size{blockIdx.x} * kResults + threadIdx.x; }
+__device__ Size result_of_thread() {
+  return number_of({.block = blockIdx.x, .block_threads = kResults, .thread = threadIdx.x});
+}
 
 template <class T>
 __global__ void __launch_bounds__(kResults) small_linear_kernel(SmallLinear<T> layer) {

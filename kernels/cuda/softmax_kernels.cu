@@ -3,13 +3,16 @@
 #include "kernels/cuda/softmax.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "src/device/cuda/check.h"
+#include "src/device/cuda/grid_threads.h"
 
 namespace ptbench::cuda {
 namespace {
 
 constexpr int kRowsOfBlock = 8;
 
-__device__ Size row_of_warp() { return Size{blockIdx.x} * kRowsOfBlock + threadIdx.y; }
+__device__ Size row_of_warp() {
+  return number_of({.block = blockIdx.x, .block_threads = kRowsOfBlock, .thread = threadIdx.y});
+}
 
 /// Whether all other blocks have written; one block hears so, and finds what they wrote.
 __device__ bool is_last_block(unsigned* done) {

@@ -1,6 +1,7 @@
 // How the CUDA engine's batch normalisation splits its passes.
 #include "kernels/cuda/batch_norm_tiles.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace {
@@ -26,7 +27,31 @@ void check_covers(const BatchNormTiles& tiles) {
   CHECK(rows_of_thread(tiles) <= cuda::kMostRowsOfThread);
 }
 
+/// The last pack that the threads of the last tile come to.
+template <int kLanes>
+Size last_pack(const BatchNormTiles& tiles) {
+  Size last = -1;
+  for (unsigned x = 0; x < static_cast<unsigned>(tiles.width); ++x)
+    for (unsigned y = 0; y < static_cast<unsigned>(tiles.height); ++y) {
+      const cuda::TilePlace place =
+          cuda::place_in<kLanes>(tiles, {.slice = tiles.slices - 1,
+                                         .column = static_cast<unsigned>(tiles.columns) - 1,
+                                         .x = x,
+                                         .y = y});
+      if (place.rows > 0) last = std::max(last, place.first + (place.rows - 1) * place.step);
+    }
+  return last;
+}
+
 }  // namespace
+
+TEST_CASE("threads of a batch norm's last tile end with its last element") {
+  for (const Size rows : {Size{1}, Size{1568}, (Size{1} << 31U) + 1, (Size{1} << 33U) + 1029}) {
+    CAPTURE(rows);
+    CHECK(last_pack<4>(batch_norm_tiles({.rows = rows, .channels = 64})) == rows * 16 - 1);
+    CHECK(last_pack<1>(batch_norm_tiles({.rows = rows, .channels = 33})) == rows * 33 - 1);
+  }
+}
 
 TEST_CASE("tiles of batch norm cover every element once") {
   for (const Size rows : {1, 2, 31, 49, 1568, 100'352, 3'211'264, 100'000'000})

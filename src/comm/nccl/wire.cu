@@ -1,5 +1,6 @@
 #include "src/comm/nccl/wire.h"
 #include "src/device/cuda/check.h"
+#include "src/device/cuda/grid_threads.h"
 
 namespace ptbench::nccl {
 namespace {
@@ -7,7 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 
 __device__ Size element_of_thread() {
-  return static_cast<Size>(blockIdx.x) * kThreads + static_cast<Size>(threadIdx.x);
+  return number_of({.block = blockIdx.x, .block_threads = kThreads, .thread = threadIdx.x});
 }
 
 unsigned blocks_for(Size count) { return static_cast<unsigned>((count + kThreads - 1) / kThreads); }
