@@ -152,3 +152,24 @@ TEST_CASE("infinities and NaN survive assigning and adding") {
     CHECK_FALSE(arena.finite({0, kArenaElements}));
   });
 }
+
+TEST_CASE("all terms are added up, however many they are") {
+  for_each_backend([](const KernelBackend& backend, int threads) {
+    const Arena arena(backend, threads);
+    // A GPU adds them up with 256 threads.
+    for (const Size count : {1, 2, 7, 255, 256, 257, 258, 259, 512, 1013}) {
+      CAPTURE(count);
+      const std::vector<float> terms = draw(count, 7);
+      double expected = 0;
+      for (const float term : terms) expected += double{term};
+      float sum = -1;
+      arena.passes->add_up(terms, std::span(&sum, 1));
+      CHECK(std::abs(double{sum} - expected) <= 1e-6 * std::max(1.0, std::abs(expected)));
+      // Each one counts.
+      std::vector<float> last(terms.size());
+      last.back() = 3;
+      arena.passes->add_up(last, std::span(&sum, 1));
+      CHECK(sum == 3);
+    }
+  });
+}

@@ -275,6 +275,10 @@ std::vector<PoolSpec> pool_specs() {
                          {.input = image(2, 17, 4, 2), .window = whole},
                          {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
                          {.input = image(2, 24, 12, 13), .window = large},
+                         // Windows that a GPU's threads share, with packs of channels in some types
+                         // and single channels; the last warp has less pixels than threads.
+                         {.input = image(1, 12, 7, 9), .window = Window::square(4, 3)},
+                         {.input = image(3, 5, 6, 7), .window = Window::square(5, 1)},
                      })) {
       specs.push_back(spec);
       specs.back().kind = kind;
@@ -314,12 +318,16 @@ std::vector<ReorderSpec> reorder_specs() {
 }
 
 std::vector<SoftmaxCrossEntropySpec> loss_specs() {
-  std::vector<SoftmaxCrossEntropySpec> specs{{.batch = 1, .classes = 2, .global_batch = 1},
-                                             {.batch = 3, .classes = 10, .global_batch = 3},
-                                             {.batch = 7, .classes = 1, .global_batch = 7},
-                                             {.batch = 33, .classes = 13, .global_batch = 100},
-                                             {.batch = 128, .classes = 10, .global_batch = 128},
-                                             {.batch = 64, .classes = 1000, .global_batch = 128}};
+  std::vector<SoftmaxCrossEntropySpec> specs{
+      {.batch = 1, .classes = 2, .global_batch = 1},
+      {.batch = 3, .classes = 10, .global_batch = 3},
+      {.batch = 7, .classes = 1, .global_batch = 7},
+      {.batch = 33, .classes = 13, .global_batch = 100},
+      {.batch = 128, .classes = 10, .global_batch = 128},
+      {.batch = 64, .classes = 1000, .global_batch = 128},
+      // More losses than the threads that a GPU adds them with.
+      {.batch = 257, .classes = 3, .global_batch = 257},
+      {.batch = 259, .classes = 2, .global_batch = 518}};
   append(specs,
          in_types<SoftmaxCrossEntropySpec>(std::span(kTypes).subspan(1),
                                            {{.batch = 1, .classes = 3, .global_batch = 1},
