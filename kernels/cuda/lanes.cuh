@@ -14,6 +14,13 @@ constexpr int kBusyThreads = 512;
 constexpr int kBusyThreads = 1024;
 #endif
 
+/// So many consecutive elements, which a thread loads and stores in one instruction. The address is
+/// a multiple of their size.
+template <class T, int kLanes>
+struct alignas(kLanes * sizeof(T)) Lanes {
+  T at[kLanes];
+};
+
 /// Which pack of lanes the calling thread has.
 __device__ inline Size pack_of_thread() {
   return number_of({.block = blockIdx.x, .block_threads = blockDim.x, .thread = threadIdx.x});

@@ -8,14 +8,7 @@
 // How consecutive elements are shared out to the threads of a grid.
 namespace ptbench::cuda {
 
-/// So many consecutive elements, which a thread loads and stores in one instruction. The address is
-/// a multiple of their size.
-template <class T, int kLanes>
-struct alignas(kLanes * sizeof(T)) Lanes {
-  T at[kLanes];
-};
-
-/// As many as make the 16 bytes that a GPU moves at once.
+/// Elements that make the 16 bytes that a GPU moves at once.
 template <class T>
 constexpr int kMostLanes = 16 / sizeof(T);
 /// Threads of a block where each thread works by itself.
