@@ -22,6 +22,7 @@ struct LibraryCalls {
   std::uint64_t profile_ends = 0;
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
   std::uint64_t recorded_work = 0;    ///< kernels, copies and calls of libraries in the last graph
+  std::uint64_t pageable_copies = 0;  ///< for which the host waits, asynchronous as they are
   std::uint64_t plans = 0;            ///< that cuDNN is asked to finalize
   std::uint64_t restored_plans = 0;   ///< out of their text
 };
@@ -41,7 +42,7 @@ LibraryCalls calls_in(const RunCommand& run, const Words& words) {
   LibraryCalls calls;
   text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
       calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work >>
-      calls.plans >> calls.restored_plans;
+      calls.pageable_copies >> calls.plans >> calls.restored_plans;
   REQUIRE(text);
   return calls;
 }
@@ -123,6 +124,17 @@ TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's"
         calls_of_a_step({"-w", "resnet18", "-b", "1", "--precision", precision});
     CHECK(calls.products == 3);
     CHECK(calls.convolutions == 20 + 20 + 19);
+  }
+}
+
+TEST_CASE("whatever is copied to a device and from it lies in page-locked memory", "[cuda]") {
+  require_cuda_device();
+  for (const Words& words : {Words{"-w", "linear"}, Words{"-w", "linear", "--accumulate", "3"},
+                             Words{"-w", "mlp", "-b", "4", "--precision", "fp16"},
+                             Words{"-w", "linear", "-s", "ddp", "-n", "1"},
+                             Words{"-w", "linear", "-s", "dp", "-n", "1"}}) {
+    CAPTURE(words);
+    CHECK(calls_of(words, 3, "auto").pageable_copies == 0);
   }
 }
 

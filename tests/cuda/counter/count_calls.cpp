@@ -1,11 +1,11 @@
 // A library to be preloaded that counts what cuBLASLt multiplies, what cuDNN executes, the calls of
 // the CUDA runtime by which the host waits for a device, or memory, events, streams and graphs are
 // made or released, those that tell profilers where to begin and end, the graphs that are
-// launched between these two, and what the last graph that was recorded consists of: kernels,
-// copies, products and convolutions; then the execution plans that cuDNN is asked to finalize,
-// those that it refuses too, how many it is asked to restore from their text, and the milliseconds
-// of both. Writes the numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when
-// the process ends.
+// launched between these two, what the last graph that was recorded consists of (kernels, copies,
+// products and convolutions), and asynchronous copies from or to memory of the host that is not
+// page-locked; then the execution plans that cuDNN is asked to finalize, those that it refuses too,
+// how many it is asked to restore from their text, and the milliseconds of both. Writes the
+// numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
@@ -28,7 +28,8 @@ class Calls {
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                           << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                          << ' ' << recorded_work << ' ' << plans << ' ' << restored_plans << ' '
+                          << ' ' << recorded_work << ' ' << pageable_copies << ' ' << plans << ' '
+                          << restored_plans << ' '
                           << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
                           << '\n';
   }
@@ -43,6 +44,7 @@ class Calls {
   std::uint64_t profile_ends = 0;
   std::uint64_t profiled_graphs = 0;
   std::uint64_t recorded_work = 0;
+  std::uint64_t pageable_copies = 0;
   bool records = false;
   std::uint64_t plans = 0;
   std::uint64_t restored_plans = 0;
@@ -66,6 +68,15 @@ Function real(std::initializer_list<const char*> libraries, const char* name) {
     if (void* library = dlopen(file, RTLD_NOW | RTLD_NOLOAD); library != nullptr)
       return reinterpret_cast<Function>(dlsym(library, name));
   std::abort();
+}
+
+/// Whether it is memory of the host that the runtime does not know.
+bool is_pageable(const void* at) {
+  static const auto attributes_of = real<decltype(&cudaPointerGetAttributes)>(
+      {"libcudart.so.13", "libcudart.so.12"}, "cudaPointerGetAttributes");
+  cudaPointerAttributes attributes{};
+  return attributes_of(&attributes, at) == cudaSuccess &&
+         attributes.type == cudaMemoryTypeUnregistered;
 }
 
 }  // namespace
@@ -174,6 +185,7 @@ __attribute__((visibility("default"))) cudaError_t cudaMemcpyAsync(void* to, con
       real<cudaError_t (*)(void*, const void*, size_t, enum cudaMemcpyKind, cudaStream_t)>(
           {"libcudart.so.13", "libcudart.so.12"}, "cudaMemcpyAsync");
   note_recorded();
+  if (is_pageable(to) || is_pageable(from)) ++calls().pageable_copies;
   return copy(to, from, bytes, kind, stream);
 }
 
