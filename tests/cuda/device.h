@@ -14,7 +14,7 @@ inline void require_cuda_device() {
   if (probe.state != CudaState::found) skip("there is no CUDA device: " + probe.detail);
 }
 
-/// The same where there are fewer.
+/// Skips the test where there are fewer of them.
 inline void require_cuda_devices(std::size_t count) {
   require_cuda_device();
   if (probe_cuda(PTBENCH_BUILT_MODULES).devices.size() < count) skip("there are too few GPUs");

@@ -207,3 +207,12 @@ edit(kernels/optimizer_scalars.cpp
 edit(kernels/optimizer_scalars.cpp
 [==[const auto t = static_cast<double>(step);]==]
 [==[const auto t = static_cast<double>(mutated("adam-correction-one-ahead") ? step + 1 : step);]==])
+
+# Seen on devices that work later.
+edit(workloads/program.cpp
+[==[  transfer.wait(*batch_taken_);]==]
+[==[  if (!mutated("batch-arrives-before-the-last-is-taken")) transfer.wait(*batch_taken_);]==])
+
+edit(workloads/program.cpp
+[==[    batch_sent_->finish();]==]
+[==[    if (!mutated("batch-written-before-the-last-is-sent")) batch_sent_->finish();]==])
