@@ -24,7 +24,7 @@ struct GivenSteps {
 
 /// What some steps leave; the loss is the last one's.
 Trained train_in_a_row(Strategy& strategy, GivenSteps given) {
-  constexpr int kSteps = 5;
+  constexpr int kSteps = 4;
   record_if(strategy, given.records);
   float loss = 0;
   for (int step = 1; step <= kSteps; ++step) {
@@ -62,14 +62,13 @@ void check_in_a_row(const Site& site, const Graph& graph, const TrainingSpec& sp
 TEST_CASE("steps in a row on a CUDA device leave what steps do that are waited for", "[cuda]") {
   require_cuda_device();
   const Site site = open_cuda_site("cuda:0");
-  for (const std::string strategy : {"serial", "grad-accum"}) {
+  for (const std::string strategy : {"serial", "grad-accum"})
     check_in_a_row(site, mlp_graph(), spec_in_a_row(strategy));
-    TrainingSpec spec = spec_in_a_row(strategy);
-    spec.type = ElementType::bf16;
-    spec.step.optimizer = adam();
-    spec.loaders = 1;
-    check_in_a_row(site, conv_graph(), spec);
-  }
+  TrainingSpec spec = spec_in_a_row("serial");
+  spec.type = ElementType::bf16;
+  spec.step.optimizer = adam();
+  spec.loaders = 1;
+  check_in_a_row(site, conv_graph(), spec);
 }
 
 TEST_CASE("steps in a row of dp on two CUDA devices leave what steps do that are waited for",
@@ -78,9 +77,8 @@ TEST_CASE("steps in a row of dp on two CUDA devices leave what steps do that are
   const Site site = open_cuda_site("cuda:0");
   TrainingSpec spec = with_second_device(spec_in_a_row("dp"));
   spec.replicas = 2;
-  check_in_a_row(site, mlp_graph(), spec);
   spec.step.accumulation_steps = 2;
-  check_in_a_row(site, conv_graph(), spec);
+  check_in_a_row(site, mlp_graph(), spec);
 }
 
 std::vector<Trained> train_ranks_in_a_row(GpuRanks& gpus, const Graph& graph, const RanksSpec& spec,
