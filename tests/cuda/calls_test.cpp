@@ -129,9 +129,8 @@ TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's"
 
 TEST_CASE("whatever is copied to a device and from it lies in page-locked memory", "[cuda]") {
   require_cuda_device();
-  for (const Words& words : {Words{"-w", "linear"}, Words{"-w", "linear", "--accumulate", "3"},
+  for (const Words& words : {Words{"-w", "linear", "--accumulate", "3"},
                              Words{"-w", "mlp", "-b", "4", "--precision", "fp16"},
-                             Words{"-w", "linear", "-s", "ddp", "-n", "1"},
                              Words{"-w", "linear", "-s", "dp", "-n", "1"}}) {
     CAPTURE(words);
     CHECK(calls_of(words, 3, "auto").pageable_copies == 0);
