@@ -276,7 +276,7 @@ std::vector<PoolSpec> pool_specs() {
                          {.input = image(2, 64, 8, 8), .window = Window::square(4, 2, 1)},
                          {.input = image(2, 24, 12, 13), .window = large},
                          // Windows that a GPU's threads share, with packs of channels in some types
-                         // and single channels; the last warp has less pixels than threads.
+                         // and single channels; the last warp has fewer pixels than threads.
                          {.input = image(1, 12, 7, 9), .window = Window::square(4, 3)},
                          {.input = image(3, 5, 6, 7), .window = Window::square(5, 1)},
                      })) {
