@@ -155,15 +155,5 @@ def module_bytes(build):
     return file.read_bytes() if file.is_file() else b""
 
 
-def library_path(build, root):
-    """Variables of the environment for ptbench itself. NVRTC, with which cuDNN compiles, looks for its own
-    parts where the dynamic linker does, which does not know the toolkit of scripts/cuda_toolkit."""
-    libraries = root / "build" / "_deps" / "cuda" / "lib"
-    if str(libraries).encode() not in module_bytes(build):
-        return {}
-    before = os.environ.get("LD_LIBRARY_PATH")
-    return {"LD_LIBRARY_PATH": f"{libraries}:{before}" if before else str(libraries)}
-
-
 if __name__ == "__main__":
     print(json.dumps(ask_libcuda()))

@@ -155,16 +155,13 @@ class Results(Dry):
         self.assertEqual(machine.record("doctor")["found"]["cuda:0"][0]["value"], 2.5e12)
         self.assertEqual(machine.record("resnet50-bf16.result")["runs"][0]["id"], "resnet50")
 
-    def test_the_toolkit_s_libraries_are_for_ptbench_and_not_for_pytorch(self):
-        libraries = {"LD_LIBRARY_PATH": "/a/toolkit/lib"}
+    def test_the_python_of_pytorch_is_for_its_engines_alone(self):
         programs = self.programs()
-        with unittest.mock.patch.object(gpu_machine, "library_path", lambda build, root: libraries):
-            self.machine.check(programs)
+        self.machine.check(programs)
         environments = {text: environment for _, text, environment in programs.started}
         native = next(text for text in environments if "--graph auto" in text)
         eager = next(text for text in environments if "--engine pytorch " in text)
-        self.assertEqual(environments[native].get("LD_LIBRARY_PATH"), "/a/toolkit/lib")
-        self.assertNotIn("LD_LIBRARY_PATH", environments[eager])
+        self.assertNotIn("PTBENCH_PYTHON", environments[native])
         self.assertEqual(environments[eager]["PTBENCH_PYTHON"], "/usr/bin/python3")
 
 

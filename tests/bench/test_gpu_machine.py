@@ -143,14 +143,6 @@ class Places(unittest.TestCase):
             gpu_machine.require_module(self.root / "release", driver(12040, "550.54.15"))
         self.assertIn("was built for CUDA 13, and driver 550.54.15 serves CUDA up to 12.4", str(raised.exception))
 
-    def test_libraries_of_the_brought_toolkit_are_named_to_the_linker(self):
-        libraries = f"{self.root}/build/_deps/cuda/lib"
-        self.file("release/lib/ptbench/libptbench_cuda.so", libraries.encode())
-        with unittest.mock.patch.dict(os.environ, {"LD_LIBRARY_PATH": "/before"}):
-            self.assertEqual(gpu_machine.library_path(self.root / "release", self.root),
-                             {"LD_LIBRARY_PATH": f"{libraries}:/before"})
-        self.assertEqual(gpu_machine.library_path(self.root / "other", self.root), {})
-
     def test_a_build_folder_without_the_module_is_configured_anew(self):
         self.file("with/build.ninja", b"build lib/ptbench/libptbench_cuda.so:")
         for name in ("without/build.ninja", "without/CMakeCache.txt"):

@@ -214,5 +214,9 @@ edit(workloads/program.cpp
 [==[  if (!mutated("batch-arrives-before-the-last-is-taken")) transfer.wait(*batch_taken_);]==])
 
 edit(workloads/program.cpp
-[==[    batch_sent_->finish();]==]
-[==[    if (!mutated("batch-written-before-the-last-is-sent")) batch_sent_->finish();]==])
+[==[  if (input_.is_copy())
+    batch_sent_->finish();]==]
+[==[  if (mutated("batch-written-before-the-last-is-sent"))
+    return;
+  else if (input_.is_copy())
+    batch_sent_->finish();]==])
