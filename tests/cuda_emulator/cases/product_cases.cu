@@ -269,10 +269,10 @@ bool algorithms(bool) {
   const DeviceArray<float> values(std::vector<float>(16, 1.0F));
   const DeviceArray<float> d(16);
   const DeviceArray<char> workspace(1 << 20);
-  const std::vector<cublasLtMatmulHeuristicResult_t> found = product.algorithms();
+  const std::vector<OfferedAlgorithm> found = product.algorithms();
   bool right = found.size() == 4;
   int with_workspace = 0;
-  for (const cublasLtMatmulHeuristicResult_t& one : found) {
+  for (const OfferedAlgorithm& one : found) {
     const auto multiply = [&](std::size_t given) {
       return product.run({values.get(), values.get(), d.get()}, one.algo, {workspace.get(), given});
     };
@@ -305,7 +305,7 @@ bool sum_in_parts(Kind kind, const std::vector<float>& terms, float sum) {
       CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   int narrow_sums = 0;
   bool right = product.algorithms(kInF32).size() == 2;
-  for (const cublasLtMatmulHeuristicResult_t& one : product.algorithms()) {
+  for (const OfferedAlgorithm& one : product.algorithms()) {
     check(product.run({a.get(), b.get(), d.get()}, one.algo, {workspace.get(), one.workspaceSize}));
     const bool is_whole = d.read()[0] == sum;
     const std::uint32_t reduction = SmallProduct::reduction_of(one.algo);

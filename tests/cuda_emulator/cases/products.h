@@ -74,6 +74,13 @@ class Layout {
   cublasLtMatrixLayout_t handle_ = nullptr;
 };
 
+/// What heuristics offer. nvcc 13.0 cannot compile vectors of cuBLASLt's own type, which has no
+/// name.
+struct OfferedAlgorithm {
+  cublasLtMatmulAlgo_t algo;
+  std::size_t workspaceSize;
+};
+
 /// D = A B of small matrices without gaps, A and B of one type, by an algorithm of the heuristics.
 class SmallProduct {
  public:
@@ -84,7 +91,7 @@ class SmallProduct {
         d_(m, n, m, result) {}
 
   /// What heuristics offer, with these ways to add up the parts of split sums allowed.
-  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> algorithms(
+  [[nodiscard]] std::vector<OfferedAlgorithm> algorithms(
       std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK) const {
     constexpr int kMost = 8;
     constexpr std::uint64_t kWorkspace = 1 << 20;
@@ -94,20 +101,19 @@ class SmallProduct {
                                                &kWorkspace, sizeof kWorkspace));
     check(cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
-    std::vector<cublasLtMatmulHeuristicResult_t> found(kMost);
+    cublasLtMatmulHeuristicResult_t found[kMost];
     int count = 0;
     check(cublasLtMatmulAlgoGetHeuristic(library_.get(), description_.get(), a_.get(), b_.get(),
-                                         d_.get(), d_.get(), preference, kMost, found.data(),
-                                         &count));
+                                         d_.get(), d_.get(), preference, kMost, found, &count));
     check(cublasLtMatmulPreferenceDestroy(preference));
-    found.resize(static_cast<std::size_t>(count));
-    return found;
+    std::vector<OfferedAlgorithm> offered;
+    for (int at = 0; at < count; ++at) offered.push_back({found[at].algo, found[at].workspaceSize});
+    return offered;
   }
 
   /// The one that adds up split sums in this way.
-  [[nodiscard]] cublasLtMatmulHeuristicResult_t algorithm(
-      cublasLtReductionScheme_t reduction) const {
-    for (const cublasLtMatmulHeuristicResult_t& one : algorithms())
+  [[nodiscard]] OfferedAlgorithm algorithm(cublasLtReductionScheme_t reduction) const {
+    for (const OfferedAlgorithm& one : algorithms())
       if (reduction_of(one.algo) == static_cast<std::uint32_t>(reduction)) return one;
     std::printf("cuBLASLt has no algorithm of reduction %d\n", static_cast<int>(reduction));
     std::exit(1);

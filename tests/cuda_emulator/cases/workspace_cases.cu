@@ -32,8 +32,7 @@ bool lent_workspace(bool faulty) {
   constexpr std::size_t kNeeded = 2 * kElements;  // floats: the parts of sums
   constexpr std::size_t kLent = 2 * kNeeded;
   const SmallProduct product(kEdge, kEdge, kEdge, CUDA_R_32F, CUDA_R_32F);
-  const cublasLtMatmulHeuristicResult_t chosen =
-      product.algorithm(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  const OfferedAlgorithm chosen = product.algorithm(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
   const DeviceArray<float> memory(std::vector<float>(3 * kElements + kLent, 1.0F));
   const auto multiply = [&](std::size_t workspace) {
     return product.run({memory.get(), memory.get() + kElements, memory.get() + 2 * kElements},
@@ -65,8 +64,7 @@ __global__ void added(const float* from, float* to) { to[threadIdx.x] += from[th
 /// workspace lies behind them; with a fault, over them.
 bool workspace_over_scratch(bool faulty) {
   const Ones ones{};
-  const cublasLtMatmulHeuristicResult_t chosen =
-      ones.product().algorithm(CUBLASLT_REDUCTION_SCHEME_INPLACE);
+  const OfferedAlgorithm chosen = ones.product().algorithm(CUBLASLT_REDUCTION_SCHEME_INPLACE);
   const DeviceArray<float> scratch(kElements + chosen.workspaceSize / sizeof(float));
   numbered<<<1, kElements>>>(scratch.get());
   check(ones.product().run(ones.operands(), chosen.algo,
@@ -86,7 +84,7 @@ bool shared_workspace(bool faulty) {
   const StreamOwner first;
   const StreamOwner second;
   const EventOwner done;
-  const cublasLtMatmulHeuristicResult_t chosen =
+  const OfferedAlgorithm chosen =
       of_first.product().algorithm(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
   const DeviceArray<char> memory(chosen.workspaceSize);
   const SmallProduct::Workspace workspace{memory.get(), chosen.workspaceSize};
