@@ -213,9 +213,9 @@ step. Where the host takes longer than that, the step is the host's.
 | convolutions and products in bf16 reach this share of the peak, or the bandwidth above if that takes longer | {bf16} | see below |
 | the same in fp32 | {fp32} | {of_v100:.2f} on a V100, by the arithmetic below from PyTorch's 367 images/s; the low end is assumed |
 | each launch costs, beside the bytes that it moves | {low_launch:.0f} to {high_launch:.0f} µs | a kernel of 2.9 µs takes [3.4 µs](https://developer.nvidia.com/blog/cuda-graphs/) in a graph (V100); filling and draining the device is assumed |
-| the input is copied with | {low_link:.0f} to {high_link:.0f} GB/s | about 80 % of PCIe 4.0 and 5.0 with 16 lanes (32 and 64 GB/s) |
+| the input is copied with | {low_link:.0f} to {high_link:.0f} GB a second | about 80 % of PCIe 4.0 and 5.0 with 16 lanes (32 and 64 GB a second) |
 | the copy overlaps the step | no to yes | ptbench sends the next batch while a step computes; not seen on a GPU |
-| the host gathers a batch with | {low_gather:.0f} to {high_gather:.0f} GB/s | assumed, for one core |
+| the host gathers a batch with | {low_gather:.0f} to {high_gather:.0f} GB a second | assumed, for one core |
 | a call of the host (each copy, and the launch of the graph) takes | {low_call:.0f} to {high_call:.0f} µs | assumed; a kernel from a stream takes [3.8 µs](https://developer.nvidia.com/blog/cuda-graphs/) |
 
 **Convolutions.** NVIDIA's submission to MLPerf Training v4.0 trains ResNet-50 in fp16 with about {mlperf:,} images/s on

@@ -361,8 +361,8 @@ std::optional<Passes> passes_of(const Conv2dSpec& spec, std::string_view candida
   passes.weights = take(kWeightsWord, ConvolutionPass::weights);
   if (!passes.weights) return std::nullopt;
   if (spec.input_gradient) passes.data = take(kDataWord, ConvolutionPass::data);
-  if (!rest.empty() || (spec.input_gradient && !passes.data)) return std::nullopt;
-  return passes;
+  if (spec.input_gradient && !passes.data) return std::nullopt;
+  return candidate_of(passes) == candidate ? std::optional(passes) : std::nullopt;
 }
 
 }  // namespace
