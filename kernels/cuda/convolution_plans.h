@@ -69,6 +69,7 @@ class ConvolutionPlans {
  public:
   /// `files`: where plans are kept that were compiled.
   ConvolutionPlans(Cudnn& cudnn, PlanFiles files);
+  ~ConvolutionPlans() = default;
   ConvolutionPlans(const ConvolutionPlans&) = delete;
   ConvolutionPlans& operator=(const ConvolutionPlans&) = delete;
 
