@@ -300,7 +300,7 @@ TEST_CASE("a rank that is killed while it saves fails the run", "[workflows]") {
 TEST_CASE("a rank that is stopped is killed when the others' time is over", "[workflows]") {
   const int rank = GENERATE(0, 1);
   Words arguments = kEndlessRanks;
-  arguments.back() = "--timeout=3";  // a busy machine may keep ranks waiting for a second
+  arguments.back() = "--timeout=6";  // a busy machine may keep ranks waiting for seconds
   RankedRun run(run_of_ranks(2, arguments));
   (void)run.rank(1 - rank);
   (void)run.stopped_while(rank, RankPhase::measuring);
