@@ -80,17 +80,17 @@ struct TilePlace {
   int rows;      ///< 0 where it stands beside the last channel or below the last row
 };
 
-/// `kLanes`: those of the tiles.
-template <int kLanes>
+/// `LaneCount`: the lanes of the tiles.
+template <int LaneCount>
 PTBENCH_HOST_DEVICE TilePlace place_in(const BatchNormTiles& tiles, const TileThread& thread) {
-  const Size packs = tiles.channels / kLanes;
+  const Size packs = tiles.channels / LaneCount;
   const Size pack = Size{thread.column} * tiles.width + thread.x;
   const Size slice_begin = thread.slice * tiles.slice_rows;
   const Size rows_left = tiles.rows - slice_begin;
   const int end = rows_left < tiles.slice_rows ? static_cast<int>(rows_left) : tiles.slice_rows;
   const int begin = static_cast<int>(thread.y);
   const bool idle = pack >= packs || begin >= end;
-  return {.channel = pack * kLanes,
+  return {.channel = pack * LaneCount,
           .first = (slice_begin + begin) * packs + pack,
           .step = tiles.height * packs,
           .rows = idle ? 0 : (end - begin + tiles.height - 1) / tiles.height};

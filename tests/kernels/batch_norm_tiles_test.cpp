@@ -28,16 +28,16 @@ void check_covers(const BatchNormTiles& tiles) {
 }
 
 /// The last pack that the threads of the last tile come to.
-template <int kLanes>
+template <int LaneCount>
 Size last_pack(const BatchNormTiles& tiles) {
   Size last = -1;
   for (unsigned x = 0; x < static_cast<unsigned>(tiles.width); ++x)
     for (unsigned y = 0; y < static_cast<unsigned>(tiles.height); ++y) {
       const cuda::TilePlace place =
-          cuda::place_in<kLanes>(tiles, {.slice = tiles.slices - 1,
-                                         .column = static_cast<unsigned>(tiles.columns) - 1,
-                                         .x = x,
-                                         .y = y});
+          cuda::place_in<LaneCount>(tiles, {.slice = tiles.slices - 1,
+                                            .column = static_cast<unsigned>(tiles.columns) - 1,
+                                            .x = x,
+                                            .y = y});
       if (place.rows > 0) last = std::max(last, place.first + (place.rows - 1) * place.step);
     }
   return last;
