@@ -226,7 +226,7 @@ TEST_CASE("convolutions that are computed piece by piece give the same by every 
   }
 }
 
-TEST_CASE("Winograd's filtering of many tiles and channels agrees with plain sums") {
+TEST_CASE("Winograd's filtering of many tiles and channels agrees with plain sums", "[long]") {
   // More tiles than a chunk holds, channels that fill no last pair of blocks, edges that cut tiles;
   // then more weights than are kept transformed, of few tiles and, forward and backward, of many.
   check_filtering({.input = {.batch = 3, .channels = 40, .height = 33, .width = 38},
@@ -256,7 +256,7 @@ TEST_CASE("Winograd's filtering in bf16 of many tiles and channels agrees with p
                    .type = ElementType::bf16});
 }
 
-TEST_CASE("filtering of stride 2 of many tiles and channels agrees with plain sums") {
+TEST_CASE("filtering of stride 2 of many tiles and channels agrees with plain sums", "[long]") {
   check_filtering({.input = {.batch = 3, .channels = 40, .height = 66, .width = 75},
                    .outputs = 48,
                    .window = Window::square(3, 2, 1),

@@ -257,7 +257,7 @@ std::vector<std::string> candidates_of(const KernelBackend& backend, const Graph
   return all;
 }
 
-TEST_CASE("that gradients pass changes no bit", "[strategies]") {
+TEST_CASE("that gradients pass changes no bit", "[strategies][long]") {
   CpuDevice device(discover_topology(), 2);
   const CpuBackend cpu(device);
   const std::vector<OptimizerSpec> optimizers{{.lr = 0.01, .momentum = 0.9, .weight_decay = 1e-3},
