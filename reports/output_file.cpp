@@ -13,6 +13,7 @@
 
 #include "src/base/error.h"
 #include "src/base/text.h"
+#include "src/base/write_all.h"
 
 namespace ptbench {
 namespace {
@@ -61,17 +62,6 @@ std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status{};
   if (stat(path.c_str(), &status) != 0) return {};
   return status;
-}
-
-/// 0, or the error number of what went wrong.
-int write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
 }
 
 /// All of `from`, to the end of `to`. 0, or the error number of what went wrong.

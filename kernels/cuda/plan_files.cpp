@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/input_file.h"
+#include "src/base/write_all.h"
 
 namespace ptbench::cuda {
 namespace {
@@ -29,22 +29,12 @@ constexpr InputRule kPlanFileRule{.largest = Bytes{64} << 20U};
 std::string digest_line(std::string_view text) { return fmt::format("{:016x}\n", fnv1a(text)); }
 constexpr std::size_t kDigestLine = 17;  ///< its length
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Puts a whole file in another's place, which stays as it is where that fails.
 void put_in_place(const std::filesystem::path& file, std::string_view content) {
   std::string temporary = file.string() + ".XXXXXX";
   const int opened = mkostemp(temporary.data(), O_CLOEXEC);
   if (opened < 0) return;
-  const bool is_written = write_all(opened, content);
+  const bool is_written = write_all(opened, content) == 0;
   const bool is_closed = close(opened) == 0;
   if (is_written && is_closed && std::rename(temporary.c_str(), file.c_str()) == 0) return;
   (void)unlink(temporary.c_str());

@@ -18,6 +18,7 @@
 
 #include "src/base/error.h"
 #include "src/base/text.h"
+#include "src/base/write_all.h"
 #include "src/process/child_process.h"
 #include "src/process/descriptor.h"
 
@@ -47,12 +48,8 @@ class MemoryFile {
   }
 
   void write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(file_.number(), text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) throw usage_error("no memory for a drawing", "free some memory");
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (write_all(file_.number(), text) != 0)
+      throw usage_error("no memory for a drawing", "free some memory");
   }
 
   [[nodiscard]] std::string read() const {
