@@ -67,9 +67,7 @@ std::optional<std::string> candidate_with_layout(const KernelBackend& backend,
 void agree_on_layout(const KernelBackend& backend, const std::vector<OperatorSpec>& shares,
                      Choices& choices) {
   const OperatorSpec& largest = shares.front();
-  std::vector<std::string> ways{choices.at(key_of(largest))};
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const std::string way = ways[i];
+  const auto agree = [&](const std::string& way) {
     const std::uint64_t layout = layout_digest(largest, *backend.plan(largest, way));
     Choices agreed = choices;
     agreed[key_of(largest)] = way;
@@ -82,14 +80,12 @@ void agree_on_layout(const KernelBackend& backend, const std::vector<OperatorSpe
           if (found) agreed[key_of(spec)] = *found;
           return found.has_value();
         });
-    if (all_agree) {
-      choices = std::move(agreed);
-      return;
-    }
-    if (i > 0) continue;  // the others are looked at only where the choice does not do
-    const std::vector<std::string> others = backend.candidates(largest);
-    ways.insert(ways.end(), others.begin(), others.end());
-  }
+    if (all_agree) choices = std::move(agreed);
+    return all_agree;
+  };
+  // The others are looked at only where the choice does not do.
+  if (agree(choices.at(key_of(largest))) || std::ranges::any_of(backend.candidates(largest), agree))
+    return;
   throw run_error(fmt::format("the kernels for '{}' have no parameter layout in common for all "
                               "shares",
                               key_of(largest)),
