@@ -333,14 +333,13 @@ std::vector<Passes> first_passes(const Conv2dSpec& spec, const OperatorSite& sit
   return all;
 }
 
-constexpr std::string_view kForwardWord = "forward=";
-constexpr std::string_view kWeightsWord = "weights=";
-constexpr std::string_view kDataWord = "data=";
+/// "forward=" before the name of a plan.
+std::string word_of(ConvolutionPass pass) { return fmt::format("{}=", name_of(pass)); }
 
 std::string candidate_of(const Passes& passes) {
-  std::string name = fmt::format("{}{} {}{}", kForwardWord, passes.forward->name(), kWeightsWord,
-                                 passes.weights->name());
-  if (passes.data) name += fmt::format(" {}{}", kDataWord, passes.data->name());
+  std::string name = word_of(ConvolutionPass::forward) + passes.forward->name() + ' ' +
+                     word_of(ConvolutionPass::weights) + passes.weights->name();
+  if (passes.data) name += ' ' + word_of(ConvolutionPass::data) + passes.data->name();
   return name;
 }
 
@@ -349,18 +348,19 @@ std::optional<Passes> passes_of(const Conv2dSpec& spec, std::string_view candida
                                 const OperatorSite& site) {
   site.device.make_current();
   std::string_view rest = candidate;
-  const auto take = [&](std::string_view word, ConvolutionPass pass) -> PassPlan {
+  const auto take = [&](ConvolutionPass pass) -> PassPlan {
+    const std::string word = word_of(pass);
     const std::string_view next = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(rest.size(), next.size() + 1));
     if (!next.starts_with(word)) return nullptr;
     return site.convolutions.of(spec, pass).named(next.substr(word.size()));
   };
   Passes passes;
-  passes.forward = take(kForwardWord, ConvolutionPass::forward);
+  passes.forward = take(ConvolutionPass::forward);
   if (!passes.forward) return std::nullopt;
-  passes.weights = take(kWeightsWord, ConvolutionPass::weights);
+  passes.weights = take(ConvolutionPass::weights);
   if (!passes.weights) return std::nullopt;
-  if (spec.input_gradient) passes.data = take(kDataWord, ConvolutionPass::data);
+  if (spec.input_gradient) passes.data = take(ConvolutionPass::data);
   if (spec.input_gradient && !passes.data) return std::nullopt;
   return candidate_of(passes) == candidate ? std::optional(passes) : std::nullopt;
 }

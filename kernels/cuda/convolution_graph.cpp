@@ -214,6 +214,15 @@ std::vector<Handle> operations_of(const Conv2dSpec& spec, ConvolutionPass pass, 
 
 }  // namespace
 
+std::string_view name_of(ConvolutionPass pass) {
+  switch (pass) {
+    case ConvolutionPass::forward: return "forward";
+    case ConvolutionPass::data: return "data";
+    case ConvolutionPass::weights: return "weights";
+  }
+  throw Defect("unknown pass of a convolution");
+}
+
 Conv2dSpec packed(const Conv2dSpec& spec) {
   Conv2dSpec packed = spec;
   constexpr Size kBytes = 16;

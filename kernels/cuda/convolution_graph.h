@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cuda/cudnn.h"
@@ -15,6 +16,8 @@ enum class ConvolutionPass : std::uint8_t {
   data,     ///< the gradient of x from that of y
   weights,  ///< the gradient of W, in f32, from x and the gradient of y
 };
+
+[[nodiscard]] std::string_view name_of(ConvolutionPass pass);
 
 /// The convolution of `spec` as cuDNN computes it: plain images are packed for it, with channels
 /// padded to 16 bytes, as tensor cores want them.

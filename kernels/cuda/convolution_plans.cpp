@@ -63,15 +63,6 @@ std::string plan_name_of(const Descriptor& engine, const Descriptor& configurati
   return name;
 }
 
-std::string_view pass_name_of(ConvolutionPass pass) {
-  switch (pass) {
-    case ConvolutionPass::forward: return "forward";
-    case ConvolutionPass::data: return "data";
-    case ConvolutionPass::weights: return "weights";
-  }
-  throw Defect("unknown pass of a convolution");
-}
-
 /// What a pass asks of cuDNN, without what it does not look at.
 Conv2dSpec asked_of(const Conv2dSpec& spec, ConvolutionPass pass) {
   Conv2dSpec asked = packed(spec);
@@ -157,7 +148,7 @@ PassPlans::Plan PassPlans::kept(std::string_view name) const {
 }
 
 std::string PassPlans::file_key(std::string_view name) const {
-  return fmt::format("{} {} {}", pass_name_of(pass_), key_of(spec_), name);
+  return fmt::format("{} {} {}", name_of(pass_), key_of(spec_), name);
 }
 
 ConvolutionPlans::ConvolutionPlans(Cudnn& cudnn, PlanFiles files)
