@@ -33,6 +33,7 @@ class LongWork {
   /// Whoever waits calls it now and then; it says a line when it is time.
   void tick();
 
+  [[nodiscard]] bool has_begun() const { return begin_.has_value(); }
   [[nodiscard]] double share() const { return share_; }
   /// By what was expected at first, and ever more by the pace so far. Empty before it begins.
   [[nodiscard]] std::optional<double> seconds_left() const;

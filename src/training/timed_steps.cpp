@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 #include "src/base/error.h"
 #include "src/base/rough_duration.h"
@@ -132,26 +131,25 @@ void TimedSteps::show(const SamplingProgress& progress) {
   }
   const bool is_first = progress.warming_up && progress.steps == 1;  // far slower than any other
   if (around_.progress.visible() && !is_first) pace_.add(progress.steps, progress.step_seconds);
-  tell_length(progress);
-  if (progress.seconds_left && around_.progress.due()) {
+  if (progress.seconds_left) {
     const double all = progress.elapsed_seconds + *progress.seconds_left;
-    if (all > 0) around_.progress.update(progress.elapsed_seconds / all, throughput_so_far());
+    tell_length(progress.elapsed_seconds, all);
+    if (all > 0 && around_.progress.due())
+      around_.progress.update(progress.elapsed_seconds / all, throughput_so_far());
   }
   if (LossLog* log = around_.files.loss_log()) log->flush();
 }
 
 /// Where no other process does: of a run whose steps are all made here. Before a second is over,
-/// the first steps tell too little of the rest.
-void TimedSteps::tell_length(const SamplingProgress& progress) {
+/// the first steps tell too little of the rest. `all`: seconds, of which so many have elapsed.
+void TimedSteps::tell_length(double elapsed, double all) {
   if (options_.orders.pass != RunPass::all || config_.device.is_emulated) return;
-  if (!progress.seconds_left || (!length_is_told_ && progress.elapsed_seconds < kFirstSteps))
-    return;
-  const double all = progress.elapsed_seconds + *progress.seconds_left;
-  if (!std::exchange(length_is_told_, true)) {
+  if (!whole_.has_begun()) {
+    if (elapsed < kFirstSteps) return;
     around_.progress.clear();
     whole_.begin(length_text(options_, all), all);
   }
-  whole_.reach(progress.elapsed_seconds / all, std::string(name_of(watch_.phase())));
+  whole_.reach(elapsed / all, std::string(name_of(watch_.phase())));
 }
 
 /// "21.3 k samples/s" of this phase, for people. In later repetitions the session says what those

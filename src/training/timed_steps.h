@@ -40,7 +40,7 @@ class TimedSteps {
   [[nodiscard]] bool must_read_every_loss(Strategy& strategy) const;
   float read_loss(Strategy& strategy);
   void show(const SamplingProgress& progress);
-  void tell_length(const SamplingProgress& progress);
+  void tell_length(double elapsed, double all);
   [[nodiscard]] std::string throughput_so_far() const;
   void warn_of_missed_target();
 
@@ -51,7 +51,6 @@ class TimedSteps {
   RunRecord& record_;
   StepPace pace_;  ///< of the phase that is shown
   LongWork whole_;
-  bool length_is_told_ = false;
 };
 
 }  // namespace ptbench
