@@ -18,14 +18,10 @@
 namespace ptbench {
 namespace {
 
-Finding told(std::string name, FieldValue value, std::string detail) {
-  return {std::move(name), "note", std::move(value), std::move(detail), ""};
-}
-
 Finding examine_bus(const CudaPlace& place) {
   constexpr const char* kName = "pci_bus_id";
-  if (place.pci_bus_id.empty()) return told(kName, FieldValue(), "CUDA does not say");
-  return told(kName, place.pci_bus_id, place.pci_bus_id);
+  if (place.pci_bus_id.empty()) return note(kName, FieldValue(), "CUDA does not say");
+  return note(kName, place.pci_bus_id, place.pci_bus_id);
 }
 
 /// The host's NUMA node that the device is next to, as the kernel has it: -1 where it has none.
@@ -34,8 +30,8 @@ Finding examine_numa_node(const CudaPlace& place) {
   const std::string device = in_lower_case(place.pci_bus_id);  // as the kernel writes it
   std::ifstream file(std::filesystem::path("/sys/bus/pci/devices") / device / "numa_node");
   Size node = -1;
-  if (!(file >> node) || node < 0) return told(kName, FieldValue(), "the kernel does not say");
-  return told(kName, node, fmt::format("{} of the host", node));
+  if (!(file >> node) || node < 0) return note(kName, FieldValue(), "the kernel does not say");
+  return note(kName, node, fmt::format("{} of the host", node));
 }
 
 Finding examine_peers(const CudaPlace& place) {
@@ -46,8 +42,8 @@ Finding examine_peers(const CudaPlace& place) {
     detail += fmt::format("{}{}{}", detail.empty() ? "" : ", ", peer.id,
                           peer.atomics ? " (with atomics, as NVLink has them)" : "");
   }
-  if (ids.empty()) return told("peers", FieldValue(), "no other device's memory is in reach");
-  return told("peers", ids, detail);
+  if (ids.empty()) return note("peers", FieldValue(), "no other device's memory is in reach");
+  return note("peers", ids, detail);
 }
 
 /// Copies to another device, straight where the machine can.
@@ -83,7 +79,7 @@ FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo
     if (multiplies(device.compute_capability, precision))
       precisions.emplace_back(precision);
     else
-      group.findings.push_back(told(fmt::format("{}_product_flops_per_second", precision),
+      group.findings.push_back(note(fmt::format("{}_product_flops_per_second", precision),
                                     FieldValue(), "from compute capability 8.0 on"));
   try {
     const CudaModule module(device.id, paths.modules);
@@ -123,12 +119,12 @@ Finding examine_nvrtc(const InstallPaths& paths) {
 std::vector<Finding> examine_cuda_libraries(const InstallPaths& paths, const CudaProbe& cuda) {
   std::vector<Finding> findings;
   if (!cuda.runtime_version.empty()) {
-    findings.push_back(told("cuda_runtime", cuda.runtime_version, cuda.runtime_version));
+    findings.push_back(note("cuda_runtime", cuda.runtime_version, cuda.runtime_version));
     findings.push_back(examine_nvrtc(paths));
   }
   if (!cuda.driver_version.empty())
     findings.push_back(
-        told("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
+        note("cuda_driver", cuda.driver_version, "for CUDA up to " + cuda.driver_version));
   if (!cuda.devices.empty()) findings.push_back(examine_nvml(paths));
   return findings;
 }

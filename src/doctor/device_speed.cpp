@@ -34,10 +34,10 @@ Finding measured(std::string name, bool emulated,
                  const std::function<std::optional<Speed>()>& measure) {
   try {
     const std::optional<Speed> speed = measure();
-    if (!speed) return {std::move(name), "note", FieldValue(), "not measured", ""};
+    if (!speed) return note(std::move(name), FieldValue(), "not measured");
     if (emulated)
       return {std::move(name), "emulated", FieldValue(), "it runs, but has no speed", ""};
-    return {std::move(name), "note", speed->per_second, speed->text, ""};
+    return note(std::move(name), speed->per_second, speed->text);
   } catch (const Error& error) {
     return {std::move(name), "failed", FieldValue(), error.what(), error.remedy()};
   }

@@ -43,13 +43,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReady = "ready";
-constexpr const char* kNote = "note";
 constexpr const char* kWarning = "warning";
 constexpr const char* kQuietRemedy = "close other programs before measuring";
-
-Finding note(std::string name, FieldValue value, std::string detail) {
-  return {std::move(name), kNote, std::move(value), std::move(detail), ""};
-}
 
 std::string first_line(const char* path) {
   std::ifstream file(path);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/table.h"
@@ -16,6 +17,12 @@ struct Finding {
   std::string detail;  ///< for people
   std::string remedy;  ///< how to get what is missing; empty where nothing is
 };
+
+/// The state of a finding that is neither good nor bad.
+inline constexpr const char* kNote = "note";
+[[nodiscard]] inline Finding note(std::string name, FieldValue value, std::string detail) {
+  return {std::move(name), kNote, std::move(value), std::move(detail), ""};
+}
 
 struct FindingGroup {
   std::string name;  ///< "engines"

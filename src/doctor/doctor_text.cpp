@@ -30,7 +30,7 @@ std::size_t widest_label(const std::vector<FindingGroup>& groups) {
 /// "name  state: detail", the remedy below it.
 std::string finding_text(const Finding& finding, std::size_t name_width, std::size_t columns) {
   const std::size_t indent = name_width + 4;
-  std::string text = finding.state == "note" ? "" : finding.state;
+  std::string text = finding.state == kNote ? "" : finding.state;
   if (!finding.detail.empty()) text += (text.empty() ? "" : ": ") + finding.detail;
   std::string lines = fmt::format("  {:{}}  {}\n", label_of(finding), name_width,
                                   wrapped(single_line(text), indent, columns));

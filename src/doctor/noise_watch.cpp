@@ -37,16 +37,14 @@ Finding no_resolution_of(const SelfCheck& check) {
 
 Finding resolution_of(const SelfCheck& check) {
   if (check.unusual) return no_resolution_of(check);
-  return {.name = check.placement,
-          .state = "note",
-          .value = check.resolvable_with_5,
-          .detail = fmt::format("differences above {:.1f} % can be detected with 5 repetitions a "
-                                "side, above {:.1f} % with 3, above {:.1f} % with 10, each with "
-                                "--detect set to it (run-to-run spread {}, {} repetitions)",
-                                100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
-                                100 * check.resolvable_with_10,
-                                format_percent(check.standard_deviation), check.repetitions),
-          .remedy = {}};
+  return note(
+      check.placement, check.resolvable_with_5,
+      fmt::format("differences above {:.1f} % can be detected with 5 repetitions a side, "
+                  "above {:.1f} % with 3, above {:.1f} % with 10, each with --detect set to "
+                  "it (run-to-run spread {}, {} repetitions)",
+                  100 * check.resolvable_with_5, 100 * check.resolvable_with_3,
+                  100 * check.resolvable_with_10, format_percent(check.standard_deviation),
+                  check.repetitions));
 }
 
 FindingGroup resolution(const std::vector<SelfCheck>& checks) {
@@ -69,24 +67,15 @@ FindingGroup disturbances(RunRecord& record) {
                               .value = {},
                               .detail = warning.message,
                               .remedy = warning.remedy});
-  if (group.findings.empty())
-    group.findings.push_back({.name = "noise",
-                              .state = "note",
-                              .value = {},
-                              .detail = "nothing was seen",
-                              .remedy = {}});
+  if (group.findings.empty()) group.findings.push_back(note("noise", {}, "nothing was seen"));
   return group;
 }
 
 void add_usual(const PriorNoise& noise, const std::string& origin, FindingGroup& group) {
   for (const auto& [placement, learnt] : noise.classes())
-    group.findings.push_back(
-        {.name = placement,
-         .state = "note",
-         .value = learnt.standard_deviation,
-         .detail = fmt::format("a run-to-run spread of {} is usual: {}",
-                               format_percent(learnt.standard_deviation), origin),
-         .remedy = {}});
+    group.findings.push_back(note(placement, learnt.standard_deviation,
+                                  fmt::format("a run-to-run spread of {} is usual: {}",
+                                              format_percent(learnt.standard_deviation), origin)));
 }
 
 /// Keeps what is new: a minute of one workload does not replace what the user's own records have
