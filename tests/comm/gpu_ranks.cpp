@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "kernels/cuda_module.h"
 #include "src/comm/nccl_module.h"
 #include "src/comm/shared_region.h"
 #include "src/device/driver_thread.h"
 #include "tests/comm/host_values.h"
 #include "tests/comm/meeting.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 
@@ -17,7 +17,7 @@ namespace ptbench::testing {
 class GpuRanks::Driven {
  public:
   explicit Driven(Size rank) {
-    run([&] { site_ = CudaModule(fmt::format("cuda:{}", rank), PTBENCH_BUILT_MODULES).open(); });
+    run([&] { site_ = open_cuda_site(fmt::format("cuda:{}", rank)); });
   }
   ~Driven() {
     run([this] { site_ = Site(); });

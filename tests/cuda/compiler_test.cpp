@@ -6,10 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "kernels/cuda_module.h"
 #include "tests/cuda/device.h"
+#include "tests/cuda/models.h"
 #include "tests/cuda/run_record.h"
 #include "tests/run/command.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -19,16 +20,11 @@ using Catch::Contains;
 /// Runs what follows as where the compiler is not installed.
 Words without_compiler() { return {PTBENCH_SOURCE_DIR "/scripts/emulate-gpu", "--no-nvrtc"}; }
 
-/// Steps of a convolution in a precision, where the environment also has these variables. `before`
+/// Steps of convolutions in a precision, where the environment also has these variables. `before`
 /// comes before the program.
 ProgramResult convolve(const std::string& precision, const Words& before, Words environment = {}) {
   const RunCommand run;
-  run.write("m.json", R"({"schema": "ptbench.model/1", "name": "one", "input": [3, 8, 8],
-    "classes": 10, "batch": 4, "samples": 16, "optimizer": {"kind": "sgd", "lr": 0.01},
-    "layers": [{"name": "conv", "type": "conv2d", "outputs": 8, "kernel": 3, "padding": 1},
-               {"name": "pool", "type": "global_average_pool"},
-               {"name": "flatten", "type": "flatten"},
-               {"name": "fc", "type": "linear", "outputs": 10}]})");
+  run.write("m.json", model_of_images("gelu"));
   environment.push_back("XDG_CACHE_HOME=" + run.path("cache").string());
   return run_program(before + Words{PTBENCH_EXECUTABLE, "run", "-w", "m.json", "--device", "cuda",
                                     "--precision", precision, "--steps", "2"},
@@ -50,7 +46,7 @@ nlohmann::json finding_of(const Words& before, const Words& environment = {}) {
 
 TEST_CASE("the module has the compiler open, and what the compiler opens itself", "[cuda]") {
   require_cuda_device();
-  const Site site = CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open();
+  const Site site = open_cuda_site();
   const CudaCompiler compiler = find_cuda_compiler(PTBENCH_BUILT_MODULES);
   if (compiler.state == "absent") skip(compiler.detail);
   CHECK(compiler.state == "ready");

@@ -10,14 +10,12 @@
 #include <span>
 #include <string>
 
-#include "kernels/cuda_module.h"
 #include "src/device/host_mirror.h"
 #include "tests/cuda/device.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
-
-Site open_device(const std::string& name) { return CudaModule(name, PTBENCH_BUILT_MODULES).open(); }
 
 /// The function of the CUDA runtime that the module has opened.
 template <class Function>
@@ -49,8 +47,8 @@ int current_device_of_thread() {
 
 TEST_CASE("memory is allocated on the device that is asked for it", "[cuda]") {
   require_cuda_devices(2);
-  const Site first = open_device("cuda:0");
-  const Site second = open_device("cuda:1");
+  const Site first = open_cuda_site("cuda:0");
+  const Site second = open_cuda_site("cuda:1");
   const std::array<const Site*, 3> in_turn{&first, &second, &first};
   for (const Site* site : in_turn) {
     CAPTURE(site->device->id());
@@ -61,12 +59,12 @@ TEST_CASE("memory is allocated on the device that is asked for it", "[cuda]") {
 
 TEST_CASE("a device that is finished is the one that was asked", "[cuda]") {
   require_cuda_devices(2);
-  const Site first = open_device("cuda:0");
+  const Site first = open_cuda_site("cuda:0");
   const Buffer buffer = first.device->memory().allocate(4096, "a test");
   const HostMirror<float> sent(*first.device, buffer.as<float>());
   const HostMirror<float> seen(*first.device, buffer.as<float>());
   std::ranges::fill(sent.values(), 7.0F);
-  const Site second = open_device("cuda:1");
+  const Site second = open_cuda_site("cuda:1");
   REQUIRE(current_device_of_thread() == 1);
   sent.send(first.device->compute());
   seen.fetch(first.device->compute());
@@ -76,7 +74,7 @@ TEST_CASE("a device that is finished is the one that was asked", "[cuda]") {
 
 TEST_CASE("an operator is chosen and computes on its own device", "[cuda]") {
   require_cuda_devices(2);
-  const Site first = open_device("cuda:0");
+  const Site first = open_cuda_site("cuda:0");
   constexpr LinearSpec kLayer{.batch = 2, .inputs = 3, .outputs = 1, .input_gradient = false};
   constexpr std::size_t kArena = 32;  // the weight, and the bias behind 16 elements
   const Buffer memory = first.device->memory().allocate(4096, "a test");
@@ -89,7 +87,7 @@ TEST_CASE("an operator is chosen and computes on its own device", "[cuda]") {
   const auto at = [&](std::size_t begin, std::size_t count) {
     return memory.as<float>().subspan(begin, count);
   };
-  const Site second = open_device("cuda:1");
+  const Site second = open_cuda_site("cuda:1");
   REQUIRE(current_device_of_thread() == 1);
   CHECK_FALSE(first.backend->candidates(kLayer).empty());
   CHECK(current_device_of_thread() == 0);

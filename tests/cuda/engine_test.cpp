@@ -11,6 +11,7 @@
 #include "src/device/immediate_queue.h"
 #include "tests/cuda/device.h"
 #include "tests/support/operator_specs.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -19,7 +20,7 @@ using Catch::Contains;
 
 Site open() {
   require_cuda_device();
-  return CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open();
+  return open_cuda_site();
 }
 
 const LinearSpec kLinear{.batch = 1, .inputs = 2, .outputs = 3};

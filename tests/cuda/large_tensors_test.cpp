@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda_module.h"
 #include "src/device/host_mirror.h"
 #include "tests/cuda/device.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -93,8 +93,6 @@ std::vector<float> changed(std::vector<float> values, const Change& change) {
   return values;
 }
 
-Site open_large_site() { return CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open(); }
-
 std::unique_ptr<Operator> bound(const Site& site, const OperatorSpec& spec,
                                 const Bindings& bindings) {
   return site.backend->plan(spec, site.backend->candidates(spec).front())->bind(bindings);
@@ -128,7 +126,7 @@ void check_element_wise(const Site& site, ElementType type) {
 
 TEST_CASE("element-wise kernels reach elements behind 32 bits", "[cuda]") {
   require_last_blocks();
-  const Site site = open_large_site();
+  const Site site = open_cuda_site();
   check_element_wise<float>(site, ElementType::f32);
   check_element_wise<Bf16>(site, ElementType::bf16);
   check_element_wise<F16>(site, ElementType::f16);
@@ -136,7 +134,7 @@ TEST_CASE("element-wise kernels reach elements behind 32 bits", "[cuda]") {
 
 TEST_CASE("GELU and casts reach elements behind 32 bits", "[cuda]") {
   require_last_blocks();
-  const Site site = open_large_site();
+  const Site site = open_cuda_site();
   const Size count = long_count(4);
   const TensorSpec wide{.shape = {count}};
   const LongTensor<float> input(*site.device, count);
@@ -161,7 +159,7 @@ TEST_CASE("GELU and casts reach elements behind 32 bits", "[cuda]") {
 
 TEST_CASE("passes over arenas reach elements behind 32 bits", "[cuda]") {
   require_last_blocks();
-  const Site site = open_large_site();
+  const Site site = open_cuda_site();
   const Size count = long_count(4);
   const LongTensor<float> arena(*site.device, count);
   const LongTensor<float> terms(*site.device, count);
@@ -191,7 +189,7 @@ TEST_CASE("passes over arenas reach elements behind 32 bits", "[cuda]") {
 
 TEST_CASE("optimizers reach parameters behind 32 bits", "[cuda]") {
   require_last_blocks();
-  const Site site = open_large_site();
+  const Site site = open_cuda_site();
   const Size count = long_count(4);
   for (const OptimizerSpec& spec :
        {OptimizerSpec{.lr = 0.5}, OptimizerSpec{.lr = 0.5, .momentum = 0.5},
@@ -222,7 +220,7 @@ TEST_CASE("optimizers reach parameters behind 32 bits", "[cuda]") {
 
 TEST_CASE("images are reordered and pooled behind 32 bits", "[cuda]") {
   require_last_blocks();
-  const Site site = open_large_site();
+  const Site site = open_cuda_site();
   constexpr Size kBatch = 400'000'000;
   constexpr std::size_t kChannels = 4;
   constexpr std::size_t kEdge = 4;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 
-#include "kernels/cuda_module.h"
 #include "src/base/error.h"
 #include "src/comm/nccl_module.h"
 #include "tests/comm/gpu_ranks.h"
@@ -12,13 +11,10 @@
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
 #include "tests/strategies/training.h"
+#include "tests/support/tested_device.h"
 
 // Trainings in the tests' own process, on CUDA devices.
 namespace ptbench::testing {
-
-[[nodiscard]] inline Site open_cuda_site(const std::string& device) {
-  return CudaModule(device, PTBENCH_BUILT_MODULES).open();
-}
 
 /// `spec`, with the replica beside the first one on the device cuda:1.
 [[nodiscard]] inline TrainingSpec with_second_device(TrainingSpec spec) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda_module.h"
 #include "tests/cuda/device.h"
 #include "tests/run/command.h"
+#include "tests/support/tested_device.h"
 
 namespace ptbench::testing {
 namespace {
@@ -29,8 +29,6 @@ class Told {
  private:
   std::string name_;
 };
-
-Site open_watched() { return CudaModule("cuda:0", PTBENCH_BUILT_MODULES).open(); }
 
 AcceleratorConditions look_at(const Site& site) {
   const DeviceConditions conditions = site.device->look();
@@ -71,7 +69,7 @@ TEST_CASE("a device tells its clock, temperature and energy", "[cuda]") {
   const Told clock("CLOCK", "1755");
   const Told temperature("TEMPERATURE", "63");
   const Told energy("ENERGY", "2500");
-  const Site site = open_watched();
+  const Site site = open_cuda_site();
   CHECK_FALSE(site.device->throttling_gap().has_value());
   const DeviceConditions begin = site.device->look();
   const DeviceConditions end = site.device->look();
@@ -83,7 +81,7 @@ TEST_CASE("a device tells its clock, temperature and energy", "[cuda]") {
 
 TEST_CASE("a device tells why its clocks are low", "[cuda]") {
   require_emulated_device();
-  const Site site = open_watched();
+  const Site site = open_cuda_site();
   CHECK(look_at(site).throttling.value().bits == 0);
   const Told reasons("THROTTLE", "0x44");
   const ThrottleReasons told = look_at(site).throttling.value();
@@ -92,7 +90,7 @@ TEST_CASE("a device tells why its clocks are low", "[cuda]") {
 
 TEST_CASE("other processes of a device are those that are not this one", "[cuda]") {
   require_emulated_device();
-  const Site site = open_watched();
+  const Site site = open_cuda_site();
   CHECK(look_at(site).other_processes == 0);
   CHECK(look_at(site).foreign_fraction == 0.0);
   SECTION("that compute") {
@@ -131,7 +129,7 @@ TEST_CASE("in another namespace of process ids nobody knows who is foreign", "[c
   require_emulated_device();
   const Told elsewhere("NVML", "elsewhere");
   const Told foreign("FOREIGN", "4194000:30");
-  const Site site = open_watched();
+  const Site site = open_cuda_site();
   const AcceleratorConditions conditions = look_at(site);
   CHECK_FALSE(conditions.other_processes.has_value());
   CHECK_FALSE(conditions.foreign_fraction.has_value());
@@ -143,7 +141,7 @@ TEST_CASE("what the library does not tell is not known, with the reason", "[cuda
   require_emulated_device();
   const bool fails = GENERATE(true, false);
   const Told state("NVML", fails ? "failed" : "silent");
-  const Site site = open_watched();
+  const Site site = open_cuda_site();
   const DeviceConditions conditions = site.device->look();
   CHECK_FALSE(conditions.frequency_hertz.has_value());
   REQUIRE(conditions.accelerator.has_value());

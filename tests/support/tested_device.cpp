@@ -16,7 +16,11 @@ std::optional<std::string> tested_device() {
 Site open_tested_site() {
   const std::optional<std::string> device = tested_device();
   ensure(device.has_value(), "PTBENCH_TEST_DEVICE names a device");
-  return CudaModule(*device, PTBENCH_BUILT_MODULES).open();
+  return open_cuda_site(*device);
+}
+
+Site open_cuda_site(const std::string& device) {
+  return CudaModule(device, PTBENCH_BUILT_MODULES).open();
 }
 
 }  // namespace ptbench::testing

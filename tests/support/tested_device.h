@@ -14,4 +14,7 @@ namespace ptbench::testing {
 /// A site of that device, from the module that was built beside the tests.
 [[nodiscard]] Site open_tested_site();
 
+/// A site of a CUDA device, from that module.
+[[nodiscard]] Site open_cuda_site(const std::string& device = "cuda:0");
+
 }  // namespace ptbench::testing
