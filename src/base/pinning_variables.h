@@ -6,7 +6,7 @@
 namespace ptbench {
 
 /// Variables by which OpenMP runtimes pin a process's threads to cores. ptbench hides them from
-/// itself (src/cli/openmp_variables.cpp) under another first letter, and gives them back to the
+/// itself (app/cli/openmp_variables.cpp) under another first letter, and gives them back to the
 /// programs that it starts.
 inline constexpr std::array<std::string_view, 4> kPinningVariables{
     "OMP_PROC_BIND=", "OMP_PLACES=", "GOMP_CPU_AFFINITY=", "KMP_AFFINITY="};

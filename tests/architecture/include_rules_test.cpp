@@ -17,7 +17,7 @@ TEST_CASE("a room may include itself and the rooms that the table gives it") {
                  "#include \"src/device/team.h\"\n#include \"src/base/size.h\"\n")
             .empty());
   CHECK(found_in("strategies/serial.cpp", "#include \"workloads/graph.h\"").empty());
-  CHECK(found_in("src/cli/main.cpp", "#include \"reports/csv.h\"").empty());
+  CHECK(found_in("app/cli/main.cpp", "#include \"reports/csv.h\"").empty());
 }
 
 TEST_CASE("includes that point down or sideways are found") {
@@ -29,14 +29,14 @@ TEST_CASE("includes that point down or sideways are found") {
   CHECK_FALSE(found_in("reports/json.cpp", "#include \"src/device/isa.h\"").empty());
   CHECK_FALSE(found_in("reports/json.cpp", "#include \"strategies/serial.h\"").empty());
   CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"reports/csv.h\"").empty());
-  CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"src/config/run_config.h\"").empty());
-  CHECK_FALSE(found_in("src/cli/main.cpp", "#include \"tests/support/skip.h\"").empty());
+  CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"app/config/run_config.h\"").empty());
+  CHECK_FALSE(found_in("app/cli/main.cpp", "#include \"tests/support/skip.h\"").empty());
 }
 
 TEST_CASE("odd spellings of an include are seen, comments are not") {
-  CHECK_FALSE(found_in("src/base/a.h", "  #  include \"src/cli/b.h\"").empty());
-  CHECK_FALSE(found_in("src/base/a.h", "#include\"src/cli/b.h\"").empty());
-  CHECK(found_in("src/base/a.h", "// #include \"src/cli/b.h\"").empty());
+  CHECK_FALSE(found_in("src/base/a.h", "  #  include \"app/cli/b.h\"").empty());
+  CHECK_FALSE(found_in("src/base/a.h", "#include\"app/cli/b.h\"").empty());
+  CHECK(found_in("src/base/a.h", "// #include \"app/cli/b.h\"").empty());
 }
 
 TEST_CASE("own files are included by their path from the root") {
@@ -59,7 +59,7 @@ TEST_CASE("libraries stay in their column") {
   CHECK_FALSE(found_in("src/measure/record.cpp", "#include <zlib.h>").empty());
   CHECK_FALSE(found_in("src/device/device.cpp", "#include <cuda_runtime.h>").empty());
   CHECK_FALSE(found_in("src/comm/solo.cpp", "#include <mpi.h>").empty());
-  CHECK_FALSE(found_in("src/cli/main.cpp", "#include <catch2/catch.hpp>").empty());
+  CHECK_FALSE(found_in("app/cli/main.cpp", "#include <catch2/catch.hpp>").empty());
 }
 
 TEST_CASE("headers of the system need no table, unknown libraries do") {
@@ -73,7 +73,7 @@ TEST_CASE("conditions on engines stay in the engines' folders") {
   CHECK(found_in("src/base/a.h", "#if defined(COMPILER_IS_NEW)").empty());
   CHECK(found_in("src/base/a.h", "#ifdef PTBENCH_CUDA") ==
         "src/base/a.h:1: a condition on CUDA outside of the engines' folders\n");
-  CHECK_FALSE(found_in("src/cli/main.cpp", "#if defined(USE_MPI)").empty());
+  CHECK_FALSE(found_in("app/cli/main.cpp", "#if defined(USE_MPI)").empty());
   CHECK_FALSE(found_in("kernels/operator.h", "# if __CUDACC__ > 11").empty());
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("a room is too large that holds more than 12 % of the house") {
                     file_of("reports/e.cpp", 100), file_of("src/data/f.cpp", 100)};
   for (const char* folder : {"tests/base/", "bench/"})
     files.push_back(file_of(std::string(folder) + "g.cpp", 5000));
-  for (const char* folder : {"src/cli/", "src/config/"})
+  for (const char* folder : {"app/cli/", "app/config/"})
     files.push_back(file_of(std::string(folder) + "h.cpp", 30));
   CHECK(check_room_sizes(files).empty());  // 120 of 1000
   files.push_back(file_of("src/comm/i.cpp", 2));

@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Folders of the repository that hold text of ours; those that do not exist are passed over.
-constexpr std::array kFolders{"src",    "kernels", "workloads", "strategies", "reports",
-                              "charts", "page",    "exports",   "bench",      "tests",
-                              "cmake",  "docs",    "scripts",   "peers",      ".ci"};
+constexpr std::array kFolders{"app",    "src",     "kernels", "workloads", "strategies", "reports",
+                              "charts", "page",    "exports", "bench",     "tests",      "cmake",
+                              "docs",   "scripts", "peers",   ".ci"};
 
 bool is_text_of_ours(const fs::path& path) {
   static constexpr std::array<std::string_view, 10> endings{

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "src/config/run_options.h"
+#include "app/config/run_options.h"
 #include "tests/support/program.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"

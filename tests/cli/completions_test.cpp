@@ -1,9 +1,9 @@
-#include "src/cli/completions.h"
+#include "app/cli/completions.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "src/cli/command_table.h"
+#include "app/cli/command_table.h"
 #include "tests/support/program.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"

@@ -1,13 +1,13 @@
-#include "src/cli/help.h"
+#include "app/cli/help.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "app/cli/argument_parser.h"
+#include "app/cli/command_table.h"
 #include "reports/wrap.h"
 #include "src/base/error.h"
-#include "src/cli/argument_parser.h"
-#include "src/cli/command_table.h"
 
 namespace ptbench {
 namespace {

@@ -1,9 +1,9 @@
-#include "src/cli/man_page.h"
+#include "app/cli/man_page.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "src/cli/command_table.h"
+#include "app/cli/command_table.h"
 #include "tests/support/program.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_directory.h"

@@ -1,9 +1,9 @@
-#include "src/compare/compare_options.h"
+#include "app/compare/compare_options.h"
 
 #include <catch2/catch.hpp>
 
+#include "app/cli/argument_parser.h"
 #include "src/base/error.h"
-#include "src/cli/argument_parser.h"
 
 namespace ptbench {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/compare/compared_files.h"
+#include "app/compare/compared_files.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

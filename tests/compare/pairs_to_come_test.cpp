@@ -1,4 +1,4 @@
-#include "src/compare/pairs_to_come.h"
+#include "app/compare/pairs_to_come.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "src/compare/result_history.h"
+#include "app/compare/result_history.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,17 +1,17 @@
-#include "src/config/configuration.h"
+#include "app/config/configuration.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "app/cli/argument_parser.h"
+#include "app/config/memory_limit.h"
+#include "app/config/run_options.h"
+#include "app/config/run_record.h"
+#include "app/session/rank_run.h"
+#include "app/training/training_setup.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "src/cli/argument_parser.h"
 #include "src/comm/solo.h"
-#include "src/config/memory_limit.h"
-#include "src/config/run_options.h"
-#include "src/config/run_record.h"
 #include "src/data/source.h"
-#include "src/session/rank_run.h"
-#include "src/training/training_setup.h"
 #include "tests/support/built_modules.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"

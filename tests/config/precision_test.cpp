@@ -1,4 +1,4 @@
-#include "src/config/precision.h"
+#include "app/config/precision.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,11 +1,11 @@
-#include "src/config/run_arguments.h"
+#include "app/config/run_arguments.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "src/cli/argument_parser.h"
-#include "src/cli/command.h"
-#include "src/config/run_options.h"
+#include "app/cli/argument_parser.h"
+#include "app/cli/command.h"
+#include "app/config/run_options.h"
 
 namespace ptbench {
 namespace {

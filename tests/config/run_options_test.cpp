@@ -1,12 +1,12 @@
 // Walks the table: what is declared there is what parser, help and documents rely on.
-#include "src/config/run_options.h"
+#include "app/config/run_options.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "app/cli/argument_parser.h"
 #include "src/base/text.h"
-#include "src/cli/argument_parser.h"
 #include "tests/support/refusal.h"
 
 namespace ptbench {

@@ -1,5 +1,5 @@
 // The comm benchmark asks nothing of devices but what their queues and communicators promise.
-#include "src/doctor/comm_bench.h"
+#include "app/doctor/comm_bench.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

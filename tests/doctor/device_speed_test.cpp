@@ -1,5 +1,5 @@
 // What doctor measures of a device, on one that every machine has.
-#include "src/doctor/device_speed.h"
+#include "app/doctor/device_speed.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <set>
 
+#include "app/doctor/doctor.h"
 #include "src/base/install_paths.h"
-#include "src/doctor/doctor.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ptbench {

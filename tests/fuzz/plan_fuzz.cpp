@@ -1,7 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/training/plan_store.h"
+#include "app/training/plan_store.h"
 #include "tests/fuzz/hostile_input.h"
 #include "tests/fuzz/memory_file.h"
 

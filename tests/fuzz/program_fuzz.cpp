@@ -7,9 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "app/programs/program_messages.h"
+#include "app/programs/program_ranks.h"
 #include "src/base/error.h"
-#include "src/programs/program_messages.h"
-#include "src/programs/program_ranks.h"
 
 // Messages of a program, one a line: whatever they are, they are taken or refused by a run error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "app/publish/chart_library.h"
+#include "app/publish/page_report.h"
 #include "page/page.h"
-#include "src/publish/chart_library.h"
-#include "src/publish/page_report.h"
 #include "tests/page/page_records.h"
 #include "tests/support/skip.h"
 

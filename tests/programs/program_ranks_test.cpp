@@ -1,11 +1,11 @@
-#include "src/programs/program_ranks.h"
+#include "app/programs/program_ranks.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "app/programs/program_messages.h"
+#include "app/programs/program_phases.h"
 #include "src/base/error.h"
-#include "src/programs/program_messages.h"
-#include "src/programs/program_phases.h"
 
 namespace ptbench {
 namespace {

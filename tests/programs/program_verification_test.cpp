@@ -1,4 +1,4 @@
-#include "src/programs/program_verification.h"
+#include "app/programs/program_verification.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,12 +1,12 @@
 // What gnuplot makes of the scripts. gnuplot is part of the set-up of tests.
-#include "src/publish/gnuplot_process.h"
+#include "app/publish/gnuplot_process.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
+#include "app/publish/drawn_files.h"
 #include "charts/catalog.h"
 #include "src/base/error.h"
-#include "src/publish/drawn_files.h"
 #include "tests/support/made_results.h"
 #include "tests/support/svg.h"
 #include "tests/support/temporary_directory.h"

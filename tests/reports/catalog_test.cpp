@@ -1,4 +1,4 @@
-#include "src/publish/catalog.h"
+#include "app/publish/catalog.h"
 
 #include <catch2/catch.hpp>
 

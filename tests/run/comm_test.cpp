@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "app/doctor/comm_tables.h"
 #include "reports/table.h"
 #include "src/device/topology.h"
-#include "src/doctor/comm_tables.h"
 #include "tests/run/command.h"
 #include "tests/support/built_modules.h"
 #include "tests/support/program.h"

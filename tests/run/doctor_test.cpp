@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "app/session/noise_store.h"
 #include "src/process/child_process.h"
-#include "src/session/noise_store.h"
 #include "tests/run/command.h"
 
 namespace ptbench::testing {

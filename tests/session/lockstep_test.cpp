@@ -1,4 +1,4 @@
-#include "src/session/lockstep.h"
+#include "app/session/lockstep.h"
 
 #include <fmt/format.h>
 

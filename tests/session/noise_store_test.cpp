@@ -1,4 +1,4 @@
-#include "src/session/noise_store.h"
+#include "app/session/noise_store.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

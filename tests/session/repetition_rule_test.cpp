@@ -1,4 +1,4 @@
-#include "src/session/repetition_rule.h"
+#include "app/session/repetition_rule.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // A session with a shell script in place of ptbench, which does what each test wants.
-#include "src/session/run_session.h"
+#include "app/session/run_session.h"
 
 #include <catch2/catch.hpp>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "src/session/session_folder.h"
+#include "app/session/session_folder.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

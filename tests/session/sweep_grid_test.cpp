@@ -1,11 +1,11 @@
-#include "src/session/sweep_grid.h"
+#include "app/session/sweep_grid.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "src/cli/argument_parser.h"
-#include "src/config/run_options.h"
+#include "app/cli/argument_parser.h"
+#include "app/config/run_options.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"
 

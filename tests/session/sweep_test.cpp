@@ -1,5 +1,5 @@
 // The loop of a sweep, with sessions that only say what they were asked for.
-#include "src/session/sweep.h"
+#include "app/session/sweep.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/training/communication_choice.h"
+#include "app/training/communication_choice.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "src/training/first_look.h"
+#include "app/training/first_look.h"
 
 #include <catch2/catch.hpp>
 

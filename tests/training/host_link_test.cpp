@@ -1,4 +1,4 @@
-#include "src/training/host_link.h"
+#include "app/training/host_link.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

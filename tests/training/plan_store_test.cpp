@@ -1,4 +1,4 @@
-#include "src/training/plan_store.h"
+#include "app/training/plan_store.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

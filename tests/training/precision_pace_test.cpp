@@ -1,4 +1,4 @@
-#include "src/training/precision_pace.h"
+#include "app/training/precision_pace.h"
 
 #include <catch2/catch.hpp>
 

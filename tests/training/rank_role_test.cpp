@@ -1,4 +1,4 @@
-#include "src/training/rank_role.h"
+#include "app/training/rank_role.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

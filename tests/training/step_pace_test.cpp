@@ -1,4 +1,4 @@
-#include "src/training/step_pace.h"
+#include "app/training/step_pace.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include "app/training/run_surroundings.h"
+#include "src/base/phase_board.h"
+#include "src/base/size.h"
+
+namespace ptbench {
+
+/// Thrown between two pieces of work once a signal has come; what the record holds by then stays.
+struct Interrupted {};
+
+/// How far a run has come, for people and for the watch of its ranks, and whether it may go on.
+class RunWatch {
+ public:
+  /// `around` outlives the watch.
+  RunWatch(const RunSurroundings& around, Size rank);
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+  ~RunWatch() = default;
+
+  /// A phase begins. On rank 0 throws Interrupted where a signal has come, and lets the others
+  /// know.
+  void enter(RankPhase phase);
+  /// A phase begins for the watch of the ranks; people are not shown it.
+  void enter_unseen(RankPhase phase) { board_.enter(rank_, phase); }
+  [[nodiscard]] RankPhase phase() const { return board_.phase(rank_); }
+  /// Shows people how far the phase has come: `done` of `total` things (above 0).
+  void count(Size done, Size total) const { around_.progress.count(done, total); }
+
+  [[nodiscard]] bool is_interrupted() const { return around_.interrupt.requested(); }
+  /// Throws Interrupted where a signal has come, and lets the other ranks know.
+  void stop_if_interrupted() const;
+  /// Lets the other ranks know that this one ends for a signal, whatever they wait for.
+  void give_up_interrupted() const;
+  /// For work in pieces: whether the next one is to be begun. The watch outlives it.
+  [[nodiscard]] std::function<bool()> keep_going() const {
+    return [this] { return !is_interrupted(); };
+  }
+
+ private:
+  const RunSurroundings& around_;
+  Size rank_;
+  std::array<PhaseBoard::Slot, 1> own_slot_{};
+  PhaseBoard board_;  ///< the launcher's, where there is one
+};
+
+}  // namespace ptbench
