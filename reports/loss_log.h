@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <filesystem>
 
-#include "reports/output_file.h"
 #include "src/base/size.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "app/doctor/comm_tables.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

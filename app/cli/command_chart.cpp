@@ -15,11 +15,11 @@
 #include "charts/catalog.h"
 #include "charts/gnuplot.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/suggest.h"
 #include "src/base/text.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

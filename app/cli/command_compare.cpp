@@ -13,11 +13,11 @@
 #include "app/session/noise_store.h"
 #include "reports/comparison_text.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -1,6 +1,6 @@
 #include "app/cli/command_table.h"
 #include "app/cli/completions.h"
-#include "reports/output_file.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -7,9 +7,9 @@
 #include "app/doctor/doctor.h"
 #include "app/doctor/noise_watch.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/measure/record.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -9,10 +9,10 @@
 #include "app/compare/compared_files.h"
 #include "exports/catalog.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -3,7 +3,7 @@
 #include "app/cli/command_table.h"
 #include "app/cli/help.h"
 #include "app/cli/man_page.h"
-#include "reports/output_file.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

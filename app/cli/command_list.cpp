@@ -6,8 +6,8 @@
 #include "app/cli/catalogs.h"
 #include "app/cli/command_table.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "reports/table.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -21,7 +21,6 @@
 #include "app/session/sweep_files.h"
 #include "reports/json.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "reports/read_result.h"
 #include "reports/sweep_text.h"
 #include "src/base/error.h"
@@ -29,6 +28,7 @@
 #include "src/base/rough_duration.h"
 #include "src/device/topology.h"
 #include "src/measure/environment.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -8,10 +8,10 @@
 #include "app/cli/argument_parser.h"
 #include "app/cli/help.h"
 #include "app/config/version.h"
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/suggest.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

@@ -7,13 +7,13 @@
 
 #include "app/cli/command_table.h"
 #include "reports/named_files.h"
-#include "reports/output_file.h"
 #include "reports/table.h"
 #include "reports/trace_files.h"
 #include "reports/trace_merge.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

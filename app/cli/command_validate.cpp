@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "app/cli/command_table.h"
-#include "reports/output_file.h"
 #include "reports/read_result.h"
 #include "reports/validate.h"
 #include "src/base/error.h"
@@ -13,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/device/memory_cap.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "app/compare/compare_options.h"
 #include "app/publish/page_report.h"
-#include "reports/output_file.h"
 #include "src/judge/comparison.h"
 #include "src/measure/record.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

@@ -20,7 +20,6 @@
 
 #include "app/compare/compared_files.h"
 #include "reports/json.h"
-#include "reports/output_file.h"
 #include "reports/read_result.h"
 #include "src/base/error.h"
 #include "src/base/function_ref.h"
@@ -29,6 +28,7 @@
 #include "src/base/units.h"
 #include "src/device/memory_cap.h"
 #include "src/measure/repetition_times.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {
@@ -265,7 +265,7 @@ bool ResultHistory::holds(std::span<const ResultFile> records) const {
 
 void ResultHistory::append(const ResultFile& result) const {
   constexpr mode_t kMode = 0666;
-  const FileDescriptor file(
+  const Descriptor file(
       open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, kMode));
   const int error_number = file.is_open() ? add_line(file.number(), line_of(result)) : errno;
   if (error_number != 0)

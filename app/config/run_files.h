@@ -8,8 +8,8 @@
 #include "app/config/run_config.h"
 #include "app/publish/catalog.h"
 #include "reports/loss_log.h"
-#include "reports/output_file.h"
 #include "src/measure/record.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

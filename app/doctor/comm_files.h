@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/doctor/comm_bench.h"
-#include "reports/output_file.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

@@ -14,7 +14,6 @@
 #include "app/programs/program_steps.h"
 #include "app/programs/running_program.h"
 #include "app/training/run_watch.h"
-#include "reports/output_file.h"
 #include "reports/trace_files.h"
 #include "reports/trace_json.h"
 #include "src/base/clock.h"
@@ -28,6 +27,7 @@
 #include "src/measure/step_protocol.h"
 #include "src/measure/straggler.h"
 #include "src/measure/summarize_run.h"
+#include "src/process/output_file.h"
 #include "src/process/process_tree.h"
 
 namespace ptbench {

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "app/publish/gnuplot_process.h"
-#include "reports/output_file.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

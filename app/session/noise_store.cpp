@@ -4,11 +4,11 @@
 #include <optional>
 #include <system_error>
 
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/input_file.h"
 #include "src/base/install_paths.h"
 #include "src/base/text.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

@@ -17,11 +17,11 @@
 #include <thread>
 #include <utility>
 
-#include "reports/output_file.h"
 #include "src/base/exit_code.h"
 #include "src/base/install_paths.h"
 #include "src/base/process_state.h"
 #include "src/process/descriptor.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

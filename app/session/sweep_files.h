@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/publish/catalog.h"
-#include "reports/output_file.h"
 #include "src/measure/record.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 

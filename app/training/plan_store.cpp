@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "reports/output_file.h"
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/input_file.h"
 #include "src/base/install_paths.h"
 #include "src/base/log.h"
+#include "src/process/output_file.h"
 
 namespace ptbench {
 namespace {

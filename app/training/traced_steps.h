@@ -5,9 +5,9 @@
 #include "app/training/rank_role.h"
 #include "app/training/run_watch.h"
 #include "app/training/training_setup.h"
-#include "reports/output_file.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
+#include "src/process/output_file.h"
 #include "workloads/program.h"
 
 namespace ptbench {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ptbench {
 

@@ -9,7 +9,7 @@
 #include "src/base/error.h"
 #include "tests/reports/comma_locale.h"
 #include "tests/reports/example.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ptbench {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "reports/trace_files.h"
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
 #include "tests/reports/traced.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ptbench::testing {
 namespace {

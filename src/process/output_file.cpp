@@ -1,4 +1,4 @@
-#include "reports/output_file.h"
+#include "src/process/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -86,22 +86,11 @@ mode_t first_permissions(const fs::path& target) { return status_of(target) ? 06
 /// Puts the name of a new file on disk too. Best effort: the data is safe, and some file systems
 /// cannot.
 void sync_directory_of(const fs::path& file) {
-  const FileDescriptor handle(open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor handle(open(directory_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.is_open()) (void)fsync(handle.number());
 }
 
 }  // namespace
-
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  FileDescriptor old(std::exchange(number_, other.release()));
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (is_open()) (void)close(number_);
-}
-
-int FileDescriptor::release() { return std::exchange(number_, -1); }
 
 OutputFile::OutputFile(const fs::path& path) : path_(path), target_(follow_links(path)) {
   if (!path.has_filename()) throw cannot_write(path, path.empty() ? ENOENT : EISDIR);
@@ -120,16 +109,15 @@ OutputFile::~OutputFile() { discard(); }
 
 void OutputFile::open_temporary() {
   // To be read too, should it have to be copied.
-  file_ = FileDescriptor(open(directory_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
-                              first_permissions(target_)));
+  file_ = Descriptor(open(directory_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+                          first_permissions(target_)));
   if (!file_.is_open()) open_named();  // which says what is wrong with the folder, if anything is
 }
 
 void OutputFile::open_named() {
   const mode_t permissions = first_permissions(target_);
   const int error_number = make_name([&](const fs::path& name) {
-    file_ =
-        FileDescriptor(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
+    file_ = Descriptor(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions));
     return file_.is_open() ? 0 : errno;
   });
   if (error_number != 0) throw cannot_write(path_, error_number);
@@ -163,7 +151,7 @@ int OutputFile::link_to(const fs::path& name) const {
 
 void OutputFile::append(std::string_view text) {
   if (is_special_ && !file_.is_open()) {
-    file_ = FileDescriptor(open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    file_ = Descriptor(open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!file_.is_open()) fail(errno);
   } else if (!file_.is_open()) {
     open_temporary();
@@ -179,7 +167,7 @@ void OutputFile::commit() {
   }
   complete();
   if (temporary_.empty() && link_to(target_) == 0)
-    file_ = FileDescriptor();
+    file_ = Descriptor();
   else
     replace_target();
   sync_directory_of(target_);
@@ -200,7 +188,7 @@ void OutputFile::complete() {
 /// copied.
 void OutputFile::name_temporary() {
   if (make_name([this](const fs::path& name) { return link_to(name); }) == 0) return;
-  const FileDescriptor nameless = std::move(file_);
+  const Descriptor nameless = std::move(file_);
   open_named();
   if (const int error_number = copy_all(nameless.number(), file_.number())) fail(error_number);
   complete();
@@ -214,7 +202,7 @@ void OutputFile::replace_target() {
 }
 
 void OutputFile::discard() noexcept {
-  file_ = FileDescriptor();
+  file_ = Descriptor();
   if (temporary_.empty()) return;
   (void)unlink(temporary_.c_str());
   temporary_.clear();

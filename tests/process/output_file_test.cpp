@@ -1,4 +1,4 @@
-#include "reports/output_file.h"
+#include "src/process/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 #include <functional>
 
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ptbench {
 namespace {

@@ -5,27 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "src/process/descriptor.h"
+
 namespace ptbench {
-
-/// A file descriptor that is closed with its owner. Move-only.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int number) : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor();
-
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  /// Gives the number up without closing it.
-  [[nodiscard]] int release();
-
- private:
-  int number_ = -1;
-};
 
 /// A file that appears whole or not at all: text goes to a temporary file on the target's disk,
 /// which takes the target's place when it is complete and safe. Whether that can work is known when
@@ -74,7 +56,7 @@ class OutputFile {
   std::filesystem::path target_;     ///< links followed
   std::filesystem::path temporary_;  ///< empty: none, without a name, or written directly
   bool is_special_ = false;
-  FileDescriptor file_;
+  Descriptor file_;
 };
 
 /// Writes to standard output; a usage error if that fails (a full disk, a closed descriptor).
