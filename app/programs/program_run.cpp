@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "app/config/run_watch.h"
 #include "app/config/version.h"
 #include "app/programs/program_phases.h"
 #include "app/programs/program_probe.h"
 #include "app/programs/program_steps.h"
 #include "app/programs/running_program.h"
-#include "app/training/run_watch.h"
 #include "reports/trace_files.h"
 #include "reports/trace_json.h"
 #include "src/base/clock.h"

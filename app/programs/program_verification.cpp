@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/config/run_watch.h"
 #include "app/programs/program_output.h"
-#include "app/training/run_watch.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/measure/pool_runs.h"

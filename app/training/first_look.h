@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/config/run_watch.h"
 #include "app/training/rank_role.h"
-#include "app/training/run_watch.h"
 #include "app/training/training_setup.h"
 #include "kernels/choose.h"
 #include "src/process/progress.h"

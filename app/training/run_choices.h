@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/config/run_watch.h"
 #include "app/training/plan_store.h"
 #include "app/training/rank_role.h"
-#include "app/training/run_watch.h"
 #include "app/training/training_setup.h"
 #include "app/training/verification.h"
 #include "kernels/choose.h"

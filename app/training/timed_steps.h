@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/config/configuration.h"
-#include "app/training/run_watch.h"
+#include "app/config/run_watch.h"
 #include "app/training/step_pace.h"
 #include "src/base/size.h"
 #include "src/data/dataset.h"

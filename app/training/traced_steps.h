@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "app/config/run_watch.h"
 #include "app/training/rank_role.h"
-#include "app/training/run_watch.h"
 #include "app/training/training_setup.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/config/run_watch.h"
 #include "app/training/first_look.h"
 #include "app/training/host_link.h"
 #include "app/training/precision_pace.h"
@@ -18,7 +19,6 @@
 #include "app/training/run_choices.h"
 #include "app/training/run_data.h"
 #include "app/training/run_report.h"
-#include "app/training/run_watch.h"
 #include "app/training/timed_steps.h"
 #include "app/training/traced_steps.h"
 #include "app/training/training_setup.h"

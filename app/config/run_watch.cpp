@@ -1,4 +1,4 @@
-#include "app/training/run_watch.h"
+#include "app/config/run_watch.h"
 
 namespace ptbench {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <functional>
 
-#include "app/training/run_surroundings.h"
+#include "app/config/run_surroundings.h"
 #include "src/base/phase_board.h"
 #include "src/base/size.h"
 
