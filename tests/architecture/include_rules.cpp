@@ -63,7 +63,7 @@ const std::vector<Room>& rooms() {
         "device", "process", "base"}},
       {"programs",
        "app/programs/",
-       {"training", "config", "reports", "measure", "device", "process", "base"}},
+       {"config", "reports", "measure", "device", "process", "base"}},
       {"session",
        "app/session/",
        {"programs", "training", "config", "publish", "reports", "strategies", "judge", "measure",
