@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reports/read_result.h"
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 // Cuts recorded lockstep pairs into gates and judges each by the program's own rule:
 //   ptbench_bench_lockstep_gates BASE.json NEW.json DETECT MAX_PAIRS [learn]

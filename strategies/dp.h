@@ -3,7 +3,7 @@
 #include "kernels/spec.h"
 #include "src/base/size.h"
 #include "src/device/memory.h"
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 #include "workloads/lower.h"
 #include "workloads/program.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 

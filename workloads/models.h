@@ -1,6 +1,6 @@
 #pragma once
 
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 

@@ -7,16 +7,16 @@
 
 #include "app/cli/help.h"
 #include "app/config/run_options.h"
-#include "charts/catalog.h"
-#include "exports/catalog.h"
+#include "charts/chart_catalog.h"
+#include "exports/export_catalog.h"
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/device/probe.h"
 #include "src/device/topology.h"
-#include "strategies/catalog.h"
-#include "workloads/catalog.h"
+#include "strategies/strategy_catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

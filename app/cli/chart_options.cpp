@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "app/doctor/comm_bench.h"
 #include "app/doctor/comm_options.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/shared_region.h"
 
 namespace ptbench {

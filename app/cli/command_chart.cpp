@@ -12,7 +12,7 @@
 #include "app/publish/drawn_files.h"
 #include "app/publish/gnuplot_process.h"
 #include "app/publish/page_report.h"
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "charts/gnuplot.h"
 #include "reports/named_files.h"
 #include "src/base/error.h"

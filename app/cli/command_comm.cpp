@@ -24,7 +24,7 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/rough_duration.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/nccl_module.h"
 #include "src/comm/shared_region.h"
 #include "src/device/affinity.h"

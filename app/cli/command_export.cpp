@@ -7,7 +7,7 @@
 
 #include "app/cli/command_table.h"
 #include "app/compare/compared_files.h"
-#include "exports/catalog.h"
+#include "exports/export_catalog.h"
 #include "reports/named_files.h"
 #include "src/base/error.h"
 #include "src/base/log.h"

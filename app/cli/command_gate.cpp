@@ -32,7 +32,7 @@
 #include "src/base/log.h"
 #include "src/base/rough_duration.h"
 #include "src/device/topology.h"
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 #include "src/measure/environment.h"
 #include "src/process/interrupt.h"
 #include "src/process/progress.h"

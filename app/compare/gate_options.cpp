@@ -8,7 +8,7 @@
 
 #include "app/config/run_options.h"
 #include "src/base/error.h"
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 namespace ptbench {
 namespace {

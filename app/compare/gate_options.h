@@ -7,7 +7,7 @@
 #include "app/compare/compare_options.h"
 #include "app/config/run_config.h"
 #include "src/base/option_table.h"
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 namespace ptbench {
 

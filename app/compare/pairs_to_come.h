@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 namespace ptbench {
 

@@ -8,7 +8,7 @@
 
 #include "app/config/precision.h"
 #include "src/base/error.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/device/isa.h"
 
 namespace ptbench {

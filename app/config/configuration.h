@@ -10,9 +10,9 @@
 #include "src/data/sampler.h"
 #include "src/device/topology.h"
 #include "src/measure/run_id.h"
-#include "strategies/catalog.h"
 #include "strategies/replica.h"
-#include "workloads/catalog.h"
+#include "strategies/strategy_catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 

@@ -6,8 +6,8 @@
 
 #include "app/config/run_config.h"
 #include "src/base/size.h"
-#include "strategies/catalog.h"
-#include "workloads/catalog.h"
+#include "strategies/strategy_catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 

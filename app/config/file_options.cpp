@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/config/run_option_rows.h"
-#include "app/publish/catalog.h"
+#include "app/publish/reporter_catalog.h"
 #include "src/base/number.h"
 #include "src/ranks/rank_card.h"
 

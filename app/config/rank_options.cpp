@@ -10,7 +10,7 @@
 #include "app/config/device_choice.h"
 #include "app/config/run_option_rows.h"
 #include "src/base/number.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/ranks/rank_card.h"
 
 namespace ptbench {

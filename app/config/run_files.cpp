@@ -8,7 +8,7 @@
 #include "reports/json.h"
 #include "reports/named_files.h"
 #include "reports/trace_files.h"
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 namespace {

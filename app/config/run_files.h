@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/config/run_config.h"
-#include "app/publish/catalog.h"
+#include "app/publish/reporter_catalog.h"
 #include "reports/loss_log.h"
 #include "src/measure/record.h"
 #include "src/process/output_file.h"

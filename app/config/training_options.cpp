@@ -7,8 +7,8 @@
 #include "kernels/optimizer.h"
 #include "src/base/error.h"
 #include "src/base/number.h"
-#include "strategies/catalog.h"
-#include "workloads/catalog.h"
+#include "strategies/strategy_catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/config/device_choice.h"
 #include "src/base/error.h"
 #include "src/base/number.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -19,7 +19,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "src/base/error.h"
 #include "src/base/units.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/engine_module.h"
 #include "src/comm/nccl_module.h"
 #include "src/device/core_latency.h"

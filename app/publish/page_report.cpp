@@ -7,7 +7,7 @@
 
 #include "app/publish/chart_library.h"
 #include "app/publish/gnuplot_process.h"
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "page/html.h"
 #include "page/page.h"
 #include "page/reduced_chart.h"

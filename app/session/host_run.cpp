@@ -14,7 +14,7 @@
 #include "src/ranks/host_list.h"
 #include "src/ranks/host_processes.h"
 #include "src/ranks/rank_source.h"
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -17,10 +17,10 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/process_state.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/ranks_of_hosts.h"
 #include "src/process/local_socket.h"
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 namespace {

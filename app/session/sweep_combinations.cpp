@@ -7,8 +7,8 @@
 
 #include "app/session/sweep_grid.h"
 #include "src/base/error.h"
-#include "src/comm/catalog.h"
-#include "strategies/catalog.h"
+#include "src/comm/communicator_catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/publish/catalog.h"
+#include "app/publish/reporter_catalog.h"
 #include "src/measure/record.h"
 #include "src/process/output_file.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -24,7 +24,7 @@
 #include "app/training/training_setup.h"
 #include "app/training/verification.h"
 #include "kernels/site.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/control_channel.h"
 #include "src/data/source.h"
 #include "src/device/device.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/base/units.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/device/memory.h"
 
 namespace ptbench {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 
 namespace ptbench {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "src/base/install_paths.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 
 namespace ptbench {
 

@@ -10,9 +10,9 @@
 
 #include "src/base/error.h"
 #include "src/judge/ambiguity.h"
-#include "src/judge/clock.h"
+#include "src/judge/clock_evidence.h"
 #include "src/judge/judgement.h"
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 #include "src/judge/log_change.h"
 #include "src/judge/rounds.h"
 #include "src/judge/run_comparer.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "tests/judge/simulated_lockstep.h"
 #include "tests/support/made_results.h"
 #include "tests/support/refusal.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "charts/gnuplot_text.h"
 #include "tests/support/made_results.h"
 

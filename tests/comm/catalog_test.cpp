@@ -1,5 +1,3 @@
-#include "src/comm/catalog.h"
-
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/comm/communicator_catalog.h"
 #include "tests/comm/meeting.h"
 #include "tests/support/built_modules.h"
 

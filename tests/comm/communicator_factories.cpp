@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/ranks_apart.h"
 #include "src/comm/solo.h"
 #include "tests/comm/gpu_ranks.h"

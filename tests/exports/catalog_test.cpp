@@ -1,10 +1,9 @@
 // What holds for every format of the catalog.
-#include "exports/catalog.h"
-
 #include <catch2/catch.hpp>
 #include <limits>
 #include <set>
 
+#include "exports/export_catalog.h"
 #include "src/base/text.h"
 #include "tests/exports/example.h"
 #include "tests/reports/comma_locale.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exports/catalog.h"
+#include "exports/export_catalog.h"
 
 namespace ptbench::testing {
 

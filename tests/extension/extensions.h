@@ -1,8 +1,8 @@
 #pragma once
 
 #include "kernels/site.h"
-#include "src/comm/catalog.h"
-#include "strategies/catalog.h"
+#include "src/comm/communicator_catalog.h"
+#include "strategies/strategy_catalog.h"
 
 // One of each thing that people add, each a file here and a row: what a new device, communicator or
 // strategy needs, and nothing else.

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 #include "src/comm/engine_module.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/meeting.h"

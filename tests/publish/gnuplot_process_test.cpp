@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "app/publish/drawn_files.h"
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "src/base/error.h"
 #include "tests/support/made_results.h"
 #include "tests/support/svg.h"

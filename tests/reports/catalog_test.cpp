@@ -1,7 +1,6 @@
-#include "app/publish/catalog.h"
-
 #include <catch2/catch.hpp>
 
+#include "app/publish/reporter_catalog.h"
 #include "src/base/error.h"
 #include "tests/reports/example.h"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 #include "reports/read_result.h"
 #include "tests/run/command.h"
 #include "tests/support/svg.h"

@@ -8,10 +8,10 @@
 #include "kernels/backend.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
-#include "strategies/catalog.h"
 #include "strategies/dp.h"
 #include "strategies/replica_devices.h"
-#include "workloads/catalog.h"
+#include "strategies/strategy_catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench::testing {
 

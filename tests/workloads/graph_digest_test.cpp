@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

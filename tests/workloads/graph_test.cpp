@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "src/base/error.h"
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "kernels/cpu/cpu_backend.h"
-#include "workloads/catalog.h"
 #include "workloads/program.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "src/base/error.h"
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench {
 namespace {

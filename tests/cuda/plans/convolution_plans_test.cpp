@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "workloads/catalog.h"
 #include "workloads/lower.h"
+#include "workloads/workload_catalog.h"
 
 namespace ptbench::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "strategies/catalog.h"
+#include "strategies/strategy_catalog.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "app/publish/catalog.h"
+#include "app/publish/reporter_catalog.h"
 
 #include <fmt/format.h>
 

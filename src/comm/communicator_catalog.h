@@ -52,7 +52,7 @@ struct CommunicatorRow {
 
 /// The communicators of this build, in the order in which they are listed; which is taken where the
 /// user names none comes first among those that can serve. To add one: its files and a row in
-/// catalog.cpp.
+/// communicator_catalog.cpp.
 [[nodiscard]] std::vector<CommunicatorRow> communicator_catalog();
 
 /// "auto": the first row that takes so many ranks is meant.

@@ -1,4 +1,4 @@
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 #include <fmt/format.h>
 

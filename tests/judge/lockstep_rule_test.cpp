@@ -1,4 +1,4 @@
-#include "src/judge/lockstep.h"
+#include "src/judge/lockstep_rule.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

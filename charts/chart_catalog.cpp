@@ -1,4 +1,4 @@
-#include "charts/catalog.h"
+#include "charts/chart_catalog.h"
 
 #include <fmt/format.h>
 

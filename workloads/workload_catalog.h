@@ -26,7 +26,7 @@ struct Workload {
 };
 
 /// All workloads, in the order in which they are listed. To add one: a file beside linear.cpp and a
-/// row in catalog.cpp.
+/// row in workload_catalog.cpp.
 [[nodiscard]] std::vector<Workload> workload_catalog();
 
 /// The workload of that name; a name that ends in ".json" is the path of a model file

@@ -1,4 +1,4 @@
-#include "exports/catalog.h"
+#include "exports/export_catalog.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/judge/clock.h"
+#include "src/judge/clock_evidence.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

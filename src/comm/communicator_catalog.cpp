@@ -1,4 +1,4 @@
-#include "src/comm/catalog.h"
+#include "src/comm/communicator_catalog.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -20,7 +20,7 @@ struct Exporter {
 };
 
 /// All formats. To add one: a file beside gbench.cpp, its function in formats.h, and a row in
-/// catalog.cpp.
+/// export_catalog.cpp.
 [[nodiscard]] std::span<const Exporter> exporter_catalog();
 [[nodiscard]] std::vector<std::string> exporter_names();
 

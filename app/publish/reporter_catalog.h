@@ -21,7 +21,7 @@ struct Reporter {
 };
 
 /// All reporters that write files. To add one: a file beside reports/csv.cpp and a row in
-/// catalog.cpp.
+/// reporter_catalog.cpp.
 [[nodiscard]] std::span<const Reporter> reporter_catalog();
 
 /// ".json, .csv, .md or .html".

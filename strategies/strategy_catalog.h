@@ -26,7 +26,7 @@ struct StrategyRow {
 };
 
 /// All strategies, in the order in which they are listed. To add one: a file beside serial.cpp and
-/// a row in catalog.cpp.
+/// a row in strategy_catalog.cpp.
 [[nodiscard]] std::vector<StrategyRow> strategy_catalog();
 
 /// Throws a usage error with a suggestion for a name that is not in the catalog.

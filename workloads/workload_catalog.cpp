@@ -1,4 +1,4 @@
-#include "workloads/catalog.h"
+#include "workloads/workload_catalog.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -20,7 +20,7 @@ struct ChartRow {
 };
 
 /// All charts, in the order in which a reader wants them. To add one: a file beside speedup.cpp,
-/// its declaration in charts.h, and a row in catalog.cpp.
+/// its declaration in charts.h, and a row in chart_catalog.cpp.
 [[nodiscard]] std::span<const ChartRow> chart_catalog();
 
 [[nodiscard]] std::vector<std::string> chart_names();
