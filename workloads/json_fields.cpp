@@ -55,9 +55,9 @@ std::string explanation(const json::exception& error) {
 }
 
 /// Watches the parser, which alone would take the last of two equal keys, silently, and any depth.
-class Watch {
+class ParserGuard {
  public:
-  explicit Watch(const JsonFile& file) : file_(file) {}
+  explicit ParserGuard(const JsonFile& file) : file_(file) {}
 
   bool operator()(int depth, json::parse_event_t event, json& parsed) {
     using enum json::parse_event_t;
@@ -92,7 +92,7 @@ Error JsonFile::error(const std::string& what, std::string remedy) const {
 
 json parse_json(const JsonFile& file, std::string_view text) {
   const std::string remedy = "fix the JSON; see docs/models.md for the format";
-  Watch watch(file);
+  ParserGuard watch(file);
   try {
     return json::parse(text, std::ref(watch));
   } catch (const json::parse_error& error) {

@@ -95,7 +95,7 @@ FindingGroup examine_cuda_device(const InstallPaths& paths, const CudaDeviceInfo
 
 /// What watches CUDA devices while they train.
 Finding examine_nvml(const InstallPaths& paths) {
-  CudaWatch watch = watch_cuda(paths.modules);
+  CudaTelemetry watch = watch_cuda(paths.modules);
   if (!watch.driver_version.empty())
     watch.detail = fmt::format("driver {}; {}", watch.driver_version, watch.detail);
   const FieldValue version =

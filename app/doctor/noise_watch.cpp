@@ -127,7 +127,7 @@ std::vector<FindingGroup> watch_noise(double seconds) {
                       .repetition_seconds = kRepetitionSeconds,
                       .least_seconds = kRepetitionSeconds / 2},
                      tools.around(prior));
-  const PressureWatch pressure;
+  const PressureMeter pressure;
   const double begin = tools.clock.now();
   tools.whole.begin(fmt::format("watching the machine for {}", rough_duration(seconds)), seconds);
   bool going = session.prepare();

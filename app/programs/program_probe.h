@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "app/programs/program_steps.h"
-#include "src/device/clock_watch.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_load.h"
 #include "src/device/energy.h"
+#include "src/device/frequency_sampler.h"
 #include "src/measure/slice_probe.h"
 #include "src/measure/turns.h"
 
@@ -39,7 +39,7 @@ class ProgramProbe final : public SliceProbe {
   ProgramSteps& steps_;
   std::vector<int> cpus_;
   CpuLoad load_;
-  ClockWatch clock_;  ///< in slices that are no turns, which are short
+  FrequencySampler clock_;  ///< in slices that are no turns, which are short
   EnergyMeter energy_;
   Turn plan_{.seconds = kSliceSeconds};
   View begin_;

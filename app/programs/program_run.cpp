@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/config/version.h"
 #include "app/programs/program_phases.h"
 #include "app/programs/program_probe.h"
@@ -292,7 +292,7 @@ class ProgramRun {
   const RunOptions& options_;
   const RunSurroundings& around_;
   RunRecord& record_;
-  RunWatch watch_;
+  RunProgress watch_;
   RunningProgram program_;
   ProgramSteps steps_;
   ProgramProbe probe_;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/programs/program_output.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -53,7 +53,7 @@ class Comparison {
   }
 
   /// Throws Interrupted where a signal came first.
-  ChildExit wait(const RunWatch& watch) {
+  ChildExit wait(const RunProgress& watch) {
     while (!ended_) {
       watch.stop_if_interrupted();
       ended_ = process_.wait(kComparisonLook);
@@ -146,7 +146,7 @@ VerificationRecord read_verification(std::string_view line) {
 }
 
 void verify_program(const RunConfig& config, const RunSurroundings& around, RunRecord& record) {
-  RunWatch watch(around, 0);
+  RunProgress watch(around, 0);
   try {
     watch.enter(RankPhase::verifying);
     Comparison comparison(config.program->verification, folder_of(config.options.orders),

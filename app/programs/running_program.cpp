@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "src/base/error.h"
 #include "src/base/install_paths.h"
 #include "src/measure/step_protocol.h"

@@ -157,7 +157,7 @@ ExitCode measure_and_publish(const RunConfig& config, const Topology& topology,
                                .files = files,
                                .region = rank == nullptr ? nullptr : &rank->region,
                                .apart = rank == nullptr ? nullptr : rank->apart.get()};
-  const PressureWatch pressure;
+  const PressureMeter pressure;
   if (is_measured_here(config))
     measure_here(config, topology, around, record);
   else

@@ -42,7 +42,7 @@ bool is_short_step(double flops, Size cores) {
 }
 
 void take_first_look(const RankRole& role, const TrainingContext& context,
-                     const TrainingShape& shape, const Choices& guessed, RunWatch& watch,
+                     const TrainingShape& shape, const Choices& guessed, RunProgress& watch,
                      Progress& progress) {
   watch.enter(RankPhase::warming_up);
   const auto strategy =

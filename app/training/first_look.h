@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "kernels/choose.h"
@@ -17,7 +17,7 @@ namespace ptbench {
 /// waits while operators are chosen and the run is verified. Nothing of it gets into a record. All
 /// ranks call it, with equal choices; the progress is rank 0's.
 void take_first_look(const RankRole& role, const TrainingContext& context,
-                     const TrainingShape& shape, const Choices& guessed, RunWatch& watch,
+                     const TrainingShape& shape, const Choices& guessed, RunProgress& watch,
                      Progress& progress);
 
 }  // namespace ptbench

@@ -24,7 +24,7 @@ Choices joined(Choices first, const Choices& second) {
 
 }  // namespace
 
-RunChoices::RunChoices(const TrainingContext& context, const RankRole& role, RunWatch& watch,
+RunChoices::RunChoices(const TrainingContext& context, const RankRole& role, RunProgress& watch,
                        RunRecord& record)
     : context_(context),
       options_(context.config.options),

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/training/plan_store.h"
 #include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
@@ -24,7 +24,7 @@ namespace ptbench {
 class RunChoices {
  public:
   /// All of it outlives the choices.
-  RunChoices(const TrainingContext& context, const RankRole& role, RunWatch& watch,
+  RunChoices(const TrainingContext& context, const RankRole& role, RunProgress& watch,
              RunRecord& record);
 
   /// On rank 0: whether the operators of the training are chosen already.
@@ -61,7 +61,7 @@ class RunChoices {
   const TrainingContext& context_;
   const RunOptions& options_;
   const RankRole& role_;
-  RunWatch& watch_;
+  RunProgress& watch_;
   RunRecord& record_;
   std::optional<PlanStore> store_;  ///< on rank 0
   Choices stored_;                  ///< on rank 0, by the store

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "app/training/target_watch.h"
+#include "app/training/training_target.h"
 #include "src/base/error.h"
 #include "src/base/rough_duration.h"
 #include "src/base/units.h"
@@ -26,12 +26,12 @@ std::string length_text(const RunOptions& options, double seconds) {
   const std::string length = options.epochs  ? counted(*options.epochs, "epoch") + ", "
                              : options.steps ? counted(*options.steps, "step") + ", "
                                              : "measuring for ";
-  return length + (TargetWatch::asked(options) ? "up to " : "about ") + rough_duration(seconds);
+  return length + (TrainingTarget::asked(options) ? "up to " : "about ") + rough_duration(seconds);
 }
 
 }  // namespace
 
-TimedSteps::TimedSteps(const RunConfig& config, const RunSurroundings& around, RunWatch& watch,
+TimedSteps::TimedSteps(const RunConfig& config, const RunSurroundings& around, RunProgress& watch,
                        RunRecord& record)
     : config_(config),
       options_(config.options),
@@ -46,7 +46,7 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
   measuring.config.probe = &probe;
   std::optional<TurnClient> granted = turns(strategy, conductor);
   if (granted) measuring.config.turns = &*granted;
-  TargetWatch target(options_, data, steps_per_epoch, around_.clock, watch_.keep_going());
+  TrainingTarget target(options_, data, steps_per_epoch, around_.clock, watch_.keep_going());
   UntilReached rule(*measuring.rule, target.reached());
   const double started = unix_seconds();
   const bool reads_every_loss = must_read_every_loss(strategy);
@@ -81,7 +81,7 @@ MeasuringPlan TimedSteps::plan(Size steps_per_epoch) const {
   if (options_.epochs) length.epoch_steps = *options_.epochs * steps_per_epoch;
   MeasuringPlan measuring = plan_measuring(length);
   // So that no epoch ends within a sample, and no time decides how many steps there are.
-  if (TargetWatch::asked(options_) || config_.device.is_emulated)
+  if (TrainingTarget::asked(options_) || config_.device.is_emulated)
     measuring.config.sample_seconds = 0;
   return measuring;
 }
@@ -103,7 +103,7 @@ std::optional<TurnClient> TimedSteps::turns(Strategy& strategy, Conductor& condu
 /// Where the device works later than it is asked to, reading a loss makes it wait.
 bool TimedSteps::must_read_every_loss(Strategy& strategy) const {
   return strategy.replica().queue().is_immediate() || around_.files.loss_log() != nullptr ||
-         TargetWatch::asked(options_);
+         TrainingTarget::asked(options_);
 }
 
 float TimedSteps::read_loss(Strategy& strategy) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/config/configuration.h"
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/training/step_pace.h"
 #include "src/base/size.h"
 #include "src/data/dataset.h"
@@ -26,7 +26,7 @@ namespace ptbench {
 class TimedSteps {
  public:
   /// All of it outlives the steps.
-  TimedSteps(const RunConfig& config, const RunSurroundings& around, RunWatch& watch,
+  TimedSteps(const RunConfig& config, const RunSurroundings& around, RunProgress& watch,
              RunRecord& record);
 
   /// Warms up and measures. The conductor already leads the steps of `strategy`; `steps_per_epoch`
@@ -47,7 +47,7 @@ class TimedSteps {
   const RunConfig& config_;
   const RunOptions& options_;
   const RunSurroundings& around_;
-  RunWatch& watch_;
+  RunProgress& watch_;
   RunRecord& record_;
   StepPace pace_;  ///< of the phase that is shown
   LongWork whole_;

@@ -113,7 +113,7 @@ void warn_of_lost(const ActivityLog& log, RunRecord& record) {
 
 void trace_training(const RankRole& role, const TrainingContext& context,
                     const TrainingShape& shape, const std::shared_ptr<const ProgramPlan>& plan,
-                    const RunWatch& watch, OutputFile& file, RunRecord& record) {
+                    const RunProgress& watch, OutputFile& file, RunRecord& record) {
   const TraceWindow window = context.config.options.trace_window.value_or(TraceWindow());
   const Size replicas = shape.one_process ? shape.batch.replicas : 1;
   TraceRecorder recorder(static_cast<std::size_t>(replicas), window.count + 1);

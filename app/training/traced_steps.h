@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "src/base/size.h"
@@ -17,6 +17,6 @@ namespace ptbench {
 /// came, on rank 0; then nobody writes. A trace that was cut is warned of in `record`.
 void trace_training(const RankRole& role, const TrainingContext& context,
                     const TrainingShape& shape, const std::shared_ptr<const ProgramPlan>& plan,
-                    const RunWatch& watch, OutputFile& file, RunRecord& record);
+                    const RunProgress& watch, OutputFile& file, RunRecord& record);
 
 }  // namespace ptbench

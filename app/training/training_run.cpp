@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 #include "app/training/first_look.h"
 #include "app/training/host_link.h"
 #include "app/training/precision_pace.h"
@@ -363,7 +363,7 @@ class TrainingRun {
   const RunSurroundings& around_;
   RunRecord& record_;
   const Topology& topology_;
-  RunWatch watch_;
+  RunProgress watch_;
   Size steps_per_epoch_ = 0;
   bool trains_ = false;                   ///< the peak of memory is that of training
   Bytes shared_bytes_ = 0;                ///< of the memory that ranks share, while they trained

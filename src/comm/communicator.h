@@ -12,7 +12,7 @@
 #include "src/base/size.h"
 #include "src/device/memory.h"
 #include "src/device/queue.h"
-#include "src/device/work_watch.h"
+#include "src/device/work_observer.h"
 
 namespace ptbench {
 
@@ -88,7 +88,7 @@ class Communicator {
   /// From now on `watch` has its events recorded round each collective that is started here, though
   /// not in groups, where the device does it: behind the wait for `after`. Null: no longer. Only
   /// communicators that work on the device do so.
-  virtual void watch(WorkWatch* /*watch*/) {}
+  virtual void watch(WorkObserver* /*watch*/) {}
   /// Where arenas should lie so that this communicator reduces them fastest.
   [[nodiscard]] virtual MemorySource& memory() = 0;
 

@@ -20,7 +20,7 @@ class PassingCommunicator : public Communicator {
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
   [[nodiscard]] bool works_on_device() const override { return inner_.works_on_device(); }
-  void watch(WorkWatch* watch) override { inner_.watch(watch); }
+  void watch(WorkObserver* watch) override { inner_.watch(watch); }
   [[nodiscard]] MemorySource& memory() override { return inner_.memory(); }
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
                                         const Event* after) override {

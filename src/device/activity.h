@@ -8,18 +8,18 @@
 namespace ptbench {
 
 /// Records what all devices of its kind do for this process, from when it was made. One at a time.
-class ActivityWatch {
+class ActivityRecorder {
  public:
-  virtual ~ActivityWatch() = default;
+  virtual ~ActivityRecorder() = default;
   /// Ends recording. What was given to the devices is done. Called once.
   [[nodiscard]] virtual ActivityLog finish() = 0;
 };
 
 /// A watch that has begun, or why there is none.
 struct ActivityStart {
-  std::unique_ptr<ActivityWatch> watch;  ///< null: there is a reason
-  std::string reason;                    ///< for people
-  std::string remedy;                    ///< in the imperative
+  std::unique_ptr<ActivityRecorder> watch;  ///< null: there is a reason
+  std::string reason;                       ///< for people
+  std::string remedy;                       ///< in the imperative
 };
 
 /// Interface "activity" of engine modules. C++ objects cross it, as they cross the interface

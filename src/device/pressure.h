@@ -33,9 +33,9 @@ struct Pressure {
 [[nodiscard]] Pressure pressure_between(const Pressure& begin, const Pressure& end);
 
 /// Counts from its making.
-class PressureWatch {
+class PressureMeter {
  public:
-  explicit PressureWatch(std::filesystem::path root = "/")
+  explicit PressureMeter(std::filesystem::path root = "/")
       : root_(std::move(root)), begin_(read_pressure(root_)) {}
 
   [[nodiscard]] Pressure so_far() const { return pressure_between(begin_, read_pressure(root_)); }

@@ -151,7 +151,7 @@ std::vector<CudaPlace> find_cuda_places(const std::filesystem::path& module_fold
   return places;
 }
 
-CudaWatch watch_cuda(const std::filesystem::path& module_folder) {
+CudaTelemetry watch_cuda(const std::filesystem::path& module_folder) {
   const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
   if (!module.loaded()) {
     const CudaProbe probe = without_module(module);

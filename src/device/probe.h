@@ -64,7 +64,7 @@ struct CudaPlace {
                                                       const CudaProbe& probe);
 
 /// Whether the driver's management library tells what CUDA devices do: clocks, heat, throttling.
-struct CudaWatch {
+struct CudaTelemetry {
   std::string state;           ///< "ready", "absent", "failed"
   std::string driver_version;  ///< "580.82.07"; empty: unknown
   std::string detail;          ///< what each device does, or what is missing
@@ -73,7 +73,7 @@ struct CudaWatch {
 
 /// Asks that library through the module in `module_folder`, in which probe_cuda found devices.
 /// Never throws.
-[[nodiscard]] CudaWatch watch_cuda(const std::filesystem::path& module_folder);
+[[nodiscard]] CudaTelemetry watch_cuda(const std::filesystem::path& module_folder);
 
 /// Whether NVIDIA's runtime compiler (NVRTC), which cuDNN needs for convolutions in bf16 and fp16,
 /// can be used.

@@ -8,7 +8,7 @@
 #include "src/base/clock.h"
 #include "src/base/size.h"
 #include "src/device/queue.h"
-#include "src/device/work_watch.h"
+#include "src/device/work_observer.h"
 #include "src/measure/record.h"
 #include "src/measure/step_phase.h"
 #include "src/measure/step_trace.h"
@@ -25,7 +25,7 @@ namespace ptbench {
 /// what it knows of a step by, in the first steps.
 ///
 /// With a trace it also keeps each phase by itself, by the same readings of the clock.
-class PhaseTimer final : private WorkWatch {
+class PhaseTimer final : private WorkObserver {
  public:
   /// `queue`: of the device that computes; null, or one that is immediate: phases are what the
   /// calling thread spends in them. `trace`: where this thread's phases go besides, to that track;
@@ -54,7 +54,7 @@ class PhaseTimer final : private WorkWatch {
 
   /// Of the collectives of a step that has begun; null where the device works at once, as what they
   /// take is the phase `communication` then.
-  [[nodiscard]] WorkWatch* collectives() { return queue_ == nullptr ? nullptr : this; }
+  [[nodiscard]] WorkObserver* collectives() { return queue_ == nullptr ? nullptr : this; }
 
   /// Where phases are kept one by one; null: nowhere.
   [[nodiscard]] TraceRecorder* trace() const { return trace_; }

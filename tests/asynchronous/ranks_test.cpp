@@ -169,7 +169,7 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
 class NotedWatch final : public PassingCommunicator {
  public:
   using PassingCommunicator::PassingCommunicator;
-  void watch(WorkWatch* watch) override {
+  void watch(WorkObserver* watch) override {
     noted_ = noted_ || watch != nullptr;
     watch_ = watch;
     PassingCommunicator::watch(watch);
@@ -179,7 +179,7 @@ class NotedWatch final : public PassingCommunicator {
 
  private:
   bool noted_ = false;
-  WorkWatch* watch_ = nullptr;
+  WorkObserver* watch_ = nullptr;
 };
 
 TEST_CASE("a trace has the collectives of late devices as they did them, each after the other") {

@@ -140,7 +140,7 @@ TEST_CASE("collectives go to the rank's own GPU whichever its thread used last",
 }
 
 /// Has events for as many collectives as come.
-class Watch final : public WorkWatch {
+class Watch final : public WorkObserver {
  public:
   explicit Watch(Queue& queue) : queue_(queue) {}
   [[nodiscard]] WorkEvents next() override {

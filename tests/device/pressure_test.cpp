@@ -128,7 +128,7 @@ TEST_CASE("a watch counts from its making", "[device]") {
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/status", "VmSwap:\t8 kB\n");
   root.write("sys/fs/cgroup/cpu.stat", stat_v2(7, 1000000));
-  const PressureWatch watch(root.path());
+  const PressureMeter watch(root.path());
   CHECK(watch.so_far().throttled_periods == Size{0});
   root.write("sys/fs/cgroup/cpu.stat", stat_v2(9, 1500000));
   const Pressure pressure = watch.so_far();
@@ -141,7 +141,7 @@ TEST_CASE("a watch counts from its making", "[device]") {
 }
 
 TEST_CASE("this machine's own counters can be read", "[device]") {
-  const PressureWatch watch;
+  const PressureMeter watch;
   const Pressure pressure = watch.so_far();
   CHECK(pressure.throttled_periods.value_or(0) >= 0);
   CHECK(cpu_quota().value_or(1) > 0);

@@ -39,12 +39,12 @@ TEST_CASE("the place of a device is told where it is known") {
 }
 
 TEST_CASE("what the module tells of the devices' doings is passed on") {
-  const CudaWatch watch = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "ok");
+  const CudaTelemetry watch = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "ok");
   CHECK(watch.state == "ready");
   CHECK(watch.driver_version == "580.0");
   CHECK(watch.detail == "cuda:0: made up");
   CHECK(watch.remedy.empty());
-  const CudaWatch none = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "nowhere");
+  const CudaTelemetry none = watch_cuda(std::filesystem::path(PTBENCH_TEST_MODULES) / "nowhere");
   CHECK(none.state == "failed");
   CHECK(mentions(none.detail, "libptbench_cuda.so"));
 }

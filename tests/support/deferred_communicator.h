@@ -32,7 +32,7 @@ class DeferredCommunicator final : public Communicator {
   [[nodiscard]] bool sends_values() const override { return inner_.sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
-  void watch(WorkWatch* watch) override { watch_ = watch; }
+  void watch(WorkObserver* watch) override { watch_ = watch; }
   [[nodiscard]] MemorySource& memory() override { return device_.memory(); }
 
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
@@ -151,7 +151,7 @@ class DeferredCommunicator final : public Communicator {
   /// Sends that nobody has waited for: others may be started first, as ranks send to each other.
   std::vector<std::uint64_t> sends_;
   Ticket last_send_{};
-  WorkWatch* watch_ = nullptr;
+  WorkObserver* watch_ = nullptr;
 };
 
 }  // namespace ptbench::testing

@@ -55,7 +55,7 @@ class NcclCommunicator final : public Communicator, public OutOfPlace {
   [[nodiscard]] Size rank() const override { return parts_.host->rank(); }
   [[nodiscard]] Size world_size() const override { return parts_.host->world_size(); }
   [[nodiscard]] bool works_on_device() const override { return true; }
-  void watch(WorkWatch* watch) override { watch_ = watch; }
+  void watch(WorkObserver* watch) override { watch_ = watch; }
   [[nodiscard]] MemorySource& memory() override { return rank_->device().memory(); }
 
   [[nodiscard]] Ticket start_all_reduce(Values values, Reduction reduction,
@@ -134,7 +134,7 @@ class NcclCommunicator final : public Communicator, public OutOfPlace {
   std::vector<Buffer> packed_;     ///< for narrower wires; the last is the largest
   std::vector<Message> messages_;  ///< not given to the stream yet
   std::uint64_t started_ = 0;      ///< operations: the last ticket
-  WorkWatch* watch_ = nullptr;     ///< of collectives
+  WorkObserver* watch_ = nullptr;  ///< of collectives
   int exceptions_;                 ///< that were on their way when this was made
 };
 

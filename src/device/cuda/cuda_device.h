@@ -5,7 +5,7 @@
 
 #include "src/device/cuda/cuda_memory.h"
 #include "src/device/cuda/cuda_queue.h"
-#include "src/device/cuda/gpu_watch.h"
+#include "src/device/cuda/gpu_telemetry.h"
 #include "src/device/device.h"
 
 namespace ptbench {
@@ -59,7 +59,7 @@ class CudaDevice final : public Device {
   CudaQueue transfer_;
   CudaMemorySource memory_;
   PageLockedMemorySource page_locked_memory_;
-  GpuWatch watch_;  ///< last, when this process has begun to use the device
+  GpuTelemetry watch_;  ///< last, when this process has begun to use the device
 };
 
 }  // namespace ptbench

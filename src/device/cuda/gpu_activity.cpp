@@ -81,7 +81,7 @@ std::string without_version(std::string name) {
 }
 
 /// What the library records, as it comes: buffers come from its own threads.
-class GpuActivity final : public ActivityWatch {
+class GpuActivity final : public ActivityRecorder {
  public:
   explicit GpuActivity(Cupti library) : cupti_(std::move(library)) { log_.source = cupti_.name(); }
   ~GpuActivity() override {

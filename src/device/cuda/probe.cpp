@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "src/base/units.h"
-#include "src/device/cuda/gpu_watch.h"
+#include "src/device/cuda/gpu_telemetry.h"
 #include "src/device/cuda/runtime_compiler.h"
 #include "src/device/device_probe.h"
 #include "src/device/throttling.h"
@@ -114,7 +114,7 @@ void write(std::array<char, Size>& letters, std::string_view text) {
 }
 
 /// "1.98 GHz, 45 °C, not throttled", and what is not told.
-std::string text_of(GpuWatch& watch) {
+std::string text_of(GpuTelemetry& watch) {
   const AcceleratorConditions now = watch.look();
   std::vector<std::string> parts;
   if (const auto clock = watch.clock_hertz()) parts.push_back(format_si(*clock) + "Hz");
@@ -133,7 +133,7 @@ void watch_devices(DeviceWatchReport& report) {
   if (cudaGetDeviceCount(&count) != cudaSuccess) (void)cudaGetLastError();
   std::vector<std::string> devices;
   for (int index = 0; index < count; ++index) {
-    GpuWatch device(index);
+    GpuTelemetry device(index);
     write(report.driver_version, device.library().driver_version());
     std::string text = text_of(device);
     if (const auto& gap = device.throttling_gap()) {

@@ -1,13 +1,13 @@
-#include "src/device/clock_watch.h"
+#include "src/device/frequency_sampler.h"
 
 namespace ptbench {
 
-void ClockWatch::begin() {
+void FrequencySampler::begin() {
   (void)end();  // what an interrupted slice left
   thread_ = std::jthread([this](const std::stop_token& stop) { glance(stop); });
 }
 
-void ClockWatch::glance(const std::stop_token& stop) {
+void FrequencySampler::glance(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   // The first glance comes after half of the time: slices are seen evenly, however short.
   auto pause = kBetweenGlances / 2;
@@ -17,7 +17,7 @@ void ClockWatch::glance(const std::stop_token& stop) {
   }
 }
 
-std::optional<double> ClockWatch::end() {
+std::optional<double> FrequencySampler::end() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();

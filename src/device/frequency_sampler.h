@@ -14,7 +14,7 @@ namespace ptbench {
 ///
 /// A glance is 40 µs every 40 ms, wherever the kernel puts it, which is on an idle core if there is
 /// one: 0.1 % of a core, and nobody is moved. Cores of one chip mostly share what clock they have.
-class ClockWatch {
+class FrequencySampler {
  public:
   /// Begins to glance, in a thread of its own; what was seen before is forgotten.
   void begin();

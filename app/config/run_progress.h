@@ -13,13 +13,13 @@ namespace ptbench {
 struct Interrupted {};
 
 /// How far a run has come, for people and for the watch of its ranks, and whether it may go on.
-class RunWatch {
+class RunProgress {
  public:
   /// `around` outlives the watch.
-  RunWatch(const RunSurroundings& around, Size rank);
-  RunWatch(const RunWatch&) = delete;
-  RunWatch& operator=(const RunWatch&) = delete;
-  ~RunWatch() = default;
+  RunProgress(const RunSurroundings& around, Size rank);
+  RunProgress(const RunProgress&) = delete;
+  RunProgress& operator=(const RunProgress&) = delete;
+  ~RunProgress() = default;
 
   /// A phase begins. On rank 0 throws Interrupted where a signal has come, and lets the others
   /// know.

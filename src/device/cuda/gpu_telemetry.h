@@ -13,12 +13,12 @@ namespace ptbench {
 /// What the driver's management library tells of one GPU: clock, temperature, why clocks are low,
 /// other processes, energy. What it does not tell is empty. Of a part of a GPU (MIG) it tells what
 /// the whole GPU does. For one thread.
-class GpuWatch {
+class GpuTelemetry {
  public:
   /// `index` as CUDA counts devices. The library is asked by PCI bus id, since it counts all
   /// devices, whatever CUDA_VISIBLE_DEVICES leaves of them and in whichever order. Opening it takes
   /// some tens of milliseconds. Never throws for a library or device that cannot be asked.
-  explicit GpuWatch(int index);
+  explicit GpuTelemetry(int index);
 
   /// Some calls of 10 µs to 1 ms each. Allocates only where there are more processes than before,
   /// or something is not told.

@@ -1,4 +1,4 @@
-#include "app/training/target_watch.h"
+#include "app/training/training_target.h"
 
 #include <utility>
 
@@ -6,8 +6,9 @@
 
 namespace ptbench {
 
-TargetWatch::TargetWatch(const RunOptions& options, const DataSource& data, Size steps_per_epoch,
-                         const Clock& clock, std::function<bool()> keep_going)
+TrainingTarget::TrainingTarget(const RunOptions& options, const DataSource& data,
+                               Size steps_per_epoch, const Clock& clock,
+                               std::function<bool()> keep_going)
     : options_(&options),
       data_(&data),
       steps_per_epoch_(steps_per_epoch),
@@ -15,7 +16,7 @@ TargetWatch::TargetWatch(const RunOptions& options, const DataSource& data, Size
       keep_going_(std::move(keep_going)),
       begin_(clock.now()) {}
 
-void TargetWatch::step(float loss) {
+void TrainingTarget::step(float loss) {
   if (!asked(*options_)) return;
   loss_sum_ += static_cast<double>(loss);
   if (++steps_ % steps_per_epoch_ != 0) return;
@@ -23,7 +24,7 @@ void TargetWatch::step(float loss) {
   loss_sum_ = 0;
 }
 
-void TargetWatch::look(Program& program) {
+void TrainingTarget::look(Program& program) {
   if (!epoch_loss_ || reached_) return;
   const double before = clock_->now();
   reached_ = good_enough(program);
@@ -32,7 +33,7 @@ void TargetWatch::look(Program& program) {
   looking_seconds_ += clock_->now() - before;
 }
 
-bool TargetWatch::good_enough(Program& program) const {
+bool TrainingTarget::good_enough(Program& program) const {
   if (options_->target_loss) return *epoch_loss_ <= *options_->target_loss;
   const Dataset& dataset = data_->test.size() > 0 ? data_->test : data_->train;
   const std::optional<double> reached = accuracy(program, dataset, keep_going_);

@@ -12,11 +12,11 @@ namespace ptbench {
 
 /// Looks after each epoch whether training has become as good as --target-accuracy or --target-loss
 /// asks, and how long that took. The time of looking does not count.
-class TargetWatch {
+class TrainingTarget {
  public:
   /// Time runs from now. Everything outlives the watch.
-  TargetWatch(const RunOptions& options, const DataSource& data, Size steps_per_epoch,
-              const Clock& clock, std::function<bool()> keep_going);
+  TrainingTarget(const RunOptions& options, const DataSource& data, Size steps_per_epoch,
+                 const Clock& clock, std::function<bool()> keep_going);
 
   /// Whether there is a target.
   [[nodiscard]] static bool asked(const RunOptions& options) {

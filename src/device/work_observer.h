@@ -11,9 +11,9 @@ struct WorkEvents {
 };
 
 /// Somebody who asks when pieces of work are done that others give to queues of a device.
-class WorkWatch {
+class WorkObserver {
  public:
-  virtual ~WorkWatch() = default;
+  virtual ~WorkObserver() = default;
   /// Of the next piece: events of the device, with clocks.
   [[nodiscard]] virtual WorkEvents next() = 0;
 };

@@ -1,4 +1,4 @@
-#include "src/device/clock_watch.h"
+#include "src/device/frequency_sampler.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -7,7 +7,7 @@
 namespace ptbench {
 
 TEST_CASE("a watched clock is one that cores have, and each slice is watched anew", "[device]") {
-  ClockWatch watch;
+  FrequencySampler watch;
   int seen = 0;
   for (int slice = 0; slice < 5; ++slice) {
     watch.begin();
@@ -23,7 +23,7 @@ TEST_CASE("a watched clock is one that cores have, and each slice is watched ane
 }
 
 TEST_CASE("what was not watched has no clock", "[device]") {
-  ClockWatch watch;
+  FrequencySampler watch;
   CHECK_FALSE(watch.end());
 }
 

@@ -1,25 +1,25 @@
-#include "app/config/run_watch.h"
+#include "app/config/run_progress.h"
 
 namespace ptbench {
 
-RunWatch::RunWatch(const RunSurroundings& around, Size rank)
+RunProgress::RunProgress(const RunSurroundings& around, Size rank)
     : around_(around),
       rank_(rank),
       board_(around.region != nullptr ? around.region->phases() : std::span(own_slot_)) {}
 
-void RunWatch::enter(RankPhase phase) {
+void RunProgress::enter(RankPhase phase) {
   board_.enter(rank_, phase);
   around_.progress.announce(name_of(phase));
   if (rank_ == 0) stop_if_interrupted();
 }
 
-void RunWatch::stop_if_interrupted() const {
+void RunProgress::stop_if_interrupted() const {
   if (!is_interrupted()) return;
   give_up_interrupted();
   throw Interrupted{};
 }
 
-void RunWatch::give_up_interrupted() const {
+void RunProgress::give_up_interrupted() const {
   if (around_.region != nullptr) around_.region->give_up(rank_, kInterruptedReason);
 }
 

@@ -1,4 +1,4 @@
-#include "src/device/cuda/gpu_watch.h"
+#include "src/device/cuda/gpu_telemetry.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ Listed<Entry> list_into(std::vector<Entry>& room, const List& list) {
 
 }  // namespace
 
-GpuWatch::GpuWatch(int index) {
+GpuTelemetry::GpuTelemetry(int index) {
   if (nvml_.reason().empty())
     find_device(index);
   else
@@ -58,7 +58,7 @@ GpuWatch::GpuWatch(int index) {
   if (device_ != nullptr) find_missing();
 }
 
-void GpuWatch::find_device(int index) {
+void GpuTelemetry::find_device(int index) {
   std::array<char, 32> bus_id{};  // "0000:3b:00.0"
   if (cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), index) != cudaSuccess)
     (void)cudaGetLastError();  // the library refuses what stands there then
@@ -71,7 +71,7 @@ void GpuWatch::find_device(int index) {
 }
 
 /// By a first look, which also makes room for processes and sets the beginning of their samples.
-void GpuWatch::find_missing() {
+void GpuTelemetry::find_missing() {
   constexpr std::size_t kUsualProcesses = 64;
   processes_.resize(kUsualProcesses);
   samples_.resize(kUsualProcesses);
@@ -81,14 +81,14 @@ void GpuWatch::find_missing() {
   (void)look();
 }
 
-bool GpuWatch::told(NvmlResult result, std::string_view what) {
+bool GpuTelemetry::told(NvmlResult result, std::string_view what) {
   if (result == NvmlResult::success) return true;
   std::string text = fmt::format("{} ({})", what, nvml_.text_of(result));
   if (std::ranges::find(missing_, text) == missing_.end()) missing_.push_back(std::move(text));
   return false;
 }
 
-AcceleratorConditions GpuWatch::look() {
+AcceleratorConditions GpuTelemetry::look() {
   if (device_ == nullptr) return {};
   // What lowers clocks may end soon after the work did: it comes first.
   AcceleratorConditions conditions;
@@ -102,7 +102,7 @@ AcceleratorConditions GpuWatch::look() {
   return conditions;
 }
 
-std::optional<double> GpuWatch::clock_hertz() const {
+std::optional<double> GpuTelemetry::clock_hertz() const {
   constexpr double kHertzPerMegahertz = 1e6;
   if (device_ == nullptr) return std::nullopt;
   unsigned megahertz = 0;
@@ -113,7 +113,7 @@ std::optional<double> GpuWatch::clock_hertz() const {
 }
 
 /// The bits of nvmlDeviceGetCurrentClocksEventReasons are those of ThrottleReason.
-std::optional<ThrottleReasons> GpuWatch::throttling() {
+std::optional<ThrottleReasons> GpuTelemetry::throttling() {
   unsigned long long reasons = 0;
   const NvmlResult result = Nvml::call(nvml_.functions().clocks_event_reasons, device_, &reasons);
   if (told(result, "throttling")) return ThrottleReasons{static_cast<std::uint32_t>(reasons)};
@@ -125,7 +125,7 @@ std::optional<ThrottleReasons> GpuWatch::throttling() {
   return std::nullopt;
 }
 
-std::optional<double> GpuWatch::temperature() {
+std::optional<double> GpuTelemetry::temperature() {
   unsigned celsius = 0;
   if (!told(Nvml::call(nvml_.functions().temperature, device_, kDieSensor, &celsius),
             "temperature"))
@@ -134,7 +134,7 @@ std::optional<double> GpuWatch::temperature() {
 }
 
 /// Counted by the GPU since the driver was loaded, and renewed some tens of times a second.
-std::optional<double> GpuWatch::joules() {
+std::optional<double> GpuTelemetry::joules() {
   constexpr double kJoulesPerMillijoule = 1e-3;
   unsigned long long millijoules = 0;
   if (!told(Nvml::call(nvml_.functions().total_energy, device_, &millijoules), "energy"))
@@ -142,7 +142,7 @@ std::optional<double> GpuWatch::joules() {
   return kJoulesPerMillijoule * static_cast<double>(millijoules);
 }
 
-std::optional<int> GpuWatch::other_processes() {
+std::optional<int> GpuTelemetry::other_processes() {
   const auto [result, listed] = list_into(processes_, [&](unsigned* count) {
     return Nvml::call(nvml_.functions().compute_processes, device_, count, processes_.data());
   });
@@ -154,7 +154,7 @@ std::optional<int> GpuWatch::other_processes() {
 
 /// The driver samples every process a few times a second and keeps the samples; their own
 /// timestamps tell which are new, so that no clock has to agree with the driver's.
-std::optional<double> GpuWatch::foreign_fraction() {
+std::optional<double> GpuTelemetry::foreign_fraction() {
   constexpr unsigned kWhole = 100;  // what is more is no share, as some drivers give
   const auto [result, listed] = list_into(samples_, [&](unsigned* count) {
     return Nvml::call(nvml_.functions().process_utilization, device_, samples_.data(), count,
