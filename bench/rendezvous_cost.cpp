@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/network_socket.h"
 #include "src/ranks/peer_watch.h"
 #include "src/ranks/rank_connections.h"

@@ -26,10 +26,10 @@ ptbench_interface_version(PTBENCH_SITE_ABI
 # Of "nccl": communicators over devices, which are those of the module of "site".
 ptbench_interface_version(PTBENCH_NCCL_ABI
   src/base/phase_board.h src/comm/communicator.h src/comm/nccl_interface.h src/comm/out_of_place.h
-  src/comm/shared_layout.h src/comm/shared_region.h src/device/cuda/cuda_queue.h src/device/cuda/handles.h
+  src/comm/shm/shared_layout.h src/comm/shm/shared_region.h src/device/cuda/cuda_queue.h src/device/cuda/handles.h
   src/device/work_observer.h ${device_headers})
 # Of "communicator": communicators over the host's memory.
 ptbench_interface_version(PTBENCH_ENGINE_ABI
-  src/base/phase_board.h src/comm/communicator.h src/comm/engine_interface.h
-  src/comm/engine_setup.h src/comm/ranks_of_hosts.h
-  src/comm/shared_layout.h src/comm/shared_region.h src/device/work_observer.h ${device_headers})
+  src/base/phase_board.h src/comm/communicator.h src/comm/library/engine_interface.h
+  src/comm/library/engine_setup.h src/comm/library/ranks_of_hosts.h
+  src/comm/shm/shared_layout.h src/comm/shm/shared_region.h src/device/work_observer.h ${device_headers})

@@ -6,7 +6,7 @@
 #include "app/doctor/comm_bench.h"
 #include "app/doctor/comm_options.h"
 #include "src/comm/communicator_catalog.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 
 namespace ptbench {
 

@@ -26,7 +26,7 @@
 #include "src/base/rough_duration.h"
 #include "src/comm/communicator_catalog.h"
 #include "src/comm/nccl_module.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/affinity.h"
 #include "src/device/topology.h"
 #include "src/process/interrupt.h"

@@ -5,7 +5,7 @@
 #include "app/config/run_files.h"
 #include "src/base/clock.h"
 #include "src/comm/ranks_apart.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/interrupt.h"
 #include "src/process/progress.h"
 

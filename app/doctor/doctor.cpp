@@ -20,7 +20,7 @@
 #include "src/base/error.h"
 #include "src/base/units.h"
 #include "src/comm/communicator_catalog.h"
-#include "src/comm/engine_module.h"
+#include "src/comm/library/engine_module.h"
 #include "src/comm/nccl_module.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"

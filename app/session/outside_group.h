@@ -7,7 +7,7 @@
 
 #include "src/base/option_table.h"
 #include "src/base/size.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/topology.h"
 #include "src/ranks/rank_connections.h"
 #include "src/ranks/rank_source.h"

@@ -18,7 +18,7 @@
 #include "src/base/log.h"
 #include "src/base/process_state.h"
 #include "src/comm/communicator_catalog.h"
-#include "src/comm/ranks_of_hosts.h"
+#include "src/comm/library/ranks_of_hosts.h"
 #include "src/process/local_socket.h"
 #include "strategies/strategy_catalog.h"
 

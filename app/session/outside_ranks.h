@@ -11,7 +11,7 @@
 #include "app/config/run_config.h"
 #include "src/base/error.h"
 #include "src/base/option_table.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
 #include "src/ranks/rank_card.h"

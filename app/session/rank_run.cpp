@@ -11,7 +11,7 @@
 #include "app/config/run_options.h"
 #include "reports/read_result.h"
 #include "src/base/error.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/data/source.h"
 #include "src/ranks/rank_processes.h"
 

@@ -5,7 +5,7 @@
 #include "app/training/rank_facts.h"
 #include "app/training/training_setup.h"
 #include "src/base/size.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/device.h"
 #include "src/device/memory.h"
 #include "src/measure/record.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "src/comm/shared_arena.h"
+#include "src/comm/shm/shared_arena.h"
 
 namespace ptbench {
 

@@ -4,7 +4,7 @@
 
 #include "src/comm/control_channel.h"
 #include "src/comm/ranks_apart.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/core_latency.h"
 #include "src/device/device.h"
 #include "src/device/memory.h"

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "src/base/error.h"
-#include "src/comm/engine_module.h"
+#include "src/comm/library/engine_module.h"
 #include "src/comm/nccl_module.h"
-#include "src/comm/network_interfaces.h"
-#include "src/comm/shared_memory.h"
+#include "src/comm/shm/shared_memory.h"
 #include "src/comm/solo.h"
+#include "src/comm/star/network_interfaces.h"
 
 namespace ptbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/comm/communicator.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/device.h"
 
 namespace ptbench {

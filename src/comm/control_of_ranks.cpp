@@ -2,7 +2,7 @@
 
 #include "src/base/error.h"
 #include "src/comm/ranks_apart.h"
-#include "src/comm/shared_memory.h"
+#include "src/comm/shm/shared_memory.h"
 
 namespace ptbench {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "src/comm/communicator.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/device.h"
 
 namespace ptbench {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "src/comm/shared_layout.h"
+#include "src/comm/shm/shared_layout.h"
 
 namespace ptbench {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "src/comm/ranks_of_hosts.h"
-#include "src/comm/star_communicator.h"
+#include "src/comm/library/ranks_of_hosts.h"
+#include "src/comm/star/star_communicator.h"
 
 namespace ptbench {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "src/base/error.h"
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 
 namespace ptbench {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/base/error.h"
-#include "src/comm/network_interfaces.h"
+#include "src/comm/star/network_interfaces.h"
 
 namespace ptbench {
 namespace {

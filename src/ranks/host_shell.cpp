@@ -12,7 +12,7 @@
 
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/comm/star_links.h"
+#include "src/comm/star/star_links.h"
 
 namespace ptbench {
 namespace {

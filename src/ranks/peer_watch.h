@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/ranks/rendezvous.h"
 
 namespace ptbench {

@@ -11,7 +11,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/comm/star_links.h"
+#include "src/comm/star/star_links.h"
 #include "src/process/local_socket.h"
 #include "src/process/network_socket.h"
 #include "src/ranks/meeting_errors.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/comm/ranks_apart.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/descriptor.h"
 #include "src/ranks/rank_card.h"
 #include "src/ranks/rendezvous.h"

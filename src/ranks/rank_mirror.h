@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/base/size.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/outbox.h"
 
 namespace ptbench {

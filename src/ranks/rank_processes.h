@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 
 namespace ptbench {
 

@@ -10,7 +10,7 @@
 
 #include "src/base/error.h"
 #include "src/base/size.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/descriptor.h"
 #include "src/ranks/meeting_address.h"
 #include "src/ranks/rank_card.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/contract_values.h"
 #include "tests/comm/meeting.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/contract_values.h"
 #include "tests/comm/meeting.h"

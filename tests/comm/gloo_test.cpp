@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/engine_module.h"
-#include "src/comm/network_interfaces.h"
-#include "src/comm/rank_sockets.h"
+#include "src/comm/library/engine_module.h"
+#include "src/comm/star/network_interfaces.h"
+#include "src/comm/star/rank_sockets.h"
 #include "src/device/affinity.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/listening_sockets.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/comm/nccl_module.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/driver_thread.h"
 #include "tests/comm/host_values.h"
 #include "tests/comm/meeting.h"

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "src/comm/reduce.h"
-#include "src/comm/shared_layout.h"
+#include "src/comm/shm/reduce.h"
+#include "src/comm/shm/shared_layout.h"
 #include "tests/comm/meeting.h"
 #include "tests/support/communicators.h"
 

@@ -1,5 +1,5 @@
 // How ranks come to connections among them, whoever else connects.
-#include "src/comm/rank_sockets.h"
+#include "src/comm/star/rank_sockets.h"
 
 #include <netinet/in.h>
 #include <poll.h>

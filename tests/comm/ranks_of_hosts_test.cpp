@@ -1,4 +1,4 @@
-#include "src/comm/ranks_of_hosts.h"
+#include "src/comm/library/ranks_of_hosts.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "src/comm/shared_memory.h"
+#include "src/comm/shm/shared_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

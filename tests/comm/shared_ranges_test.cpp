@@ -1,4 +1,4 @@
-#include "src/comm/shared_ranges.h"
+#include "src/comm/shm/shared_ranges.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

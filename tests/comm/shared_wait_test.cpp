@@ -1,5 +1,5 @@
 // Sleeping and waking: with naps so long that nobody wakes who is not woken.
-#include "src/comm/shared_wait.h"
+#include "src/comm/shm/shared_wait.h"
 
 #include <fmt/format.h>
 

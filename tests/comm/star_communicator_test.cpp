@@ -1,4 +1,4 @@
-#include "src/comm/star_communicator.h"
+#include "src/comm/star/star_communicator.h"
 
 #include <fmt/format.h>
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "src/base/error.h"
-#include "src/comm/rank_door.h"
-#include "src/comm/star_communicator.h"
-#include "src/comm/star_door.h"
-#include "src/comm/star_group.h"
+#include "src/comm/star/rank_door.h"
+#include "src/comm/star/star_communicator.h"
+#include "src/comm/star/star_door.h"
+#include "src/comm/star/star_group.h"
 #include "src/process/local_socket.h"
 #include "src/process/outbox.h"
 #include "src/ranks/rank_mirror.h"

@@ -23,7 +23,7 @@
 
 #include "src/base/error.h"
 #include "src/comm/communicator_catalog.h"
-#include "src/comm/engine_module.h"
+#include "src/comm/library/engine_module.h"
 #include "tests/comm/communicator_factories.h"
 #include "tests/comm/meeting.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/slice.h"
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 #include "workloads/arena_tensors.h"
 #include "workloads/program.h"
 

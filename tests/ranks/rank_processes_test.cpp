@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "src/base/phase_board.h"
-#include "src/comm/shared_memory.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_memory.h"
+#include "src/comm/shm/shared_region.h"
 
 namespace ptbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/comm/control_channel.h"
-#include "src/comm/shared_memory.h"
+#include "src/comm/shm/shared_memory.h"
 #include "src/comm/solo.h"
 
 namespace ptbench::testing {

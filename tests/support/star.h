@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/comm/star_communicator.h"
+#include "src/comm/star/star_communicator.h"
 
 namespace ptbench::testing {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "src/base/phase_board.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/process/child_process.h"
 #include "tests/run/command.h"
 #include "tests/support/built_modules.h"

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "src/comm/rank_sockets.h"
+#include "src/comm/star/rank_sockets.h"
 
 namespace ptbench::over_gloo {
 

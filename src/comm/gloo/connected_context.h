@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/comm/rank_sockets.h"
+#include "src/comm/star/rank_sockets.h"
 
 namespace ptbench::over_gloo {
 

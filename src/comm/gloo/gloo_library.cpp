@@ -21,7 +21,7 @@
 
 #include "src/base/error.h"
 #include "src/comm/gloo/abortable_context.h"
-#include "src/comm/rank_sockets.h"
+#include "src/comm/star/rank_sockets.h"
 
 namespace ptbench::over_gloo {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/comm/group_library.h"
+#include "src/comm/library/group_library.h"
 
 namespace ptbench::over_gloo {
 

@@ -1,9 +1,9 @@
 // What the engine module libptbench_gloo.so exports; see src/device/module_loader.h.
 #include <utility>
 
-#include "src/comm/engine_interface.h"
 #include "src/comm/gloo/gloo_library.h"
-#include "src/comm/library_communicator.h"
+#include "src/comm/library/engine_interface.h"
+#include "src/comm/library/library_communicator.h"
 
 namespace ptbench::over_gloo {
 namespace {

@@ -1,8 +1,8 @@
 // What the engine module libptbench_mpi.so exports; see src/device/module_loader.h.
 #include <utility>
 
-#include "src/comm/engine_interface.h"
-#include "src/comm/library_communicator.h"
+#include "src/comm/library/engine_interface.h"
+#include "src/comm/library/library_communicator.h"
 #include "src/comm/mpi/mpi_library.h"
 
 namespace ptbench::over_mpi {

@@ -13,7 +13,7 @@
 #include "src/base/error.h"
 #include "src/comm/mpi/check.h"
 #include "src/comm/mpi/mpi_session.h"
-#include "src/comm/reduce.h"
+#include "src/comm/shm/reduce.h"
 #include "src/device/isa.h"
 
 namespace ptbench::over_mpi {

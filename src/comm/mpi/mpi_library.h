@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/comm/group_library.h"
+#include "src/comm/library/group_library.h"
 
 namespace ptbench::over_mpi {
 

@@ -11,7 +11,7 @@
 
 #include "src/base/function_ref.h"
 #include "src/comm/nccl/nccl_rank.h"
-#include "src/comm/shared_layout.h"
+#include "src/comm/shm/shared_layout.h"
 #include "src/device/cuda/handles.h"
 #include "src/device/queue.h"
 

@@ -14,7 +14,7 @@
 #include "src/comm/nccl/nccl_rank.h"
 #include "src/comm/nccl_interface.h"
 #include "src/comm/out_of_place.h"
-#include "src/comm/shared_layout.h"
+#include "src/comm/shm/shared_layout.h"
 #include "src/device/memory.h"
 
 namespace ptbench::nccl {

@@ -18,7 +18,7 @@
 #include "src/comm/exchange.h"
 #include "src/comm/nccl/check.h"
 #include "src/comm/nccl/nccl_communicator.h"
-#include "src/comm/network_interfaces.h"
+#include "src/comm/star/network_interfaces.h"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::nccl {

@@ -13,7 +13,7 @@
 #include "src/comm/nccl/nccl_comm.h"
 #include "src/comm/nccl/nccl_communicator.h"
 #include "src/comm/operation_text.h"
-#include "src/comm/shared_wait.h"
+#include "src/comm/shm/shared_wait.h"
 #include "src/device/cuda/check.h"
 
 namespace ptbench::nccl {

@@ -10,7 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/function_ref.h"
 #include "src/comm/communicator.h"
-#include "src/comm/shared_region.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/device.h"
 
 namespace ptbench::nccl {
