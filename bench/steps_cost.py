@@ -7,7 +7,7 @@
 Each round runs the same loop, with an empty body but for a loss, under the server of the tests, in one process
 and, with --torchrun, in two ranks. A step's cost is the loop's CPU time over its steps, what is sent between
 steps included, less that of a plain loop; of ranks the larger one. CPU time is counted, since a busy machine
-makes the clock on the wall tell of others. Of `include/ptbench/steps.h` the same, where there is a compiler.
+makes the clock on the wall tell of others. Of `sdk/include/ptbench/steps.h` the same, where there is a compiler.
 Only Python's standard library is used.
 """
 import argparse
@@ -72,7 +72,7 @@ int main(void) {{
 def cost_us(command, ranks=1):
     """Microseconds of CPU time a step, of the rank for which it is more."""
     with fake_ptbench.FakePtbench() as server:
-        variables = {**server.environment, "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = {**server.environment, "PYTHONPATH": str(ROOT / "sdk" / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables)
         server.listener.settimeout(60)
         connections = [server.accept() for _ in range(ranks)]
@@ -103,7 +103,7 @@ def cases(folder, torchrun):
     compiler = shutil.which("cc")
     if compiler:
         (folder / "loop.c").write_text(C)
-        subprocess.run([compiler, "-O2", "-I", str(ROOT / "include"), str(folder / "loop.c"), "-o",
+        subprocess.run([compiler, "-O2", "-I", str(ROOT / "sdk" / "include"), str(folder / "loop.c"), "-o",
                         str(folder / "loop"), "-lm"], check=True)
         found["C"] = ([str(folder / "loop")], 1)
     return found

@@ -14,8 +14,8 @@ file(RELATIVE_PATH PTBENCH_SHARE_FROM_BIN
   "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_DATADIR}/ptbench")
 
 # What users' programs import, and the scripts of other engines, as they lie in the sources.
-foreach(folder python peers)
-  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/ptbench")
+foreach(folder sdk/python peers)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/ptbench/sdk")
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}"
     "${PROJECT_BINARY_DIR}/share/ptbench/${folder}" SYMBOLIC)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/" OPTIONAL

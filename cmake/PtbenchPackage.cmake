@@ -24,7 +24,7 @@ endif()
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 # The protocol ptbench.steps/1 for programs in C and C++.
-install(FILES "${PROJECT_SOURCE_DIR}/include/ptbench/steps.h"
+install(FILES "${PROJECT_SOURCE_DIR}/sdk/include/ptbench/steps.h"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ptbench")
 
 include(CPack)

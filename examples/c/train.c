@@ -1,6 +1,6 @@
 /* Fits a line to points, as a program in C that ptbench measures:
  *
- *   cc -O2 -I include examples/c/train.c -o train -lm
+ *   cc -O2 -I sdk/include examples/c/train.c -o train -lm
  *   ptbench run --program ./train
  */
 #include <ptbench/steps.h>

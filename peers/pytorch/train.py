@@ -22,7 +22,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 if "PTBENCH_STEPS" not in os.environ:  # else ptbench has put its package there
-    sys.path.append(str(HERE.parent.parent / "python"))
+    sys.path.append(str(HERE.parent.parent / "sdk" / "python"))
 
 import allocator  # noqa: E402
 import launch  # noqa: E402

@@ -33,7 +33,8 @@ InstallPaths install_paths_of(const fs::path& executable) {
   const fs::path folder = executable.parent_path();
   return {.modules = find_folder(folder, PTBENCH_MODULE_FROM_BIN, "lib/ptbench"),
           .schema = find_folder(folder, PTBENCH_SCHEMA_FROM_BIN, "share/ptbench/schema"),
-          .python = find_folder(folder, PTBENCH_SHARE_FROM_BIN "/python", "share/ptbench/python"),
+          .python =
+              find_folder(folder, PTBENCH_SHARE_FROM_BIN "/sdk/python", "share/ptbench/sdk/python"),
           .peers = find_folder(folder, PTBENCH_SHARE_FROM_BIN "/peers", "share/ptbench/peers"),
           .peer_python = (folder / ".." / "peers" / "venv" / "bin" / "python").lexically_normal()};
 }

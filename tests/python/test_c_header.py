@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""include/ptbench/steps.h and examples/c/train.c, compiled as C11 and C++20, against a fake ptbench."""
+"""sdk/include/ptbench/steps.h and examples/c/train.c, compiled as C11 and C++20, against a fake ptbench."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import fake_ptbench
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMPILER = os.environ.get("PTBENCH_TEST_CXX") or "g++"
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-O1", "-I", str(ROOT / "include")]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-O1", "-I", str(ROOT / "sdk" / "include")]
 LANGUAGES = {"c11": ["-x", "c", "-std=c11"], "c++20": ["-x", "c++", "-std=c++20"]}
 
 # Sleeps, is noisy about its loss, forks, and has too many phases.

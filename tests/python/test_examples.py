@@ -11,7 +11,7 @@ import fake_ptbench
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLAIN = [sys.executable, "-B", str(ROOT / "examples" / "python" / "plain.py")]
-PACKAGE = {"PYTHONPATH": str(ROOT / "python")}
+PACKAGE = {"PYTHONPATH": str(ROOT / "sdk" / "python")}
 
 
 class PlainTest(unittest.TestCase):

@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "sdk" / "python"))
 
 import fake_ptbench  # noqa: E402
 import ptbench  # noqa: E402
@@ -317,7 +317,7 @@ class ProcessTest(unittest.TestCase):
     def run_program(self, text, serve):
         with fake_ptbench.FakePtbench() as server:
             program = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True, env={**server.environment, "PYTHONPATH": str(ROOT / "python")})
+                                       text=True, env={**server.environment, "PYTHONPATH": str(ROOT / "sdk" / "python")})
             try:
                 result = serve(server.accept())
                 out, errors = program.communicate(timeout=fake_ptbench.DEADLINE)

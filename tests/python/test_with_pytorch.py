@@ -17,7 +17,7 @@ PTBENCH = os.environ.get("PTBENCH_TEST_EXECUTABLE")
 TRAIN = str(ROOT / "peers" / "pytorch" / "train.py")
 SKIPPED = 77
 
-ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "python"),
+ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "sdk" / "python"),
                "PYTHONDONTWRITEBYTECODE": "1", "ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}
 
 WATCHED = """
