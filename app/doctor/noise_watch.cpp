@@ -119,29 +119,29 @@ std::vector<FindingGroup> watch_noise(double seconds) {
   const std::string host = describe_environment(topology).host.name;
   const NoiseStore store;
   const PriorNoise prior = store.load(host);
-  RunSession session({.program = "/proc/self/exe",
-                      .arguments = {"--workload=mlp"},
-                      .first_arguments = {},
-                      .plan_file = {},
-                      .id = "mlp",
-                      .repetition_seconds = kRepetitionSeconds,
-                      .least_seconds = kRepetitionSeconds / 2},
-                     tools.around(prior));
+  const auto session = open_session({.program = "/proc/self/exe",
+                                     .arguments = {"--workload=mlp"},
+                                     .first_arguments = {},
+                                     .plan_file = {},
+                                     .id = "mlp",
+                                     .repetition_seconds = kRepetitionSeconds,
+                                     .least_seconds = kRepetitionSeconds / 2},
+                                    tools.around(prior));
   const PressureMeter pressure;
   const double begin = tools.clock.now();
   tools.whole.begin(fmt::format("watching the machine for {}", rough_duration(seconds)), seconds);
-  bool going = session.prepare();
+  bool going = session->prepare();
   while (going && tools.clock.now() - begin < seconds) {
     tools.whole.reach((tools.clock.now() - begin) / seconds, "watching");
-    going = session.repeat("watching");
+    going = session->repeat("watching");
   }
   tools.progress.clear();
   ResultFile file;
-  file.runs.push_back(session.record());
+  file.runs.push_back(session->record());
   RunRecord& record = file.runs.front();
   const double watched = tools.clock.now() - begin;
   const bool interrupted = record.status == Status::interrupted || tools.interrupt.requested();
-  if (session.repetitions() == 0) throw unwatched(record, interrupted, watched);
+  if (session->repetitions() == 0) throw unwatched(record, interrupted, watched);
   record.warnings.clear();
   add_noise_warnings(record, {.target_noise = 1,
                               .fixed_length = true,

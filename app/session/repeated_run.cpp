@@ -96,17 +96,17 @@ void measure_by_processes(const RunConfig& config, const PriorNoise& prior,
   const RepetitionRule rule(config.options);
   ShownLines shown;
   LongWork whole(around.clock, {.progress_is_seen = around.progress.visible()});
-  RunSession session(session_of(config, rule), {.clock = around.clock,
-                                                .interrupt = around.interrupt,
-                                                .progress = around.progress,
-                                                .prior = prior,
-                                                .whole = &whole,
-                                                .shown = &shown});
+  const auto session = open_session(session_of(config, rule), {.clock = around.clock,
+                                                               .interrupt = around.interrupt,
+                                                               .progress = around.progress,
+                                                               .prior = prior,
+                                                               .whole = &whole,
+                                                               .shown = &shown});
   begin(config, rule, whole);
   std::optional<StopReason> reason;
-  if (session.prepare()) reason = repeat(session, rule, prior, around.clock, whole);
-  if (session.refusal() && session.repetitions() == 0) throw Error(*session.refusal());
-  take_record(session.record(), record);
+  if (session->prepare()) reason = repeat(*session, rule, prior, around.clock, whole);
+  if (session->refusal() && session->repetitions() == 0) throw Error(*session->refusal());
+  take_record(session->record(), record);
   if (!config.options.hosts.slots.empty()) tell_hosts(record);
   record.samples.stop_reason = reason;
 }

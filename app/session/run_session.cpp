@@ -38,9 +38,70 @@ std::string estimate_of(const RunRecord& record) {
   return rate_with_interval(*throughput.value, throughput.ci95, "samples/s");
 }
 
-}  // namespace
+class ProcessSession final : public RunSession {
+ public:
+  ProcessSession(SessionSetup wanted, const SessionSurroundings& surroundings)
+      : setup_(std::move(wanted)), around_(surroundings) {}
 
-struct RunSession::State {
+  bool prepare() override {
+    const bool done =
+        !setup_.needs_preparation ||
+        (setup_.starts_program && setup_.is_foreign()) ||  // older builds measure at once
+        (perform({.name = "the preparation",
+                  .label = setup_.preparation,
+                  .arguments = arguments_of_preparation(setup_, own_plan()),
+                  .deadline = kLongestSilence}) &&
+         extend_plan());
+    may_repeat_ =
+        done && std::ranges::find(setup_.arguments, "--verify=only") == setup_.arguments.end();
+    return may_repeat_;
+  }
+
+  bool repeat(const std::string& label) override {
+    ensure(may_repeat_, "a session repeats what it has prepared");
+    const double begin = around_.clock.now();
+    may_repeat_ = perform(next_repetition(label));
+    spent_seconds_ += around_.clock.now() - begin;
+    count_repetition();
+    return may_repeat_;
+  }
+
+  TurnsBegin begin_turns(const std::string& label) override {
+    ensure(may_repeat_ && !stepper_, "a session repeats what it has prepared");
+    const TurnsBegin begun = begin_stepping(label);
+    if (begun == TurnsBegin::failed) may_repeat_ = false;
+    return begun;
+  }
+
+  bool take_turn(const Turn& turn) override {
+    ensure(stepper_.has_value(), "turns are taken once they have begun");
+    may_repeat_ = step_by(turn);
+    if (!may_repeat_) count_repetition();
+    return may_repeat_;
+  }
+
+  bool end_turns(const std::string& set) override {
+    ensure(stepper_.has_value(), "turns are taken once they have begun");
+    may_repeat_ = end_stepping(set);
+    count_repetition();
+    return may_repeat_;
+  }
+
+  void abandon_turns() override { stepper_.reset(); }
+
+  [[nodiscard]] Size repetitions() const override { return repetitions_; }
+
+  void resume(RunRecord earlier) override { results_.resume(std::move(earlier)); }
+
+  [[nodiscard]] RunRecord record() const override { return results_.pooled(); }
+
+  [[nodiscard]] const std::optional<ResultFile>& origin() const override {
+    return results_.origin();
+  }
+
+  [[nodiscard]] const std::optional<Error>& refusal() const override { return results_.refusal(); }
+
+ private:
   /// One process of a session.
   struct Task {
     std::string name;   ///< for messages: "repetition 3"
@@ -49,22 +110,19 @@ struct RunSession::State {
     std::optional<ChildProcess::Duration> deadline;  ///< since it last said something
   };
 
-  State(SessionSetup wanted, const SessionSurroundings& surroundings)
-      : setup(std::move(wanted)), around(surroundings) {}
-
   /// With the choices of this configuration.
-  [[nodiscard]] fs::path own_plan() const { return folder.file("plan.json"); }
+  [[nodiscard]] fs::path own_plan() const { return folder_.file("plan.json"); }
 
   /// After the preparation: gives the user's plan file what it lacks. False where that fails.
   bool extend_plan() {
-    if (!setup.plan_file || !setup.extends_plan) return true;
+    if (!setup_.plan_file || !setup_.extends_plan) return true;
     std::error_code ignored;
     if (!fs::exists(own_plan(), ignored)) return true;  // nothing was to be chosen
     try {
-      add_to_plan(*setup.plan_file, own_plan().string());
+      add_to_plan(*setup_.plan_file, own_plan().string());
       return true;
     } catch (const Error& error) {
-      results.refuse(error);
+      results_.refuse(error);
       return false;
     }
   }
@@ -72,117 +130,117 @@ struct RunSession::State {
   /// What the next repetition may measure: its share, less what those before it took beyond theirs
   /// to start and to end, but never too little to be worth it.
   [[nodiscard]] double next_seconds() const {
-    const double share = setup.repetition_seconds;
-    const double rest = static_cast<double>(repetitions + 1) * share - spent_seconds;
+    const double share = setup_.repetition_seconds;
+    const double rest = static_cast<double>(repetitions_ + 1) * share - spent_seconds_;
     const double least = std::max(share / 2, std::min(share, kWorthwhileSeconds));
     return std::max(std::clamp(rest, least, share), kLeastSeconds);
   }
 
   [[nodiscard]] std::optional<ChildProcess::Duration> deadline_of_repetition() const {
-    if (is_of_fixed_length(setup)) return std::nullopt;
+    if (is_of_fixed_length(setup_)) return std::nullopt;
     return std::chrono::ceil<ChildProcess::Duration>(
-        std::chrono::duration<double>(10 * setup.repetition_seconds + 600));
+        std::chrono::duration<double>(10 * setup_.repetition_seconds + 600));
   }
 
   /// With the estimate so far, where anybody sees it.
   [[nodiscard]] std::string label_with_estimate(const std::string& label) const {
     const std::string estimate =
-        around.progress.visible() ? estimate_of(results.pooled()) : std::string();
+        around_.progress.visible() ? estimate_of(results_.pooled()) : std::string();
     return estimate.empty() ? label : label + ", " + estimate;
   }
 
   /// Behind how far all of the work has come that this is a part of.
   [[nodiscard]] std::string label_in_whole(const std::string& label) const {
-    if (around.whole == nullptr || around.whole->share() <= 0) return label;
-    return around.whole->text() + ", " + label;
+    if (around_.whole == nullptr || around_.whole->share() <= 0) return label;
+    return around_.whole->text() + ", " + label;
   }
 
   /// Whether the process did all it was to do. The record has what it did.
   bool perform(const Task& task) {
     if (!may_begin(task)) return false;
-    SessionProcess process(command_of(task), limits_of(task), around);
+    SessionProcess process(command_of(task), limits_of(task), around_);
     return finish(task, process, process.wait());
   }
 
   bool may_begin(const Task& task) {
-    if (!around.interrupt.requested()) return true;
-    results.lose_to_signal(task.name);
+    if (!around_.interrupt.requested()) return true;
+    results_.lose_to_signal(task.name);
     return false;
   }
 
   /// The record has what the process did.
   bool finish(const Task& task, const SessionProcess& process, const TaskEnd& ended) {
-    around.progress.clear();
-    return results.take(task.name, result_file(), ended, process.messages());
+    around_.progress.clear();
+    return results_.take(task.name, result_file(), ended, process.messages());
   }
 
-  [[nodiscard]] fs::path result_file() const { return folder.file("result.json"); }
+  [[nodiscard]] fs::path result_file() const { return folder_.file("result.json"); }
 
   [[nodiscard]] SessionProcess::Limits limits_of(const Task& task) const {
     return {.silence = task.deadline,
-            .stop = setup.longest_stop,
-            .starts_program = setup.starts_program};
+            .stop = setup_.longest_stop,
+            .starts_program = setup_.starts_program};
   }
 
   [[nodiscard]] Task next_repetition(const std::string& label) const {
     return {
-        .name = fmt::format("repetition {}", repetitions + 1),
+        .name = fmt::format("repetition {}", repetitions_ + 1),
         .label = label_with_estimate(label),
-        .arguments = arguments_of_repetition(setup, own_plan(), repetitions == 0, next_seconds()),
+        .arguments = arguments_of_repetition(setup_, own_plan(), repetitions_ == 0, next_seconds()),
         .deadline = deadline_of_repetition()};
   }
 
   /// What a process refuses that is too old to take turns, or too far away to be granted any.
   [[nodiscard]] bool knows_no_turns(const TaskEnd& ended, const ProcessMessages& messages) const {
-    const bool refuses = setup.is_foreign() && ended.code == static_cast<int>(ExitCode::usage);
+    const bool refuses = setup_.is_foreign() && ended.code == static_cast<int>(ExitCode::usage);
     const bool reaches_nobody =
-        setup.launcher.has_value() && ended.code == static_cast<int>(ExitCode::failed);
+        setup_.launcher.has_value() && ended.code == static_cast<int>(ExitCode::failed);
     return (refuses || reaches_nobody) && messages.error().find(kTurnsOption) != std::string::npos;
   }
 
-  TurnsBegin begin_turns(const std::string& label) {
+  TurnsBegin begin_stepping(const std::string& label) {
     Task task = next_repetition(label);
-    stepper.emplace(std::move(task));
-    if (!may_begin(stepper->task)) return leave_turns(TurnsBegin::failed);
-    stepper->task.arguments.push_back(fmt::format("{}={}", kTurnsOption, stepper->turns.name()));
-    stepper->process.emplace(command_of(stepper->task), limits_of(stepper->task), around);
+    stepper_.emplace(std::move(task));
+    if (!may_begin(stepper_->task)) return leave_turns(TurnsBegin::failed);
+    stepper_->task.arguments.push_back(fmt::format("{}={}", kTurnsOption, stepper_->turns.name()));
+    stepper_->process.emplace(command_of(stepper_->task), limits_of(stepper_->task), around_);
     std::optional<TaskEnd> ended;
     try {
-      ended = stepper->process->wait_for_rest(stepper->turns);
+      ended = stepper_->process->wait_for_rest(stepper_->turns);
     } catch (const Error&) {  // it speaks otherwise, as a later build may
       return leave_turns(TurnsBegin::impossible);
     }
     if (!ended) return TurnsBegin::ready;
-    if (knows_no_turns(*ended, stepper->process->messages()))
+    if (knows_no_turns(*ended, stepper_->process->messages()))
       return leave_turns(TurnsBegin::impossible);
-    (void)finish(stepper->task, *stepper->process, *ended);
+    (void)finish(stepper_->task, *stepper_->process, *ended);
     return leave_turns(TurnsBegin::failed);
   }
 
   TurnsBegin leave_turns(TurnsBegin how) {
-    stepper.reset();
+    stepper_.reset();
     return how;
   }
 
-  bool take_turn(const Turn& turn) {
-    stepper->turns.grant(turn);
+  bool step_by(const Turn& turn) {
+    stepper_->turns.grant(turn);
     try {
-      const auto ended = stepper->process->wait_for_rest(stepper->turns);
+      const auto ended = stepper_->process->wait_for_rest(stepper_->turns);
       if (!ended) return true;
-      (void)finish(stepper->task, *stepper->process, *ended);
+      (void)finish(stepper_->task, *stepper_->process, *ended);
     } catch (const Error& broken) {
-      results.lose(Status::failed, fmt::format("{}: {}", stepper->task.name, broken.what()));
+      results_.lose(Status::failed, fmt::format("{}: {}", stepper_->task.name, broken.what()));
     }
-    stepper.reset();
+    stepper_.reset();
     return false;
   }
 
-  bool end_turns(const std::string& set) {
-    stepper->turns.close();
-    const bool done = finish(stepper->task, *stepper->process, stepper->process->wait());
-    for (RepetitionRecord& repetition : results.last().samples.repetitions)
+  bool end_stepping(const std::string& set) {
+    stepper_->turns.close();
+    const bool done = finish(stepper_->task, *stepper_->process, stepper_->process->wait());
+    for (RepetitionRecord& repetition : results_.last().samples.repetitions)
       repetition.lockstep = set;
-    stepper.reset();
+    stepper_.reset();
     return done;
   }
 
@@ -191,30 +249,23 @@ struct RunSession::State {
     arguments.insert(arguments.end(), task.arguments.begin(), task.arguments.end());
     arguments.emplace_back("--repeats=1");
     arguments.push_back("--output=" + result_file().string());
-    if (around.progress.visible() && !stepper)
+    if (around_.progress.visible() && !stepper_)
       arguments.push_back("--progress-prefix=" + label_in_whole(task.label));
-    if (setup.starts_program)
+    if (setup_.starts_program)
       arguments.push_back("--steps-socket=" +
-                          folder.file(fmt::format("steps-{}", repetitions + 1)).string());
-    if (!setup.launcher)
-      return {.program = setup.program,
+                          folder_.file(fmt::format("steps-{}", repetitions_ + 1)).string());
+    if (!setup_.launcher)
+      return {.program = setup_.program,
               .arguments = std::move(arguments),
               // Who started a program ends it first.
-              .owner_end_signal = setup.starts_program ? SIGTERM : SIGKILL};
-    return launch(*setup.launcher, setup.program, std::move(arguments));
+              .owner_end_signal = setup_.starts_program ? SIGTERM : SIGKILL};
+    return launch(*setup_.launcher, setup_.program, std::move(arguments));
   }
 
   void count_repetition() {
-    if (!results.last().samples.step_seconds.empty()) ++repetitions;
+    if (!results_.last().samples.step_seconds.empty()) ++repetitions_;
   }
 
-  SessionSetup setup;
-  SessionSurroundings around;
-  SessionFolder folder;
-  SessionResults results{setup, around};
-  Size repetitions = 0;
-  double spent_seconds = 0;  ///< by the processes of repetitions, from start to end
-  bool may_repeat = false;
   /// The process of the repetition that takes turns.
   struct Stepper {
     explicit Stepper(Task wanted) : task(std::move(wanted)) {}
@@ -222,73 +273,21 @@ struct RunSession::State {
     TurnGrants turns;
     std::optional<SessionProcess> process;
   };
-  std::optional<Stepper> stepper;
+
+  SessionSetup setup_;
+  SessionSurroundings around_;
+  SessionFolder folder_;
+  SessionResults results_{setup_, around_};
+  Size repetitions_ = 0;
+  double spent_seconds_ = 0;  ///< by the processes of repetitions, from start to end
+  bool may_repeat_ = false;
+  std::optional<Stepper> stepper_;
 };
 
-RunSession::RunSession(SessionSetup setup, const SessionSurroundings& around)
-    : state_(std::make_unique<State>(std::move(setup), around)) {}
+}  // namespace
 
-RunSession::~RunSession() = default;
-
-bool RunSession::prepare() {
-  State& state = *state_;
-  const bool done =
-      !state.setup.needs_preparation ||
-      (state.setup.starts_program && state.setup.is_foreign()) ||  // older builds measure at once
-      (state.perform({.name = "the preparation",
-                      .label = state.setup.preparation,
-                      .arguments = arguments_of_preparation(state.setup, state.own_plan()),
-                      .deadline = kLongestSilence}) &&
-       state.extend_plan());
-  state.may_repeat = done && std::ranges::find(state.setup.arguments, "--verify=only") ==
-                                 state.setup.arguments.end();
-  return state.may_repeat;
+std::unique_ptr<RunSession> open_session(SessionSetup setup, const SessionSurroundings& around) {
+  return std::make_unique<ProcessSession>(std::move(setup), around);
 }
-
-bool RunSession::repeat(const std::string& label) {
-  State& state = *state_;
-  ensure(state.may_repeat, "a session repeats what it has prepared");
-  const double begin = state.around.clock.now();
-  state.may_repeat = state.perform(state.next_repetition(label));
-  state.spent_seconds += state.around.clock.now() - begin;
-  state.count_repetition();
-  return state.may_repeat;
-}
-
-TurnsBegin RunSession::begin_turns(const std::string& label) {
-  State& state = *state_;
-  ensure(state.may_repeat && !state.stepper, "a session repeats what it has prepared");
-  const TurnsBegin begun = state.begin_turns(label);
-  if (begun == TurnsBegin::failed) state.may_repeat = false;
-  return begun;
-}
-
-bool RunSession::take_turn(const Turn& turn) {
-  State& state = *state_;
-  ensure(state.stepper.has_value(), "turns are taken once they have begun");
-  state.may_repeat = state.take_turn(turn);
-  if (!state.may_repeat) state.count_repetition();
-  return state.may_repeat;
-}
-
-bool RunSession::end_turns(const std::string& set) {
-  State& state = *state_;
-  ensure(state.stepper.has_value(), "turns are taken once they have begun");
-  state.may_repeat = state.end_turns(set);
-  state.count_repetition();
-  return state.may_repeat;
-}
-
-void RunSession::abandon_turns() { state_->stepper.reset(); }
-
-Size RunSession::repetitions() const { return state_->repetitions; }
-
-void RunSession::resume(RunRecord earlier) { state_->results.resume(std::move(earlier)); }
-
-RunRecord RunSession::record() const { return state_->results.pooled(); }
-
-const std::optional<ResultFile>& RunSession::origin() const { return state_->results.origin(); }
-
-const std::optional<Error>& RunSession::refusal() const { return state_->results.refusal(); }
 
 }  // namespace ptbench

@@ -13,7 +13,6 @@
 #include "app/session/lockstep.h"
 #include "app/session/run_session.h"
 #include "app/session/sweep_grid.h"
-#include "app/session/sweep_session.h"
 #include "src/base/clock.h"
 #include "src/base/error.h"
 #include "src/base/exit_code.h"
@@ -60,7 +59,7 @@ struct SweepLength {
 
 /// What a sweep works with; all of it outlives the sweep.
 struct SweepSurroundings {
-  std::function<std::unique_ptr<SweepSession>(const SessionSetup&)> make_session;
+  std::function<std::unique_ptr<RunSession>(const SessionSetup&)> make_session;
   std::function<bool()> interrupted;
   /// Keeps what was measured on that side so far.
   std::function<void(std::size_t side, const ResultFile& result)> save;
@@ -105,7 +104,7 @@ class Sweep {
  private:
   /// A row on one side.
   struct Cell {
-    std::unique_ptr<SweepSession> session;  ///< null before its first round
+    std::unique_ptr<RunSession> session;  ///< null before its first round
     std::optional<RunRecord> record;
     Size repetitions = 0;      ///< measured, earlier ones included
     bool is_over = false;      ///< nothing more is to be measured
@@ -155,7 +154,7 @@ class Sweep {
   void skip_if_refused(std::size_t row, std::size_t side);
   void join_earlier(std::size_t row, std::size_t side);
   void begin_anew(std::size_t row, std::size_t side, const std::string& change);
-  void learn_origin(std::size_t side, const SweepSession& session);
+  void learn_origin(std::size_t side, const RunSession& session);
   void warn_of_noise(RunRecord& record) const;
   void warn_of_plans() const;
   void save_if_due();

@@ -8,7 +8,7 @@
 
 namespace ptbench {
 
-/// Surroundings of a sweep whose sessions are RunSessions. `around` outlives what is returned;
+/// Surroundings of a sweep whose sessions start processes. `around` outlives what is returned;
 /// `save` is SweepSurroundings::save; `share_of` tells which share of all is through after so many
 /// rounds.
 [[nodiscard]] SweepSurroundings sweep_by_processes(

@@ -156,7 +156,7 @@ void Sweep::begin_anew(std::size_t row, std::size_t side, const std::string& cha
 }
 
 /// The program itself says which build it is.
-void Sweep::learn_origin(std::size_t side, const SweepSession& session) {
+void Sweep::learn_origin(std::size_t side, const RunSession& session) {
   if (origin_known_[side] || !session.origin()) return;
   origin_known_[side] = true;
   SweepSide& measured = sides_[side];

@@ -115,17 +115,17 @@ using Catch::Contains;
 
 TEST_CASE("a session prepares once and measures each repetition in a process of its own") {
   SessionRun fixture(kWell);
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.origin());
-  CHECK(session.record().id == "id");
-  REQUIRE(session.prepare());
-  CHECK(session.origin()->generator.version == "9");
-  CHECK(session.origin()->runs.empty());
-  CHECK(session.repetitions() == 0);
-  REQUIRE(session.repeat("first"));
-  REQUIRE(session.repeat("second"));
-  CHECK(session.repetitions() == 2);
-  const RunRecord record = session.record();
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->origin());
+  CHECK(session->record().id == "id");
+  REQUIRE(session->prepare());
+  CHECK(session->origin()->generator.version == "9");
+  CHECK(session->origin()->runs.empty());
+  CHECK(session->repetitions() == 0);
+  REQUIRE(session->repeat("first"));
+  REQUIRE(session->repeat("second"));
+  CHECK(session->repetitions() == 2);
+  const RunRecord record = session->record();
   CHECK(record.status == Status::ok);
   CHECK(record.samples.repetitions.size() == 2);
   CHECK(record.samples.slices.back().repetition == 1);
@@ -137,13 +137,13 @@ TEST_CASE("repetitions that begin with different losses are no repetitions") {
       "if [ $pass = prepare ]; then cp $prepared $output; exit; fi\n"
       "if [ $call -lt 3 ]; then cp $measured $output; exit; fi\n"
       "sed 's/2\\.5/2.5001/' $measured >$output");
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  REQUIRE(session.repeat("second"));
-  CHECK(session.record().status == Status::ok);
-  REQUIRE(session.repeat("third"));
-  const RunRecord record = session.record();
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  REQUIRE(session->repeat("second"));
+  CHECK(session->record().status == Status::ok);
+  REQUIRE(session->repeat("third"));
+  const RunRecord record = session->record();
   CHECK(record.status == Status::failed);
   CHECK_THAT(record.reason.value_or(""), Contains("began with different losses, 2.5 and 2.5001"));
   CHECK_FALSE(record.throughput.value);
@@ -153,10 +153,10 @@ TEST_CASE("each process is told its part") {
   SessionRun fixture(kWell);
   fixture.setup().repetition_seconds = 4;
   fixture.setup().least_seconds = 0.25;
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  REQUIRE(session.repeat("second"));
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  REQUIRE(session->repeat("second"));
   const std::vector<std::string> calls = fixture.calls();
   REQUIRE(calls.size() == 3);
   for (const std::string& call : calls) {
@@ -174,9 +174,9 @@ TEST_CASE("each process is told its part") {
 TEST_CASE("the user's plan file is used by all") {
   SessionRun fixture(kWell);
   fixture.setup().plan_file = "my plan.json";
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
   for (const std::string& call : fixture.calls())
     CHECK_THAT(call, Contains(" --plan=my plan.json ") && !Contains("--keep-plan"));
 }
@@ -194,10 +194,10 @@ TEST_CASE("a plan file that may be extended gets what a configuration lacks in i
     std::ifstream file(fixture.path("plan.json"));
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  RunSession session(fixture.setup(), fixture.surroundings());
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
   SECTION("absent") {
-    REQUIRE(session.prepare());
-    REQUIRE(session.repeat("first"));
+    REQUIRE(session->prepare());
+    REQUIRE(session->repeat("first"));
     CHECK_THAT(text(), Contains("\"a\": \"1\""));
     const std::vector<std::string> calls = fixture.calls();
     CHECK_THAT(calls[0], Contains("--keep-plan=") && !Contains("--plan="));
@@ -205,15 +205,15 @@ TEST_CASE("a plan file that may be extended gets what a configuration lacks in i
   }
   SECTION("of other configurations, which keep their choices") {
     write_plan(R"({"schema":"ptbench.plan/1","fingerprint":"f","choices":{"b":"2"}})");
-    REQUIRE(session.prepare());
+    REQUIRE(session->prepare());
     CHECK_THAT(text(), Contains("\"a\": \"1\"") && Contains("\"b\": \"2\""));
   }
   SECTION("of another machine") {
     write_plan(R"({"schema":"ptbench.plan/1","fingerprint":"g","choices":{}})");
-    CHECK_FALSE(session.prepare());
-    REQUIRE(session.refusal());
-    CHECK(session.record().status == Status::failed);
-    CHECK_THAT(session.record().reason.value(), Contains("another machine or thread count"));
+    CHECK_FALSE(session->prepare());
+    REQUIRE(session->refusal());
+    CHECK(session->record().status == Status::failed);
+    CHECK_THAT(session->record().reason.value(), Contains("another machine or thread count"));
     CHECK_THAT(text(), Contains("\"g\""));
   }
 }
@@ -222,10 +222,10 @@ TEST_CASE("a program that is no ptbench, or too old, is named") {
   const std::string actions =
       GENERATE("exit 0", "echo \"ptbench: error: there is no option '--keep-plan'\" >&2; exit 1");
   SessionRun fixture(actions);
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  CHECK(session.record().status == Status::failed);
-  CHECK_THAT(session.record().reason.value(),
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  CHECK(session->record().status == Status::failed);
+  CHECK_THAT(session->record().reason.value(),
              Contains("/program' is not a ptbench, or too old to be measured with: ") &&
                  !Contains("result.json"));
 }
@@ -233,42 +233,42 @@ TEST_CASE("a program that is no ptbench, or too old, is named") {
 TEST_CASE("steps are not limited by time") {
   SessionRun fixture(kWell);
   fixture.setup().arguments = {"--steps=100"};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
   CHECK_THAT(fixture.calls().back(), !Contains("-time"));
 }
 
 TEST_CASE("nothing is measured where only verification was asked for") {
   SessionRun fixture(kWell);
   fixture.setup().arguments = {"--verify=only"};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  CHECK(session.record().status == Status::ok);
-  CHECK_FALSE(session.refusal());
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  CHECK(session->record().status == Status::ok);
+  CHECK_FALSE(session->refusal());
 }
 
 TEST_CASE("a process that is killed fails the run, and what others measured stays") {
   SessionRun fixture(well_but_in_second("kill -KILL $$"));
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  CHECK_FALSE(session.repeat("second"));
-  const RunRecord record = session.record();
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  CHECK_FALSE(session->repeat("second"));
+  const RunRecord record = session->record();
   CHECK(record.status == Status::failed);
   CHECK(record.reason == "repetition 2 was killed by signal 9 (out of memory?)");
   CHECK(record.samples.repetitions.size() == 1);
-  CHECK(session.repetitions() == 1);
-  CHECK_FALSE(session.refusal());
+  CHECK(session->repetitions() == 1);
+  CHECK_FALSE(session->refusal());
 }
 
 TEST_CASE("a process that ends in an unusual way is quoted") {
   SessionRun fixture(well_but_in_second("echo first line >&2; echo 'last line' >&2; exit 70"));
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  CHECK_FALSE(session.repeat("second"));
-  CHECK(session.record().reason == "repetition 2 ended with exit code 70: last line");
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  CHECK_FALSE(session->repeat("second"));
+  CHECK(session->record().reason == "repetition 2 ended with exit code 70: last line");
 }
 
 TEST_CASE("what a process refuses is an error with its remedy and code") {
@@ -278,24 +278,24 @@ TEST_CASE("what a process refuses is an error with its remedy and code") {
       "echo 'ptbench: remedy: take another' >&2\n"
       "exit " +
       std::to_string(static_cast<int>(code)));
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  REQUIRE(session.refusal());
-  CHECK(session.refusal()->code() == code);
-  CHECK(session.refusal()->what() == std::string("no such thing"));
-  CHECK(session.refusal()->remedy() == "take another");
-  CHECK(session.record().status == Status::failed);
-  CHECK(session.record().reason == "no such thing");
-  CHECK(session.record().id == "id");
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  REQUIRE(session->refusal());
+  CHECK(session->refusal()->code() == code);
+  CHECK(session->refusal()->what() == std::string("no such thing"));
+  CHECK(session->refusal()->remedy() == "take another");
+  CHECK(session->record().status == Status::failed);
+  CHECK(session->record().reason == "no such thing");
+  CHECK(session->record().id == "id");
 }
 
 TEST_CASE("a process that leaves a broken result fails the run") {
   SessionRun fixture("echo '{' >\"$output\"; exit 0");
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  CHECK(session.record().status == Status::failed);
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  CHECK(session->record().status == Status::failed);
   CHECK_THAT(
-      session.record().reason.value(),
+      session->record().reason.value(),
       Contains("the preparation left no result that can be read: result file 'result.json'"));
 }
 
@@ -304,11 +304,11 @@ TEST_CASE("an interruption reaches the process, which is waited for, and nothing
   SessionRun fixture(
       well_but_in_second("trap 'cp \"$measured\" \"$output\"; exit 130' TERM; "
                          "kill -TERM $PPID; while :; do sleep 0.01; done"));
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  CHECK_FALSE(session.repeat("second"));
-  const RunRecord record = session.record();
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  CHECK_FALSE(session->repeat("second"));
+  const RunRecord record = session->record();
   CHECK(record.status == Status::interrupted);
   CHECK(record.reason == "stopped by a signal during repetition 2");
   CHECK(record.samples.repetitions.size() == 2);
@@ -316,28 +316,28 @@ TEST_CASE("an interruption reaches the process, which is waited for, and nothing
 
 TEST_CASE("no process is started after an interruption") {
   SessionRun fixture(kWell);
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
   raise(SIGTERM);
-  CHECK_FALSE(session.repeat("first"));
-  CHECK(session.record().status == Status::interrupted);
-  CHECK(session.record().workload.name == "mlp");
+  CHECK_FALSE(session->repeat("first"));
+  CHECK(session->record().status == Status::interrupted);
+  CHECK(session->record().workload.name == "mlp");
   CHECK(fixture.calls().size() == 1);
 }
 
 TEST_CASE("a session goes on from what an earlier program measured") {
   SessionRun fixture(kWell);
-  RunSession session(fixture.setup(), fixture.surroundings());
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
   RunRecord earlier = measured("id");
   earlier.status = Status::interrupted;
   earlier.reason = "stopped by a signal";
-  session.resume(earlier);
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("first"));
-  CHECK(session.repetitions() == 1);
-  CHECK(session.record().status == Status::ok);
-  CHECK_FALSE(session.record().reason);
-  CHECK(session.record().samples.repetitions.size() == 2);
+  session->resume(earlier);
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("first"));
+  CHECK(session->repetitions() == 1);
+  CHECK(session->record().status == Status::ok);
+  CHECK_FALSE(session->record().reason);
+  CHECK(session->record().samples.repetitions.size() == 2);
 }
 
 TEST_CASE("a session leaves no files behind") {
@@ -347,10 +347,10 @@ TEST_CASE("a session leaves no files behind") {
   SessionRun fixture(kWell);
   setenv("TMPDIR", scratch.path().c_str(), 1);
   {
-    RunSession session(fixture.setup(), fixture.surroundings());
+    const auto session = open_session(fixture.setup(), fixture.surroundings());
     CHECK_FALSE(fs::is_empty(scratch.path()));
-    REQUIRE(session.prepare());
-    REQUIRE(session.repeat("first"));
+    REQUIRE(session->prepare());
+    REQUIRE(session->repeat("first"));
   }
   CHECK(fs::is_empty(scratch.path()));
   if (before == nullptr)
@@ -362,9 +362,9 @@ TEST_CASE("a session leaves no files behind") {
 TEST_CASE("a session hands the program and its arguments to a launcher") {
   SessionRun fixture(kWell);
   fixture.setup().launcher = RankLauncher{.command = "env LAUNCHED='with 2'", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  REQUIRE(session.repeat("one, two"));
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  REQUIRE(session->repeat("one, two"));
   const auto calls = fixture.calls();
   REQUIRE(calls.size() == 2);
   for (const std::string& call : calls)
@@ -378,25 +378,25 @@ TEST_CASE("what a rank reported counts, whatever code its launcher ends with") {
       "exit 1 ;; "
       "esac");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  CHECK_FALSE(session.repeat("one"));
-  CHECK(session.record().status == Status::failed);
-  CHECK(session.record().samples.step_seconds.size() == 2);
-  CHECK_FALSE(session.refusal());
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  CHECK_FALSE(session->repeat("one"));
+  CHECK(session->record().status == Status::failed);
+  CHECK(session->record().samples.step_seconds.size() == 2);
+  CHECK_FALSE(session->refusal());
 }
 
 TEST_CASE("a launcher that fails fails what its ranks measured") {
   SessionRun fixture(std::string(kWell) +
                      " test $pass = prepare || { echo lost a rank >&2; exit 9; }");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  CHECK_FALSE(session.repeat("one"));
-  CHECK(session.record().status == Status::failed);
-  CHECK(session.record().reason ==
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  CHECK_FALSE(session->repeat("one"));
+  CHECK(session->record().status == Status::failed);
+  CHECK(session->record().reason ==
         "repetition 1: its launcher ended with exit code 9: lost a rank");
-  CHECK(session.record().strategy.launcher == "env");
+  CHECK(session->record().strategy.launcher == "env");
 }
 
 TEST_CASE("ranks that ended because their launcher was killed are not the user's interruption") {
@@ -405,11 +405,11 @@ TEST_CASE("ranks that ended because their launcher was killed are not the user's
       "'0,/\"status\"/s/\"status\":[^,]*,/\"status\": \"interrupted\",/' \"$measured\" "
       ">\"$output\"; exit 137 ;; esac");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  REQUIRE(session.prepare());
-  CHECK_FALSE(session.repeat("one"));
-  CHECK(session.record().status == Status::failed);
-  CHECK_THAT(session.record().reason.value_or(""),
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  REQUIRE(session->prepare());
+  CHECK_FALSE(session->repeat("one"));
+  CHECK(session->record().status == Status::failed);
+  CHECK_THAT(session->record().reason.value_or(""),
              Contains("repetition 1: its launcher ended with exit code 137"));
 }
 
@@ -418,39 +418,39 @@ TEST_CASE("what launched ranks were refused is known whatever their launcher end
       R"(echo '{"code": 5, "message": "no such device", "remedy": "buy one"}' >"$output.refusal")"
       "\necho ptbench: error: other >&2; exit 1");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  REQUIRE(session.refusal());
-  CHECK(session.refusal()->code() == ExitCode::capability);
-  CHECK(session.refusal()->remedy() == "buy one");
-  CHECK(session.record().reason == "no such device");
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  REQUIRE(session->refusal());
+  CHECK(session->refusal()->code() == ExitCode::capability);
+  CHECK(session->refusal()->remedy() == "buy one");
+  CHECK(session->record().reason == "no such device");
 }
 
 TEST_CASE("an error before launched ranks are one run fails them, whatever its exit code") {
   SessionRun fixture("echo ptbench: error: rank 1 did not come >&2; exit 1");
   fixture.setup().launcher = RankLauncher{.command = "env", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  CHECK_FALSE(session.refusal());
-  CHECK(session.record().reason ==
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  CHECK_FALSE(session->refusal());
+  CHECK(session->record().reason ==
         "the preparation: its launcher ended with exit code 1: rank 1 did not come");
 }
 
 TEST_CASE("a launcher that starts nothing is told from a program that is no ptbench") {
   SessionRun fixture(kWell);
   fixture.setup().launcher = RankLauncher{.command = "echo that was all >&2; true", .ranks = 2};
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  CHECK(session.record().reason ==
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  CHECK(session->record().reason ==
         "the preparation: its launcher ended with exit code 0: that was all, and left no result");
 }
 
 TEST_CASE("a process that is stopped does not keep its session waiting") {
   SessionRun fixture("[ \"$call\" = 0 ] && kill -STOP $$; " + std::string(kWell));
   fixture.setup().longest_stop = std::chrono::milliseconds(500);
-  RunSession session(fixture.setup(), fixture.surroundings());
-  CHECK_FALSE(session.prepare());
-  const RunRecord record = session.record();
+  const auto session = open_session(fixture.setup(), fixture.surroundings());
+  CHECK_FALSE(session->prepare());
+  const RunRecord record = session->record();
   CHECK(record.status == Status::failed);
   CHECK_THAT(
       record.reason.value_or(""),
@@ -468,15 +468,15 @@ TEST_CASE("what every process of a session prints is shown once", "[app]") {
   ShownLines shown;
   {
     Progress progress(plain.clock, stream, false);
-    RunSession session(fixture.setup(), {.clock = plain.clock,
-                                         .interrupt = plain.interrupt,
-                                         .progress = progress,
-                                         .prior = plain.prior,
-                                         .whole = nullptr,
-                                         .shown = &shown});
-    REQUIRE(session.prepare());
-    REQUIRE(session.repeat("first"));
-    REQUIRE(session.repeat("second"));
+    const auto session = open_session(fixture.setup(), {.clock = plain.clock,
+                                                        .interrupt = plain.interrupt,
+                                                        .progress = progress,
+                                                        .prior = plain.prior,
+                                                        .whole = nullptr,
+                                                        .shown = &shown});
+    REQUIRE(session->prepare());
+    REQUIRE(session->repeat("first"));
+    REQUIRE(session->repeat("second"));
   }
   std::fclose(stream);
   const std::string printed(text, size);
@@ -496,8 +496,8 @@ TEST_CASE("a session that waits lets all of the work tell how far it is", "[app]
   SessionSurroundings around = plain;
   around.whole = &whole;
   whole.begin("2 processes", 60);
-  RunSession session(fixture.setup(), around);
-  REQUIRE(session.prepare());
+  const auto session = open_session(fixture.setup(), around);
+  REQUIRE(session->prepare());
   REQUIRE(lines.size() > 1);
   CHECK(lines[0] == "2 processes");
   CHECK_THAT(lines[1], Catch::StartsWith("0 %, "));

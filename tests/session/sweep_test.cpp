@@ -84,7 +84,7 @@ void add_repetition(RunRecord& record, bool clean, const std::string& placement)
       {.median_seconds = 0.001, .placement = placement, .clean_slices = clean ? 1 : 0});
 }
 
-class FakeSession final : public SweepSession {
+class FakeSession final : public RunSession {
  public:
   FakeSession(const SessionSetup& setup, Stage& stage)
       : stage_(stage),
@@ -171,6 +171,7 @@ class FakeSession final : public SweepSession {
     record_ = std::move(earlier);
   }
 
+  [[nodiscard]] Size repetitions() const override { return std::ssize(labels_); }
   [[nodiscard]] RunRecord record() const override { return record_; }
   [[nodiscard]] const std::optional<ResultFile>& origin() const override { return origin_; }
   [[nodiscard]] const std::optional<Error>& refusal() const override { return behaviour_.refusal; }
@@ -1018,7 +1019,7 @@ TEST_CASE("a rank that keeps the others waiting is named", "[app]") {
 TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[app]") {
   Stage stage;
   SweepSurroundings around = surroundings(stage);
-  around.make_session = [&](const SessionSetup& setup) -> std::unique_ptr<SweepSession> {
+  around.make_session = [&](const SessionSetup& setup) -> std::unique_ptr<RunSession> {
     if (setup.id == "y") throw std::runtime_error("no room for temporary files");
     return std::make_unique<FakeSession>(setup, stage);
   };
