@@ -6,12 +6,12 @@
 #include <map>
 #include <string_view>
 
-#include "app/cli/chart_files.h"
-#include "app/cli/chart_options.h"
 #include "app/cli/command_table.h"
 #include "app/publish/drawn_files.h"
 #include "app/publish/gnuplot_process.h"
 #include "app/publish/page_report.h"
+#include "app/results/chart_files.h"
+#include "app/results/chart_options.h"
 #include "charts/chart_catalog.h"
 #include "charts/gnuplot.h"
 #include "reports/named_files.h"

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "app/cli/comm_rank.h"
-#include "app/cli/comm_result.h"
 #include "app/cli/command_table.h"
+#include "app/collectives/comm_bench.h"
+#include "app/collectives/comm_files.h"
+#include "app/collectives/comm_options.h"
+#include "app/collectives/comm_rank.h"
+#include "app/collectives/comm_result.h"
+#include "app/collectives/comm_tables.h"
 #include "app/config/configuration.h"
 #include "app/config/device_choice.h"
-#include "app/doctor/comm_bench.h"
-#include "app/doctor/comm_files.h"
-#include "app/doctor/comm_options.h"
-#include "app/doctor/comm_tables.h"
 #include "app/session/outside_group.h"
 #include "app/session/outside_ranks.h"
 #include "kernels/cuda_module.h"

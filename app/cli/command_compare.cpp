@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "app/cli/command_table.h"
-#include "app/compare/compare_history.h"
-#include "app/compare/compare_options.h"
-#include "app/compare/compared_files.h"
-#include "app/compare/comparison_files.h"
+#include "app/results/compare_history.h"
+#include "app/results/compare_options.h"
+#include "app/results/compared_files.h"
+#include "app/results/comparison_files.h"
 #include "app/session/noise_store.h"
 #include "reports/comparison_text.h"
 #include "reports/named_files.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/cli/command_table.h"
-#include "app/compare/compared_files.h"
+#include "app/results/compared_files.h"
 #include "exports/export_catalog.h"
 #include "reports/named_files.h"
 #include "src/base/error.h"

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "app/cli/command_table.h"
-#include "app/compare/compared_files.h"
-#include "app/compare/comparison_files.h"
-#include "app/compare/gate_options.h"
-#include "app/compare/pairs_to_come.h"
 #include "app/config/configuration.h"
 #include "app/config/run_record.h"
+#include "app/results/compared_files.h"
+#include "app/results/comparison_files.h"
+#include "app/results/gate_options.h"
+#include "app/results/pairs_to_come.h"
 #include "app/session/expected_time.h"
 #include "app/session/foreign_build.h"
 #include "app/session/noise_store.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/config/run_config.h"
+#include "app/config/configuration.h"
 #include "app/config/run_surroundings.h"
 #include "src/measure/prior_noise.h"
 #include "src/measure/record.h"

@@ -28,10 +28,11 @@ struct Room {
 };
 
 const std::vector<Room>& rooms() {
-  static const Words all{"base",     "process",   "device",  "comm",    "ranks",      "data",
-                         "kernels",  "workloads", "measure", "judge",   "strategies", "reports",
-                         "charts",   "page",      "publish", "exports", "config",     "training",
-                         "programs", "session",   "compare", "doctor",  "cli"};
+  static const Words all{"base",       "process",     "device",    "comm",     "ranks",
+                         "data",       "kernels",     "workloads", "measure",  "judge",
+                         "strategies", "reports",     "charts",    "page",     "publish",
+                         "exports",    "config",      "training",  "programs", "session",
+                         "results",    "collectives", "doctor",    "cli"};
   static const std::vector<Room> rooms{
       {"base", "src/base/", {}},
       {"process", "src/process/", {"base"}},
@@ -66,12 +67,15 @@ const std::vector<Room>& rooms() {
        "app/session/",
        {"programs", "training", "config", "publish", "reports", "strategies", "judge", "measure",
         "data", "ranks", "comm", "device", "process", "base"}},
-      {"compare",
-       "app/compare/",
-       {"config", "publish", "reports", "judge", "measure", "device", "process", "base"}},
+      {"results",
+       "app/results/",
+       {"config", "publish", "charts", "reports", "judge", "measure", "device", "process", "base"}},
+      {"collectives",
+       "app/collectives/",
+       {"config", "reports", "measure", "kernels", "comm", "device", "process", "base"}},
       {"doctor",
        "app/doctor/",
-       {"session", "config", "reports", "judge", "measure", "kernels", "comm", "device", "process",
+       {"session", "config", "reports", "judge", "measure", "kernels", "device", "process",
         "base"}},
       {"cli", "app/cli/", all},
       {"bench", "bench/", all},
@@ -118,7 +122,7 @@ const std::vector<Library>& libraries() {
       {"nlohmann/json",
        {"nlohmann/"},
        {"src/measure/", "workloads/", "reports/", "page/", "exports/", "app/training/",
-        "app/programs/", "app/session/", "app/compare/"}},
+        "app/programs/", "app/session/", "app/results/"}},
       {"valijson", {"valijson/"}, {"reports/"}},
       {"CLI11", {"CLI/"}, {"app/cli/"}},
       {"Boost.Math", {"boost/math/"}, {"src/measure/"}},

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/doctor/comm_tables.h"
+#include "app/collectives/comm_tables.h"
 #include "reports/table.h"
 #include "src/device/topology.h"
 #include "tests/run/command.h"
