@@ -24,6 +24,7 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/rough_duration.h"
+#include "src/base/units.h"
 #include "src/comm/communicator_catalog.h"
 #include "src/comm/nccl_module.h"
 #include "src/comm/shm/shared_region.h"
