@@ -152,8 +152,7 @@ def console(source, record):
 
 
 def head_of(source):
-    """What a report of bench/gate_experiment.py, or of bench/program_trials.py, begins with: its build, and
-    when and where it measured."""
+    """What a report of trials begins with: its build, and when and where it measured."""
     head = source.text().split("\n| ", 1)[0]
     commit, build_type = re.search(r"- ptbench .*?commit (\w[\w-]*),? \(?(\w+)", head).groups()
     evidence.require_origin([{"git_commit": commit, "build_type": build_type}])
@@ -183,7 +182,7 @@ def gate_rows(source):
 
 
 def lockstep_rows(source):
-    """As gate_rows() has them, of a report that bench/gates.py made the table of."""
+    """As gate_rows() has them, of a report whose table has a row for each case."""
     names, rows = table_cells(source, "| case ")
     return {row[names.index("case")]: {verdict: int(row[names.index(verdict)].split()[0])
                                        for verdict in ("same", "slower", "faster", "ambiguous")} for row in rows}

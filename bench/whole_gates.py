@@ -26,9 +26,10 @@ import tempfile
 import time
 
 import evidence
-from gates import VERDICTS, share
 
+VERDICTS = ("same", "slower", "faster", "ambiguous")
 OUTCOMES = (*VERDICTS, "failed")
+
 
 def case_of(text):
     name, _, rest = text.partition("=")
@@ -67,6 +68,11 @@ def gate(ptbench, slowdown, options):
     change = re.search(r"([+-]?[\d.]+) % \(([+-]?[\d.]+) % to ([+-]?[\d.]+) %\)", output)
     return {"verdict": words[0] if words and words[0] in VERDICTS else "failed", "pairs": int(pairs[1]) if pairs else None,
             "change": change[0] if change else "", "seconds": round(seconds, 1)}
+
+
+def share(count, gates):
+    found = evidence.proportion(count, gates)
+    return f"{count} ({100 * found.low:.1f}–{100 * found.high:.1f} %)"
 
 
 def row(name, options, gates):

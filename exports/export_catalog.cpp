@@ -19,7 +19,6 @@ constexpr std::array<Exporter, 9> kExporters{
     {{.name = "gbench",
       .reader = "Google Benchmark's compare.py",
       .summary = "a step's time in each repetition, with mean, median and stddev",
-      .measured_only = false,
       .names_once = true,
       .write = gbench_export},
      {.name = "gha-bigger",
@@ -44,32 +43,23 @@ constexpr std::array<Exporter, 9> kExporters{
       .reader = "hyperfine's scripts",
       .summary = "a step's time in each repetition, for plots and Welch's t-test",
       .measured_only = true,
-      .names_once = false,
       .write = hyperfine_export},
      {.name = "markdown",
       .reader = "people, on GitHub and elsewhere",
       .summary = "a table with one row for each run",
-      .measured_only = false,
-      .names_once = false,
       .write = markdown_export},
      {.name = "jsonl",
       .reader = "jq, pandas, DuckDB",
       .summary = "one line for each run: all that its record holds, and its provenance",
-      .measured_only = false,
-      .names_once = false,
       .write = jsonl_export},
      {.name = "junit",
       .reader = "test reports of CI servers",
       .summary =
           "one test case for each run; failed if the run failed, or did not match serial training",
-      .measured_only = false,
-      .names_once = false,
       .write = junit_export},
      {.name = "mlperf",
       .reader = "parsers of MLPerf's logs",
       .summary = "MLLOG lines; no claim to comply with MLPerf's rules",
-      .measured_only = false,
-      .names_once = false,
       .write = mlperf_export}}};
 
 bool holds_runs(const NamedResult& named) { return !named.result.runs.empty(); }
@@ -136,7 +126,7 @@ const Exporter& find_exporter(std::string_view name) {
 Export export_results(const Exporter& exporter, std::span<const NamedResult> results) {
   refuse_what_says_nothing(exporter, results);
   if (exporter.names_once) refuse_names_twice(exporter, results);
-  Export done{.text = exporter.write(results), .left_out = {}};
+  Export done{.text = exporter.write(results)};
   if (!exporter.measured_only) return done;
   for (const NamedResult& named : results)
     for (const RunRecord& run : named.result.runs)

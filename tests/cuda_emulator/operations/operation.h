@@ -13,6 +13,16 @@
 
 namespace ptbench::emulator::operations {
 
+using Wide = __int128;
+using S8 = std::int8_t;
+using S16 = std::int16_t;
+using S32 = std::int32_t;
+using S64 = std::int64_t;
+using U8 = std::uint8_t;
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
 /// A register: as many low bits count as it has.
 using Bits = unsigned long long;
 
@@ -144,5 +154,13 @@ struct Registrar {
   };                                                                             \
   const Registrar registrar_##ID(                                                \
       OPERATION_TABLE(), {NAME, &run_on_device<ID>, &ID::expected, Result::RESULT, &VALUES});
+
+/// The same of one that is written as it is called, with the widths of the result and of each
+/// operand in brackets.
+#define PTX(ID, NAME, RESULT, VALUES, WIDTHS, EXPECTED) \
+  OPERATION(ID, NAME, RESULT, VALUES, PTX_NAMED(NAME, PTX_LIST WIDTHS), EXPECTED)
+#define PTX_LIST(...) __VA_ARGS__
+#define PTX_PICK(D, A, B, C, RUN, ...) RUN
+#define PTX_NAMED(NAME, ...) PTX_PICK(__VA_ARGS__, PTX_3, PTX_2, PTX_1, none)(__VA_ARGS__, NAME)
 
 }  // namespace ptbench::emulator::operations
