@@ -11,7 +11,6 @@
 #include "tests/reports/file_contents.h"
 #include "tests/reports/traced.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/support/temporary_folder.h"
 
 namespace ptbench::testing {
 namespace {
