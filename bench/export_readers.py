@@ -2,7 +2,7 @@
 """Lets the tools that `ptbench export` writes for read what it writes, and looks at what they say.
 
     bench/export_readers.py build/release/ptbench --benchmark DIR --hyperfine DIR --bencher DIR \\
-        --logging DIR -o results/export-readers.md
+        --logging DIR -o bench/results/export-readers.md
 
 The folders are checkouts of google/benchmark, sharkdp/hyperfine, bencherdev/bencher and
 mlcommons/logging; a tool whose folder is not named is left out, and the report says so. Two results

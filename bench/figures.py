@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the figures of README.md and docs/ from the files under results/.
+"""Writes the figures of README.md and docs/ from the files under bench/results/.
 
     bench/figures.py            # rewrites the marked blocks
     bench/figures.py --check    # exit code 1 where a block is not what the files give, or where a
@@ -29,11 +29,11 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`|^    [^\n]*$", re.DOTALL | re.MULTILINE)
 
 
 class Source:
-    """A file under results/, and what it says of itself."""
+    """A file under bench/results/, and what it says of itself."""
 
     def __init__(self, name):
         self.name = name
-        self.path = ROOT / "results" / name
+        self.path = ROOT / "bench" / "results" / name
 
     def text(self):
         return self.path.read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ class Source:
         return json.loads(self.text())
 
     def link(self, where):
-        return f"[{where}](../results/{self.name})"
+        return f"[{where}](../bench/results/{self.name})"
 
 
 # Shared wording
@@ -239,7 +239,7 @@ def slowdown_table(source):
 
 def newest(name):
     """The source of the latest date with that name, as bench/first_screen.py writes them."""
-    return Source(max(path.name for path in (ROOT / "results").glob(f"*-{name}")))
+    return Source(max(path.name for path in (ROOT / "bench" / "results").glob(f"*-{name}")))
 
 
 def answer(text, record):
@@ -281,11 +281,11 @@ def documents():
 
 def written(text, path):
     """The document with its blocks as the files give them."""
-    links = "](results/" if path.name == "README.md" else "](../results/"
+    links = "](bench/results/" if path.name == "README.md" else "](../bench/results/"
 
     def block(match):
         lines = FIGURES[match.group(2)]()
-        return match.group(1) + "\n".join(lines).replace("](../results/", links) + "\n" + match.group(4)
+        return match.group(1) + "\n".join(lines).replace("](../bench/results/", links) + "\n" + match.group(4)
 
     return BLOCK.sub(block, text)
 
@@ -305,7 +305,7 @@ def problems(path):
         if match.group(2) not in FIGURES:
             return [*found, f"{name}: no figures are called '{match.group(2)}'"]
     if written(text, path) != text:
-        found.append(f"{name}: figures are not what results/ gives; run bench/figures.py")
+        found.append(f"{name}: figures are not what bench/results/ gives; run bench/figures.py")
     return found
 
 

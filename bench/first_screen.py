@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures anew what README.md shows, on an idle machine with a clean build of a commit.
 
-    bench/first_screen.py               # measures (three minutes), writes results/, the blocks and the picture
+    bench/first_screen.py               # measures (three minutes), writes bench/results/, the blocks and the picture
     bench/first_screen.py --picture     # draws docs/page.png anew from the newest result alone
 
-The sweep and the run go to results/DATE-mlp-strong-scaling and results/DATE-digits, as .json with what was
+The sweep and the run go to bench/results/DATE-mlp-strong-scaling and bench/results/DATE-digits, as .json with what was
 printed as .txt; older files of these names are removed. bench/figures.py then writes the blocks from them. A
 sweep whose conclusion is not reliable, or a build of changed sources, is refused. The picture is the first
 screen of the sweep's page and needs chromium. Only Python's standard library is used.
@@ -43,7 +43,7 @@ def unreliable(file):
 
 
 def measure(ptbench, name, command, folder):
-    """Writes results/DATE-NAME.json and .txt in place of older ones."""
+    """Writes bench/results/DATE-NAME.json and .txt in place of older ones."""
     words = shlex.split(command)
     written = pathlib.Path(folder) / words[-1]
     done = subprocess.run([ptbench, *words[:-1], written], cwd=ROOT, capture_output=True, text=True, check=True,
@@ -52,9 +52,9 @@ def measure(ptbench, name, command, folder):
     evidence.require_origin([file["generator"]])
     if name == "mlp-strong-scaling" and (why := unreliable(file)):
         sys.exit(f"the sweep is not shown: {why}")
-    for old in (ROOT / "results").glob(f"*-{name}.*"):
+    for old in (ROOT / "bench" / "results").glob(f"*-{name}.*"):
         old.unlink()
-    stem = ROOT / "results" / f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}-{name}"
+    stem = ROOT / "bench" / "results" / f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}-{name}"
     # Where this machine has the program and the result is nobody's concern.
     text = written.read_text(encoding="utf-8").replace(str(ptbench), "ptbench").replace(str(written), words[-1])
     stem.with_suffix(".json").write_text(text, encoding="utf-8")

@@ -209,7 +209,7 @@ step. Where the host takes longer than that, the step is the host's.
 | assumption | low to high | where it comes from |
 |---|---|---|
 | peaks | 3.35 TB/s; 66.9 TFLOP/s in fp32, 989 in bf16, dense | NVIDIA's data sheet of the H100 SXM |
-| own kernels (batch norm above all) reach this share of the bandwidth | {low.memory} to {high.memory} | assumed: the high end is what ptbench's kernels are meant to reach ([PENDING.md](../results/gpu/PENDING.md)) |
+| own kernels (batch norm above all) reach this share of the bandwidth | {low.memory} to {high.memory} | assumed: the high end is what ptbench's kernels are meant to reach ([PENDING.md](../bench/results/gpu/PENDING.md)) |
 | convolutions and products in bf16 reach this share of the peak, or the bandwidth above if that takes longer | {bf16} | see below |
 | the same in fp32 | {fp32} | {of_v100:.2f} on a V100, by the arithmetic below from PyTorch's 367 images/s; the low end is assumed |
 | each launch costs, beside the bytes that it moves | {low_launch:.0f} to {high_launch:.0f} µs | a kernel of 2.9 µs takes [3.4 µs](https://developer.nvidia.com/blog/cuda-graphs/) in a graph (V100); filling and draining the device is assumed |

@@ -2,7 +2,7 @@
 """Measures ptbench's training beside PyTorch's, cell by cell, by sweeps whose engines take turns.
 
     scripts/peers                                           # once: PyTorch's environment
-    bench/native_and_pytorch.py --json results/native-and-pytorch.json -o results/native-and-pytorch.md
+    bench/native_and_pytorch.py --json bench/results/native-and-pytorch.json -o bench/results/native-and-pytorch.md
     bench/native_and_pytorch.py --quick --only mlp-fp32-serial
 
 A cell is a workload, a precision, and serial or ddp on 2 ranks. `ptbench sweep --engine

@@ -2,8 +2,8 @@
 """Which of PyTorch's settings win: each the other way beside what peers/pytorch/train.py chooses, by `ptbench gate`.
 
     scripts/peers                                           # once: PyTorch's environment
-    bench/pytorch_settings.py -w resnet18 --precision bf16 -b 64 -o results/pytorch-settings.md
-    bench/pytorch_settings.py -w mlp -s ddp -n 2 -b 64 --threads 1 --compile -o results/pytorch-settings.md
+    bench/pytorch_settings.py -w resnet18 --precision bf16 -b 64 -o bench/results/pytorch-settings.md
+    bench/pytorch_settings.py -w mlp -s ddp -n 2 -b 64 --threads 1 --compile -o bench/results/pytorch-settings.md
 
 One table for each command, below those that the file has; options are train.py's. A setting that is slower the other
 way is chosen rightly, one that is the same matters not. What train.py has no option for is tried by a variable.

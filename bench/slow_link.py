@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a slow link between hosts costs a step, beside what the cost formula says of it.
 
-    sudo bench/slow_link.py --rounds 5 -o results/slow-link.md
-    sudo bench/slow_link.py --hosts 4 --links 1000,1000/1 -o results/slow-link-four-hosts.md
+    sudo bench/slow_link.py --rounds 5 -o bench/results/slow-link.md
+    sudo bench/slow_link.py --hosts 4 --links 1000,1000/1 -o bench/results/slow-link-four-hosts.md
 
 Hosts are network namespaces of this machine (tests/launchers/hosts.py) on links that a relay delays and `tc` holds to
 a rate (a token bucket); --links lists them as Mbit/s, or Mbit/s/ms each way, where 0 Mbit/s is no limit. In each round

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what `--slowdown` really makes a step longer by.
 
-    bench/slowdown.py -o results/slowdown.json
+    bench/slowdown.py -o bench/results/slowdown.json
     bench/slowdown.py --case '-w mlp -s ddp -n 2 --threads 1' --share 0.03 --processes 2
 
 Every process leaves some steps as they are and makes as many longer, in turn (the hidden option

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies every strategy over GPUs in every combination of ranks, precision, accumulation and graph.
 
-    bench/verified_gpu_strategies.py -o results/gpu/verified-strategies.md
+    bench/verified_gpu_strategies.py -o bench/results/gpu/verified-strategies.md
     scripts/emulate-gpu --devices 4 bench/verified_gpu_strategies.py --ptbench build/ci/ptbench
 
 Each combination is a `ptbench run --verify only --device cuda`. Exit code 1 if any of them is not verified. Only

@@ -153,7 +153,7 @@ class Machine:
         self.root = pathlib.Path(self.folder.name)
         (self.root / "docs").mkdir()
         shutil.copy(scripts.ROOT / "docs" / "gpu_steps.md", self.root / "docs")
-        self.output = self.root / "results" / "gpu"
+        self.output = self.root / "bench" / "results" / "gpu"
 
     def close(self):
         self.folder.cleanup()

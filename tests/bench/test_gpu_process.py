@@ -97,7 +97,7 @@ class Interruption(unittest.TestCase):
         self.assertEqual(first.returncode, 130, first.stdout + first.stderr)
         self.assertLess(time.monotonic() - begin, 30)
         self.assertIn("missing: mlp bf16, graph auto;", first.stdout)
-        folder = self.root / "results" / "gpu" / "nvidia-h100-80gb-hbm3-abc"
+        folder = self.root / "bench" / "results" / "gpu" / "nvidia-h100-80gb-hbm3-abc"
         kept = json.loads((folder / "resnet50-bf16.json").read_text())
         self.assertEqual(kept["found"]["samples_per_second"], 2e6)
         self.assertFalse((folder / "mlp-bf16.json").exists())

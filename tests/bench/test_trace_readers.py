@@ -43,7 +43,7 @@ class TraceReaders(unittest.TestCase):
 
     def test_commands_in_documents_are_taken(self):
         said = []
-        for document in ("results/gpu/PENDING.md", "docs/traces.md"):
+        for document in ("bench/results/gpu/PENDING.md", "docs/traces.md"):
             text = (scripts.ROOT / document).read_text()
             said += re.findall(r"`bench/trace_readers\.py ([^`]*)`", text)
         self.assertEqual(said, ["trace", "trace"])
