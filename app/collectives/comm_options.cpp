@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -101,22 +102,26 @@ void set_comm_device(CommOptions& options, const OptionInfo& option, std::string
   options.device = text;
 }
 
-// NOLINTNEXTLINE(readability-function-size): one row after the other
-std::vector<Row> shown_rows() {
+// The rows in the order in which help shows them; a group goes on until the next one.
+
+std::vector<Row> what_rows() {
+  return {whole_option({.name = "nproc",
+                        .short_name = 'n',
+                        .value = "N",
+                        .group = "Measuring",
+                        .help = "ranks, each a process on a core of its own while there are enough",
+                        .fallback = "cores, at least 2"},
+                       &CommOptions::nproc, 1, kMostCommRanks),
+          Row{{.name = "collective",
+               .value = "NAME,...",
+               .help = "what to measure, separated by commas",
+               .fallback = "all_reduce",
+               .choices = comm_collectives()},
+              set_collectives}};
+}
+
+std::vector<Row> size_rows() {
   return {
-      whole_option({.name = "nproc",
-                    .short_name = 'n',
-                    .value = "N",
-                    .group = "Measuring",
-                    .help = "ranks, each a process on a core of its own while there are enough",
-                    .fallback = "cores, at least 2"},
-                   &CommOptions::nproc, 1, kMostCommRanks),
-      Row{{.name = "collective",
-           .value = "NAME,...",
-           .help = "what to measure, separated by commas",
-           .fallback = "all_reduce",
-           .choices = comm_collectives()},
-          set_collectives},
       Row{{.name = "sizes",
            .value = "SIZE,...",
            .help = "bytes of the whole array; K, M and G are KiB, MiB and GiB",
@@ -136,74 +141,83 @@ std::vector<Row> shown_rows() {
                     .help = "factor from each size to the next",
                     .fallback = "4",
                     .excludes = {"sizes"}},
-                   &CommOptions::factor, 2, 1U << 20U),
-      whole_option({.name = "iters",
-                    .value = "N",
-                    .help = "calls that are timed at each size",
-                    .fallback = "as many as take 0.1 s; on GPUs 20"},
-                   &CommOptions::calls, 1, 1'000'000),
-      whole_option({.name = "warmup-iters",
-                    .short_name = 'w',
-                    .value = "N",
-                    .help = "warm-up calls before these",
-                    .fallback = "5"},
-                   &CommOptions::warm_up, 1, 1'000'000),
-      Row{{.name = "device",
-           .value = "DEVICE",
-           .help = "where the values are: cpu, cuda (all GPUs) or cuda:0+1 (these)",
-           .fallback = "cpu; with --communicator nccl, cuda",
-           .domain = "cpu, cuda, cuda:I+J+... or auto",
-           .choices = {"auto", "cpu", "cuda"}},
-          set_comm_device},
-      Row{{.name = "communicator",
-           .value = "NAME,...",
-           .help = "what moves values between ranks; several are measured one after the other",
-           .fallback = std::string(kAutomaticCommunicator),
-           .choices = communicator_choices(false)},
-          set_communicators},
-      text_option({.name = "interface",
-                   .value = "NAME",
-                   .help = "network interface for gloo and NCCL; by default loopback (NCCL: "
-                           "its own choice), or the one that reaches the other hosts",
-                   .example = "eth0"},
-                  &CommOptions::interface),
-      real_option({.name = "timeout",
-                   .value = "S",
-                   .help = "longest wait for another rank, in seconds",
-                   .fallback = "60"},
-                  &CommOptions::timeout_seconds, 0.001, 1e6),
-      text_list_option({.name = "output",
-                        .short_name = 'o',
-                        .value = "FILE",
-                        .group = "Output",
-                        .help = "also write the table to FILE: .json as --json prints it, .md "
-                                "Markdown, .txt text; may be given several times",
-                        .example = "comm.json",
-                        .hint = ValueHint::file},
-                       &CommOptions::outputs),
-      flag_option({.name = "json", .help = "as JSON, with raw numbers"}, &CommOptions::json)};
+                   &CommOptions::factor, 2, 1U << 20U)};
 }
 
-void append_hidden(std::vector<Row>& rows) {
+std::vector<Row> call_rows() {
+  return {whole_option({.name = "iters",
+                        .value = "N",
+                        .help = "calls that are timed at each size",
+                        .fallback = "as many as take 0.1 s; on GPUs 20"},
+                       &CommOptions::calls, 1, 1'000'000),
+          whole_option({.name = "warmup-iters",
+                        .short_name = 'w',
+                        .value = "N",
+                        .help = "warm-up calls before these",
+                        .fallback = "5"},
+                       &CommOptions::warm_up, 1, 1'000'000)};
+}
+
+std::vector<Row> place_rows() {
+  return {Row{{.name = "device",
+               .value = "DEVICE",
+               .help = "where the values are: cpu, cuda (all GPUs) or cuda:0+1 (these)",
+               .fallback = "cpu; with --communicator nccl, cuda",
+               .domain = "cpu, cuda, cuda:I+J+... or auto",
+               .choices = {"auto", "cpu", "cuda"}},
+              set_comm_device},
+          Row{{.name = "communicator",
+               .value = "NAME,...",
+               .help = "what moves values between ranks; several are measured one after the other",
+               .fallback = std::string(kAutomaticCommunicator),
+               .choices = communicator_choices(false)},
+              set_communicators},
+          text_option({.name = "interface",
+                       .value = "NAME",
+                       .help = "network interface for gloo and NCCL; by default loopback (NCCL: "
+                               "its own choice), or the one that reaches the other hosts",
+                       .example = "eth0"},
+                      &CommOptions::interface),
+          real_option({.name = "timeout",
+                       .value = "S",
+                       .help = "longest wait for another rank, in seconds",
+                       .fallback = "60"},
+                      &CommOptions::timeout_seconds, 0.001, 1e6)};
+}
+
+std::vector<Row> output_rows() {
+  return {text_list_option({.name = "output",
+                            .short_name = 'o',
+                            .value = "FILE",
+                            .group = "Output",
+                            .help = "also write the table to FILE: .json as --json prints it, .md "
+                                    "Markdown, .txt text; may be given several times",
+                            .example = "comm.json",
+                            .hint = ValueHint::file},
+                           &CommOptions::outputs),
+          flag_option({.name = "json", .help = "as JSON, with raw numbers"}, &CommOptions::json)};
+}
+
+std::vector<Row> hidden_rows() {
   constexpr std::uint64_t kMostDescriptor = 1U << 30U;
-  rows.push_back(whole_option({.name = "region",
-                               .value = "FD",
-                               .group = "Hidden",
-                               .help = "be a rank of the group that shares this descriptor",
-                               .hidden = true},
-                              &CommOptions::region, 0, kMostDescriptor));
-  rows.push_back(
-      whole_option({.name = "as-rank", .value = "R", .help = "which one", .hidden = true},
-                   &CommOptions::rank, 0, kMostCommRanks));
-  rows.push_back(whole_option({.name = "cpu", .value = "N", .help = "and where", .hidden = true},
-                              &CommOptions::cpu, 0, kMostDescriptor));
+  return {whole_option({.name = "region",
+                        .value = "FD",
+                        .group = "Hidden",
+                        .help = "be a rank of the group that shares this descriptor",
+                        .hidden = true},
+                       &CommOptions::region, 0, kMostDescriptor),
+          whole_option({.name = "as-rank", .value = "R", .help = "which one", .hidden = true},
+                       &CommOptions::rank, 0, kMostCommRanks),
+          whole_option({.name = "cpu", .value = "N", .help = "and where", .hidden = true},
+                       &CommOptions::cpu, 0, kMostDescriptor)};
 }
 
 }  // namespace
 
 OptionTable<CommOptions> comm_option_table() {
-  std::vector<Row> rows = shown_rows();
-  append_hidden(rows);
+  std::vector<Row> rows;
+  for (auto* const part : {what_rows, size_rows, call_rows, place_rows, output_rows, hidden_rows})
+    std::ranges::move(part(), std::back_inserter(rows));
   return OptionTable<CommOptions>(std::move(rows));
 }
 

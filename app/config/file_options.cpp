@@ -115,7 +115,6 @@ void append_trace(RunOptionRows& rows) {
                      set_trace_steps});
 }
 
-// NOLINTNEXTLINE(readability-function-size): one row after the other
 void append_hidden(RunOptionRows& rows) {
   std::vector<OptionRow<ProcessOrders>> orders;
   orders.push_back({{.name = "pass",
@@ -123,58 +122,52 @@ void append_hidden(RunOptionRows& rows) {
                      .group = "Hidden",
                      .help = "do this part of a run in this process",
                      .choices = {"prepare", "first", "next"},
-                     .scope = OptionScope::task,
-                     .hidden = true},
+                     .scope = OptionScope::task},
                     set_pass});
   orders.push_back(whole_option({.name = "region",
                                  .value = "FD",
                                  .help = "inherited descriptor of the ranks' memory",
                                  .example = "3",
-                                 .scope = OptionScope::launch,
-                                 .hidden = true},
+                                 .scope = OptionScope::launch},
                                 &ProcessOrders::region, 0, 1'000'000));
   orders.push_back(whole_option({.name = "launched-ranks",
                                  .value = "N",
                                  .help = "be one of N ranks that a sweep's launcher starts",
                                  .example = "2",
-                                 .scope = OptionScope::launch,
-                                 .hidden = true},
+                                 .scope = OptionScope::launch},
                                 &ProcessOrders::launched_ranks, 2, kMostRanks));
   orders.push_back(whole_option({.name = "launched-by",
                                  .value = "PID",
                                  .help = "end when that process has ended",
                                  .example = "1234",
-                                 .scope = OptionScope::launch,
-                                 .hidden = true},
+                                 .scope = OptionScope::launch},
                                 &ProcessOrders::launched_by, 1, kMostProcessId));
   orders.push_back(text_option({.name = "keep-plan",
                                 .value = "FILE",
                                 .help = "write the choices of operators there too",
                                 .hint = ValueHint::file,
-                                .scope = OptionScope::leading,
-                                .hidden = true},
+                                .scope = OptionScope::leading},
                                &ProcessOrders::keep_plan));
   orders.push_back(text_option({.name = "progress-prefix",
                                 .value = "TEXT",
                                 .help = "show progress after this text, wherever it goes",
-                                .scope = OptionScope::report,
-                                .hidden = true},
+                                .scope = OptionScope::report},
                                &ProcessOrders::progress_prefix));
   orders.push_back(text_option({.name = "turns",
                                 .value = "NAME",
                                 .help = "take steps in turns that are granted at this local socket",
-                                .scope = OptionScope::leading,
-                                .hidden = true},
+                                .scope = OptionScope::leading},
                                &ProcessOrders::turns));
   orders.push_back(text_option({.name = "steps-socket",
                                 .value = "FILE",
                                 .help = "have --program report its steps at this local socket",
                                 .hint = ValueHint::file,
-                                .scope = OptionScope::leading,
-                                .hidden = true},
+                                .scope = OptionScope::leading},
                                &ProcessOrders::steps_socket));
-  for (OptionRow<ProcessOrders>& row : orders)
+  for (OptionRow<ProcessOrders>& row : orders) {
+    row.info.hidden = true;
     rows.push_back(option_of_part(&RunOptions::orders, std::move(row)));
+  }
 }
 
 void append_slowdown(RunOptionRows& rows) {

@@ -6,7 +6,8 @@ namespace ptbench::cuda {
 namespace {
 
 // A thread of the block has two results at most, and a warp four rows: where a block is busy for
-// longer than a launch takes, several blocks are better. Not measured yet (bench/results/gpu/PENDING.md).
+// longer than a launch takes, several blocks are better. Not measured yet
+// (bench/results/gpu/PENDING.md).
 constexpr Size kResults = 512;
 constexpr Size kProducts = 8192;  // of all results together
 constexpr Size kRows = 32;
