@@ -19,71 +19,6 @@ bool starts_with_any(std::string_view text, const Words& prefixes) {
   return std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); });
 }
 
-// The rooms and their arrows, as in docs/architecture.md.
-
-struct Room {
-  std::string_view name;
-  std::string_view folder;
-  Words may_use;
-};
-
-const std::vector<Room>& rooms() {
-  static const Words all{"base",       "process",     "device",    "comm",     "ranks",
-                         "data",       "kernels",     "workloads", "measure",  "judge",
-                         "strategies", "reports",     "charts",    "page",     "publish",
-                         "exports",    "config",      "training",  "programs", "session",
-                         "results",    "collectives", "doctor",    "cli"};
-  static const std::vector<Room> rooms{
-      {"base", "src/base/", {}},
-      {"process", "src/process/", {"base"}},
-      {"device", "src/device/", {"base"}},
-      {"comm", "src/comm/", {"device", "process", "base"}},
-      {"ranks", "src/ranks/", {"comm", "process", "base"}},
-      {"data", "src/data/", {"device", "base"}},
-      {"kernels", "kernels/", {"device", "base"}},
-      {"workloads", "workloads/", {"kernels", "device", "base"}},
-      {"measure", "src/measure/", {"device", "process", "base"}},
-      {"judge", "src/judge/", {"measure", "base"}},
-      {"strategies",
-       "strategies/",
-       {"workloads", "kernels", "comm", "data", "measure", "device", "base"}},
-      {"reports", "reports/", {"judge", "measure", "process", "base"}},
-      {"charts", "charts/", {"reports", "judge", "measure", "base"}},
-      {"page", "page/", {"charts", "reports", "judge", "measure", "base"}},
-      {"publish",
-       "app/publish/",
-       {"page", "charts", "reports", "judge", "measure", "process", "base"}},
-      {"exports", "exports/", {"reports", "judge", "measure", "base"}},
-      {"config",
-       "app/config/",
-       {"publish", "reports", "strategies", "measure", "workloads", "kernels", "data", "ranks",
-        "comm", "device", "process", "base"}},
-      {"training",
-       "app/training/",
-       {"config", "reports", "strategies", "measure", "workloads", "kernels", "data", "comm",
-        "device", "process", "base"}},
-      {"programs", "app/programs/", {"config", "reports", "measure", "device", "process", "base"}},
-      {"session",
-       "app/session/",
-       {"programs", "training", "config", "publish", "reports", "strategies", "judge", "measure",
-        "data", "ranks", "comm", "device", "process", "base"}},
-      {"results",
-       "app/results/",
-       {"config", "publish", "charts", "reports", "judge", "measure", "device", "process", "base"}},
-      {"collectives",
-       "app/collectives/",
-       {"config", "reports", "measure", "kernels", "comm", "device", "process", "base"}},
-      {"doctor",
-       "app/doctor/",
-       {"session", "config", "reports", "judge", "measure", "kernels", "device", "process",
-        "base"}},
-      {"cli", "app/cli/", all},
-      {"bench", "bench/", all},
-      {"tests", "tests/", all},
-  };
-  return rooms;
-}
-
 const Room* find_room(std::string_view path) {
   const auto room = std::ranges::find_if(
       rooms(), [&](const Room& candidate) { return path.starts_with(candidate.folder); });
@@ -217,6 +152,79 @@ std::vector<Finding> check_lines(const SourceFile& file, const Check& check) {
 }
 
 }  // namespace
+
+const std::vector<Room>& rooms() {
+  static const Words all{"base",     "process", "device",  "comm",        "ranks",      "data",
+                         "measure",  "judge",   "kernels", "workloads",   "strategies", "reports",
+                         "charts",   "page",    "exports", "publish",     "config",     "training",
+                         "programs", "session", "results", "collectives", "doctor",     "cli"};
+  static const std::vector<Room> rooms{
+      {"base", "src/base/", {}},
+      {"process", "src/process/", {"base"}},
+      {"device", "src/device/", {"base"}},
+      {"comm", "src/comm/", {"device", "process", "base"}},
+      {"ranks", "src/ranks/", {"comm", "process", "base"}},
+      {"data", "src/data/", {"device", "base"}},
+      {"measure", "src/measure/", {"device", "process", "base"}},
+      {"judge", "src/judge/", {"measure", "base"}},
+      {"kernels", "kernels/", {"device", "base"}},
+      {"workloads", "workloads/", {"kernels", "device", "base"}},
+      {"strategies",
+       "strategies/",
+       {"workloads", "kernels", "comm", "data", "measure", "device", "base"}},
+      {"reports", "reports/", {"judge", "measure", "process", "base"}},
+      {"charts", "charts/", {"reports", "judge", "measure", "base"}},
+      {"page", "page/", {"charts", "reports", "judge", "measure", "base"}},
+      {"exports", "exports/", {"reports", "judge", "measure", "base"}},
+      {"publish",
+       "app/publish/",
+       {"page", "charts", "reports", "judge", "measure", "process", "base"}},
+      {"config",
+       "app/config/",
+       {"publish", "reports", "strategies", "measure", "workloads", "kernels", "data", "ranks",
+        "comm", "device", "process", "base"}},
+      {"training",
+       "app/training/",
+       {"config", "reports", "strategies", "measure", "workloads", "kernels", "data", "comm",
+        "device", "process", "base"}},
+      {"programs", "app/programs/", {"config", "reports", "measure", "device", "process", "base"}},
+      {"session",
+       "app/session/",
+       {"programs", "training", "config", "publish", "reports", "strategies", "judge", "measure",
+        "data", "ranks", "comm", "device", "process", "base"}},
+      {"results",
+       "app/results/",
+       {"config", "publish", "charts", "reports", "judge", "measure", "device", "process", "base"}},
+      {"collectives",
+       "app/collectives/",
+       {"config", "reports", "measure", "kernels", "comm", "device", "process", "base"}},
+      {"doctor",
+       "app/doctor/",
+       {"session", "config", "reports", "judge", "measure", "kernels", "comm", "device", "process",
+        "base"}},
+      {"cli", "app/cli/", all},
+      {"bench", "bench/", all},
+      {"tests", "tests/", all},
+  };
+  return rooms;
+}
+
+std::vector<Finding> check_floor_plan(std::span<const Room> rooms) {
+  const auto floor_of = [](const Room& room) {
+    return room.folder.starts_with("src/") ? 0 : room.folder.starts_with("app/") ? 2 : 1;
+  };
+  std::vector<Finding> findings;
+  for (auto room = rooms.begin(); room != rooms.end(); ++room) {
+    if (room->name == "tests" || room->name == "bench") continue;
+    for (const std::string_view name : room->may_use) {
+      const auto used = std::ranges::find(rooms, name, &Room::name);
+      if (used > room || floor_of(*used) > floor_of(*room))
+        findings.push_back(
+            {std::string(room->folder), 1, fmt::format("the arrow to {} runs up", name)});
+    }
+  }
+  return findings;
+}
 
 bool is_code(const SourceFile& file) {
   return file.path.ends_with(".h") || file.path.ends_with(".cpp") || file.path.ends_with(".cu");

@@ -25,6 +25,20 @@ struct Finding {
 /// "src/base/size.h:3: what", one a line.
 [[nodiscard]] std::string text_of(std::span<const Finding> findings);
 
+/// A room of docs/architecture.md: a folder, and the names of the rooms that it may include.
+struct Room {
+  std::string_view name;
+  std::string_view folder;
+  std::vector<std::string_view> may_use;
+};
+
+/// The table of docs/architecture.md, with the benchmark programs and the tests behind it.
+[[nodiscard]] const std::vector<Room>& rooms();
+
+/// Arrows that run up: from a room of `src` to one that people extend, or from either to `app`; and
+/// from a room to one behind it in the table, since such arrows could close a circle.
+[[nodiscard]] std::vector<Finding> check_floor_plan(std::span<const Room> rooms);
+
 /// The room that `path` belongs to ("base", "kernels", …); empty outside of all rooms.
 [[nodiscard]] std::string_view room_of(std::string_view path);
 

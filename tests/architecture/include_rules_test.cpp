@@ -33,6 +33,20 @@ TEST_CASE("includes that point down or sideways are found") {
   CHECK_FALSE(found_in("app/cli/main.cpp", "#include \"tests/support/skip.h\"").empty());
 }
 
+TEST_CASE("no arrow between rooms runs up, and none closes a circle") {
+  CHECK(text_of(check_floor_plan(rooms())).empty());
+  const std::vector<Room> house{{"base", "src/base/", {}},
+                                {"kernels", "kernels/", {"base"}},
+                                {"judge", "src/judge/", {"kernels"}},
+                                {"config", "app/config/", {"kernels", "judge"}},
+                                {"reports", "reports/", {"config", "pages"}},
+                                {"pages", "pages/", {"reports"}}};
+  CHECK(text_of(check_floor_plan(house)) ==
+        "src/judge/:1: the arrow to kernels runs up\n"
+        "reports/:1: the arrow to config runs up\n"
+        "reports/:1: the arrow to pages runs up\n");
+}
+
 TEST_CASE("odd spellings of an include are seen, comments are not") {
   CHECK_FALSE(found_in("src/base/a.h", "  #  include \"app/cli/b.h\"").empty());
   CHECK_FALSE(found_in("src/base/a.h", "#include\"app/cli/b.h\"").empty());
