@@ -12,7 +12,6 @@
 #include "app/collectives/comm_bench.h"
 #include "app/collectives/comm_files.h"
 #include "app/collectives/comm_options.h"
-#include "app/collectives/comm_rank.h"
 #include "app/collectives/comm_result.h"
 #include "app/collectives/comm_tables.h"
 #include "app/config/configuration.h"

@@ -3,18 +3,37 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "app/collectives/comm_tables.h"
+#include "kernels/cuda_module.h"
+#include "kernels/site.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/units.h"
+#include "src/comm/control_channel.h"
 #include "src/device/core_latency.h"
 #include "src/device/cpu_device.h"
+#include "src/device/host_device.h"
 #include "src/process/output_file.h"
 
 namespace ptbench {
+namespace {
+
+/// Where a rank's values lie.
+struct CommDevice {
+  CommDevice(const CommOptions& options, bool on_gpus) {
+    if (on_gpus) site = CudaModule(options.device).open();
+  }
+  [[nodiscard]] Device& get() { return site.device ? *site.device : host; }
+
+  HostDevice host;
+  Site site;
+};
+
+}  // namespace
 
 std::string cores_text(const Topology& topology) {
   const std::size_t cores = topology.cores.size();
@@ -67,6 +86,32 @@ ExitCode end_interrupted(const CommResult& result, const CommOptions& options, C
   publish(result, options, files);
   log_warning(kept);
   return ExitCode::interrupted;
+}
+
+bool is_on_gpus(const CommOptions& options, const std::string& communicator) {
+  const auto rows = communicator_catalog();
+  const auto row = std::ranges::find(rows, communicator, &CommunicatorRow::name);
+  const bool needs_them = row != rows.end() && row->on_gpus;
+  return options.device.starts_with("cuda") || (needs_them && options.device == "auto");
+}
+
+std::vector<CommMeasurement> measure_with(const CommunicatorRow& row, const CommOptions& options,
+                                          const SharedRegion* region, const CommFollower& follower,
+                                          RanksApart* apart) {
+  const bool on_gpus = is_on_gpus(options, row.name);
+  CommDevice where(options, on_gpus);
+  Device& device = where.get();
+  RankCommunicators communicators = row.make({.memory = device.memory(),
+                                              .region = region,
+                                              .rank = options.rank,
+                                              .device = on_gpus ? &device : nullptr,
+                                              .timeout = plan_of(options).timeout,
+                                              .interface = options.interface,
+                                              .apart = apart});
+  ControlChannel control(std::move(communicators.control));
+  return measure_collectives(
+      {.device = device, .communicator = *communicators.data, .control = control}, plan_of(options),
+      follower);
 }
 
 }  // namespace ptbench

@@ -7,6 +7,8 @@
 #include "app/collectives/comm_files.h"
 #include "app/collectives/comm_options.h"
 #include "src/base/exit_code.h"
+#include "src/comm/communicator_catalog.h"
+#include "src/comm/shm/shared_region.h"
 #include "src/device/topology.h"
 
 namespace ptbench {
@@ -34,5 +36,16 @@ void publish_beside_error(const CommResult& result, const CommOptions& options, 
 /// says so. Throws an error of code 130 where there are none.
 [[nodiscard]] ExitCode end_interrupted(const CommResult& result, const CommOptions& options,
                                        CommFiles& files);
+
+/// Whether that communicator is to move values of GPUs.
+[[nodiscard]] bool is_on_gpus(const CommOptions& options, const std::string& communicator);
+
+/// What one rank of `ptbench comm` does; its communicators have ended when this returns. `region`:
+/// null for a rank alone; `apart`: null for ranks of one host.
+[[nodiscard]] std::vector<CommMeasurement> measure_with(const CommunicatorRow& row,
+                                                        const CommOptions& options,
+                                                        const SharedRegion* region,
+                                                        const CommFollower& follower,
+                                                        RanksApart* apart = nullptr);
 
 }  // namespace ptbench

@@ -28,7 +28,6 @@
 #include "src/device/emulated.h"
 #include "src/device/energy.h"
 #include "src/device/frequency.h"
-#include "src/device/hwloc_version.h"
 #include "src/device/isa.h"
 #include "src/device/memory.h"
 #include "src/device/pressure.h"

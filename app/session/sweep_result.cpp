@@ -6,8 +6,7 @@
 
 #include "app/session/sweep.h"
 #include "app/session/sweep_records.h"
-#include "src/judge/engine_ratio.h"
-#include "src/judge/precision_ratio.h"
+#include "src/judge/counterpart_ratio.h"
 #include "src/judge/scaling.h"
 #include "src/measure/noise_warnings.h"
 #include "src/measure/straggler.h"

@@ -17,7 +17,6 @@
 #include "app/training/rank_probe.h"
 #include "app/training/rank_role.h"
 #include "app/training/run_choices.h"
-#include "app/training/run_data.h"
 #include "app/training/run_report.h"
 #include "app/training/timed_steps.h"
 #include "app/training/traced_steps.h"

@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "app/config/memory_limit.h"
 #include "src/base/error.h"
+#include "src/data/source.h"
 #include "strategies/dp.h"
 #include "strategies/serial.h"
 #include "workloads/layout_digest.h"
@@ -201,6 +203,24 @@ void start_weights(const RunConfig& config, Program& program) {
   for (const NamedTensor* tensor : match_weights(tensors, program.plan().tensors(), path))
     ordered.push_back(*tensor);
   program.import_tensors(ordered);
+}
+
+DataSource load_data(const RunConfig& config) {
+  const Workload& workload = config.workload;
+  const bool synthetic = config.synthetic_samples > 0;
+  if (synthetic) require_memory(config, workload.build(workload.input_shape));
+  DataSource data = synthetic ? synthetic_data({.sample_shape = workload.input_shape,
+                                                .classes = workload.classes,
+                                                .samples = config.synthetic_samples,
+                                                .seed = config.options.seed})
+                              : load_directory(config.options.data);
+  check_labels(data, workload.classes);
+  if (!synthetic) {
+    const Shape& shape = data.train.sample_shape();
+    refuse_channels_last(config.options.data, shape, workload.input_shape);
+    require_memory(config, workload.build(shape));
+  }
+  return data;
 }
 
 }  // namespace ptbench

@@ -99,4 +99,8 @@ struct TrainingContext {
 /// The run's initial weights: from its file, or drawn from its seed.
 void start_weights(const RunConfig& config, Program& program);
 
+/// The data that a run trains on. Throws usage errors for data that do not fit its workload, or the
+/// memory.
+[[nodiscard]] DataSource load_data(const RunConfig& config);
+
 }  // namespace ptbench

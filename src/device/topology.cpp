@@ -102,4 +102,7 @@ Topology discover_topology() {
   return topology;
 }
 
+// The library itself tells only the version of its interface.
+std::string hwloc_version() { return HWLOC_VERSION; }
+
 }  // namespace ptbench

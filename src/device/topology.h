@@ -29,4 +29,7 @@ struct Topology {
 /// Asks hwloc once.
 [[nodiscard]] Topology discover_topology();
 
+/// Version of the hwloc that ptbench was compiled with, "2.9.0".
+[[nodiscard]] std::string hwloc_version();
+
 }  // namespace ptbench

@@ -18,7 +18,6 @@
 #include "src/comm/star/rank_door.h"
 #include "src/comm/star/star_communicator.h"
 #include "src/comm/star/star_door.h"
-#include "src/comm/star/star_group.h"
 #include "src/process/local_socket.h"
 #include "src/process/outbox.h"
 #include "src/ranks/rank_mirror.h"

@@ -1,11 +1,10 @@
-#include "src/judge/engine_ratio.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "src/judge/counterpart_ratio.h"
 #include "src/measure/summarize_run.h"
 
 namespace ptbench {

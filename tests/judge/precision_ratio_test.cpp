@@ -1,9 +1,8 @@
-#include "src/judge/precision_ratio.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
+#include "src/judge/counterpart_ratio.h"
 #include "src/measure/precision_warning.h"
 #include "src/measure/summarize_run.h"
 

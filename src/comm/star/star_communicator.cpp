@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "src/base/error.h"
 #include "src/comm/exchange.h"
 #include "src/comm/operation_text.h"
-#include "src/comm/star/star_group.h"
 
 namespace ptbench {
 namespace {
@@ -261,6 +261,28 @@ Communicator::Ticket StarCommunicator::start_send(std::span<const std::byte> /*b
 Communicator::Ticket StarCommunicator::start_receive(std::span<std::byte> /*bytes*/, Size /*from*/,
                                                      const Event* /*after*/) {
   refuse_values();
+}
+
+StarPlace star_place_at(const NetworkAddress& address) {
+  StarPlace place{.port = address.port};
+  ensure(address.host.size() < place.host.size(), "addresses as numbers are short");
+  std::ranges::copy(address.host, place.host.begin());
+  return place;
+}
+
+StarGroup star_group_of(Size own, const std::vector<StarPlace>& places) {
+  const auto place = [&](Size rank) -> const StarPlace& {
+    return places[static_cast<std::size_t>(rank)];
+  };
+  StarGroup group;
+  for (Size rank = 0; rank < std::ssize(places); ++rank)
+    if (place(rank).colour == place(own).colour) group.ranks.push_back(rank);
+  std::ranges::sort(group.ranks, {}, [&](Size rank) { return std::pair(place(rank).key, rank); });
+  const StarPlace& first = place(group.ranks.front());
+  group.hub = {.host = std::string(first.host.begin(), std::ranges::find(first.host, '\0')),
+               .port = first.port};
+  group.secret = first.secret;
+  return group;
 }
 
 }  // namespace ptbench

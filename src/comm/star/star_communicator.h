@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "src/base/size.h"
 #include "src/comm/communicator.h"
 #include "src/comm/shm/shared_layout.h"
 #include "src/comm/shm/shared_region.h"
 #include "src/comm/star/star_links.h"
+#include "src/process/network_socket.h"
 
 namespace ptbench {
 
@@ -107,5 +110,27 @@ class StarCommunicator final : public Communicator {
   std::uint64_t started_ = 0;
   std::uint64_t finished_ = 0;
 };
+
+/// What a rank tells of itself so that its group meets, as it travels: anything where the other end
+/// is broken.
+struct StarPlace {
+  Size colour = 0;
+  Size key = 0;
+  std::uint64_t secret = 0;
+  std::uint16_t port = 0;
+  std::array<char, 64> host{};  ///< ends with a null character, or is full
+};
+
+/// Where the ranks of one colour meet.
+struct StarGroup {
+  std::vector<Size> ranks;  ///< of the group that is split, in the new one's order
+  NetworkAddress hub;       ///< of the first
+  std::uint64_t secret = 0;
+};
+
+/// Of a rank that listens at `address`.
+[[nodiscard]] StarPlace star_place_at(const NetworkAddress& address);
+/// That of rank `own`, by the places of all ranks.
+[[nodiscard]] StarGroup star_group_of(Size own, const std::vector<StarPlace>& places);
 
 }  // namespace ptbench
