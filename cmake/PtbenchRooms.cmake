@@ -3,10 +3,11 @@
 #
 # One static library `ptbench_NAME` from the .cpp files of the current folder (and of SUBFOLDERS),
 # but for the EXCLUDEd ones.
-# ROOMS are the rooms that it may include; LIBRARIES are the third-party targets of its column in
-# docs/architecture.md. BRIEF rooms compute little: compiling them fast matters more. They, and rooms
-# that are JOINED, are compiled several files at a time where PTBENCH_UNITY is on: most of a file's
-# time is that of the headers it includes. So names in unnamed namespaces differ within such a room.
+# ROOMS are the rooms that it may include (docs/architecture.md); LIBRARIES are the third-party
+# targets that docs/dependencies.md allows it. BRIEF rooms compute little: compiling them fast
+# matters more. They, and rooms that are JOINED, are compiled several files at a time where
+# PTBENCH_UNITY is on: most of a file's time is that of the headers it includes. So names in unnamed
+# namespaces differ within such a room.
 function(ptbench_room name)
   cmake_parse_arguments(ROOM "BRIEF;JOINED" "" "ROOMS;LIBRARIES;SUBFOLDERS;EXCLUDE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
