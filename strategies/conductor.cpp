@@ -49,4 +49,19 @@ Conductor::Word Conductor::tell(Word word, Communicator::Timeout timeout) {
   return word;
 }
 
+bool RankRole::decide(FunctionRef<bool()> answer) const {
+  return conductor_.agree(leads() && answer());
+}
+
+void RankRole::in_step(Strategy& strategy, FunctionRef<void()> lead,
+                       const Conductor::Follower& follower) const {
+  if (!leads()) {
+    conductor_.follow(strategy, follower);
+    return;
+  }
+  conductor_.lead(strategy);
+  lead();
+  conductor_.stop();
+}
+
 }  // namespace ptbench

@@ -1,12 +1,16 @@
 #include "workloads/graph.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "src/base/error.h"
+#include "src/base/hash.h"
+#include "workloads/layers.h"
 
 namespace ptbench {
 namespace {
@@ -73,6 +77,13 @@ void check_logits(const Node& last, const Shape& shape, Size classes) {
       .misfit(fmt::format("is the last one and gives {}, and the model has {} classes",
                           described(shape), classes),
               "let the last layer give a row with one value for each class");
+}
+
+/// "conv2d {"outputs":64,"kernel":3}", with the keys that are not at their defaults.
+std::string text_of(const Layer& layer) {
+  nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+  const std::string_view type = write_layer(layer, fields);
+  return fmt::format("{} {}", type, fields.dump());
 }
 
 }  // namespace
@@ -144,6 +155,14 @@ Size Graph::nonlinear_layers() const {
     return std::visit([]<class L>(const L& layer) { return LayerTraits<L>::bends(layer); },
                       node.layer);
   });
+}
+
+std::string graph_digest(const Graph& graph) {
+  std::string text = fmt::format("input {}\nclasses {}\n", graph.input_shape.text(), graph.classes);
+  for (const Node& node : graph.nodes)
+    text += fmt::format("{} of {}\n", text_of(node.layer), fmt::join(node.inputs, ","));
+  text += "loss mean_cross_entropy";
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 }  // namespace ptbench

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/command.h"
+#include "app/cli/command_table.h"
 
 namespace ptbench {
 

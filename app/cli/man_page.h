@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/cli/command.h"
+#include "app/cli/command_table.h"
 
 namespace ptbench {
 

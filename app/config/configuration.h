@@ -6,7 +6,7 @@
 
 #include "app/config/device_choice.h"
 #include "app/config/program_command.h"
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/data/sampler.h"
 #include "src/device/topology.h"
 #include "src/measure/run_id.h"

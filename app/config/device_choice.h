@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/size.h"
 #include "strategies/strategy_catalog.h"
 #include "workloads/workload_catalog.h"

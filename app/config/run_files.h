@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "app/publish/reporter_catalog.h"
 #include "reports/loss_log.h"
 #include "src/measure/record.h"

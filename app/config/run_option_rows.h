@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/option_table.h"
 
 namespace ptbench {

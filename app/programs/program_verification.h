@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "app/config/configuration.h"
-#include "app/config/run_surroundings.h"
+#include "app/config/run_progress.h"
 #include "src/measure/record.h"
 
 namespace ptbench {

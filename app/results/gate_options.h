@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "app/results/compare_options.h"
 #include "src/base/option_table.h"
 #include "src/judge/lockstep_rule.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "app/session/sweep.h"
 #include "app/session/sweep_grid.h"
 #include "src/base/size.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/configuration.h"
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "app/session/rank_launcher.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"

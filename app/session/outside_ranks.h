@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/config/configuration.h"
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/error.h"
 #include "src/base/option_table.h"
 #include "src/comm/shm/shared_region.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
 

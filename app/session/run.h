@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/exit_code.h"
 
 namespace ptbench {

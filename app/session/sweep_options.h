@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/config/run_config.h"
+#include "app/config/run_options.h"
 #include "src/base/option_table.h"
 #include "src/measure/record.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/training/shared_choices.h"
+#include "app/training/run_choices.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"
 #include "src/measure/statistics.h"

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "kernels/choose.h"
 #include "src/base/clock.h"
 #include "src/base/size.h"
 #include "src/device/host_mirror.h"
+#include "strategies/conductor.h"
 
 namespace ptbench {
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "app/config/run_progress.h"
-#include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "kernels/choose.h"
 #include "src/process/progress.h"
+#include "strategies/conductor.h"
 
 namespace ptbench {
 

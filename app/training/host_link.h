@@ -3,11 +3,11 @@
 #include <span>
 #include <string>
 
-#include "app/training/rank_role.h"
 #include "src/base/clock.h"
 #include "src/comm/communicator.h"
 #include "src/device/device.h"
 #include "src/measure/record.h"
+#include "strategies/conductor.h"
 
 namespace ptbench {
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <span>
 
 #include "src/device/memory.h"
 #include "strategies/dp.h"
@@ -74,6 +75,15 @@ Bytes used_bytes(const SharedRegion& region) {
   struct stat status{};
   if (fstat(region.descriptor(), &status) != 0) return 0;
   return static_cast<Bytes>(status.st_blocks) * kBlock;
+}
+
+std::vector<RankFacts> gather_facts(ControlChannel& control, const RankFacts& own,
+                                    Communicator::Timeout timeout) {
+  std::vector<RankFacts> all;
+  if (control.rank() == 0) all.resize(static_cast<std::size_t>(control.world_size()));
+  control.gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)), 0,
+                 timeout);
+  return all;
 }
 
 }  // namespace ptbench

@@ -1,17 +1,33 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include "app/training/rank_facts.h"
 #include "app/training/training_setup.h"
 #include "src/base/size.h"
+#include "src/comm/control_channel.h"
 #include "src/comm/shm/shared_region.h"
 #include "src/device/device.h"
 #include "src/device/memory.h"
 #include "src/measure/record.h"
+#include "strategies/strategy.h"
 #include "workloads/program.h"
 
 namespace ptbench {
+
+/// What a rank says of itself at the end of a run.
+struct RankFacts {
+  ReplicaSeconds seconds;
+  bool observed = false;  ///< its seconds are known
+  ResidentMemory before;  ///< planning
+  ResidentMemory code;    ///< what planning added: plans and generated kernels
+  ResidentMemory peak;    ///< while training
+  Bytes data_bytes = 0;   ///< predicted to be allocated
+};
+
+/// The facts of all ranks, on rank 0; empty on the others. All ranks call it.
+[[nodiscard]] std::vector<RankFacts> gather_facts(ControlChannel& control, const RankFacts& own,
+                                                  Communicator::Timeout timeout);
 
 /// The memory that training takes: of a device that has its own, all buffers there; else what is
 /// resident of this process.

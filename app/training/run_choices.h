@@ -7,12 +7,13 @@
 
 #include "app/config/run_progress.h"
 #include "app/training/plan_store.h"
-#include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "app/training/verification.h"
 #include "kernels/choose.h"
+#include "src/comm/control_channel.h"
 #include "src/device/cpu_load.h"
 #include "src/measure/record.h"
+#include "strategies/conductor.h"
 
 namespace ptbench {
 
@@ -69,5 +70,8 @@ class RunChoices {
   Choices guessed_;                 ///< on rank 0, for want of time
   std::optional<double> begin_;     ///< of choosing, on rank 0
 };
+
+/// Rank 0's choices, on all ranks. Waits for rank 0 as long as choosing may take.
+[[nodiscard]] Choices share_choices(ControlChannel& control, const Choices& choices);
 
 }  // namespace ptbench

@@ -18,7 +18,7 @@
 #include "src/measure/straggler.h"
 #include "src/measure/summarize_run.h"
 #include "strategies/verify.h"
-#include "workloads/graph_digest.h"
+#include "workloads/graph.h"
 
 namespace ptbench {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/config/configuration.h"
-#include "app/training/rank_facts.h"
+#include "app/training/rank_memory.h"
 #include "app/training/verification.h"
 #include "kernels/backend.h"
 #include "src/base/clock.h"

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
-#include "app/training/training_target.h"
 #include "src/base/error.h"
 #include "src/base/rough_duration.h"
 #include "src/base/units.h"
 #include "src/device/quiet.h"
 #include "src/measure/noise_warnings.h"
+#include "strategies/evaluate.h"
 
 namespace ptbench {
 namespace {
@@ -28,6 +30,8 @@ std::string length_text(const RunOptions& options, double seconds) {
                                              : "measuring for ";
   return length + (TrainingTarget::asked(options) ? "up to " : "about ") + rough_duration(seconds);
 }
+
+constexpr double kPieceSeconds = 0.01;
 
 }  // namespace
 
@@ -166,6 +170,72 @@ void TimedSteps::warn_of_missed_target() {
   record_.warnings.push_back({.code = "target-not-reached",
                               .message = "training ended before it reached its target",
                               .remedy = "Train for more --epochs, or ask for less."});
+}
+
+TrainingTarget::TrainingTarget(const RunOptions& options, const DataSource& data,
+                               Size steps_per_epoch, const Clock& clock,
+                               std::function<bool()> keep_going)
+    : options_(&options),
+      data_(&data),
+      steps_per_epoch_(steps_per_epoch),
+      clock_(&clock),
+      keep_going_(std::move(keep_going)),
+      begin_(clock.now()) {}
+
+void TrainingTarget::step(float loss) {
+  if (!asked(*options_)) return;
+  loss_sum_ += static_cast<double>(loss);
+  if (++steps_ % steps_per_epoch_ != 0) return;
+  epoch_loss_ = loss_sum_ / static_cast<double>(steps_per_epoch_);
+  loss_sum_ = 0;
+}
+
+void TrainingTarget::look(Program& program) {
+  if (!epoch_loss_ || reached_) return;
+  const double before = clock_->now();
+  reached_ = good_enough(program);
+  epoch_loss_.reset();
+  if (reached_) seconds_ = before - begin_ - looking_seconds_;
+  looking_seconds_ += clock_->now() - before;
+}
+
+bool TrainingTarget::good_enough(Program& program) const {
+  if (options_->target_loss) return *epoch_loss_ <= *options_->target_loss;
+  const Dataset& dataset = data_->test.size() > 0 ? data_->test : data_->train;
+  const std::optional<double> reached = accuracy(program, dataset, keep_going_);
+  return reached && *reached >= *options_->target_accuracy;
+}
+
+void StepPace::add(Size steps, double step_seconds) {
+  const Size done = steps - std::exchange(steps_, steps);
+  steps_of_piece_ += done;
+  piece_seconds_ += static_cast<double>(done) * step_seconds;
+  if (piece_seconds_ < kPieceSeconds) return;
+  keep(piece_seconds_ / static_cast<double>(steps_of_piece_));
+  steps_of_piece_ = 0;
+  piece_seconds_ = 0;
+}
+
+void StepPace::keep(double value) {
+  if (until_next_ > 0) {
+    --until_next_;
+    return;
+  }
+  if (count_ == kept_.size()) {  // every second one stays
+    count_ /= 2;
+    for (std::size_t index = 0; index < count_; ++index) kept_.at(index) = kept_.at(2 * index);
+    stride_ *= 2;
+  }
+  kept_.at(count_++) = value;
+  until_next_ = stride_ - 1;
+}
+
+std::optional<double> StepPace::step_seconds() const {
+  if (count_ == 0) return std::nullopt;
+  auto sorted = kept_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(count_ / 2);
+  std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(count_));
+  return *middle;
 }
 
 }  // namespace ptbench

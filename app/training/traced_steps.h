@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "app/config/run_progress.h"
-#include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "src/base/size.h"
 #include "src/measure/record.h"
 #include "src/process/output_file.h"
+#include "strategies/conductor.h"
 #include "workloads/program.h"
 
 namespace ptbench {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/configuration.h"
-#include "app/config/run_surroundings.h"
+#include "app/config/run_progress.h"
 #include "src/device/topology.h"
 #include "src/measure/record.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "app/training/rank_role.h"
 #include "app/training/training_setup.h"
 #include "src/measure/record.h"
+#include "strategies/conductor.h"
 #include "strategies/verify.h"
 
 namespace ptbench {
@@ -47,5 +47,12 @@ struct Verified {
                                         const VerificationPlan& plan,
                                         const std::shared_ptr<const ProgramPlan>& planned,
                                         const std::function<bool()>& keep_going);
+
+/// Warns (slower_than_fp32) where steps in the precision of `strategy` were clearly longer than
+/// those of the oracle in fp32 that they were compared with. These were few, and each began with
+/// cold caches: the first of either side does not count, and the shortest as well as the middle one
+/// of at least four others has to be longer by a tenth.
+[[nodiscard]] std::optional<WarningRecord> warning_of_pace(const StrategyRecord& strategy,
+                                                           const ComparedSteps& steps);
 
 }  // namespace ptbench

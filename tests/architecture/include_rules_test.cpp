@@ -29,7 +29,7 @@ TEST_CASE("includes that point down or sideways are found") {
   CHECK_FALSE(found_in("reports/json.cpp", "#include \"src/device/isa.h\"").empty());
   CHECK_FALSE(found_in("reports/json.cpp", "#include \"strategies/serial.h\"").empty());
   CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"reports/csv.h\"").empty());
-  CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"app/config/run_config.h\"").empty());
+  CHECK_FALSE(found_in("strategies/serial.cpp", "#include \"app/config/run_options.h\"").empty());
   CHECK_FALSE(found_in("app/cli/main.cpp", "#include \"tests/support/skip.h\"").empty());
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "app/cli/argument_parser.h"
-#include "app/cli/command.h"
+#include "app/cli/command_table.h"
 #include "app/config/run_options.h"
 
 namespace ptbench {

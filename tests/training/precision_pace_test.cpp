@@ -1,6 +1,6 @@
-#include "app/training/precision_pace.h"
-
 #include <catch2/catch.hpp>
+
+#include "app/training/verification.h"
 
 namespace ptbench {
 namespace {

@@ -1,6 +1,6 @@
-#include "app/training/step_pace.h"
-
 #include <catch2/catch.hpp>
+
+#include "app/training/timed_steps.h"
 
 namespace ptbench {
 

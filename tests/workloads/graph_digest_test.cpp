@@ -1,8 +1,7 @@
-#include "workloads/graph_digest.h"
-
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "workloads/graph.h"
 #include "workloads/workload_catalog.h"
 
 namespace ptbench {

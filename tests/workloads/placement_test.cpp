@@ -1,10 +1,9 @@
-#include "workloads/placement.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
 #include "src/base/random.h"
+#include "workloads/memory.h"
 
 namespace ptbench {
 namespace {

@@ -1,11 +1,10 @@
-#include "app/training/rank_role.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <vector>
 
 #include "src/base/error.h"
 #include "src/comm/control_channel.h"
+#include "strategies/conductor.h"
 #include "tests/support/communicators.h"
 
 namespace ptbench {
